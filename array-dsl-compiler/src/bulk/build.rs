@@ -1,0 +1,182 @@
+//! Building scalar code and nests: fresh copies of blocks, and statements with the obvious simplifications.
+
+use std::collections::HashMap;
+
+use super::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Stm, Var, Yield, YieldKind};
+use crate::dim::Dim;
+use crate::scalar::Op;
+use crate::ty::{Const, Elem, Loc};
+
+/// What variables have been renamed to.
+pub type Renaming = HashMap<Var, Atom>;
+
+/// The new name of an atom.
+pub fn renamed(map: &Renaming, a: Atom) -> Atom {
+    match a {
+        Atom::Var(v) => map.get(&v).copied().unwrap_or(a),
+        c => c,
+    }
+}
+
+impl Program {
+    /// A copy of code with new variables; `map` holds the renaming of free variables and gains that of the
+    /// variables bound at the top level of `lets`.
+    pub fn copy_lets(&mut self, lets: &[Let], map: &mut Renaming) -> Vec<Let> {
+        let mut out = Vec::with_capacity(lets.len());
+        for l in lets {
+            let exp = self.copy_exp(&l.exp, map);
+            let vars: Vec<Var> = l.vars.iter().map(|v| self.new_var(self.vars[v.0 as usize])).collect();
+            for (v, n) in l.vars.iter().zip(&vars) {
+                map.insert(*v, Atom::Var(*n));
+            }
+            out.push(Let { vars, exp, loc: l.loc });
+        }
+        out
+    }
+
+    fn copy_exp(&mut self, e: &Exp, map: &Renaming) -> Exp {
+        let all = |atoms: &[Atom]| atoms.iter().map(|a| renamed(map, *a)).collect();
+        match e {
+            Exp::Op(op, args) => Exp::Op(*op, all(args)),
+            Exp::Size(d) => Exp::Size(d.clone()),
+            Exp::Read { array, index, checked } => {
+                Exp::Read { array: *array, index: all(index), checked: *checked }
+            }
+            Exp::StopGradient(a) => Exp::StopGradient(renamed(map, *a)),
+            Exp::If(c, x, y) => {
+                Exp::If(renamed(map, *c), self.copy_branch(x, map), self.copy_branch(y, map))
+            }
+        }
+    }
+
+    /// A copy of a branch.
+    pub fn copy_branch(&mut self, b: &Branch, map: &Renaming) -> Branch {
+        let mut inner = map.clone();
+        let lets = self.copy_lets(&b.block.lets, &mut inner);
+        Branch { block: Block { lets }, results: b.results.iter().map(|a| renamed(&inner, *a)).collect() }
+    }
+
+    /// New axes of the same extents, with the renaming of the old ones.
+    pub fn copy_axes(&mut self, axes: &[Axis], map: &mut Renaming) -> Vec<Axis> {
+        axes.iter()
+            .map(|a| {
+                let var = self.new_var(Elem::I64);
+                map.insert(a.var, Atom::Var(var));
+                Axis { var, extent: a.extent.clone() }
+            })
+            .collect()
+    }
+
+    /// New axes over dimensions.
+    pub fn new_axes(&mut self, dims: &[Dim]) -> Vec<Axis> {
+        dims.iter().map(|d| Axis { var: self.new_var(Elem::I64), extent: d.clone() }).collect()
+    }
+
+    /// Appends a nest that stores what `f` gives at each point of `dims`.
+    pub fn store(
+        &mut self,
+        name: &str,
+        elem: Elem,
+        dims: &[Dim],
+        loc: Loc,
+        f: impl FnOnce(&mut Self, &mut Code, &[Atom]) -> Atom,
+    ) -> ArrayId {
+        let axes = self.new_axes(dims);
+        let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        let mut code = Code::new(loc);
+        let value = f(self, &mut code, &index);
+        let array = self.new_array(name, elem, dims.to_vec());
+        let yields = vec![Yield { array, kind: YieldKind::Store(value) }];
+        self.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc }));
+        array
+    }
+
+    /// Appends an array of one value everywhere.
+    pub fn constant(&mut self, name: &str, dims: &[Dim], value: Const, loc: Loc) -> ArrayId {
+        self.store(name, value.elem, dims, loc, |_, _, _| Atom::Const(value))
+    }
+}
+
+/// Scalar code under construction.
+pub struct Code {
+    /// The statements so far.
+    pub lets: Vec<Let>,
+    /// The place given to new statements.
+    pub loc: Loc,
+}
+
+impl Code {
+    /// Nothing yet.
+    pub fn new(loc: Loc) -> Code {
+        Code { lets: Vec::new(), loc }
+    }
+
+    /// Adds a statement with one result.
+    pub fn bind(&mut self, p: &mut Program, elem: Elem, exp: Exp) -> Atom {
+        let v = p.new_var(elem);
+        self.lets.push(Let { vars: vec![v], exp, loc: self.loc });
+        Atom::Var(v)
+    }
+
+    /// Adds a scalar function.
+    pub fn op(&mut self, p: &mut Program, op: Op, args: &[Atom]) -> Atom {
+        let elems: Vec<Elem> = args.iter().map(|a| p.elem(*a)).collect();
+        self.bind(p, op.result(&elems), Exp::Op(op, args.to_vec()))
+    }
+
+    /// `a + b`, where a constant zero vanishes.
+    pub fn add(&mut self, p: &mut Program, a: Atom, b: Atom) -> Atom {
+        match (a, b) {
+            (Atom::Const(c), x) | (x, Atom::Const(c)) if c.is_zero() => x,
+            _ => self.op(p, Op::Add, &[a, b]),
+        }
+    }
+
+    /// `a * b`, where a constant one vanishes.
+    pub fn mul(&mut self, p: &mut Program, a: Atom, b: Atom) -> Atom {
+        match (a, b) {
+            (Atom::Const(c), x) | (x, Atom::Const(c)) if c.is_one() => x,
+            _ => self.op(p, Op::Mul, &[a, b]),
+        }
+    }
+
+    /// `if c { a } else { b }` of values at hand.
+    pub fn select(&mut self, p: &mut Program, c: Atom, a: Atom, b: Atom) -> Atom {
+        self.op(p, Op::Select, &[c, a, b])
+    }
+
+    /// An element that is certainly inside.
+    pub fn read(&mut self, p: &mut Program, array: ArrayId, index: &[Atom]) -> Atom {
+        let elem = p.array(array).elem;
+        self.bind(p, elem, Exp::Read { array, index: index.to_vec(), checked: false })
+    }
+
+    /// Whether every index lies in its dimension.
+    pub fn in_range(&mut self, p: &mut Program, index: &[Atom], dims: &[Dim]) -> Atom {
+        let mut all = Atom::Const(Const::bool(true));
+        for (i, d) in index.iter().zip(dims) {
+            let n = self.size(p, d);
+            let low = self.op(p, Op::Ge, &[*i, int(0)]);
+            let high = self.op(p, Op::Lt, &[*i, n]);
+            let both = self.op(p, Op::And, &[low, high]);
+            all = match all {
+                Atom::Const(_) => both,
+                a => self.op(p, Op::And, &[a, both]),
+            };
+        }
+        all
+    }
+
+    /// A size.
+    pub fn size(&mut self, p: &mut Program, d: &Dim) -> Atom {
+        match d.as_constant() {
+            Some(c) => int(c),
+            None => self.bind(p, Elem::I64, Exp::Size(d.clone())),
+        }
+    }
+}
+
+/// An `i64` constant.
+pub fn int(i: i64) -> Atom {
+    Atom::Const(Const::int(Elem::I64, i))
+}

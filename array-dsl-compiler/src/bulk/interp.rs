@@ -1,0 +1,484 @@
+//! Bulk executed statement by statement: the oracle for everything after it, and a meter of the work a program
+//! does. The program is one that `verify` accepts.
+//!
+//! Points of a nest are visited in row-major order, so float sums have one order. A reduction over nothing gives the
+//! neutral element (`ArgMin` and `ArgMax`: a fault); `Accumulate` and `Write` ignore indices outside; of
+//! several writes to one place the last is kept. An unchecked read outside its array is a mistake of the
+//! compiler and reported as an internal fault.
+
+use std::collections::HashMap;
+
+use super::{ArrayId, Atom, Block, Check, CheckKind, Contract, Exp, Nest, Program, Reducer, Stm, YieldKind};
+use crate::dim::{Dim, SizeAtom};
+use crate::scalar::Op;
+use crate::ty::{Loc, Name};
+use crate::value::{Fault, Scalar, Value, apply, combine, improves};
+
+/// The work a run has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Scalar functions executed, and the combinations of reductions and contractions.
+    pub scalar_ops: u64,
+    /// Elements read.
+    pub reads: u64,
+    /// Values accumulated or written, also where the index was outside.
+    pub updates: u64,
+    /// Elements of all arrays that statements made; parameters and reshapes are not counted.
+    pub elements_allocated: u64,
+}
+
+/// The results (the leaves of the result's structure) for these arguments (the leaves of the parameters).
+pub fn run(p: &Program, args: &[Value]) -> Result<Vec<Value>, Fault> {
+    run_counted(p, args).map(|(values, _)| values)
+}
+
+/// As [`run`], with the work done.
+pub fn run_counted(p: &Program, args: &[Value]) -> Result<(Vec<Value>, Counts), Fault> {
+    let mut m = Machine {
+        p,
+        sizes: HashMap::new(),
+        arrays: vec![None; p.arrays.len()],
+        vars: vec![Scalar::Bool(false); p.vars.len()],
+        counts: Counts::default(),
+    };
+    m.bind_params(args)?;
+    for stm in &p.stms {
+        m.stm(stm)?;
+    }
+    let results: Result<Vec<Value>, Fault> =
+        p.result.leaves().into_iter().map(|a| m.array(*a).cloned()).collect();
+    Ok((results?, m.counts))
+}
+
+struct Machine<'a> {
+    p: &'a Program,
+    sizes: HashMap<Name, i64>,
+    arrays: Vec<Option<Value>>,
+    vars: Vec<Scalar>,
+    counts: Counts,
+}
+
+/// A result of a nest while the nest runs.
+struct Target {
+    value: Value,
+    /// For `ArgMin` and `ArgMax`: the best value so far for each element.
+    best: Vec<Scalar>,
+    /// For `Reduce`: how many points make one element.
+    over: usize,
+}
+
+impl<'a> Machine<'a> {
+    fn bind_params(&mut self, args: &[Value]) -> Result<(), Fault> {
+        let params = || self.p.params.iter().flat_map(|p| p.arrays.leaves().into_iter().map(|a| (*a, p.loc)));
+        if params().count() != args.len() {
+            return Err(Fault::internal(format!(
+                "{} arguments for {} parameters",
+                args.len(),
+                params().count()
+            )));
+        }
+        let params: Vec<(ArrayId, Loc)> = params().collect();
+        for (&(a, loc), arg) in params.iter().zip(args) {
+            let info = self.p.array(a);
+            if arg.elem() != info.elem || arg.shape().len() != info.dims.len() {
+                let message = format!("argument `{}` is of another type", info.name);
+                return Err(Fault::internal(message).at(loc));
+            }
+            for (d, &n) in info.dims.iter().zip(arg.shape()) {
+                if let Some(SizeAtom::Name(name)) = d.as_atom() {
+                    self.sizes.entry(name.clone()).or_insert(n as i64);
+                }
+            }
+            self.arrays[a.0 as usize] = Some(arg.clone());
+        }
+        for (a, loc) in params {
+            let info = self.p.array(a);
+            let shape = self.shape(&info.dims).map_err(|f| f.at(loc))?;
+            if self.array(a)?.shape() != shape {
+                let found = self.array(a)?.shape();
+                let message = format!("argument `{}` has shape {found:?}, expected {shape:?}", info.name);
+                return Err(Fault::size(message).at(loc));
+            }
+        }
+        Ok(())
+    }
+
+    fn array(&self, a: ArrayId) -> Result<&Value, Fault> {
+        let bound = self.arrays.get(a.0 as usize).and_then(|v| v.as_ref());
+        bound.ok_or_else(|| Fault::internal(format!("array {} is not bound", a.0)))
+    }
+
+    /// Binds an array that a statement has made.
+    fn bind(&mut self, a: ArrayId, value: Value) {
+        self.counts.elements_allocated += value.data().len() as u64;
+        self.arrays[a.0 as usize] = Some(value);
+    }
+
+    fn dim(&self, d: &Dim) -> Result<i64, Fault> {
+        let mut unknown = None;
+        let value = d.eval(&mut |atom| {
+            let value = match atom {
+                SizeAtom::Name(n) => self.sizes.get(n).copied(),
+                SizeAtom::Scalar(s) => {
+                    self.array(ArrayId(*s)).ok().and_then(|v| v.item()).and_then(|v| v.as_i64())
+                }
+            };
+            value.unwrap_or_else(|| {
+                unknown = Some(format!("{atom:?} has no value"));
+                0
+            })
+        });
+        match unknown {
+            Some(message) => Err(Fault::internal(message)),
+            None => value.ok_or_else(|| Fault::size(format!("{d} is too large"))),
+        }
+    }
+
+    /// The numbers of dimensions. Under an empty outer dimension a negative one is empty too: its check was guarded, as
+    /// nothing of that size is ever made.
+    fn shape(&self, dims: &[Dim]) -> Result<Vec<usize>, Fault> {
+        let mut empty = false;
+        let extent = |d: &Dim| {
+            let n = self.dim(d)?;
+            let n = if empty { n.max(0) } else { n };
+            empty |= n == 0;
+            usize::try_from(n).map_err(|_| Fault::size(format!("a dimension is negative: {d} = {n}")))
+        };
+        dims.iter().map(extent).collect()
+    }
+
+    fn stm(&mut self, stm: &'a Stm) -> Result<(), Fault> {
+        match stm {
+            Stm::Nest(n) => self.nest(n),
+            Stm::Reshape { result, source } => {
+                let shape = self.shape(&self.p.array(*result).dims)?;
+                self.arrays[result.0 as usize] = Some(self.array(*source)?.reshape(shape)?);
+                Ok(())
+            }
+            Stm::Contract(c) => self.contract(c).map_err(|f| f.at(c.loc)),
+            Stm::Check(c, loc) => self.check(c).map_err(|f| f.at(*loc)),
+        }
+    }
+
+    fn check(&self, c: &Check) -> Result<(), Fault> {
+        for g in &c.guards {
+            if self.dim(g)? <= 0 {
+                return Ok(());
+            }
+        }
+        let (holds, message) = match &c.kind {
+            CheckKind::Equal(a, b) => {
+                let (x, y) = (self.dim(a)?, self.dim(b)?);
+                (x == y, format!("sizes differ: {a} = {x}, {b} = {y}"))
+            }
+            CheckKind::NonNegative(d) => {
+                let x = self.dim(d)?;
+                (0 <= x, format!("a size is negative: {d} = {x}"))
+            }
+            CheckKind::AtLeast(lo, d) => {
+                let (x, y) = (self.dim(lo)?, self.dim(d)?);
+                (x <= y, format!("a size is too small: {d} = {y}, expected at least {lo} = {x}"))
+            }
+        };
+        if holds { Ok(()) } else { Err(Fault::size(message)) }
+    }
+
+    fn nest(&mut self, n: &'a Nest) -> Result<(), Fault> {
+        let extents: Vec<Dim> = n.axes.iter().map(|x| x.extent.clone()).collect();
+        let extents = self.shape(&extents).map_err(|f| f.at(n.loc))?;
+        let targets: Result<Vec<Target>, Fault> =
+            n.yields.iter().map(|y| self.target(&y.kind, &extents)).collect();
+        let mut targets = targets.map_err(|f| f.at(n.loc))?;
+        let points: usize = extents.iter().product();
+        let mut at = vec![0usize; extents.len()];
+        for point in 0..points {
+            for (axis, &i) in n.axes.iter().zip(&at) {
+                self.vars[axis.var.0 as usize] = Scalar::I64(i as i64);
+            }
+            self.block(&n.body)?;
+            for (y, target) in n.yields.iter().zip(&mut targets) {
+                self.point(&y.kind, target, point).map_err(|f| f.at(n.loc))?;
+            }
+            for (i, extent) in at.iter_mut().zip(&extents).rev() {
+                *i += 1;
+                if *i < *extent {
+                    break;
+                }
+                *i = 0;
+            }
+        }
+        for (y, target) in n.yields.iter().zip(targets) {
+            self.bind(y.array, target.value);
+        }
+        Ok(())
+    }
+
+    /// A result before the first point.
+    fn target(&self, kind: &YieldKind, extents: &[usize]) -> Result<Target, Fault> {
+        let plain = |value| Target { value, best: Vec::new(), over: 1 };
+        Ok(match kind {
+            YieldKind::Store(v) => plain(Value::filled(extents.to_vec(), Scalar::zero(self.p.elem(*v)))),
+            YieldKind::Reduce { reducer, over, value } => {
+                let (outer, inner) = extents.split_at(extents.len().saturating_sub(*over));
+                let over = inner.iter().product();
+                let neutral = Scalar::from(reducer.neutral(self.p.elem(*value)));
+                if reducer.op().is_some() {
+                    return Ok(Target {
+                        value: Value::filled(outer.to_vec(), neutral),
+                        best: Vec::new(),
+                        over,
+                    });
+                }
+                let value = Value::filled(outer.to_vec(), Scalar::I64(0));
+                if over == 0 && !value.data().is_empty() {
+                    return Err(Fault::EmptyExtremum { loc: Loc::default() });
+                }
+                let best = vec![neutral; value.data().len()];
+                Target { value, best, over }
+            }
+            YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } => {
+                plain(self.array(*into)?.clone())
+            }
+        })
+    }
+
+    /// What one point contributes to a result.
+    fn point(&mut self, kind: &YieldKind, target: &mut Target, point: usize) -> Result<(), Fault> {
+        let place = point / target.over;
+        match kind {
+            YieldKind::Store(v) => target.value.data_mut()[point] = self.atom(*v),
+            YieldKind::Reduce { reducer, value, .. } => {
+                let value = self.atom(*value);
+                self.counts.scalar_ops += 1;
+                let element = &mut target.value.data_mut()[place];
+                if reducer.op().is_some() {
+                    *element = combine(*reducer, *element, value)?;
+                } else if improves(*reducer, value, target.best[place]) {
+                    target.best[place] = value;
+                    *element = Scalar::I64((point % target.over) as i64);
+                }
+            }
+            YieldKind::Accumulate { reducer, index, value, .. } => {
+                self.update(&mut target.value, Some(*reducer), index, *value)?;
+            }
+            YieldKind::Write { index, value, .. } => self.update(&mut target.value, None, index, *value)?,
+        }
+        Ok(())
+    }
+
+    fn update(
+        &mut self,
+        into: &mut Value,
+        how: Option<Reducer>,
+        index: &[Atom],
+        value: Atom,
+    ) -> Result<(), Fault> {
+        self.counts.updates += 1;
+        let value = self.atom(value);
+        let Ok(place) = self.place(into, index)? else { return Ok(()) };
+        let element = &mut into.data_mut()[place];
+        *element = match how {
+            Some(reducer) => combine(reducer, *element, value)?,
+            None => value,
+        };
+        Ok(())
+    }
+
+    /// Where an element is in row-major order; `Err` of the index and the dimension where it is outside.
+    fn place(&self, array: &Value, index: &[Atom]) -> Result<Result<usize, (i64, usize)>, Fault> {
+        let mut place = 0;
+        for (a, &len) in index.iter().zip(array.shape()) {
+            let i = self.atom(*a).as_i64().ok_or_else(|| Fault::internal("an index is no integer"))?;
+            match usize::try_from(i) {
+                Ok(i) if i < len => place = place * len + i,
+                _ => return Ok(Err((i, len))),
+            }
+        }
+        Ok(Ok(place))
+    }
+
+    fn atom(&self, a: Atom) -> Scalar {
+        match a {
+            Atom::Var(v) => self.vars[v.0 as usize],
+            Atom::Const(c) => c.into(),
+        }
+    }
+
+    fn block(&mut self, b: &Block) -> Result<(), Fault> {
+        for l in &b.lets {
+            let value = match &l.exp {
+                Exp::If(condition, yes, no) => {
+                    let branch = if self.atom(*condition) == Scalar::Bool(true) { yes } else { no };
+                    self.block(&branch.block)?;
+                    for (v, a) in l.vars.iter().zip(&branch.results) {
+                        self.vars[v.0 as usize] = self.atom(*a);
+                    }
+                    continue;
+                }
+                Exp::Op(op, args) => self.op(*op, args),
+                Exp::Size(d) => self.dim(d).map(Scalar::I64),
+                Exp::Read { array, index, checked } => self.read(*array, index, *checked),
+                Exp::StopGradient(a) => Ok(self.atom(*a)),
+            };
+            let value = value.map_err(|f| f.at(l.loc))?;
+            for v in &l.vars {
+                self.vars[v.0 as usize] = value;
+            }
+        }
+        Ok(())
+    }
+
+    fn op(&mut self, op: Op, args: &[Atom]) -> Result<Scalar, Fault> {
+        self.counts.scalar_ops += 1;
+        let mut values = [Scalar::Bool(false); 3];
+        let count = args.len().min(values.len());
+        for (value, a) in values.iter_mut().zip(args) {
+            *value = self.atom(*a);
+        }
+        apply(op, &values[..count])
+    }
+
+    fn read(&mut self, array: ArrayId, index: &[Atom], checked: bool) -> Result<Scalar, Fault> {
+        self.counts.reads += 1;
+        let value = self.array(array)?;
+        match self.place(value, index)? {
+            Ok(place) => Ok(value.data()[place]),
+            Err((index, len)) if checked => {
+                Err(Fault::IndexOutOfRange { index, len: len as i64, loc: Loc::default() })
+            }
+            Err((index, len)) => {
+                let name = &self.p.array(array).name;
+                Err(Fault::internal(format!(
+                    "unchecked read out of range: index {index} of {len} in `{name}`"
+                )))
+            }
+        }
+    }
+
+    /// `result[out] = sum of a[..] * b[..]`, point by point.
+    fn contract(&mut self, c: &Contract) -> Result<(), Fault> {
+        let extents = self.shape(&c.extents)?;
+        let info = self.p.array(c.result);
+        let mut result = Value::filled(self.shape(&info.dims)?, Scalar::zero(info.elem));
+        let points: usize = extents.iter().product();
+        let mut at = vec![0usize; extents.len()];
+        let place = |axes: &[usize], at: &[usize]| axes.iter().fold(0, |p, &x| p * extents[x] + at[x]);
+        for point in 0..points {
+            let mut rest = point;
+            for (i, extent) in at.iter_mut().zip(&extents).rev() {
+                (*i, rest) = (rest % extent, rest / extent);
+            }
+            let (a, b) = (
+                &self.array(c.a.0)?.data()[place(&c.a.1, &at)],
+                &self.array(c.b.0)?.data()[place(&c.b.1, &at)],
+            );
+            let product = apply(Op::Mul, &[*a, *b])?;
+            let element = &mut result.data_mut()[place(&c.out, &at)];
+            *element = combine(Reducer::Add, *element, product)?;
+        }
+        self.counts.reads += 2 * points as u64;
+        self.counts.scalar_ops += 2 * points as u64;
+        self.bind(c.result, result);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bulk::parse::parse;
+    use crate::bulk::verify::check;
+    use crate::ty::Elem;
+
+    fn program(text: &str) -> Program {
+        let p = parse(text).expect("it parses");
+        assert_eq!(check(&p), [""; 0]);
+        p
+    }
+
+    fn floats(shape: &[usize], data: &[f64]) -> Value {
+        Value::from_f64(Elem::F64, shape.to_vec(), data).expect("as many elements as the shape has")
+    }
+
+    fn ints(shape: &[usize], data: &[i64]) -> Value {
+        Value::from_i64(Elem::I64, shape.to_vec(), data).expect("as many elements as the shape has")
+    }
+
+    #[test]
+    fn a_product_is_the_same_as_nest_and_as_contraction() {
+        let p = program(
+            "program matmul(a.0: [n][k]f64, b.1: [k][m]f64) sizes n, k, m
+             c.2: [n][m]f64 = nest [%0 < n, %1 < m, %2 < k] {
+               %3 = a.0[%0, %2]; %4 = b.1[%2, %1]; %5 = mul %3 %4 } reduce(add) 1 %5
+             d.3: [n][m]f64 = contract [i0 < n, i1 < m, i2 < k] [i0, i1] a.0[i0, i2] * b.1[i2, i1]
+             => (c.2, d.3)",
+        );
+        let args = [floats(&[2, 3], &[1., 2., 3., 4., 5., 6.]), floats(&[3, 2], &[1., 0., 0., 1., 2., 2.])];
+        let (results, counts) = run_counted(&p, &args).expect("it runs");
+        assert_eq!(results, vec![floats(&[2, 2], &[7., 8., 16., 17.]); 2]);
+        let expected = Counts { scalar_ops: 48, reads: 48, updates: 0, elements_allocated: 8 };
+        assert_eq!(counts, expected);
+        let wrong = [args[0].clone(), floats(&[2, 3], &[0.; 6])];
+        assert!(matches!(run(&p, &wrong), Err(Fault::SizeCheck { .. })));
+    }
+
+    #[test]
+    fn rows_reduce_accumulate_and_write() {
+        let p = program(
+            "program f(x.0: [n][m]f64, k.1: [n]i64) sizes n, m
+             nest [%0 < n, %1 < m] { %2 = x.0[%0, %1] } yields (
+               s.2: f64 = reduce(add) 2 %2,
+               b.3: [n]i64 = reduce(argmax) 1 %2,
+               t.4: [n][m]f64 = store %2,
+             )
+             z.5: [3]f64 = nest [%3 < 3] { } store 10.0f64
+             nest [%4 < n] { %5 = k.1[%4]; %6 = x.0[%4, 0]? } yields (
+               h.6: [3]f64 = accumulate(add) z.5[%5] %6,
+               w.7: [3]f64 = write z.5[%5] %6,
+             )
+             v.8: [m * n]f64 = reshape t.4
+             => (s.2, b.3, h.6, w.7, v.8)",
+        );
+        let x = floats(&[4, 2], &[1., 2., 5., 4., 3., 3., 7., 8.]);
+        let (r, counts) = run_counted(&p, &[x.clone(), ints(&[4], &[1, 1, -1, 3])]).expect("it runs");
+        assert_eq!(r[0], floats(&[], &[33.]));
+        assert_eq!(r[1], ints(&[4], &[1, 0, 0, 1]));
+        assert_eq!(r[2], floats(&[3], &[10., 16., 10.]));
+        assert_eq!(r[3], floats(&[3], &[10., 5., 10.]));
+        assert_eq!(r[4], floats(&[8], x.to_f64().as_slice()));
+        assert_eq!(counts, Counts { scalar_ops: 16, reads: 16, updates: 8, elements_allocated: 22 });
+        let empty = run(&p, &[floats(&[0, 0], &[]), ints(&[0], &[])]).expect("nothing to reduce");
+        assert_eq!((empty[0].to_f64(), empty[2].to_f64()), (vec![0.], vec![10.; 3]));
+        let no_columns = run(&p, &[floats(&[1, 0], &[]), ints(&[1], &[0])]);
+        assert!(matches!(no_columns, Err(Fault::EmptyExtremum { .. })));
+    }
+
+    #[test]
+    fn branches_are_lazy_and_reads_and_sizes_are_checked() {
+        let text = "program f(x.0: [n]i64, k.1: i64) sizes n
+             check 0 <= k.1
+             y.2: [k.1]i64 = nest [%0 < k.1] {
+               %1 = x.0[%0]?
+               %2 = ne %1 0
+               %3 = if %2 { %4 = div 12 %1 => %4 } else { => -1 }
+             } store %3
+             => y.2";
+        let p = program(text);
+        let x = ints(&[3], &[3, 0, 5]);
+        let k = |k: i64| ints(&[], &[k]);
+        assert_eq!(run(&p, &[x.clone(), k(3)]), Ok(vec![ints(&[3], &[4, -1, 2])]));
+        let outside = Fault::IndexOutOfRange { index: 3, len: 3, loc: Loc(0) };
+        assert_eq!(run(&p, &[x.clone(), k(4)]), Err(outside));
+        assert!(matches!(run(&p, &[x.clone(), k(-1)]), Err(Fault::SizeCheck { .. })));
+        let guarded = program(
+            "program g(x.0: [n][m]f64) sizes n, m
+             check nonnegative m - 1 if n > 0
+             s.1: [n]f64 = nest [%0 < n, %1 < m - 1] { %2 = x.0[%0, %1] } reduce(add) 1 %2
+             => s.1",
+        );
+        assert_eq!(run(&guarded, &[floats(&[0, 0], &[])]), Ok(vec![floats(&[0], &[])]));
+        assert!(matches!(run(&guarded, &[floats(&[1, 0], &[])]), Err(Fault::SizeCheck { .. })));
+        let unchecked = run(&program(&text.replace("]?", "]")), &[x, k(4)]).expect_err("it is outside");
+        assert!(unchecked.to_string().contains("unchecked read out of range"), "{unchecked}");
+    }
+}

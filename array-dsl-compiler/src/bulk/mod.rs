@@ -1,0 +1,309 @@
+//! Bulk: a straight list of statements over immutable arrays. This header is the IR's manual.
+//!
+//! * **Arrays** ([`ArrayId`]) have symbolic dimensions and are bound once, before use. A scalar of the host level
+//!   is an array of rank 0. A dimension's `SizeAtom::Scalar` is an `i64` array of rank 0 bound earlier.
+//! * Nearly every statement is a [`Nest`]: a rectangular space of axes, a block of scalar code executed once per
+//!   point, and what the points yield. **Scalars** ([`Var`]) live inside one nest; each is bound once in the
+//!   whole program; a scalar bound in a branch of an `if` is visible in that branch only.
+//! * A `Read` gives one element: as many indices as the array's rank. `checked` is true where an index may be
+//!   outside; then the running program reports an error at `loc`.
+//! * Yields:
+//!   - `Store(v)`: one element per point; the result's dimensions are the axes' extents.
+//!   - `Reduce { reducer, over, value }`: folded over the last `over` axes (one or more); the others remain.
+//!     All `Reduce` yields and the axes: `ArgMin`/`ArgMax` need `over == 1`.
+//!   - `Accumulate { reducer, into, index, value }`: starts from the array `into`, combines `value` in at `index`; an index
+//!     outside is ignored. Only `Add`, `Mul`, `Min`, `Max`, `And`, `Or`.
+//!   - `Write { into, index, value }`: starts from `into`, overwrites; outside is ignored; of several values for one
+//!     place one is kept.
+//! * `Reshape` is another view of the same elements. `Contract` is a sum of products that goes to GEMM.
+//! * The form is closed: the bulk-operation transform produces nests, differentiation maps nests to nests,
+//!   fusion merges nests, both back ends print them.
+
+pub mod build;
+pub mod interp;
+pub mod parse;
+pub mod print;
+pub mod verify;
+
+pub use crate::core::{Check, CheckKind, Reducer};
+use crate::dim::Dim;
+use crate::scalar::Op;
+use crate::ty::{Const, Elem, Loc, Name, Place, Tree};
+
+/// An array of a Bulk program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ArrayId(pub u32);
+
+/// A scalar inside a nest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Var(pub u32);
+
+/// A scalar or a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "described by the types")]
+pub enum Atom {
+    Var(Var),
+    Const(Const),
+}
+
+/// What is known of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct ArrayInfo {
+    pub name: Name,
+    pub elem: Elem,
+    pub dims: Vec<Dim>,
+}
+
+/// An index scalar (`i64`) and the number of values it takes, from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct Axis {
+    pub var: Var,
+    pub extent: Dim,
+}
+
+/// Scalar code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct Block {
+    pub lets: Vec<Let>,
+}
+
+/// `vars = exp`; several variables only for `If`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct Let {
+    pub vars: Vec<Var>,
+    pub exp: Exp,
+    pub loc: Loc,
+}
+
+/// One branch of an `if`: its code and its values.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct Branch {
+    pub block: Block,
+    pub results: Vec<Atom>,
+}
+
+/// A scalar expression.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Exp {
+    /// A scalar function.
+    Op(Op, Vec<Atom>),
+    /// A size as an `i64`.
+    Size(Dim),
+    /// One element.
+    Read {
+        /// Which array.
+        array: ArrayId,
+        /// One index per dimension.
+        index: Vec<Atom>,
+        /// Whether the indices must be compared with the dimensions when running.
+        checked: bool,
+    },
+    /// A lazy choice: only the chosen branch is executed.
+    If(Atom, Branch, Branch),
+    /// The value, treated as a constant by differentiation.
+    StopGradient(Atom),
+}
+
+/// A rectangular space, its code and its results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct Nest {
+    pub axes: Vec<Axis>,
+    pub body: Block,
+    pub yields: Vec<Yield>,
+    pub loc: Loc,
+}
+
+/// One result of a nest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct Yield {
+    pub array: ArrayId,
+    pub kind: YieldKind,
+}
+
+/// How a nest's points make an array; see the header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header")]
+pub enum YieldKind {
+    Store(Atom),
+    Reduce { reducer: Reducer, over: usize, value: Atom },
+    Accumulate { reducer: Reducer, into: ArrayId, index: Vec<Atom>, value: Atom },
+    Write { into: ArrayId, index: Vec<Atom>, value: Atom },
+}
+
+/// A sum of products of two arrays: `result[out] = sum over the other axes of a[a_axes] * b[b_axes]`.
+/// Axes in `out` and in both operands are batch axes; in `out` and `a` rows; in `out` and `b` columns; in `a` and `b` alone
+/// the summed ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contract {
+    /// The result.
+    pub result: ArrayId,
+    /// Extents of all axes; the lists below are positions here.
+    pub extents: Vec<Dim>,
+    /// The result's axes, outermost first.
+    pub out: Vec<usize>,
+    /// The first operand and its axes.
+    pub a: (ArrayId, Vec<usize>),
+    /// The second operand and its axes.
+    pub b: (ArrayId, Vec<usize>),
+    /// Where it comes from.
+    pub loc: Loc,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stm {
+    /// See [`Nest`].
+    Nest(Nest),
+    /// `result` has the elements of `source` in row-major order under its own dimensions.
+    Reshape {
+        /// The view.
+        result: ArrayId,
+        /// The array viewed.
+        source: ArrayId,
+    },
+    /// See [`Contract`].
+    Contract(Contract),
+    /// A condition on sizes, at a place.
+    Check(Check, Loc),
+}
+
+/// A parameter; its arrays are bound at entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described in `core`")]
+pub struct Param {
+    pub name: Name,
+    pub arrays: Tree<ArrayId>,
+    pub active: bool,
+    pub loc: Loc,
+}
+
+/// A kernel, or a derivative of one, in Bulk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header and in `core`")]
+pub struct Program {
+    pub name: Name,
+    pub sizes: Vec<Name>,
+    pub params: Vec<Param>,
+    /// An `ArrayId` is a position here.
+    pub arrays: Vec<ArrayInfo>,
+    /// Types of the scalars; a `Var` is a position here.
+    pub vars: Vec<Elem>,
+    pub stms: Vec<Stm>,
+    pub result: Tree<ArrayId>,
+    pub places: Vec<Place>,
+}
+
+impl Program {
+    /// What is known of an array.
+    pub fn array(&self, a: ArrayId) -> &ArrayInfo {
+        &self.arrays[a.0 as usize]
+    }
+
+    /// A new array.
+    pub fn new_array(&mut self, name: impl Into<Name>, elem: Elem, dims: Vec<Dim>) -> ArrayId {
+        self.arrays.push(ArrayInfo { name: name.into(), elem, dims });
+        ArrayId(self.arrays.len() as u32 - 1)
+    }
+
+    /// A new scalar.
+    pub fn new_var(&mut self, elem: Elem) -> Var {
+        self.vars.push(elem);
+        Var(self.vars.len() as u32 - 1)
+    }
+
+    /// The type of an atom.
+    pub fn elem(&self, a: Atom) -> Elem {
+        match a {
+            Atom::Var(v) => self.vars[v.0 as usize],
+            Atom::Const(c) => c.elem,
+        }
+    }
+}
+
+impl Stm {
+    /// The arrays the statement binds.
+    pub fn results(&self) -> Vec<ArrayId> {
+        match self {
+            Stm::Nest(n) => n.yields.iter().map(|y| y.array).collect(),
+            Stm::Reshape { result, .. } => vec![*result],
+            Stm::Contract(c) => vec![c.result],
+            Stm::Check(..) => Vec::new(),
+        }
+    }
+
+    /// The arrays whose elements the statement needs, each once (not those its dimensions mention).
+    pub fn inputs(&self) -> Vec<ArrayId> {
+        let mut out = Vec::new();
+        match self {
+            Stm::Nest(n) => {
+                n.body.visit_reads(&mut |a, _| out.push(a));
+                for y in &n.yields {
+                    if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } = &y.kind {
+                        out.push(*into);
+                    }
+                }
+            }
+            Stm::Reshape { source, .. } => out.push(*source),
+            Stm::Contract(c) => out.extend([c.a.0, c.b.0]),
+            Stm::Check(..) => {}
+        }
+        out.sort();
+        out.dedup();
+        out
+    }
+}
+
+impl Block {
+    /// Calls `f` with every read, branches included.
+    pub fn visit_reads(&self, f: &mut impl FnMut(ArrayId, &[Atom])) {
+        for l in &self.lets {
+            match &l.exp {
+                Exp::Read { array, index, .. } => f(*array, index),
+                Exp::If(_, a, b) => {
+                    a.block.visit_reads(f);
+                    b.block.visit_reads(f);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Exp {
+    /// Calls `f` with every atom used directly, and those used inside branches.
+    pub fn visit_atoms(&self, f: &mut impl FnMut(Atom)) {
+        match self {
+            Exp::Op(_, args) => args.iter().for_each(|a| f(*a)),
+            Exp::Size(_) => {}
+            Exp::Read { index, .. } => index.iter().for_each(|a| f(*a)),
+            Exp::StopGradient(a) => f(*a),
+            Exp::If(c, x, y) => {
+                f(*c);
+                for b in [x, y] {
+                    b.block.lets.iter().for_each(|l| l.exp.visit_atoms(f));
+                    b.results.iter().for_each(|a| f(*a));
+                }
+            }
+        }
+    }
+}
+
+impl YieldKind {
+    /// The atoms the yield uses.
+    pub fn atoms(&self) -> Vec<Atom> {
+        match self {
+            YieldKind::Store(v) => vec![*v],
+            YieldKind::Reduce { value, .. } => vec![*value],
+            YieldKind::Accumulate { index, value, .. } | YieldKind::Write { index, value, .. } => {
+                index.iter().copied().chain([*value]).collect()
+            }
+        }
+    }
+}

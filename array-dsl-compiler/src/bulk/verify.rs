@@ -1,0 +1,303 @@
+//! The rules of Bulk, as in the header of `bulk`:
+//!
+//! * arrays and scalars are bound once, before use, and in scope; branches hide what they bind;
+//! * the atoms of a dimension are sizes of the program or `i64` arrays of rank 0 bound earlier;
+//! * scalar functions get as many arguments as their row says, of its class and of one type; indices are `i64`;
+//! * a yield's array has the extents of the axes (`Store`), of all but the last `over` axes (`Reduce`), or the type of
+//!   `into`;
+//! * a reshape keeps the product of the dimensions, as polynomials or by an earlier `check`;
+//! * a contraction's axes have the extents of its arrays, and each is a batch, row, column or summed axis.
+//!
+//! What Loops shares is in `scope`.
+
+mod scope;
+
+pub(crate) use scope::{Scope, Visible, same_product};
+
+use super::{ArrayId, ArrayInfo, Atom, Axis, Check, Nest, Program, Stm, Yield, YieldKind};
+use crate::Verified;
+use crate::dim::Dim;
+
+/// The program as one the back ends take, or every rule it breaks.
+pub fn verify(p: Program) -> Result<Verified<Program>, Vec<String>> {
+    let errors = check(&p);
+    if errors.is_empty() { Ok(Verified::new(p)) } else { Err(errors) }
+}
+
+/// Every rule the program breaks.
+pub fn check(p: &Program) -> Vec<String> {
+    let mut v =
+        Verifier { p, scope: Scope::new(&p.arrays, &p.vars, &p.sizes, p.places.len()), checks: Vec::new() };
+    v.program();
+    v.scope.errors
+}
+
+struct Verifier<'a> {
+    p: &'a Program,
+    scope: Scope<'a>,
+    checks: Vec<&'a Check>,
+}
+
+impl<'a> Verifier<'a> {
+    fn program(&mut self) {
+        let params: Vec<ArrayId> = self.p.params.iter().flat_map(|p| p.arrays.leaves()).copied().collect();
+        params.iter().for_each(|a| self.bind(*a));
+        params.iter().for_each(|a| self.dims(*a));
+        for (i, size) in self.p.sizes.iter().enumerate() {
+            if self.p.sizes[..i].contains(size) {
+                self.scope.error(format!("size `{size}` is listed twice"));
+            }
+            let whole = |a: &ArrayId| {
+                self.p.arrays.get(a.0 as usize).is_some_and(|i| i.dims.contains(&Dim::name(size.clone())))
+            };
+            if !params.iter().any(whole) {
+                self.scope.error(format!("size `{size}` is no dimension of a parameter"));
+            }
+        }
+        self.p.params.iter().for_each(|p| self.scope.loc(p.loc));
+        self.p.stms.iter().for_each(|s| self.stm(s));
+        for a in self.p.result.leaves() {
+            self.scope.readable(*a);
+        }
+    }
+
+    /// Binds an array, once.
+    fn bind(&mut self, a: ArrayId) {
+        let Some(info) = self.scope.info(a) else { return };
+        let visible = Visible { indices: info.dims.len(), scalar: info.dims.is_empty() };
+        if self.scope.readable[a.0 as usize].replace(visible).is_some() {
+            let name = self.scope.name(a);
+            self.scope.error(format!("`{name}` is bound twice"));
+        }
+    }
+
+    fn dims(&mut self, a: ArrayId) {
+        let Some(info) = self.scope.info(a) else { return };
+        let name = self.scope.name(a);
+        info.dims.iter().for_each(|d| self.scope.dim(d, &format!("a dimension of `{name}`")));
+    }
+
+    fn stm(&mut self, stm: &'a Stm) {
+        // Dimensions of what is bound here can only mention what was bound before.
+        stm.results().into_iter().for_each(|a| self.dims(a));
+        match stm {
+            Stm::Nest(n) => self.nest(n),
+            Stm::Reshape { result, source } => {
+                let (result, source) = (self.scope.info(*result), self.scope.readable(*source));
+                if let (Some(r), Some((s, _))) = (result, source) {
+                    if r.elem != s.elem {
+                        self.scope.error(format!("`{}` of {} is a reshape of {}", r.name, r.elem, s.elem));
+                    }
+                    if !same_product(&r.dims, &s.dims, &self.checks) {
+                        self.scope
+                            .error(format!("`{}` has another number of elements than `{}`", r.name, s.name));
+                    }
+                }
+            }
+            Stm::Contract(c) => self.scope.contract(c),
+            Stm::Check(c, loc) => {
+                self.scope.loc(*loc);
+                self.scope.check(c);
+                self.checks.push(c);
+            }
+        }
+        stm.results().into_iter().for_each(|a| self.bind(a));
+    }
+
+    fn nest(&mut self, n: &Nest) {
+        self.scope.loc(n.loc);
+        let mark = self.scope.mark();
+        n.axes.iter().for_each(|x| self.scope.axis(x));
+        self.scope.block(&n.body);
+        n.yields.iter().for_each(|y| self.yields(n, y));
+        self.scope.leave(mark);
+    }
+
+    fn yields(&mut self, n: &Nest, y: &Yield) {
+        let Some(result) = self.scope.info(y.array) else { return };
+        let name = self.scope.name(y.array);
+        match &y.kind {
+            YieldKind::Store(v) => {
+                self.scope.expect(*v, result.elem, &format!("what `{name}` stores"));
+                self.extents(&name, result, &n.axes);
+            }
+            YieldKind::Reduce { reducer, over, value } => {
+                if let Some(elem) = self.scope.atom(*value) {
+                    self.scope.reducer(*reducer, elem, false);
+                    if reducer.result(elem) != result.elem {
+                        self.scope.error(format!("`{name}` of {} reduces values of {elem}", result.elem));
+                    }
+                }
+                if *over == 0 || *over > n.axes.len() || (reducer.op().is_none() && *over != 1) {
+                    return self
+                        .scope
+                        .error(format!("`{name}` reduces over {over} axes of {}", n.axes.len()));
+                }
+                self.extents(&name, result, &n.axes[..n.axes.len() - over]);
+            }
+            YieldKind::Accumulate { reducer, into, index, value } => {
+                self.scope.reducer(*reducer, result.elem, true);
+                self.into(&name, result, *into, index, *value);
+            }
+            YieldKind::Write { into, index, value } => self.into(&name, result, *into, index, *value),
+        }
+    }
+
+    fn extents(&mut self, name: &str, result: &ArrayInfo, axes: &[Axis]) {
+        if !result.dims.iter().eq(axes.iter().map(|x| &x.extent)) {
+            self.scope.error(format!("the dimensions of `{name}` are not the extents of its axes"));
+        }
+    }
+
+    fn into(&mut self, name: &str, result: &ArrayInfo, into: ArrayId, index: &[Atom], value: Atom) {
+        if let Some((start, _)) = self.scope.readable(into)
+            && (start.elem != result.elem || start.dims != result.dims)
+        {
+            let start = self.scope.name(into);
+            self.scope.error(format!("`{name}` starts from `{start}`, which has another type"));
+        }
+        self.scope.index(into, index, result.dims.len());
+        self.scope.expect(value, result.elem, &format!("what goes into `{name}`"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bulk::parse::parse;
+    use crate::bulk::{Exp, Var};
+    use crate::ty::Elem;
+
+    fn errors(text: &str) -> Vec<String> {
+        check(&parse(text).expect("it parses"))
+    }
+
+    /// The first error of a program with parameters `x`, `m`, `k` and these statements.
+    fn error(stms: &str) -> String {
+        let text = format!("program f(x.0: [n]f64, m.1: [n][n]f64, k.2: i64) sizes n\n{stms}\n=> ()");
+        errors(&text).first().cloned().unwrap_or_default()
+    }
+
+    #[test]
+    fn accepts_what_follows_the_rules() {
+        let text = "program f(x.0: [n]f64, m.1: [n][c]f64, k.2: i64) sizes n, c
+            check nonnegative k.2
+            y.3: [n]f64 = nest [%0 < n, %1 < c] {
+              %2 = m.1[%0, %1]
+              %3 = gt %2 0.0f64
+              %4 = if %3 { %5 = ln %2 => %5 } else { => 0.0f64 }
+            } reduce(add) 1 %4
+            z.4: [k.2]f64 = nest [%6 < k.2] { %7 = x.0[%6]? } store %7
+            nest [%8 < n] { %9 = y.3[%8]; %10 = size n - 1 } yields (
+              i.5: i64 = reduce(argmax) 1 %9, h.6: [k.2]f64 = accumulate(add) z.4[%10] %9)
+            check k.2 == n * 2 if c > 0
+            q.7: [c * n]f64 = reshape m.1
+            o.8: [c][2 * n]f64 = nest [%11 < c, %12 < 2 * n] { } store 1.0f64
+            r.9: [c][k.2]f64 = reshape o.8
+            s.10: [n][c]f64 = contract [i0 < n, i1 < c] [i0, i1] x.0[i0] * m.1[i0, i1]
+            => (i.5, h.6, q.7, r.9, s.10)";
+        assert_eq!(errors(text), [""; 0]);
+        assert!(verify(parse(text).expect("it parses")).is_ok());
+    }
+
+    #[test]
+    fn each_rule_is_checked() {
+        let cases = [
+            ("y.3: [n]f64 = nest [%0 < n] { %0 = size n } store 1.0f64", "%0 is bound twice"),
+            ("x.0: [n]f64 = nest [%0 < n] { } store 1.0f64", "`x.0` is bound twice"),
+            ("y.3: [n]f64 = nest [%0 < q] { } store 1.0f64", "`q` is no size of the program"),
+            ("y.3: [k.2]f64 = nest [%0 < n] { } store 1.0f64", "the dimensions of `y.3` are not the extents"),
+            (
+                "y.3: [n]f64 = nest [%0 < n, %1 < n] { } store 1.0f64",
+                "the dimensions of `y.3` are not the extents",
+            ),
+            ("y.3: [n]f32 = nest [%0 < n] { } store 1.0f64", "what `y.3` stores is f64, not f32"),
+            ("y.3: f64 = nest [%0 < n] { %1 = m.1[%0] } reduce(add) 1 %1", "`m.1` takes 2 indices, not 1"),
+            (
+                "y.3: f64 = nest [%0 < n] { %1 = x.0[1.0f64] } reduce(add) 1 %1",
+                "an index of `x.0` is f64, not i64",
+            ),
+            ("y.3: f64 = nest [] { %1 = add 1.0f64 2 } store %1", "`add` of f64, i64"),
+            ("y.3: f64 = nest [] { %1 = and 1.0f64 1.0f64 } store %1", "`and` of f64, f64"),
+            ("y.3: f64 = nest [] { %1 = powi 1.0f64 1.0f64 } store %1", "the exponent of `powi` is f64"),
+            (
+                "y.3: f64 = nest [] { %1 = select 1 1.0f64 1.0f64 } store %1",
+                "the condition of `select` is i64",
+            ),
+            ("y.3: f64 = nest [] { %1 = if true { => 1.0f64 } else { => 1 } } store %1", "the branches give"),
+            (
+                "y.3: f64 = nest [] { %1 = if 1 { => 1.0f64 } else { => 1.0f64 } } store %1",
+                "a condition is i64",
+            ),
+            (
+                "y.3: i64 = nest [] { %1 = if true { %2 = size n => %2 } else { => 1 } } store %2",
+                "%2 is not in scope",
+            ),
+            ("y.3: [n]f64 = nest [%0 < n] { } reduce(add) 0 1.0f64", "`y.3` reduces over 0 axes of 1"),
+            (
+                "y.3: i64 = nest [%0 < n, %1 < n] { } reduce(argmin) 2 1.0f64",
+                "`y.3` reduces over 2 axes of 2",
+            ),
+            ("y.3: f64 = nest [%0 < n] { } reduce(argmin) 1 1.0f64", "`y.3` of f64 reduces values of f64"),
+            ("y.3: f64 = nest [%0 < n] { } reduce(or) 1 1.0f64", "`or` does not reduce f64"),
+            (
+                "y.3: [n]i64 = nest [%0 < n] { } accumulate(add) x.0[%0] 1",
+                "starts from `x.0`, which has another type",
+            ),
+            (
+                "y.3: [n]f64 = nest [%0 < n] { } accumulate(argmax) x.0[%0] 1.0f64",
+                "`argmax` does not accumulate",
+            ),
+            ("y.3: [n]f64 = nest [%0 < n] { } write x.0[%0, %0] 1.0f64", "`x.0` takes 1 indices, not 2"),
+            ("y.3: [n]f64 = nest [%0 < n] { } write x.0[%0] 1.0f32", "what goes into `y.3` is f32, not f64"),
+            ("y.3: [n]f64 = reshape m.1", "another number of elements"),
+            ("y.3: [n * n]f32 = reshape m.1", "is a reshape of f64"),
+            (
+                "y.3: [n]f64 = contract [i0 < n, i1 < n] [i0] m.1[i0, i1] * x.0[i0]",
+                "axis i1 of a contraction is no",
+            ),
+            ("y.3: [n]f64 = contract [i0 < n, i1 < 3] [i0] m.1[i0, i1] * x.0[i1]", "other extents"),
+            ("y.3: f64 = contract [i0 < n] [] m.1[i0, i0] * x.0[i0]", "has an axis of a contraction twice"),
+            ("check n == q", "`q` is no size of the program"),
+        ];
+        for (stms, wanted) in &cases {
+            let found = error(stms);
+            assert!(found.contains(wanted), "{stms}\n{found}");
+        }
+        assert!(errors("program f(x.0: [n + 1]f64) sizes n => x.0")[0].contains("size `n` is no dimension"));
+        assert!(
+            errors("program f(x.0: [n]f64, s.1: f64) sizes n check n == s.1 => x.0")[0].contains("no i64")
+        );
+        assert!(errors("program f(x.0: [n]f64) sizes n check n == x.0 => x.0")[0].contains("no i64"));
+    }
+
+    #[test]
+    fn use_before_binding_and_bad_numbers_are_errors() {
+        let text = "program f(x.0: [n]f64) sizes n
+            y.1: [n]f64 = nest [%0 < n] { %1 = x.0[%0] } store %1
+            z.2: [n]f64 = reshape y.1
+            => z.2";
+        let good = parse(text).expect("it parses");
+        let mut p = good.clone();
+        p.stms.swap(0, 1);
+        assert_eq!(check(&p), ["`y.1` is used before it is bound"]);
+        let mut p = good.clone();
+        p.stms.remove(1);
+        assert_eq!(check(&p), ["`z.2` is used before it is bound"]);
+        let mut p = good.clone();
+        p.vars[1] = Elem::Infer(0);
+        assert_eq!(check(&p)[0], "the type of `%1` is not settled");
+        let mut p = good.clone();
+        if let Stm::Nest(n) = &mut p.stms[0] {
+            n.body.lets[0].exp = Exp::Op(crate::scalar::Op::Neg, vec![Atom::Var(Var(77))]);
+            n.yields[0].array = ArrayId(99);
+        }
+        assert!(check(&p).contains(&"%77 is not in scope".to_string()));
+        assert!(check(&p).contains(&"there is no array 99".to_string()));
+        let mut p = good;
+        if let Stm::Nest(n) = &mut p.stms[0] {
+            n.loc = crate::ty::Loc(9);
+        }
+        assert_eq!(check(&p), ["there is no place 9"]);
+    }
+}

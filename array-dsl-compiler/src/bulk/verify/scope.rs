@@ -1,0 +1,350 @@
+//! What is bound at some place of a program, and the rules that Bulk and Loops share: scalar code, checks,
+//! contractions.
+
+use super::super::{
+    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Check, CheckKind, Contract, Exp, Let, Reducer, Var,
+};
+use crate::dim::{Dim, SizeAtom};
+use crate::scalar::{Class, Op};
+use crate::ty::{Elem, Loc, Name};
+
+/// How an array may be used at some place of a program.
+#[derive(Clone, Copy)]
+pub(crate) struct Visible {
+    /// How many indices a read gives.
+    pub(crate) indices: usize,
+    /// Whether it is a host-level scalar, which dimensions may mention.
+    pub(crate) scalar: bool,
+}
+
+/// What is bound at some place of a program, and the rules of scalar code.
+pub(crate) struct Scope<'a> {
+    pub(crate) arrays: &'a [ArrayInfo],
+    types: &'a [Elem],
+    sizes: &'a [Name],
+    places: usize,
+    /// The arrays that may be read here.
+    pub(crate) readable: Vec<Option<Visible>>,
+    bound: Vec<bool>,
+    visible: Vec<bool>,
+    trail: Vec<Var>,
+    pub(crate) errors: Vec<String>,
+}
+
+impl<'a> Scope<'a> {
+    pub(crate) fn new(
+        arrays: &'a [ArrayInfo],
+        types: &'a [Elem],
+        sizes: &'a [Name],
+        places: usize,
+    ) -> Scope<'a> {
+        let mut s = Scope {
+            arrays,
+            types,
+            sizes,
+            places,
+            readable: vec![None; arrays.len()],
+            bound: vec![false; types.len()],
+            visible: vec![false; types.len()],
+            trail: Vec::new(),
+            errors: Vec::new(),
+        };
+        for (i, info) in arrays.iter().enumerate().filter(|(_, i)| matches!(i.elem, Elem::Infer(_))) {
+            s.error(format!("the element type of `{}.{i}` is not settled", info.name));
+        }
+        for (i, _) in types.iter().enumerate().filter(|(_, t)| matches!(t, Elem::Infer(_))) {
+            s.error(format!("the type of `%{i}` is not settled"));
+        }
+        s
+    }
+
+    pub(crate) fn error(&mut self, message: impl Into<String>) {
+        self.errors.push(message.into());
+    }
+
+    /// The array's name in messages.
+    pub(crate) fn name(&self, a: ArrayId) -> String {
+        format!("{}.{}", self.arrays.get(a.0 as usize).map_or("?", |i| &i.name), a.0)
+    }
+
+    /// What is known of an array; an error if there is no such array.
+    pub(crate) fn info(&mut self, a: ArrayId) -> Option<&'a ArrayInfo> {
+        let info = self.arrays.get(a.0 as usize);
+        if info.is_none() {
+            self.error(format!("there is no array {}", a.0));
+        }
+        info
+    }
+
+    /// How an array may be read here; an error if it may not.
+    pub(crate) fn readable(&mut self, a: ArrayId) -> Option<(&'a ArrayInfo, Visible)> {
+        let info = self.info(a)?;
+        let visible = self.readable[a.0 as usize];
+        if visible.is_none() {
+            let name = self.name(a);
+            self.error(format!("`{name}` is used before it is bound"));
+        }
+        visible.map(|v| (info, v))
+    }
+
+    pub(crate) fn loc(&mut self, loc: Loc) {
+        if self.places > 0 && loc.0 as usize >= self.places {
+            self.error(format!("there is no place {}", loc.0));
+        }
+    }
+
+    /// The atoms of a dimension are in scope.
+    pub(crate) fn dim(&mut self, d: &Dim, of: &str) {
+        for atom in d.atoms() {
+            match atom {
+                SizeAtom::Name(n) if self.sizes.contains(&n) => {}
+                SizeAtom::Name(n) => self.error(format!("{of}: `{n}` is no size of the program")),
+                SizeAtom::Scalar(s) => {
+                    let id = ArrayId(s);
+                    if let Some((info, visible)) = self.readable(id)
+                        && !(visible.scalar && info.elem == Elem::I64)
+                    {
+                        let name = self.name(id);
+                        self.error(format!("{of}: `{name}` is no i64 of the host level"));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Binds a scalar; it stays visible until `leave` of the mark it came after.
+    pub(crate) fn bind(&mut self, v: Var, elem: Elem) {
+        let place = v.0 as usize;
+        let Some(&declared) = self.types.get(place) else {
+            return self.error(format!("there is no scalar %{place}"));
+        };
+        if declared != elem {
+            self.error(format!("%{place} is declared {declared} and bound to {elem}"));
+        }
+        if std::mem::replace(&mut self.bound[place], true) {
+            self.error(format!("%{place} is bound twice"));
+        }
+        self.visible[place] = true;
+        self.trail.push(v);
+    }
+
+    pub(crate) fn mark(&self) -> usize {
+        self.trail.len()
+    }
+
+    pub(crate) fn leave(&mut self, mark: usize) {
+        for v in self.trail.drain(mark..) {
+            self.visible[v.0 as usize] = false;
+        }
+    }
+
+    /// The type of an atom that is in scope.
+    pub(crate) fn atom(&mut self, a: Atom) -> Option<Elem> {
+        match a {
+            Atom::Const(c) if matches!(c.elem, Elem::Infer(_)) => {
+                self.error("a constant's type is not settled");
+                None
+            }
+            Atom::Const(c) => Some(c.elem),
+            Atom::Var(v) if self.visible.get(v.0 as usize) == Some(&true) => Some(self.types[v.0 as usize]),
+            Atom::Var(v) => {
+                self.error(format!("%{} is not in scope", v.0));
+                None
+            }
+        }
+    }
+
+    pub(crate) fn expect(&mut self, a: Atom, elem: Elem, what: &str) {
+        if let Some(found) = self.atom(a).filter(|e| *e != elem) {
+            self.error(format!("{what} is {found}, not {elem}"));
+        }
+    }
+
+    /// `count` indices of an array.
+    pub(crate) fn index(&mut self, a: ArrayId, index: &[Atom], count: usize) {
+        let name = self.name(a);
+        if index.len() != count {
+            self.error(format!("`{name}` takes {count} indices, not {}", index.len()));
+        }
+        for i in index {
+            self.expect(*i, Elem::I64, &format!("an index of `{name}`"));
+        }
+    }
+
+    /// An axis: its extent, and its index scalar from here on.
+    pub(crate) fn axis(&mut self, x: &Axis) {
+        self.dim(&x.extent, &format!("the extent of %{}", x.var.0));
+        self.bind(x.var, Elem::I64);
+    }
+
+    pub(crate) fn block(&mut self, b: &Block) {
+        b.lets.iter().for_each(|l| self.scalar_let(l));
+    }
+
+    pub(crate) fn scalar_let(&mut self, l: &Let) {
+        self.loc(l.loc);
+        let Some(types) = self.exp(&l.exp) else {
+            // The error is recorded; the scalars are bound so that it is the only one.
+            for v in &l.vars {
+                if let Some(&t) = self.types.get(v.0 as usize) {
+                    self.bind(*v, t);
+                }
+            }
+            return;
+        };
+        if types.len() != l.vars.len() {
+            self.error(format!("{} scalars are bound to {} values", l.vars.len(), types.len()));
+        }
+        l.vars.iter().zip(types).for_each(|(v, t)| self.bind(*v, t));
+    }
+
+    /// The types of an expression's values; `None` after an error.
+    fn exp(&mut self, exp: &Exp) -> Option<Vec<Elem>> {
+        match exp {
+            Exp::Op(op, args) => {
+                let types: Vec<Option<Elem>> = args.iter().map(|a| self.atom(*a)).collect();
+                let types = types.into_iter().collect::<Option<Vec<_>>>()?;
+                self.op(*op, &types).map(|t| vec![t])
+            }
+            Exp::Size(d) => {
+                self.dim(d, "a size");
+                Some(vec![Elem::I64])
+            }
+            Exp::Read { array, index, .. } => {
+                let (info, visible) = self.readable(*array)?;
+                self.index(*array, index, visible.indices);
+                Some(vec![info.elem])
+            }
+            Exp::StopGradient(a) => self.atom(*a).map(|t| vec![t]),
+            Exp::If(condition, yes, no) => {
+                self.expect(*condition, Elem::Bool, "a condition");
+                let (yes, no) = (self.branch(yes)?, self.branch(no)?);
+                if yes != no {
+                    self.error(format!("the branches give {yes:?} and {no:?}"));
+                }
+                Some(yes)
+            }
+        }
+    }
+
+    fn branch(&mut self, b: &Branch) -> Option<Vec<Elem>> {
+        let mark = self.mark();
+        self.block(&b.block);
+        let types: Vec<Option<Elem>> = b.results.iter().map(|a| self.atom(*a)).collect();
+        self.leave(mark);
+        types.into_iter().collect()
+    }
+
+    /// The result type of a scalar function; `None` after an error.
+    fn op(&mut self, op: Op, args: &[Elem]) -> Option<Elem> {
+        let name = op.name();
+        if args.len() != op.arity() {
+            self.error(format!("`{name}` takes {} arguments, not {}", op.arity(), args.len()));
+            return None;
+        }
+        let (class, same) = match (op, op.row()) {
+            (Op::Cast(Elem::Infer(_)), _) => {
+                self.error("a cast's type is not settled");
+                return None;
+            }
+            (Op::Select, _) => {
+                if args[0] != Elem::Bool {
+                    self.error(format!("the condition of `select` is {}", args[0]));
+                }
+                (Class::Any, &args[1..])
+            }
+            (Op::Powi, _) => {
+                if !args[1].is_int() {
+                    self.error(format!("the exponent of `powi` is {}", args[1]));
+                }
+                (Class::Float, &args[..1])
+            }
+            (_, row) => (row.map_or(Class::Any, |r| r.class), args),
+        };
+        if !same.iter().all(|t| *t == same[0] && class.contains(*t)) {
+            let types: Vec<_> = args.iter().map(|t| t.name()).collect();
+            self.error(format!("`{name}` of {}: its arguments are {}", types.join(", "), class.describe()));
+            return None;
+        }
+        Some(op.result(args))
+    }
+
+    /// A reducer of values of a type, and whether it may be used where values are combined in any order.
+    pub(crate) fn reducer(&mut self, reducer: Reducer, elem: Elem, into: bool) {
+        let class = reducer.op().and_then(|op| op.row()).map_or(Class::Num, |r| r.class);
+        if !class.contains(elem) {
+            self.error(format!("`{}` does not reduce {elem}", reducer.name()));
+        }
+        if into && reducer.op().is_none() {
+            self.error(format!("`{}` does not accumulate", reducer.name()));
+        }
+    }
+
+    pub(crate) fn check(&mut self, c: &Check) {
+        let of = "a check";
+        match &c.kind {
+            CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => {
+                self.dim(a, of);
+                self.dim(b, of);
+            }
+            CheckKind::NonNegative(d) => self.dim(d, of),
+        }
+        c.guards.iter().for_each(|g| self.dim(g, of));
+    }
+
+    /// The rules of a contraction, except that its result is bound here.
+    pub(crate) fn contract(&mut self, c: &Contract) {
+        self.loc(c.loc);
+        c.extents.iter().for_each(|d| self.dim(d, "an extent of a contraction"));
+        let Some(result) = self.info(c.result) else { return };
+        let (Some((a, _)), Some((b, _))) = (self.readable(c.a.0), self.readable(c.b.0)) else { return };
+        let elem = result.elem;
+        if a.elem != elem || b.elem != elem || !Class::Num.contains(elem) {
+            self.error(format!("a contraction of {} and {} gives {elem}", a.elem, b.elem));
+        }
+        for (id, info, axes) in [(c.result, result, &c.out), (c.a.0, a, &c.a.1), (c.b.0, b, &c.b.1)] {
+            let extents: Option<Vec<&Dim>> = axes.iter().map(|i| c.extents.get(*i)).collect();
+            if !extents.is_some_and(|e| e.into_iter().eq(&info.dims)) {
+                let name = self.name(id);
+                self.error(format!(
+                    "the axes of `{name}` in a contraction have other extents than its dimensions"
+                ));
+            }
+            if axes.iter().enumerate().any(|(i, x)| axes[..i].contains(x)) {
+                let name = self.name(id);
+                self.error(format!("`{name}` has an axis of a contraction twice"));
+            }
+        }
+        for i in 0..c.extents.len() {
+            let uses = [&c.out, &c.a.1, &c.b.1].iter().filter(|axes| axes.contains(&i)).count();
+            if uses < 2 {
+                self.error(format!("axis i{i} of a contraction is no batch, row, column or summed axis"));
+            }
+        }
+    }
+}
+
+/// Whether arrays of dimensions `a` and `b` have the same number of elements, given the checks made before: the
+/// products are equal as polynomials, or what they differ by, besides common dimensions, is what a check compares.
+/// A check with guards counts if the guards are among the common dimensions: where one of them is zero, so are both products.
+pub(crate) fn same_product(a: &[Dim], b: &[Dim], checks: &[&Check]) -> bool {
+    let mut rest: Vec<&Dim> = b.iter().collect();
+    let mut common = Vec::new();
+    let mut own = Vec::new();
+    for d in a {
+        match rest.iter().position(|r| *r == d) {
+            Some(i) => common.push(rest.remove(i)),
+            None => own.push(d),
+        }
+    }
+    let difference = Dim::product(own).sub(&Dim::product(rest));
+    let zero = Dim::default();
+    difference == zero
+        || checks.iter().any(|c| match &c.kind {
+            CheckKind::Equal(x, y) => {
+                let d = x.sub(y);
+                (d == difference || d.scale(-1) == difference) && c.guards.iter().all(|g| common.contains(&g))
+            }
+            _ => false,
+        })
+}

@@ -1,0 +1,154 @@
+//! Small programs with numbers one can check by hand.
+
+use super::super::{parse::parse, verify::verify};
+use super::*;
+
+fn run_text(text: &str, args: &[Value]) -> Result<Vec<Value>, Fault> {
+    let f = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let f = verify(f).unwrap_or_else(|e| panic!("{e:#?}\n{text}"));
+    run(&f, args)
+}
+
+fn floats(shape: &[usize], data: &[f64]) -> Value {
+    Value::from_f64(Elem::F64, shape.to_vec(), data).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn ints(shape: &[usize], data: &[i64]) -> Value {
+    Value::from_i64(Elem::I64, shape.to_vec(), data).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn matmul() {
+    let text = "fn matmul(a.0: [n][k]f64, b.1: [k][m]f64) -> [n][m]f64 sizes n, k, m
+      c.2: [n][m]f64 = build [i.3 < n, j.4 < m] {
+        s.5: f64 = reduce (add) l.6 < k {
+          x.7: f64 = a.0[i.3, l.6]
+          y.8: f64 = b.1[l.6, j.4]
+          p.9: f64 = mul(x.7, y.8)
+          => p.9
+        }
+        => s.5
+      }
+      => c.2";
+    let (a, b) = (floats(&[2, 3], &[1., 2., 3., 4., 5., 6.]), floats(&[3, 1], &[1., 0., -1.]));
+    assert_eq!(run_text(text, &[a.clone(), b]), Ok(vec![floats(&[2, 1], &[-2., -2.])]));
+    let wrong = run_text(text, &[a.clone(), floats(&[2, 1], &[0., 0.])]);
+    let message = wrong.map_err(|f| f.to_string());
+    assert_eq!(message, Err("argument `b`, dimension 0: expected k = 3, found 2".into()));
+    assert!(matches!(run_text(text, &[a]), Err(Fault::Internal { .. })));
+}
+
+#[test]
+fn logsumexp_of_rows() {
+    let text = "fn rows(a.0: [n][m]f64) -> [n]f64 sizes n, m
+      y.1: [n]f64 = build [i.2 < n] {
+        r.3: [m]f64 = a.0[i.2]
+        t.4: f64 = reduce (max) j.5 < m { e.6: f64 = r.3[j.5] => e.6 }
+        s.7: f64 = reduce (add) j.8 < m {
+          e.9: f64 = r.3[j.8]
+          d.10: f64 = sub(e.9, t.4)
+          x.11: f64 = exp(d.10)
+          => x.11
+        }
+        l.12: f64 = ln(s.7)
+        z.13: f64 = add(t.4, l.12)
+        => z.13
+      }
+      => y.1";
+    let a = floats(&[2, 2], &[1000.0, 1000.0, 0.0, f64::NEG_INFINITY]);
+    let found = run_text(text, &[a]).unwrap_or_else(|e| panic!("{e}"));
+    let expected = floats(&[2], &[1000.0 + 2f64.ln(), 0.0]);
+    assert_eq!(crate::value::approx_eq(&found[0], &expected, 0.0, 1e-15), Ok(()));
+    // Nothing to reduce over, and nothing to build.
+    assert_eq!(run_text(text, &[floats(&[0, 3], &[])]), Ok(vec![floats(&[0], &[])]));
+    let found = run_text(text, &[floats(&[1, 0], &[])]).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(found[0].to_f64(), [f64::NEG_INFINITY]);
+}
+
+#[test]
+fn scatters() {
+    let text = |how: &str| {
+        format!(
+            "fn f(d.0: [m]f64, at.1: [n]i64, x.2: [n]f64) -> [m]f64 sizes m, n
+              y.3: [m]f64 = scatter {how} into d.0 [i.4 < n] {{
+                k.5: i64 = at.1[i.4]
+                v.6: f64 = x.2[i.4]
+                => k.5, v.6
+              }}
+              => y.3"
+        )
+    };
+    let args = [
+        floats(&[3], &[1., 2., 3.]),
+        ints(&[5], &[0, 2, 0, -1, 3]),
+        floats(&[5], &[10., 20., 30., 40., 50.]),
+    ];
+    assert_eq!(run_text(&text("add"), &args), Ok(vec![floats(&[3], &[41., 2., 23.])]));
+    assert_eq!(run_text(&text("min"), &args), Ok(vec![floats(&[3], &[1., 2., 3.])]));
+    assert_eq!(run_text(&text("write"), &args), Ok(vec![floats(&[3], &[30., 2., 20.])]));
+}
+
+#[test]
+fn extrema_and_where_they_are() {
+    let text = "fn f(x.0: [n]f64) -> (i64, f64, i64) sizes n
+      a.1: i64, m.2: f64, b.3: i64 = reduce (argmin, min, argmax) i.4 < n { e.5: f64 = x.0[i.4] => e.5, e.5, e.5 } @0
+      => a.1, m.2, b.3";
+    let at =
+        |x: &[f64]| run_text(text, &[floats(&[x.len()], x)]).map(|v| (v[0].to_f64()[0], v[2].to_f64()[0]));
+    assert_eq!(at(&[3., 1., 1., 3.]), Ok((1., 0.)));
+    assert_eq!(at(&[f64::NAN, 2., 1.]), Ok((2., 1.)));
+    assert_eq!(at(&[f64::INFINITY, f64::INFINITY]), Ok((0., 0.)));
+    assert_eq!(at(&[]), Err(Fault::EmptyExtremum { loc: Loc(0) }));
+}
+
+#[test]
+fn faults_have_their_place() {
+    let text = "fn f(x.0: [n]i64, k.1: i64) -> i64 sizes n
+      y.2: [n]i64 = build [i.3 < n] {
+        e.4: i64 = x.0[i.3] @1
+        q.5: i64 = div(e.4, k.1) @2
+        z.6: i64 = x.0[q.5] @3
+        => z.6
+      } @4
+      w.7: i64 = y.2[0] @5
+      => w.7
+      places f \"\" 1 1 f \"\" 2 1 f \"\" 3 1 f \"\" 4 1 f \"\" 5 1 f \"\" 6 1";
+    let at = |x: &[i64], k: i64| run_text(text, &[ints(&[x.len()], x), ints(&[], &[k])]);
+    assert_eq!(at(&[0, 1], 1), Ok(vec![ints(&[], &[0])]));
+    assert_eq!(at(&[0, 1], 0), Err(Fault::DivisionByZero { loc: Loc(2) }));
+    assert_eq!(at(&[0, 7], 1), Err(Fault::IndexOutOfRange { index: 7, len: 2, loc: Loc(3) }));
+    assert_eq!(at(&[-1], 1), Err(Fault::IndexOutOfRange { index: -1, len: 1, loc: Loc(3) }));
+    assert_eq!(at(&[], 1), Err(Fault::IndexOutOfRange { index: 0, len: 0, loc: Loc(5) }));
+}
+
+#[test]
+fn sizes_checks_and_branches() {
+    let text = "fn f(x.0: [n + 1]f64, y.1: [n]f64, k.2: i64) -> ([k.2 - n]f64, f64) sizes n
+      check n <= k.2 when n
+      z.3: [k.2 - n]f64 = build [i.4 < k.2 - n] { => 1.0f64 }
+      c.5: bool = eq(k.2, 7)
+      r.6: f64 = if c.5 { e.7: f64 = x.0[k.2] => e.7 } else { s.8: i64 = size 2 * n + 1 t.9: f64 = as_f64(s.8) => t.9 }
+      => z.3, r.6";
+    let args =
+        |n: usize, k: i64| [floats(&[n + 1], &vec![5.; n + 1]), floats(&[n], &vec![6.; n]), ints(&[], &[k])];
+    assert_eq!(run_text(text, &args(2, 3)), Ok(vec![floats(&[1], &[1.]), floats(&[], &[5.])]));
+    assert!(matches!(run_text(text, &args(2, 7)), Err(Fault::IndexOutOfRange { index: 7, len: 3, .. })));
+    let message = |n, k| run_text(text, &args(n, k)).map_err(|f| f.to_string());
+    assert_eq!(message(2, 1), Err("expected n <= k, found 2 and 1".into()));
+    // The guard is not positive, so the check is not made; the array cannot be built all the same.
+    assert_eq!(message(0, -1), Err("a dimension is negative: -n + k = -1".into()));
+    let mut wrong = args(2, 3);
+    wrong[0] = floats(&[2], &[0., 0.]);
+    let found = run_text(text, &wrong).map_err(|f| f.to_string());
+    assert_eq!(found, Err("argument `x`, dimension 0: expected n + 1 = 3, found 2".into()));
+}
+
+#[test]
+fn reshape_and_the_structure_of_results() {
+    let text = "fn f(a.0: [n][m]f64) -> types [n][m]f64, [n * m]f64 as ((1,), (0, 1)) sizes n, m
+      b.1: [n * m]f64 = reshape a.0 [n * m]
+      => a.0, b.1";
+    let a = floats(&[2, 1], &[1., 2.]);
+    let b = floats(&[2], &[1., 2.]);
+    assert_eq!(run_text(text, std::slice::from_ref(&a)), Ok(vec![b.clone(), a, b]));
+}

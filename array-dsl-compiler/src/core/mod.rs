@@ -1,0 +1,286 @@
+//! Core: the typed, sized, nested program, in A-normal form. This header is the IR's manual.
+//!
+//! * A **function** is a list of statements and a tree of results. A statement binds variables to one
+//!   expression; every variable is bound once in the whole function; operands are variables or constants.
+//! * Every variable has a [`Type`]: an element type and dimensions. A **scalar** has no dimensions. Tuples are
+//!   gone: an expression that gives several values binds several variables.
+//! * Dimensions are polynomials over size atoms ([`Dim`]). **Every atom of a dimension is a named size of the
+//!   function or an integer scalar variable bound at depth 0** (outside all `Build`, `Reduce`, `Scatter` and `If`), before
+//!   the place where the dimension is used.
+//! * `Build`, `Reduce` and `Scatter` bind index variables (`i64` scalars) that run from 0 to the extent. Rank lifting has
+//!   already become `Build`; `map`, `transpose`, slices and the like are `Build` with an `Index` inside.
+//! * `Index` takes leading indices; fewer than the rank gives a sub-array. An index outside its dimension is an
+//!   error of the running program, at the statement's place.
+//! * The body of a `Reduce` gives one scalar per reducer. A reduction over an empty axis gives the neutral element.
+//! * `Check` may stand only at depth 0.
+
+pub mod interp;
+pub mod parse;
+pub mod print;
+pub mod verify;
+
+use crate::dim::Dim;
+use crate::scalar::Op;
+use crate::ty::{Const, Elem, Loc, Name, Place, Tree};
+
+/// A variable of Core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Var(pub u32);
+
+/// A variable or a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "described by the types")]
+pub enum Atom {
+    Var(Var),
+    Const(Const),
+}
+
+/// Element type and dimensions, outermost first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct Type {
+    pub elem: Elem,
+    pub dims: Vec<Dim>,
+}
+
+impl Type {
+    /// A scalar type.
+    pub fn scalar(elem: Elem) -> Type {
+        Type { elem, dims: Vec::new() }
+    }
+
+    /// Number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.dims.len()
+    }
+}
+
+/// An index variable and the number of values it takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct Axis {
+    pub var: Var,
+    pub extent: Dim,
+}
+
+/// An associative operator with its neutral element, one per element type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Reducer {
+    /// Sum.
+    Add,
+    /// Product.
+    Mul,
+    /// Smallest; `+inf` (or the largest integer) for nothing.
+    Min,
+    /// Largest; `-inf` (or the smallest integer) for nothing.
+    Max,
+    /// Conjunction of booleans, bitwise `and` of integers.
+    And,
+    /// Disjunction of booleans, bitwise `or` of integers.
+    Or,
+    /// Index (`i64`) of the first smallest value; an error for nothing, then 0.
+    ArgMin,
+    /// Index (`i64`) of the first largest value; an error for nothing, then 0.
+    ArgMax,
+}
+
+impl Reducer {
+    /// All of them.
+    pub const ALL: [Reducer; 8] = [
+        Reducer::Add,
+        Reducer::Mul,
+        Reducer::Min,
+        Reducer::Max,
+        Reducer::And,
+        Reducer::Or,
+        Reducer::ArgMin,
+        Reducer::ArgMax,
+    ];
+
+    /// As printed, and as written in kernels for the first six.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reducer::Add => "add",
+            Reducer::Mul => "mul",
+            Reducer::Min => "min",
+            Reducer::Max => "max",
+            Reducer::And => "and",
+            Reducer::Or => "or",
+            Reducer::ArgMin => "argmin",
+            Reducer::ArgMax => "argmax",
+        }
+    }
+
+    /// The reducer of that name.
+    pub fn from_name(name: &str) -> Option<Reducer> {
+        Reducer::ALL.into_iter().find(|r| r.name() == name)
+    }
+
+    /// The scalar function that combines two values; `None` for `ArgMin` and `ArgMax`.
+    pub fn op(self) -> Option<Op> {
+        Some(match self {
+            Reducer::Add => Op::Add,
+            Reducer::Mul => Op::Mul,
+            Reducer::Min => Op::Min,
+            Reducer::Max => Op::Max,
+            Reducer::And => Op::And,
+            Reducer::Or => Op::Or,
+            Reducer::ArgMin | Reducer::ArgMax => return None,
+        })
+    }
+
+    /// The element type of the result for values of type `elem`.
+    pub fn result(self, elem: Elem) -> Elem {
+        if self.op().is_some() { elem } else { Elem::I64 }
+    }
+
+    /// The neutral element for values of type `elem` (for `ArgMin` and `ArgMax`: of the value compared).
+    pub fn neutral(self, elem: Elem) -> Const {
+        let extreme = |largest: bool| match elem {
+            e if e.is_float() => Const::float(e, if largest { f64::INFINITY } else { f64::NEG_INFINITY }),
+            Elem::I32 => Const::int(elem, if largest { i64::from(i32::MAX) } else { i64::from(i32::MIN) }),
+            Elem::U32 => Const::int(elem, if largest { i64::from(u32::MAX) } else { 0 }),
+            Elem::Bool => Const::bool(largest),
+            _ => Const::int(elem, if largest { i64::MAX } else { i64::MIN }),
+        };
+        match self {
+            Reducer::Add => Const::of(elem, 0),
+            Reducer::Mul => Const::of(elem, 1),
+            Reducer::Min | Reducer::ArgMin => extreme(true),
+            Reducer::Max | Reducer::ArgMax => extreme(false),
+            Reducer::And => if elem == Elem::Bool { Const::bool(true) } else { Const::int(elem, -1) },
+            Reducer::Or => Const::of(elem, 0),
+        }
+    }
+}
+
+/// A condition checked when the kernel runs, before the loops that rely on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What must hold.
+    pub kind: CheckKind,
+    /// The check is made only if all of these are positive (the trip counts of the loops it was hoisted out of).
+    pub guards: Vec<Dim>,
+}
+
+/// What a check compares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CheckKind {
+    /// Two sizes are the same.
+    Equal(Dim, Dim),
+    /// `0 <= d`: a computed size.
+    NonNegative(Dim),
+    /// `lo <= d`: a slice within its array, or a non-empty axis.
+    AtLeast(Dim, Dim),
+}
+
+/// Statements and the values they are for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct Body {
+    pub stms: Vec<Stm>,
+    pub results: Vec<Atom>,
+}
+
+/// `vars = exp`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct Stm {
+    pub vars: Vec<Var>,
+    pub exp: Exp,
+    pub loc: Loc,
+}
+
+/// Expressions. `vars` of the statement are the results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Exp {
+    /// Another name for an atom (scalar or array).
+    Atom(Atom),
+    /// A scalar function.
+    Op(Op, Vec<Atom>),
+    /// A size as an `i64`.
+    Size(Dim),
+    /// `array[indices]`, leading indices.
+    Index(Var, Vec<Atom>),
+    /// A lazy choice; both bodies give values of the same types.
+    If(Atom, Body, Body),
+    /// Arrays with one element (or sub-array) of each result per point; the axes become leading dimensions.
+    Build(Vec<Axis>, Body),
+    /// Folds over the axis: the i-th result of the body by the i-th reducer.
+    Reduce(Vec<Reducer>, Axis, Body),
+    /// `dest` with values combined in (`Some`, any order) or written (`None`) at indices. The body gives
+    /// `indices` index values and then the value, all scalars; indices outside `dest` are ignored. The result is a new array.
+    Scatter {
+        /// How values are combined; `None`: written, one of them for each place.
+        reducer: Option<Reducer>,
+        /// The array to start from.
+        dest: Var,
+        /// The points.
+        axes: Vec<Axis>,
+        /// As above.
+        body: Body,
+    },
+    /// The same elements in row-major order under other dimensions of the same product.
+    Reshape(Var, Vec<Dim>),
+    /// See [`Check`]; binds nothing.
+    Check(Check),
+    /// The value, treated as a constant by differentiation.
+    StopGradient(Atom),
+}
+
+/// What is known of a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct VarInfo {
+    pub name: Name,
+    pub ty: Type,
+}
+
+/// A parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// The user's name for it.
+    pub name: Name,
+    /// Its variables (several for a tuple).
+    pub vars: Tree<Var>,
+    /// Whether it is differentiated (its floats are, unless marked `#[no_grad]`).
+    pub active: bool,
+    /// Where it is declared.
+    pub loc: Loc,
+}
+
+/// A kernel in Core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// The kernel's name.
+    pub name: Name,
+    /// The named sizes, in the order of their first mention. Each is a whole dimension of some parameter.
+    pub sizes: Vec<Name>,
+    /// Parameters.
+    pub params: Vec<Param>,
+    /// All variables; a `Var` is a position here.
+    pub vars: Vec<VarInfo>,
+    /// The code; its results are the leaves of `result`.
+    pub body: Body,
+    /// The structure of the result; leaves are positions in `body.results`.
+    pub result: Tree<usize>,
+    /// The types of `body.results`.
+    pub result_types: Vec<Type>,
+    /// Table of places, indexed by `Loc`.
+    pub places: Vec<Place>,
+}
+
+impl Function {
+    /// The type of a variable.
+    pub fn ty(&self, v: Var) -> &Type {
+        &self.vars[v.0 as usize].ty
+    }
+
+    /// The type of an atom.
+    pub fn atom_type(&self, a: Atom) -> Type {
+        match a {
+            Atom::Var(v) => self.ty(v).clone(),
+            Atom::Const(c) => Type::scalar(c.elem),
+        }
+    }
+}

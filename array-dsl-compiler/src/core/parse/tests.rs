@@ -1,0 +1,220 @@
+//! Texts that come back as they were, and texts that are none.
+
+use super::super::print::{pretty, print};
+use super::*;
+
+const EXAMPLE: &str = r#"fn rows(w.0: [d][c]f64 @0, p = (a.1: [n]f64, (b.2: f64,)) @0, no_grad y.3: [n]i64 @0) -> ([d]f64, (f64,)) sizes d, c, n
+  z.4: [d]f64, k.5: [d]i64 = build [i.6 < d] {
+    m.7: f64, k.8: i64 = reduce (add, argmax) j.9 < c {
+      e.10: f64 = w.0[i.6, j.9] @1
+      => e.10, e.10
+    } @1
+    => m.7, k.8
+  } @1
+  check n == d when c @0
+  check nonnegative(-2 * c * d + n) @0
+  check 3 <= n when c, d - 1 @1
+  q.12: bool = lt(b.2, -1.5e-7f64) @1
+  r.13: f64 = if q.12 {
+    s.14: f64 = exp(b.2) @1
+    => s.14
+  } else { => inf_f64 } @1
+  t.15: i64 = size d * n + 1 @0
+  u.16: [t.15]f64 = build [i.17 < t.15] { => 0.0f64 } @1
+  v.18: [t.15]f64 = scatter add into u.16 [i.19 < n, j.20 < d] {
+    x.21: i64 = mul(i.19, j.20) @1
+    => x.21, 1.0f64
+  } @1
+  v.22: [t.15]f64 = scatter write into v.18 [] { => 0, nan_f64 } @1
+  a.23: [c * d]f64 = reshape w.0 [c * d] @0
+  a.24: f64 = stop_gradient r.13 @0
+  => z.4, a.24
+unused t.11: [n]f32
+places
+  rows "src/lib.rs" 12 5
+  rows "C:\\dir\\\"x\".rs // no" 13 9
+"#;
+
+fn read(text: &str) -> Function {
+    parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+#[test]
+fn the_example_comes_back() {
+    let f = read(EXAMPLE);
+    assert_eq!(print(&f), EXAMPLE);
+    assert_eq!(super::super::verify::check(&f), Vec::<String>::new());
+    assert_eq!((f.vars.len(), f.places.len(), f.params[1].vars.leaves().len()), (25, 2, 2));
+    assert!(!f.params[2].active && f.params[0].active);
+    assert_eq!(f.body.stms[3].exp, read(EXAMPLE).body.stms[3].exp);
+}
+
+#[test]
+fn pretty_has_no_places_and_can_be_read() {
+    let f = read(EXAMPLE);
+    let text = pretty(&f);
+    assert!(!text.contains('@') && !text.contains("places") && !text.contains("unused"));
+    let g = read(&text);
+    assert_eq!(pretty(&g), text);
+    assert_eq!(g.places.len(), 1);
+    assert_eq!(read(&print(&g)), g);
+}
+
+#[test]
+fn every_constant_comes_back_to_the_bit() {
+    let floats = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.1,
+        1e300,
+        1e-300,
+        5e-324,
+        f64::MAX,
+        f64::MIN_POSITIVE,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+        -f64::NAN,
+        f64::from_bits(0x7ff8_0000_0000_1234),
+        16_777_217.0,
+        1e16,
+        1.5e-7,
+    ];
+    let ints = [0, 1, -1, i64::MAX, i64::MIN, i64::from(i32::MIN), i64::from(u32::MAX)];
+    let mut constants: Vec<Const> = vec![Const::bool(true), Const::bool(false)];
+    for elem in [Elem::F32, Elem::F64] {
+        constants.extend(floats.iter().map(|x| Const::float(elem, *x)));
+    }
+    for elem in [Elem::I32, Elem::I64, Elem::U32] {
+        constants.extend(ints.iter().map(|x| Const::int(elem, *x)));
+    }
+    let mut f = read("fn f() -> ()\n  =>");
+    f.body.results = constants.iter().copied().map(Atom::Const).collect();
+    f.result_types = constants.iter().map(|c| Type::scalar(c.elem)).collect();
+    f.result = Tree::Tuple((0..constants.len()).map(Tree::Leaf).collect());
+    let g = read(&print(&f));
+    for (found, c) in g.body.results.iter().zip(&constants) {
+        assert_eq!(*found, Atom::Const(*c), "{}", super::super::print::constant(*c));
+    }
+    assert_eq!(g, f);
+}
+
+#[test]
+fn every_name_comes_back() {
+    let names = [
+        "x",
+        "argument 0",
+        "p.0",
+        "#x.0",
+        "",
+        "0",
+        "1.5",
+        "a\"b\\",
+        "größe",
+        "no_grad",
+        "f64",
+        "true",
+        "x\n",
+        "if",
+        ".",
+    ];
+    for name in names {
+        let mut f = read(
+            "fn f(x.0: [n]f64, s.1: i64, q = (t.2: f64)) -> [n]f64 sizes n\n  y.3: [n]f64 = x.0\n  => y.3",
+        );
+        let size = Dim::name(name).mul(&Dim::atom(SizeAtom::Scalar(1))).sub(&Dim::constant(2));
+        f.name = name.into();
+        f.sizes[0] = name.into();
+        f.params[2].name = name.into();
+        f.params[1].active = false;
+        f.places[0].kernel = name.into();
+        f.places[0].file = name.into();
+        for v in &mut f.vars {
+            v.name = name.into();
+        }
+        f.vars[0].ty.dims = vec![Dim::name(name), size.clone(), Dim::default(), Dim::constant(i64::MIN)];
+        f.body.stms.push(Stm {
+            vars: vec![],
+            exp: Exp::Check(Check {
+                kind: CheckKind::NonNegative(size.clone()),
+                guards: vec![size.clone(), Dim::name(name)],
+            }),
+            loc: Loc(0),
+        });
+        f.body.stms.push(Stm { vars: vec![], exp: Exp::Atom(Atom::Var(Var(0))), loc: Loc(0) });
+        let text = print(&f);
+        assert_eq!(read(&text), f, "{text}");
+    }
+}
+
+#[test]
+fn results_in_another_order_come_back() {
+    let mut f = read("fn f(x.0: f64) -> (f64, f64)\n  => x.0, 2.0f64");
+    for tree in [
+        Tree::Tuple(vec![Tree::Leaf(1), Tree::Leaf(0)]),
+        Tree::Leaf(1),
+        Tree::Tuple(vec![Tree::Leaf(0), Tree::Tuple(vec![Tree::Leaf(0)]), Tree::Tuple(vec![])]),
+        Tree::Tuple(vec![]),
+    ] {
+        f.result = tree;
+        assert_eq!(read(&print(&f)), f);
+    }
+    f.result_types.clear();
+    assert_eq!(read(&print(&f)), f);
+}
+
+#[test]
+fn bad_texts_name_their_line() {
+    let bad = [
+        ("", "line 1: expected `fn`, found the end of the text"),
+        ("fn f() -> f64\n  x.0: f64 = foo(1)\n  => x.0", "line 2: there is no function `foo`"),
+        ("fn f() -> f64\n  x.0: f65 = 1.0f64", "line 2: expected a type, found `f65`"),
+        ("fn f() -> f64\n  x.0: f64 = 1.0f64\n", "line 2: expected `=`, found the end of the text"),
+        (
+            "fn f() -> f64\n  x.0: f64 = 1.0\n  => x.0",
+            "line 2: expected a variable or a constant, found `1.0`",
+        ),
+        ("fn f() -> f64\n  => y.0 $", "line 2: unexpected `$`"),
+        ("fn f(x.0: f64) -> f64\n\n  => y.0", "line 3: `y.0` is called `x` where it is bound"),
+        ("fn f() -> f64\n => x.99999999", "line 2: the number of `x.99999999` is too large"),
+        (
+            "fn f() -> f64\n => x.99999999999",
+            "line 2: expected a variable's number after the dot, found `99999999999`",
+        ),
+        (
+            "fn f() -> i32\n => 3000000000i32",
+            "line 2: expected a variable or a constant, found `3000000000i32`",
+        ),
+        ("fn \"f() -> f64", "line 1: a quote is not closed"),
+        ("fn f() -> f64 => 1.0f64 => ", "line 1: expected the end of the text, found `=>`"),
+        (
+            "fn f(x.0: [9999999999999999999999]f64) -> f64 => 1.0f64",
+            "line 1: the size 9999999999999999999999 is too large",
+        ),
+    ];
+    for (text, message) in bad {
+        assert_eq!(parse(text).err().as_deref(), Some(message), "{text}");
+    }
+    let deep =
+        format!("fn f(x.0: f64) -> f64 {} => x.0", "y.1: f64 = reduce (add) i.2 < 3 { ".repeat(100_000));
+    assert_eq!(parse(&deep).err().as_deref(), Some("line 1: nested too deeply"));
+    let deep = format!("fn f(p = {}", "(".repeat(100_000));
+    assert_eq!(parse(&deep).err().as_deref(), Some("line 1: nested too deeply"));
+}
+
+#[test]
+fn damaged_texts_do_not_panic() {
+    let chars: Vec<char> = EXAMPLE.chars().collect();
+    for cut in 0..chars.len() {
+        let _ = parse(&chars[..cut].iter().collect::<String>());
+        let _ = parse(&chars[cut..].iter().collect::<String>());
+        let mut without = chars.clone();
+        without.remove(cut);
+        if let Ok(f) = parse(&without.iter().collect::<String>()) {
+            let _ = super::super::verify::check(&f);
+            let _ = print(&f);
+        }
+    }
+}

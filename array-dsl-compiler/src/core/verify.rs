@@ -1,0 +1,420 @@
+//! Whether a function obeys the rules of Core (see the header of `core`). Every broken rule is reported, with the
+//! variables as they are printed; what follows only from an error that is already reported is kept quiet.
+//!
+//! * Each variable is bound once, before its uses, and used only inside the body that binds it.
+//! * Operands have the types of the table of scalar functions; conditions are `bool`, indices `i64` scalars.
+//! * The declared type of a variable is the type of its expression, dimension by dimension. Results of the function
+//!   agree with `result_types` in element type and rank: an equality of their dimensions may rest on a check.
+//! * Dimensions mention the function's sizes, each of which is alone a dimension of some parameter, and integer
+//!   scalars of depth 0 that are bound before. Those of parameters may mention any scalar parameter.
+//! * The numbers of elements before and after a `Reshape` do not differ by a constant. That they are equal may rest
+//!   on a check.
+//! * `Check` stands at depth 0 only. Nothing is of an unsettled type; places are in the table of places.
+
+use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Reducer, Stm, Type, Var};
+use crate::Verified;
+use crate::dim::{Dim, SizeAtom};
+use crate::scalar::{Class, Op};
+use crate::ty::{Elem, Loc};
+
+/// The function, accepted; or every rule it breaks.
+pub fn verify(f: Function) -> Result<Verified<Function>, Vec<String>> {
+    let errors = check(&f);
+    if errors.is_empty() { Ok(Verified::new(f)) } else { Err(errors) }
+}
+
+/// The rules that a function breaks.
+pub fn check(f: &Function) -> Vec<String> {
+    let states = vec![State::Unbound; f.vars.len()];
+    let mut scope = Scope { f, states, trail: Vec::new(), depth: 0, errors: Vec::new() };
+    scope.signature();
+    if let Some(types) = scope.body(&f.body) {
+        scope.results(&types);
+    }
+    scope.errors
+}
+
+/// What the walk knows of a variable.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// No statement met so far binds it.
+    Unbound,
+    /// It is in scope; `true`: it was bound at depth 0.
+    Visible(bool),
+    /// The body that binds it has ended.
+    Gone,
+}
+
+struct Scope<'a> {
+    f: &'a Function,
+    states: Vec<State>,
+    /// Visible variables in the order they were bound.
+    trail: Vec<Var>,
+    /// The number of bodies around the current place.
+    depth: usize,
+    errors: Vec<String>,
+}
+
+impl Scope<'_> {
+    fn error(&mut self, message: impl Into<String>) {
+        let message = message.into();
+        if !self.errors.contains(&message) {
+            self.errors.push(message);
+        }
+    }
+
+    fn show(&self, v: Var) -> String {
+        format!("`{}.{}`", self.f.vars.get(v.0 as usize).map_or("?", |i| &*i.name), v.0)
+    }
+
+    fn show_dim(&self, d: &Dim) -> String {
+        d.show(&|s| self.show(Var(s)).trim_matches('`').into())
+    }
+
+    fn show_type(&self, t: &Type) -> String {
+        let dims: String = t.dims.iter().map(|d| format!("[{}]", self.show_dim(d))).collect();
+        format!("{dims}{}", t.elem)
+    }
+
+    fn signature(&mut self) {
+        let f = self.f;
+        if let Some((i, name)) = f.sizes.iter().enumerate().find(|(i, s)| f.sizes[..*i].contains(s)) {
+            self.error(format!("the size `{name}` is listed twice, last as number {i}"));
+        }
+        let vars: Vec<Var> = f.params.iter().flat_map(|p| p.vars.leaves()).copied().collect();
+        f.params.iter().for_each(|p| self.loc(p.loc));
+        // Scalars first: dimensions may mention those of later parameters.
+        vars.iter().for_each(|v| self.bind(*v, None));
+        for v in &vars {
+            if let Some(info) = f.vars.get(v.0 as usize) {
+                let what = self.show(*v);
+                self.ty(&info.ty, &what);
+            }
+        }
+        for size in &f.sizes {
+            let atom = SizeAtom::Name(size.clone());
+            let mut dims = vars.iter().filter_map(|v| f.vars.get(v.0 as usize)).flat_map(|i| &i.ty.dims);
+            if !dims.any(|d| d.as_atom() == Some(&atom)) {
+                self.error(format!("the size `{size}` is no whole dimension of a parameter"));
+            }
+        }
+    }
+
+    fn results(&mut self, types: &[Type]) {
+        let f = self.f;
+        if let Some(leaf) = f.result.leaves().into_iter().find(|i| **i >= types.len()) {
+            self.error(format!("the result's structure mentions result {leaf} of {}", types.len()));
+        }
+        if types.len() != f.result_types.len() {
+            self.error(format!("{} results are declared and {} given", f.result_types.len(), types.len()));
+        }
+        for (i, (declared, found)) in f.result_types.iter().zip(types).enumerate() {
+            self.ty(declared, &format!("the type of result {i}"));
+            if (declared.elem, declared.rank()) != (found.elem, found.rank()) {
+                let (declared, found) = (self.show_type(declared), self.show_type(found));
+                self.error(format!("result {i} is declared {declared} and has type {found}"));
+            }
+        }
+    }
+
+    /// The element type is settled, and the dimensions are in scope.
+    fn ty(&mut self, t: &Type, what: &str) {
+        if matches!(t.elem, Elem::Infer(_)) {
+            self.error(format!("the element type of {what} is not settled"));
+        }
+        t.dims.iter().for_each(|d| self.dim(d, what));
+    }
+
+    fn dim(&mut self, d: &Dim, what: &str) {
+        for atom in d.atoms() {
+            match atom {
+                SizeAtom::Name(n) if self.f.sizes.contains(&n) => {}
+                SizeAtom::Name(n) => self.error(format!("{what}: `{n}` is no size of the function")),
+                SizeAtom::Scalar(s) => {
+                    let v = Var(s);
+                    let shown = self.show(v);
+                    let Some(info) = self.f.vars.get(s as usize) else {
+                        self.error(format!("{what}: there is no variable {shown}"));
+                        continue;
+                    };
+                    if info.ty.rank() != 0 || !info.ty.elem.is_int() {
+                        self.error(format!("{what}: {shown} is no integer scalar"));
+                    } else if self.states[s as usize] != State::Visible(true) {
+                        self.error(format!("{what}: {shown} is not bound before at depth 0"));
+                    }
+                }
+            }
+        }
+    }
+
+    fn loc(&mut self, loc: Loc) {
+        if loc.0 as usize >= self.f.places.len() {
+            self.error(format!("there is no place {} in the table of places", loc.0));
+        }
+    }
+
+    /// Brings a variable into scope; `ty` is the type of what it is bound to, if that is known.
+    fn bind(&mut self, v: Var, ty: Option<&Type>) {
+        let shown = self.show(v);
+        let Some(info) = self.f.vars.get(v.0 as usize) else {
+            return self.error(format!("there is no variable {shown}"));
+        };
+        if self.states[v.0 as usize] != State::Unbound {
+            self.error(format!("{shown} is bound twice"));
+        }
+        self.states[v.0 as usize] = State::Visible(self.depth == 0);
+        self.trail.push(v);
+        if let Some(ty) = ty {
+            self.ty(&info.ty, &shown);
+            if *ty != info.ty {
+                let (declared, found) = (self.show_type(&info.ty), self.show_type(ty));
+                self.error(format!("{shown} is declared {declared} and bound to {found}"));
+            }
+        }
+    }
+
+    /// Runs `f` on what is inside an expression: what it binds is gone afterwards.
+    fn inside<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+        let mark = self.trail.len();
+        self.depth += 1;
+        let out = f(self);
+        self.depth -= 1;
+        for v in self.trail.drain(mark..) {
+            self.states[v.0 as usize] = State::Gone;
+        }
+        out
+    }
+
+    /// The types of a body's results; `None` after an error.
+    fn body(&mut self, b: &Body) -> Option<Vec<Type>> {
+        b.stms.iter().for_each(|s| self.stm(s));
+        let types: Vec<Option<Type>> = b.results.iter().map(|a| self.atom(*a)).collect();
+        types.into_iter().collect()
+    }
+
+    fn stm(&mut self, s: &Stm) {
+        self.loc(s.loc);
+        let types = self.exp(&s.exp);
+        if let Some(n) = types.as_ref().map(Vec::len).filter(|n| *n != s.vars.len()) {
+            let vars: Vec<String> = s.vars.iter().map(|v| self.show(*v)).collect();
+            self.error(format!("a statement binds ({}) to {n} values", vars.join(", ")));
+        }
+        // After an error the variables are bound all the same, so that it is the only one.
+        for (i, v) in s.vars.iter().enumerate() {
+            self.bind(*v, types.as_ref().and_then(|t| t.get(i)));
+        }
+    }
+
+    fn var(&mut self, v: Var) -> Option<Type> {
+        let shown = self.show(v);
+        match self.states.get(v.0 as usize) {
+            Some(State::Visible(_)) => return Some(self.f.ty(v).clone()),
+            Some(State::Unbound) => self.error(format!("{shown} is used before it is bound")),
+            Some(State::Gone) => self.error(format!("{shown} is used outside the body that binds it")),
+            None => self.error(format!("there is no variable {shown}")),
+        }
+        None
+    }
+
+    fn atom(&mut self, a: Atom) -> Option<Type> {
+        match a {
+            Atom::Var(v) => self.var(v),
+            Atom::Const(c) if matches!(c.elem, Elem::Infer(_)) => {
+                self.error("the type of a constant is not settled");
+                None
+            }
+            Atom::Const(c) => Some(Type::scalar(c.elem)),
+        }
+    }
+
+    /// The element type of an operand that must be a scalar.
+    fn scalar(&mut self, a: Atom, what: &str) -> Option<Elem> {
+        let ty = self.atom(a)?;
+        if ty.rank() != 0 {
+            let found = self.show_type(&ty);
+            self.error(format!("{what} is {found}, not a scalar"));
+            return None;
+        }
+        Some(ty.elem)
+    }
+
+    fn expect(&mut self, a: Atom, elem: Elem, what: &str) {
+        if let Some(found) = self.scalar(a, what).filter(|e| *e != elem) {
+            self.error(format!("{what} is {found}, not {elem}"));
+        }
+    }
+
+    /// The types of an expression's values; `None` after an error.
+    fn exp(&mut self, exp: &Exp) -> Option<Vec<Type>> {
+        match exp {
+            Exp::Atom(a) | Exp::StopGradient(a) => self.atom(*a).map(|t| vec![t]),
+            Exp::Op(op, args) => {
+                let what = format!("an argument of `{}`", op.name());
+                let args: Vec<Option<Elem>> = args.iter().map(|a| self.scalar(*a, &what)).collect();
+                let args = args.into_iter().collect::<Option<Vec<_>>>()?;
+                self.op(*op, &args).map(|e| vec![Type::scalar(e)])
+            }
+            Exp::Size(d) => {
+                self.dim(d, "a size");
+                Some(vec![Type::scalar(Elem::I64)])
+            }
+            Exp::Index(a, index) => self.index(*a, index).map(|t| vec![t]),
+            Exp::If(condition, yes, no) => {
+                self.expect(*condition, Elem::Bool, "the condition of an `if`");
+                let yes = self.inside(|s| s.body(yes));
+                let no = self.inside(|s| s.body(no));
+                let (yes, no) = (yes?, no?);
+                if yes != no {
+                    let show = |types: &[Type]| types.iter().map(|t| self.show_type(t)).collect::<Vec<_>>().join(", ");
+                    let message = format!("the branches of an `if` give ({}) and ({})", show(&yes), show(&no));
+                    self.error(message);
+                    return None;
+                }
+                Some(yes)
+            }
+            Exp::Build(axes, body) => {
+                let types = self.points(axes, body)?;
+                let extents = || axes.iter().map(|a| a.extent.clone());
+                Some(types.into_iter().map(|t| Type { elem: t.elem, dims: extents().chain(t.dims).collect() }).collect())
+            }
+            Exp::Reduce(reducers, axis, body) => self.reduce(reducers, axis, body),
+            Exp::Scatter { reducer, dest, axes, body } => {
+                let dest = self.var(*dest);
+                let types = self.points(axes, body);
+                let dest = dest?;
+                self.scatter(*reducer, &dest, &types?);
+                Some(vec![dest])
+            }
+            Exp::Reshape(a, dims) => {
+                dims.iter().for_each(|d| self.dim(d, "a dimension of a reshape"));
+                let ty = self.var(*a)?;
+                let (before, after) = (Dim::product(&ty.dims), Dim::product(dims));
+                if before.sub(&after).as_constant().is_some_and(|c| c != 0) {
+                    let (before, after) = (self.show_dim(&before), self.show_dim(&after));
+                    self.error(format!("a reshape of {before} elements to {after}"));
+                }
+                Some(vec![Type { elem: ty.elem, dims: dims.clone() }])
+            }
+            Exp::Check(c) => {
+                if self.depth != 0 {
+                    self.error("a check stands inside an expression");
+                }
+                self.sizes_of(c);
+                Some(Vec::new())
+            }
+        }
+    }
+
+    fn index(&mut self, a: Var, index: &[Atom]) -> Option<Type> {
+        let ty = self.var(a);
+        let shown = self.show(a);
+        index.iter().for_each(|i| self.expect(*i, Elem::I64, &format!("an index of {shown}")));
+        let ty = ty?;
+        if index.len() > ty.rank() {
+            self.error(format!("{shown} of rank {} has {} indices", ty.rank(), index.len()));
+            return None;
+        }
+        Some(Type { elem: ty.elem, dims: ty.dims[index.len()..].to_vec() })
+    }
+
+    /// The types of the values at one point of `axes`.
+    fn points(&mut self, axes: &[Axis], body: &Body) -> Option<Vec<Type>> {
+        for a in axes {
+            let what = format!("the extent of {}", self.show(a.var));
+            self.dim(&a.extent, &what);
+        }
+        self.inside(|s| {
+            axes.iter().for_each(|a| s.bind(a.var, Some(&Type::scalar(Elem::I64))));
+            s.body(body)
+        })
+    }
+
+    fn reduce(&mut self, reducers: &[Reducer], axis: &Axis, body: &Body) -> Option<Vec<Type>> {
+        let types = self.points(std::slice::from_ref(axis), body)?;
+        if types.len() != reducers.len() {
+            self.error(format!("{} values for {} reducers", types.len(), reducers.len()));
+            return None;
+        }
+        for (r, t) in reducers.iter().zip(&types) {
+            self.reducer(*r, t);
+        }
+        Some(reducers.iter().zip(types).map(|(r, t)| Type::scalar(r.result(t.elem))).collect())
+    }
+
+    fn reducer(&mut self, reducer: Reducer, ty: &Type) {
+        let class = reducer.op().and_then(Op::row).map_or(Class::Num, |r| r.class);
+        if ty.rank() != 0 || !class.contains(ty.elem) {
+            let found = self.show_type(ty);
+            self.error(format!("`{}` does not reduce {found}", reducer.name()));
+        }
+    }
+
+    fn scatter(&mut self, reducer: Option<Reducer>, dest: &Type, types: &[Type]) {
+        let Some((value, indices)) = types.split_last() else {
+            return self.error("a scatter without a value");
+        };
+        if indices.len() != dest.rank() {
+            self.error(format!("a scatter into rank {} has {} indices", dest.rank(), indices.len()));
+        }
+        for i in indices.iter().filter(|i| **i != Type::scalar(Elem::I64)) {
+            let found = self.show_type(i);
+            self.error(format!("an index of a scatter is {found}, not i64"));
+        }
+        if *value != Type::scalar(dest.elem) {
+            let found = self.show_type(value);
+            self.error(format!("a scatter of {found} into an array of {}", dest.elem));
+        }
+        match reducer {
+            Some(Reducer::ArgMin | Reducer::ArgMax) => self.error("a scatter cannot combine by `argmin` or `argmax`"),
+            Some(r) => self.reducer(r, &Type::scalar(dest.elem)),
+            None => {}
+        }
+    }
+
+    fn sizes_of(&mut self, c: &Check) {
+        match &c.kind {
+            CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => [a, b].into_iter().for_each(|d| self.dim(d, "a check")),
+            CheckKind::NonNegative(d) => self.dim(d, "a check"),
+        }
+        c.guards.iter().for_each(|g| self.dim(g, "the guard of a check"));
+    }
+
+    /// The result type of a scalar function; `None` after an error.
+    fn op(&mut self, op: Op, args: &[Elem]) -> Option<Elem> {
+        let name = op.name();
+        if args.len() != op.arity() {
+            self.error(format!("`{name}` has {} arguments, not {}", args.len(), op.arity()));
+            return None;
+        }
+        let class = op.row().map_or(Class::Any, |r| r.class);
+        // The arguments that share one type; the others have a rule of their own.
+        let same = match op {
+            Op::Cast(Elem::Infer(_)) => {
+                self.error("the type of a cast is not settled");
+                return None;
+            }
+            Op::Select => {
+                if args[0] != Elem::Bool {
+                    self.error(format!("the condition of `select` is {}, not bool", args[0]));
+                }
+                &args[1..]
+            }
+            Op::Powi => {
+                if !args[1].is_int() {
+                    self.error(format!("the exponent of `powi` is {}, not an integer", args[1]));
+                }
+                &args[..1]
+            }
+            _ => args,
+        };
+        if same.iter().any(|e| *e != same[0] || !class.contains(*e)) {
+            let found: Vec<&str> = args.iter().map(|e| e.name()).collect();
+            self.error(format!("`{name}` takes {}, found ({})", class.describe(), found.join(", ")));
+            return None;
+        }
+        Some(op.result(args))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,187 @@
+//! One broken rule at a time.
+
+use super::super::parse::parse;
+use super::super::*;
+use super::check;
+use crate::ty::{Elem, Loc};
+
+/// `params` of a kernel with the sizes n, m and what follows the header.
+fn errors_of(params: &str, result: &str, body: &str) -> Vec<String> {
+    let text = format!("fn f({params}) -> {result} sizes n, m\n{body}");
+    match parse(&text) {
+        Ok(f) => check(&f),
+        Err(e) => panic!("{e}\n{text}"),
+    }
+}
+
+/// Array x, matrix a, scalar s, integer k, condition b.
+const PARAMS: &str = "x.0: [n]f64, a.1: [n][m]f64, s.2: f64, k.3: i64, b.4: bool, v.5: [m]f64, u.6: u32";
+
+fn errors(body: &str) -> Vec<String> {
+    errors_of(PARAMS, "f64", body)
+}
+
+#[test]
+fn accepts() {
+    let good = [
+        "=> s.2",
+        "y.10: f64 = add(s.2, 1.0f64) => y.10",
+        "y.10: [n][m]f64 = build [i.11 < n, j.12 < m] { e.13: f64 = a.1[i.11, j.12] => e.13 }
+         z.14: f64, w.15: i64 = reduce (max, argmin) i.16 < m {
+           t.17: f64 = reduce (add) j.18 < n { e.19: f64 = y.10[j.18, i.16] => e.19 } => t.17, s.2 }
+         => z.14",
+        "y.10: [n][m]f64 = build [i.11 < n] { r.12: [m]f64 = a.1[i.11] => r.12 } => s.2",
+        "z.10: [k.3 + 1]f64 = build [i.11 < k.3 + 1] { => s.2 } check nonnegative(k.3) when n => s.2",
+        "q.10: i64 = size n * m r.11: [q.10]f64 = reshape a.1 [q.10] check q.10 == n * m => s.2",
+        "y.10: [m]f64 = if b.4 { => v.5 } else { t.11: [m]f64 = build [i.12 < m] { => s.2 } => t.11 } => s.2",
+        "y.10: [n]f64 = scatter add into x.0 [i.11 < m] { e.12: f64 = v.5[i.11] => i.11, e.12 } => s.2",
+        "y.10: f64 = powi(s.2, u.6) z.11: f64 = select(b.4, y.10, s.2) w.12: i32 = as_i32(z.11) => z.11",
+        "y.10: f64 = stop_gradient s.2 z.11: [n]f64 = x.0 => y.10",
+    ];
+    for body in good {
+        assert_eq!(errors(body), Vec::<String>::new(), "{body}");
+    }
+    // Dimensions of parameters may mention scalar parameters that follow.
+    assert_eq!(errors_of("x.0: [k.1][n][m]f64, k.1: i64", "f64", "=> 1.0f64"), Vec::<String>::new());
+}
+
+#[test]
+fn rejects_each_broken_rule() {
+    let bad = [
+        // Scopes.
+        ("=> y.10", "`y.10` is used before it is bound"),
+        ("s.2: f64 = 1.0f64 => s.2", "`s.2` is bound twice"),
+        ("y.10: f64 = z.11 z.11: f64 = s.2 => y.10", "`z.11` is used before it is bound"),
+        (
+            "y.10: f64 = reduce (add) i.11 < n { e.12: f64 = x.0[i.11] => e.12 } z.13: f64 = e.12 => y.10",
+            "`e.12` is used outside the body that binds it",
+        ),
+        ("y.10: [n]i64 = build [i.11 < n] { => i.11 } z.12: i64 = i.11 => s.2", "`i.11` is used outside"),
+        (
+            "y.10: f64 = reduce (add) i.11 < n { => s.2 } z.12: f64 = reduce (add) i.11 < n { => s.2 } => s.2",
+            "`i.11` is bound twice",
+        ),
+        ("y.10: f64 = if b.4 { t.11: f64 = s.2 => t.11 } else { => t.11 } => y.10", "`t.11` is used outside"),
+        // Scalar functions.
+        ("y.10: f64 = add(s.2) => y.10", "`add` has 1 arguments, not 2"),
+        ("y.10: f64 = add(s.2, 1) => y.10", "`add` takes a number"),
+        ("y.10: i64 = exp(k.3) => s.2", "`exp` takes a float"),
+        ("y.10: bool = lt(b.4, b.4) => s.2", "`lt` takes a number"),
+        ("y.10: [n]f64 = exp(x.0) => s.2", "an argument of `exp` is [n]f64, not a scalar"),
+        ("y.10: f64 = select(s.2, s.2, s.2) => y.10", "the condition of `select` is f64"),
+        ("y.10: f64 = select(b.4, s.2, 1) => y.10", "`select` takes any scalar, found (bool, f64, i64)"),
+        ("y.10: f64 = powi(s.2, s.2) => y.10", "the exponent of `powi` is f64"),
+        ("y.10: f64 = gt(s.2, s.2) => s.2", "`y.10` is declared f64 and bound to bool"),
+        // Indices.
+        ("y.10: f64 = x.0[0, 0] => y.10", "`x.0` of rank 1 has 2 indices"),
+        ("y.10: f64 = x.0[s.2] => y.10", "an index of `x.0` is f64, not i64"),
+        ("y.10: f64 = a.1[k.3] => s.2", "`y.10` is declared f64 and bound to [m]f64"),
+        // Branches.
+        (
+            "y.10: f64 = if s.2 { => s.2 } else { => s.2 } => y.10",
+            "the condition of an `if` is f64, not bool",
+        ),
+        (
+            "y.10: f64 = if b.4 { => s.2 } else { => 1 } => y.10",
+            "the branches of an `if` give (f64) and (i64)",
+        ),
+        ("y.10: [n]f64 = if b.4 { => x.0 } else { => v.5 } => s.2", "give ([n]f64) and ([m]f64)"),
+        // Build and Reduce.
+        (
+            "y.10: [m]f64 = build [i.11 < n] { => s.2 } => s.2",
+            "`y.10` is declared [m]f64 and bound to [n]f64",
+        ),
+        ("y.10: [n]f64 = build [i.11: f64 < n] { => s.2 } => s.2", "`i.11` is declared f64 and bound to i64"),
+        ("y.10: [n]f64, z.12: [n]f64 = build [i.11 < n] { => s.2 } => s.2", "(`y.10`, `z.12`) to 1 values"),
+        ("y.10: f64 = reduce (add, max) i.11 < n { => s.2 } => s.2", "1 values for 2 reducers"),
+        ("y.10: f64 = reduce (add) i.11 < n { => v.5 } => s.2", "`add` does not reduce [m]f64"),
+        ("y.10: bool = reduce (mul) i.11 < n { => b.4 } => s.2", "`mul` does not reduce bool"),
+        ("y.10: f64 = reduce (and) i.11 < n { => s.2 } => s.2", "`and` does not reduce f64"),
+        ("y.10: f64 = reduce (argmax) i.11 < n { => s.2 } => s.2", "declared f64 and bound to i64"),
+        // Scatter.
+        ("y.10: [n]f64 = scatter add into x.0 [i.11 < n] { => } => s.2", "a scatter without a value"),
+        ("y.10: [n]f64 = scatter add into x.0 [i.11 < n] { => s.2 } => s.2", "into rank 1 has 0 indices"),
+        ("y.10: [n]f64 = scatter add into x.0 [i.11 < n] { => s.2, s.2 } => s.2", "is f64, not i64"),
+        (
+            "y.10: [n]f64 = scatter write into x.0 [i.11 < n] { => 0, 0 } => s.2",
+            "a scatter of i64 into an array of f64",
+        ),
+        ("y.10: [n]f64 = scatter argmax into x.0 [i.11 < n] { => 0, s.2 } => s.2", "cannot combine by"),
+        ("y.10: [n]f64 = scatter or into x.0 [i.11 < n] { => 0, s.2 } => s.2", "`or` does not reduce f64"),
+        (
+            "y.10: [m]f64 = scatter add into x.0 [i.11 < n] { => 0, s.2 } => s.2",
+            "declared [m]f64 and bound to [n]f64",
+        ),
+        // Dimensions.
+        (
+            "y.10: [q]f64 = build [i.11 < q] { => s.2 } => s.2",
+            "the extent of `i.11`: `q` is no size of the function",
+        ),
+        ("y.10: [s.2]f64 = build [i.11 < s.2] { => s.2 } => s.2", "`s.2` is no integer scalar"),
+        (
+            "y.10: [z.12]f64 = build [i.11 < z.12] { => s.2 } z.12: i64 = k.3 => s.2",
+            "`z.12` is not bound before",
+        ),
+        (
+            "y.10: f64 = reduce (add) i.11 < n { t.12: f64 = reduce (add) j.13 < i.11 { => s.2 } => t.12 } => y.10",
+            "the extent of `j.13`: `i.11` is not bound before at depth 0",
+        ),
+        ("y.10: [n]f64 = reshape x.0 [n + 1] => s.2", "a reshape of n elements to n + 1"),
+        ("y.10: [m]f64 = reshape x.0 [n] => s.2", "declared [m]f64 and bound to [n]f64"),
+        ("y.10: i64 = size p => s.2", "a size: `p` is no size"),
+        // Checks.
+        (
+            "y.10: f64 = reduce (add) i.11 < n { check n == m => s.2 } => s.2",
+            "a check stands inside an expression",
+        ),
+        ("check n == m when s.2 => s.2", "the guard of a check: `s.2` is no integer scalar"),
+        // Results.
+        ("=> k.3", "result 0 is declared f64 and has type i64"),
+        ("=> x.0", "result 0 is declared f64 and has type [n]f64"),
+        ("=> s.2, s.2", "1 results are declared and 2 given"),
+        // Places.
+        ("y.10: f64 = s.2 @7 => y.10", "there is no place 7"),
+    ];
+    for (body, message) in bad {
+        let found = errors(body);
+        assert!(found.iter().any(|e| e.contains(message)), "{body}\nexpected: {message}\nfound: {found:?}");
+        assert_eq!(found.len(), 1, "{body}: {found:?}");
+    }
+}
+
+#[test]
+fn rejects_broken_signatures() {
+    let found = errors_of("x.0: [n + m]f64, y.1: [m]f64", "f64", "=> 1.0f64");
+    assert_eq!(found, ["the size `n` is no whole dimension of a parameter"]);
+    let found = errors_of("x.0: [n][m][q]f64", "f64", "=> 1.0f64");
+    assert_eq!(found, ["`x.0`: `q` is no size of the function"]);
+    let found = errors_of("x.0: [n][m]f64, x.0: [n][m]f64", "f64", "=> 1.0f64");
+    assert_eq!(found, ["`x.0` is bound twice"]);
+    let found = errors_of("x.0: [n][m]f64", "types f64 as (0, 1)", "=> 1.0f64");
+    assert_eq!(found, ["the result's structure mentions result 1 of 1"]);
+}
+
+#[test]
+fn rejects_what_text_cannot_say() {
+    let good = "fn f(x.0: f64) -> f64\n  y.1: f64 = x.0\n  => y.1";
+    let change = |edit: &dyn Fn(&mut Function)| {
+        let mut f = parse(good).unwrap_or_else(|e| panic!("{e}"));
+        edit(&mut f);
+        check(&f)
+    };
+    assert!(change(&|_| {}).is_empty());
+    let found = change(&|f| f.vars[1].ty.elem = Elem::Infer(0));
+    assert!(found.contains(&"the element type of `y.1` is not settled".to_string()), "{found:?}");
+    let infer = Const::int(Elem::Infer(3), 1);
+    assert_eq!(
+        change(&|f| f.body.results[0] = Atom::Const(infer)),
+        ["the type of a constant is not settled"]
+    );
+    assert_eq!(change(&|f| f.body.results[0] = Atom::Var(Var(99))), ["there is no variable `?.99`"]);
+    assert_eq!(change(&|f| f.body.stms[0].vars[0] = Var(99)).len(), 2);
+    assert_eq!(change(&|f| f.params[0].loc = Loc(9)), ["there is no place 9 in the table of places"]);
+    let cast = Exp::Op(crate::scalar::Op::Cast(Elem::Infer(0)), vec![Atom::Var(Var(0))]);
+    assert_eq!(change(&|f| f.body.stms[0].exp = cast.clone()), ["the type of a cast is not settled"]);
+    let named = Exp::Size(Dim::atom(crate::dim::SizeAtom::Scalar(50)));
+    assert_eq!(change(&|f| f.body.stms[0].exp = named.clone()).len(), 2);
+}

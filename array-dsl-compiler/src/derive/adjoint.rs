@@ -1,0 +1,229 @@
+//! Reverse mode of a block of scalar code.
+//!
+//! ```text
+//! before   x = read A[i];  y = f(x, z);  r = if c { b1 } else { b2 }          with adjoints of some results
+//! after    ... the block again (redundant execution), then backwards:
+//!          (s.., contributions) = if c { b1; backwards of b1 } else { b2; backwards of b2 }
+//!          x_adj += f_1(x, z) * y_adj;  z_adj += f_2(x, z) * y_adj
+//!          contribution A[i] += x_adj
+//! ```
+//!
+//! Cost: a constant factor of the block. A branch that was not taken contributes nothing, because its
+//! adjoint is never executed. (Source: DESIGN 5.4; scalar rules: `partial`.)
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::partial::scaled;
+use crate::bulk::build::{Code, Renaming, int, renamed};
+use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Program, Var};
+use crate::scalar::{Op, partials};
+use crate::ty::{Const, Elem, Loc};
+
+/// An amount to be added to the adjoint of an array at an index.
+#[derive(Clone, Debug)]
+pub(super) struct Contribution {
+    pub array: ArrayId,
+    pub index: Vec<Atom>,
+    pub value: Atom,
+    pub loc: Loc,
+}
+
+/// Adjoints of scalars as they are collected.
+#[derive(Default)]
+pub(super) struct Adjoints(HashMap<Var, Atom>);
+
+impl Adjoints {
+    /// Adds to a scalar's adjoint.
+    pub fn add(&mut self, p: &mut Program, code: &mut Code, to: Atom, value: Atom) {
+        if let Atom::Var(v) = to {
+            let sum = match self.0.get(&v) {
+                Some(old) => code.add(p, *old, value),
+                None => value,
+            };
+            self.0.insert(v, sum);
+        }
+    }
+}
+
+/// The scalars of a block that depend on reads of active arrays (or on `outer` scalars that do).
+pub(super) fn active_scalars(p: &Program, lets: &[Let], arrays: &HashSet<ArrayId>, outer: &HashSet<Var>) -> HashSet<Var> {
+    let mut active = outer.clone();
+    for l in lets {
+        let depends = match &l.exp {
+            Exp::Read { array, .. } => arrays.contains(array),
+            Exp::StopGradient(_) | Exp::Size(_) => false,
+            Exp::Op(_, args) => args.iter().any(|a| matches!(a, Atom::Var(v) if active.contains(v))),
+            Exp::If(_, x, y) => [x, y].iter().any(|b| {
+                let inner = active_scalars(p, &b.block.lets, arrays, &active);
+                b.results.iter().any(|a| matches!(a, Atom::Var(v) if inner.contains(v)))
+            }),
+        };
+        if depends {
+            active.extend(l.vars.iter().filter(|v| p.vars[v.0 as usize].is_float()));
+        }
+    }
+    active
+}
+
+/// Walks `lets` (already executed in `code`) backwards. `adjoints` holds the seeds and afterwards also the adjoints
+/// of free scalars.
+pub(super) fn backwards(
+    p: &mut Program,
+    code: &mut Code,
+    lets: &[Let],
+    arrays: &HashSet<ArrayId>,
+    active: &HashSet<Var>,
+    adjoints: &mut Adjoints,
+    out: &mut Vec<Contribution>,
+) {
+    for l in lets.iter().rev() {
+        code.loc = l.loc;
+        match &l.exp {
+            Exp::Op(op, args) => {
+                let v = l.vars[0];
+                let Some(d) = adjoints.0.get(&v).copied().filter(|_| active.contains(&v)) else { continue };
+                operation(p, code, *op, args, Atom::Var(v), d, active, adjoints);
+            }
+            Exp::Read { array, index, .. } => {
+                let Some(d) = adjoints.0.get(&l.vars[0]).copied() else { continue };
+                if arrays.contains(array) {
+                    contribute(p, code, out, Contribution { array: *array, index: index.clone(), value: d, loc: l.loc });
+                }
+            }
+            Exp::If(c, x, y) => choice(p, code, l, *c, [x, y], arrays, active, adjoints, out),
+            Exp::Size(_) | Exp::StopGradient(_) => {}
+        }
+    }
+}
+
+/// Contributions to one element are summed before they leave the nest.
+fn contribute(p: &mut Program, code: &mut Code, out: &mut Vec<Contribution>, c: Contribution) {
+    match out.iter_mut().find(|o| o.array == c.array && o.index == c.index) {
+        Some(o) => o.value = code.add(p, o.value, c.value),
+        None => out.push(c),
+    }
+}
+
+#[allow(clippy::too_many_arguments, reason = "the state of one walk")]
+fn operation(
+    p: &mut Program,
+    code: &mut Code,
+    op: Op,
+    args: &[Atom],
+    result: Atom,
+    d: Atom,
+    active: &HashSet<Var>,
+    adjoints: &mut Adjoints,
+) {
+    let wanted = |a: &Atom| matches!(a, Atom::Var(v) if active.contains(v));
+    if let Op::Cast(_) = op {
+        if wanted(&args[0]) {
+            let elem = p.elem(args[0]);
+            let back = code.op(p, Op::Cast(elem), &[d]);
+            adjoints.add(p, code, args[0], back);
+        }
+        return;
+    }
+    let singular = op.row().is_some_and(|r| r.singular);
+    for (a, partial) in args.iter().zip(partials(op)) {
+        if wanted(a) {
+            if let Some(v) = scaled(p, code, d, partial, args, result, singular) {
+                adjoints.add(p, code, *a, v);
+            }
+        }
+    }
+}
+
+#[allow(clippy::too_many_arguments, reason = "the state of one walk")]
+fn choice(
+    p: &mut Program,
+    code: &mut Code,
+    l: &Let,
+    c: Atom,
+    branches: [&Branch; 2],
+    arrays: &HashSet<ArrayId>,
+    active: &HashSet<Var>,
+    adjoints: &mut Adjoints,
+    out: &mut Vec<Contribution>,
+) {
+    let seeds: Vec<Option<Atom>> = l.vars.iter().map(|v| adjoints.0.get(v).copied()).collect();
+    if seeds.iter().all(Option::is_none) {
+        return;
+    }
+    // Each branch again, and its adjoint.
+    let mut sides: Vec<(Code, BTreeMap<Var, Atom>, Vec<Contribution>, HashSet<Var>)> = Vec::new();
+    for b in branches {
+        let mut inner = Code::new(l.loc);
+        let mut map = Renaming::new();
+        let lets = p.copy_lets(&b.block.lets, &mut map);
+        let own: HashSet<Var> = lets.iter().flat_map(|l| l.vars.iter().copied()).collect();
+        inner.lets = lets.clone();
+        let inside = active_scalars(p, &lets, arrays, active);
+        let mut adj = Adjoints::default();
+        for (r, s) in b.results.iter().zip(&seeds) {
+            let r = renamed(&map, *r);
+            let is_active = matches!(r, Atom::Var(v) if inside.contains(&v));
+            if let (Some(s), true) = (s, is_active) {
+                adj.add(p, &mut inner, r, *s);
+            }
+        }
+        let mut contributions = Vec::new();
+        backwards(p, &mut inner, &lets, arrays, &inside, &mut adj, &mut contributions);
+        let free = adj.0.into_iter().filter(|(v, _)| !own.contains(v) && active.contains(v)).collect();
+        let bound: HashSet<Var> = inner.lets.iter().flat_map(|l| l.vars.iter().copied()).collect();
+        sides.push((inner, free, contributions, bound));
+    }
+    // What leaves the branches: adjoints of free scalars, and each contribution with the indices that only
+    // its branch knows (outside it the index is -1, which is ignored).
+    let free: Vec<Var> = {
+        let mut all: Vec<Var> = sides.iter().flat_map(|s| s.1.keys().copied()).collect();
+        all.sort();
+        all.dedup();
+        all
+    };
+    let mut results: Vec<Vec<Atom>> = vec![Vec::new(); 2];
+    let mut elems: Vec<Elem> = Vec::new();
+    for v in &free {
+        let elem = p.vars[v.0 as usize];
+        elems.push(elem);
+        for (side, r) in sides.iter().zip(&mut results) {
+            r.push(side.1.get(v).copied().unwrap_or(Atom::Const(Const::of(elem, 0))));
+        }
+    }
+    let mut leaving: Vec<(Contribution, Vec<bool>)> = Vec::new();
+    for (i, side) in sides.iter().enumerate() {
+        for k in &side.2 {
+            let local: Vec<bool> = k.index.iter().map(|a| matches!(a, Atom::Var(v) if side.3.contains(v))).collect();
+            for (a, _) in k.index.iter().zip(&local).filter(|(_, l)| **l) {
+                elems.push(Elem::I64);
+                results[i].push(*a);
+                results[1 - i].push(int(-1));
+            }
+            let elem = p.elem(k.value);
+            elems.push(elem);
+            results[i].push(k.value);
+            results[1 - i].push(Atom::Const(Const::of(elem, 0)));
+            leaving.push((k.clone(), local));
+        }
+    }
+    if elems.is_empty() {
+        return;
+    }
+    let vars: Vec<Var> = elems.iter().map(|e| p.new_var(*e)).collect();
+    let mut make = results.into_iter().zip(sides).map(|(results, side)| Branch { block: Block { lets: side.0.lets }, results });
+    let (Some(x), Some(y)) = (make.next(), make.next()) else { return };
+    code.lets.push(Let { vars: vars.clone(), exp: Exp::If(c, x, y), loc: l.loc });
+    let mut vars = vars.into_iter().map(Atom::Var);
+    for v in free {
+        if let Some(d) = vars.next() {
+            adjoints.add(p, code, Atom::Var(v), d);
+        }
+    }
+    for (mut k, local) in leaving {
+        for (a, _) in k.index.iter_mut().zip(&local).filter(|(_, l)| **l) {
+            *a = vars.next().unwrap_or(*a);
+        }
+        k.value = vars.next().unwrap_or(k.value);
+        contribute(p, code, out, k);
+    }
+}

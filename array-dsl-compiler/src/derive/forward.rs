@@ -1,0 +1,160 @@
+//! Forward mode of statements.
+//!
+//! ```text
+//! jvp of   nest axes { body } yields store y
+//! is       the nest itself, and   nest axes { body with tangents } yields store y_t
+//!
+//! reduce(+)              the tangents are summed
+//! reduce(min, max, *)    the sum of the tangents times the slopes of `reduce`
+//! accumulate(+), write   the tangents are accumulated or written into the target's tangent
+//! reshape                the tangent is reshaped
+//! ```
+//!
+//! Fusion makes one loop of the nest and its tangent. An array without a tangent costs nothing.
+
+use std::collections::HashMap;
+
+use super::reduce::{self, Slope};
+use super::tangent::{Tangents, forwards, of};
+use super::{NotDifferentiable, active_params, as_nest, floats, fresh};
+use crate::bulk::build::{Code, renamed};
+use crate::bulk::{ArrayId, Atom, Block, Nest, Param, Program, Reducer, Stm, Yield, YieldKind};
+use crate::ty::{Const, Loc, Name, Tree};
+
+/// See the module header and [`super::Derivative::Jvp`].
+pub(super) fn forward(p: &Program) -> Result<Program, NotDifferentiable> {
+    let mut f = Forward { p: p.clone(), tangents: HashMap::new() };
+    f.p.stms.clear();
+    let active = active_params(p);
+    for (i, t) in &active {
+        let arrays = t.map(&mut |a| {
+            let info = p.array(*a).clone();
+            let tangent = f.p.new_array(format!("{}_tangent", info.name), info.elem, info.dims);
+            f.tangents.insert(*a, tangent);
+            tangent
+        });
+        let name = Name::from(format!("{}_tangent", p.params[*i].name));
+        f.p.params.push(Param { name, arrays, active: true, loc: p.params[*i].loc });
+    }
+    for s in &p.stms {
+        let s = as_nest(&mut f.p, s);
+        f.p.stms.push(s.clone());
+        f.statement(&s)?;
+    }
+    let tangent = match floats(p, &p.result) {
+        Some(t) => t.map(&mut |a| f.tangent_or_zero(*a)),
+        None => Tree::Tuple(Vec::new()),
+    };
+    f.p.result = Tree::Tuple(vec![p.result.clone(), tangent]);
+    Ok(f.p)
+}
+
+struct Forward {
+    p: Program,
+    tangents: HashMap<ArrayId, ArrayId>,
+}
+
+impl Forward {
+    fn tangent_or_zero(&mut self, a: ArrayId) -> ArrayId {
+        if let Some(t) = self.tangents.get(&a) {
+            return *t;
+        }
+        let info = self.p.array(a).clone();
+        self.p.constant(&format!("{}_tangent", info.name), &info.dims, Const::of(info.elem, 0), Loc::default())
+    }
+
+    fn statement(&mut self, s: &Stm) -> Result<(), NotDifferentiable> {
+        match s {
+            Stm::Nest(n) => self.nest(n),
+            Stm::Reshape { result, source } => {
+                if let Some(t) = self.tangents.get(source).copied() {
+                    let info = self.p.array(*result).clone();
+                    let new = self.p.new_array(format!("{}_tangent", info.name), info.elem, info.dims);
+                    self.p.stms.push(Stm::Reshape { result: new, source: t });
+                    self.tangents.insert(*result, new);
+                }
+                Ok(())
+            }
+            Stm::Contract(_) | Stm::Check(..) => Ok(()),
+        }
+    }
+
+    fn nest(&mut self, n: &Nest) -> Result<(), NotDifferentiable> {
+        let mut touches = false;
+        n.body.visit_reads(&mut |a, _| touches |= self.tangents.contains_key(&a));
+        for y in &n.yields {
+            if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } = &y.kind {
+                touches |= self.tangents.contains_key(into);
+            }
+        }
+        if !touches {
+            return Ok(());
+        }
+        let mut map = fresh();
+        let axes = self.p.copy_axes(&n.axes, &mut map);
+        let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        let primal = self.p.copy_lets(&n.body.lets, &mut map);
+        let mut code = Code::new(n.loc);
+        let mut tangents = Tangents::new();
+        forwards(&mut self.p, &mut code, &primal, &self.tangents, &mut tangents);
+        let mut yields = Vec::new();
+        for y in &n.yields {
+            let info = self.p.array(y.array).clone();
+            if !info.elem.is_float() {
+                continue;
+            }
+            let kind = match &y.kind {
+                YieldKind::Store(v) => of(&tangents, renamed(&map, *v)).map(YieldKind::Store),
+                YieldKind::Reduce { reducer, over, value } => {
+                    let v = renamed(&map, *value);
+                    match of(&tangents, v) {
+                        None => None,
+                        Some(t) => {
+                            let slope = reduce::prepare(&mut self.p, n, *reducer, *over, *value);
+                            let slope: Slope = slope.ok_or_else(|| NotDifferentiable {
+                                what: format!("a reduction by `{}` over {over} axes", reducer.name()),
+                                loc: n.loc,
+                            })?;
+                            let d = reduce::apply(&mut self.p, &mut code, &slope, &index, *over, v, t);
+                            Some(YieldKind::Reduce { reducer: Reducer::Add, over: *over, value: d })
+                        }
+                    }
+                }
+                YieldKind::Accumulate { reducer, into, index: at, value } => {
+                    let t = of(&tangents, renamed(&map, *value));
+                    if t.is_none() && !self.tangents.contains_key(into) {
+                        continue;
+                    }
+                    if *reducer != Reducer::Add {
+                        return Err(NotDifferentiable {
+                            what: format!("`reduce_by_index` with the operator `{}`", reducer.name()),
+                            loc: n.loc,
+                        });
+                    }
+                    let into = self.tangent_or_zero(*into);
+                    let value = t.unwrap_or(Atom::Const(Const::of(info.elem, 0)));
+                    let index = at.iter().map(|a| renamed(&map, *a)).collect();
+                    Some(YieldKind::Accumulate { reducer: Reducer::Add, into, index, value })
+                }
+                YieldKind::Write { into, index: at, value } => {
+                    let t = of(&tangents, renamed(&map, *value));
+                    if t.is_none() && !self.tangents.contains_key(into) {
+                        continue;
+                    }
+                    let into = self.tangent_or_zero(*into);
+                    let value = t.unwrap_or(Atom::Const(Const::of(info.elem, 0)));
+                    Some(YieldKind::Write { into, index: at.iter().map(|a| renamed(&map, *a)).collect(), value })
+                }
+            };
+            if let Some(kind) = kind {
+                let array = self.p.new_array(format!("{}_tangent", info.name), info.elem, info.dims);
+                self.tangents.insert(y.array, array);
+                yields.push(Yield { array, kind });
+            }
+        }
+        if !yields.is_empty() {
+            self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+        }
+        Ok(())
+    }
+}

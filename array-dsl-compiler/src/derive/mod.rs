@@ -1,0 +1,160 @@
+//! Derivatives: Bulk to Bulk, by dual arrays.
+//!
+//! Every differentiable array carries a linear map from the inputs' tangents. Each statement contributes one linear
+//! operation; forward mode applies them in order, reverse mode walks the statements backwards once and applies
+//! their transposes. Sharing is by array; there is no tape, and the result is a Bulk program again, so
+//! derivatives can be taken repeatedly.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `partial` | the partial derivatives of scalar functions as code |
+//! | `adjoint` | reverse mode of a block of scalar code |
+//! | `tangent` | forward mode of a block of scalar code |
+//! | `reverse` | reverse mode of statements |
+//! | `forward` | forward mode of statements |
+//! | `reduce` | what both need for reductions by `mul`, `min`, `max` |
+
+mod adjoint;
+mod forward;
+mod partial;
+mod reduce;
+mod reverse;
+mod tangent;
+
+use std::collections::HashSet;
+
+use crate::bulk::build::Renaming;
+use crate::bulk::{ArrayId, Program, Stm};
+use crate::ty::{Loc, Tree};
+
+/// Why there is no derivative.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotDifferentiable {
+    /// The construct.
+    pub what: String,
+    /// Where it stands.
+    pub loc: Loc,
+}
+
+/// Which function to derive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Derivative {
+    /// `(args.., cotangents..) -> (value, cotangents of the active arguments)`.
+    Vjp,
+    /// `(args..) -> gradient`, of a function with one float scalar as its value.
+    Grad,
+    /// `(args..) -> (value, gradient)`, likewise.
+    ValueAndGrad,
+    /// `(args.., tangents..) -> (value, tangent)`.
+    Jvp,
+    /// `(args.., tangents..) -> Hessian times tangent`, of a function with one float scalar as its value.
+    Hvp,
+}
+
+impl Derivative {
+    /// The name of the host function.
+    pub fn name(self) -> &'static str {
+        match self {
+            Derivative::Vjp => "vjp",
+            Derivative::Grad => "grad",
+            Derivative::ValueAndGrad => "value_and_grad",
+            Derivative::Jvp => "jvp",
+            Derivative::Hvp => "hvp",
+        }
+    }
+
+    /// Whether the derivative makes sense for `p`.
+    pub fn exists(self, p: &Program) -> bool {
+        let inputs = !active_leaves(p).is_empty();
+        let scalar = match &p.result {
+            Tree::Leaf(a) => p.array(*a).elem.is_float() && p.array(*a).dims.is_empty(),
+            Tree::Tuple(_) => false,
+        };
+        let float = p.result.leaves().iter().any(|a| p.array(**a).elem.is_float());
+        match self {
+            Derivative::Vjp | Derivative::Jvp => inputs && float,
+            Derivative::Grad | Derivative::ValueAndGrad | Derivative::Hvp => inputs && scalar,
+        }
+    }
+}
+
+/// Derives `p`. The caller has asked `exists`.
+pub fn derive(p: &Program, what: Derivative) -> Result<Program, NotDifferentiable> {
+    let mut d = match what {
+        Derivative::Vjp | Derivative::Grad | Derivative::ValueAndGrad => reverse::reverse(p, what)?,
+        Derivative::Jvp => forward::forward(p)?,
+        Derivative::Hvp => {
+            let mut h = forward::forward(&reverse::reverse(p, Derivative::Grad)?)?;
+            if let Tree::Tuple(parts) = &mut h.result {
+                h.result = parts.pop().unwrap_or(Tree::Tuple(Vec::new()));
+            }
+            h
+        }
+    };
+    d.name = format!("{}({})", what.name(), p.name).into();
+    Ok(d)
+}
+
+/// The float arrays of a parameter or result, in the same structure; `None` if there are none.
+fn floats(p: &Program, t: &Tree<ArrayId>) -> Option<Tree<ArrayId>> {
+    match t {
+        Tree::Leaf(a) => p.array(*a).elem.is_float().then(|| t.clone()),
+        Tree::Tuple(ts) => {
+            let parts: Vec<Tree<ArrayId>> = ts.iter().filter_map(|t| floats(p, t)).collect();
+            (!parts.is_empty()).then_some(Tree::Tuple(parts))
+        }
+    }
+}
+
+/// The float parts of every active parameter.
+fn active_params(p: &Program) -> Vec<(usize, Tree<ArrayId>)> {
+    let params = p.params.iter().enumerate().filter(|(_, q)| q.active);
+    params.filter_map(|(i, q)| Some((i, floats(p, &q.arrays)?))).collect()
+}
+
+fn active_leaves(p: &Program) -> Vec<ArrayId> {
+    active_params(p).iter().flat_map(|(_, t)| t.leaves().into_iter().copied().collect::<Vec<_>>()).collect()
+}
+
+/// One value bare, several as a tuple.
+fn bundle<T>(mut parts: Vec<Tree<T>>) -> Tree<T> {
+    if parts.len() == 1 { parts.remove(0) } else { Tree::Tuple(parts) }
+}
+
+/// The float arrays that depend on active parameters.
+fn active_arrays(p: &Program) -> HashSet<ArrayId> {
+    let mut active: HashSet<ArrayId> = active_leaves(p).into_iter().collect();
+    for s in &p.stms {
+        if s.inputs().iter().any(|a| active.contains(a)) {
+            active.extend(s.results().into_iter().filter(|a| p.array(*a).elem.is_float()));
+        }
+    }
+    active
+}
+
+/// A Contract as the nest it stands for: derivatives have rules for nests only.
+fn as_nest(p: &mut Program, s: &Stm) -> Stm {
+    use crate::bulk::{Atom, Block, Nest, Reducer, Yield, YieldKind};
+    use crate::scalar::Op;
+    let Stm::Contract(c) = s else { return s.clone() };
+    let summed: Vec<usize> = (0..c.extents.len()).filter(|i| !c.out.contains(i)).collect();
+    let order: Vec<usize> = c.out.iter().chain(&summed).copied().collect();
+    let extents: Vec<_> = order.iter().map(|i| c.extents[*i].clone()).collect();
+    let axes = p.new_axes(&extents);
+    let at = |list: &[usize]| -> Vec<Atom> {
+        list.iter().filter_map(|i| order.iter().position(|o| o == i).map(|k| Atom::Var(axes[k].var))).collect()
+    };
+    let (ia, ib) = (at(&c.a.1), at(&c.b.1));
+    let mut code = crate::bulk::build::Code::new(c.loc);
+    let x = code.read(p, c.a.0, &ia);
+    let y = code.read(p, c.b.0, &ib);
+    let value = code.op(p, Op::Mul, &[x, y]);
+    let kind = YieldKind::Reduce { reducer: Reducer::Add, over: summed.len(), value };
+    let yields = vec![Yield { array: c.result, kind }];
+    Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: c.loc })
+}
+
+/// An empty renaming.
+fn fresh() -> Renaming {
+    Renaming::new()
+}

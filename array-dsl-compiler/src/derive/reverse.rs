@@ -1,0 +1,256 @@
+//! Reverse mode of statements.
+//!
+//! ```text
+//! vjp of   nest axes { body } yields store y
+//! is       nest axes { body; body backwards from y_adj[axes] }
+//!          yields, for each differentiable read x[ix]:  accumulate(+) into x_adj at [ix]
+//!
+//! reduce(+) over k     the seed is y_adj[outer axes]
+//! reduce(min, max, *)  the seed is y_adj[outer axes] times the slope of `reduce`
+//! accumulate(+) into d at [ix] of v     v's seed is y_adj[ix] (0 outside);   d_adj = y_adj
+//! write into d at [ix] of v             likewise;   d_adj = y_adj with zeros written at the same places
+//! reshape              the adjoint is reshaped back
+//! ```
+//!
+//! The body is executed again (free for perfect nests); `optimize` turns accumulates into stores, reductions and gathers
+//! wherever their index allows. An array's adjoint is the sum of the contributions of all its readers; an array
+//! without contributions has no adjoint, and nothing is computed for it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::adjoint::{Adjoints, Contribution, active_scalars, backwards};
+use super::reduce::{self, Slope};
+use super::{Derivative, NotDifferentiable, active_arrays, active_params, as_nest, bundle, fresh};
+use crate::bulk::build::{Code, renamed};
+use crate::bulk::{
+    ArrayId, Atom, Block, Branch, Exp, Let, Nest, Param, Program, Reducer, Stm, Var, Yield, YieldKind,
+};
+use crate::ty::{Const, Loc, Name, Tree};
+
+/// See the module header and [`Derivative`].
+pub(super) fn reverse(p: &Program, what: Derivative) -> Result<Program, NotDifferentiable> {
+    let mut r = Reverse { active: active_arrays(p), p: p.clone(), adjoints: HashMap::new() };
+    r.seed(what);
+    for s in p.stms.iter().rev() {
+        let s = as_nest(&mut r.p, s);
+        r.statement(&s)?;
+    }
+    let mut gradients = Vec::new();
+    for (_, t) in active_params(p) {
+        gradients.push(t.map(&mut |a| r.total_or_zero(*a)));
+    }
+    let gradient = bundle(gradients);
+    r.p.result = match what {
+        Derivative::Grad => gradient,
+        _ => Tree::Tuple(vec![p.result.clone(), gradient]),
+    };
+    Ok(r.p)
+}
+
+struct Reverse {
+    p: Program,
+    active: HashSet<ArrayId>,
+    /// Contributions to each array's adjoint.
+    adjoints: HashMap<ArrayId, Vec<ArrayId>>,
+}
+
+impl Reverse {
+    fn seed(&mut self, what: Derivative) {
+        let results: Vec<ArrayId> = self.p.result.leaves().into_iter().copied().collect();
+        let floats: Vec<ArrayId> = results.into_iter().filter(|a| self.p.array(*a).elem.is_float()).collect();
+        let several = floats.len() > 1;
+        for (i, a) in floats.iter().enumerate() {
+            let info = self.p.array(*a).clone();
+            let ct = match what {
+                Derivative::Vjp => {
+                    let name = if several { format!("cotangent{i}") } else { "cotangent".into() };
+                    let ct = self.p.new_array(name.as_str(), info.elem, info.dims);
+                    self.p.params.push(Param {
+                        name: Name::from(name),
+                        arrays: Tree::Leaf(ct),
+                        active: true,
+                        loc: Loc::default(),
+                    });
+                    ct
+                }
+                _ => self.p.constant("seed", &info.dims, Const::of(info.elem, 1), Loc::default()),
+            };
+            if self.active.contains(a) {
+                self.adjoints.entry(*a).or_default().push(ct);
+            }
+        }
+    }
+
+    /// The adjoint of an array, if it has one.
+    fn total(&mut self, a: ArrayId) -> Option<ArrayId> {
+        let parts = self.adjoints.get(&a)?.clone();
+        if let [only] = parts.as_slice() {
+            return Some(*only);
+        }
+        let info = self.p.array(a).clone();
+        let name = format!("{}_adj", info.name);
+        let sum = self.p.store(&name, info.elem, &info.dims, Loc::default(), |p, code, index| {
+            let mut sum = code.read(p, parts[0], index);
+            for part in &parts[1..] {
+                let x = code.read(p, *part, index);
+                sum = code.add(p, sum, x);
+            }
+            sum
+        });
+        self.adjoints.insert(a, vec![sum]);
+        Some(sum)
+    }
+
+    fn total_or_zero(&mut self, a: ArrayId) -> ArrayId {
+        self.total(a).unwrap_or_else(|| {
+            let info = self.p.array(a).clone();
+            let name = format!("{}_adj", info.name);
+            self.p.constant(&name, &info.dims, Const::of(info.elem, 0), Loc::default())
+        })
+    }
+
+    fn contribute(&mut self, a: ArrayId, part: ArrayId) {
+        if self.active.contains(&a) {
+            self.adjoints.entry(a).or_default().push(part);
+        }
+    }
+
+    fn statement(&mut self, s: &Stm) -> Result<(), NotDifferentiable> {
+        match s {
+            Stm::Nest(n) => self.nest(n),
+            Stm::Reshape { result, source } => {
+                if let Some(adj) = self.total(*result) {
+                    let info = self.p.array(*source).clone();
+                    let back = self.p.new_array(format!("{}_adj", info.name), info.elem, info.dims);
+                    self.p.stms.push(Stm::Reshape { result: back, source: adj });
+                    self.contribute(*source, back);
+                }
+                Ok(())
+            }
+            Stm::Contract(_) | Stm::Check(..) => Ok(()),
+        }
+    }
+
+    fn nest(&mut self, n: &Nest) -> Result<(), NotDifferentiable> {
+        let mut seeded: Vec<(&Yield, ArrayId, Slope)> = Vec::new();
+        for y in &n.yields {
+            let Some(adj) = self.total(y.array) else { continue };
+            let slope = match &y.kind {
+                YieldKind::Reduce { reducer, over, value } => {
+                    reduce::prepare(&mut self.p, n, *reducer, *over, *value).ok_or_else(|| NotDifferentiable {
+                        what: format!("a reduction by `{}` over {over} axes", reducer.name()),
+                        loc: n.loc,
+                    })?
+                }
+                YieldKind::Accumulate { reducer, into, .. } => {
+                    if *reducer != Reducer::Add {
+                        return Err(NotDifferentiable {
+                            what: format!("`reduce_by_index` with the operator `{}`", reducer.name()),
+                            loc: n.loc,
+                        });
+                    }
+                    self.contribute(*into, adj);
+                    Slope::One
+                }
+                YieldKind::Write { into, .. } => {
+                    if self.active.contains(into) {
+                        let cleared = self.cleared(n, y, adj);
+                        self.contribute(*into, cleared);
+                    }
+                    Slope::One
+                }
+                YieldKind::Store(_) => Slope::One,
+            };
+            seeded.push((y, adj, slope));
+        }
+        if seeded.is_empty() {
+            return Ok(());
+        }
+        let mut map = fresh();
+        let axes = self.p.copy_axes(&n.axes, &mut map);
+        let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        let mut code = Code::new(n.loc);
+        code.lets = self.p.copy_lets(&n.body.lets, &mut map);
+        let primal = code.lets.clone();
+        let active = active_scalars(&self.p, &primal, &self.active, &HashSet::new());
+        let mut adjoints = Adjoints::default();
+        for (y, adj, slope) in &seeded {
+            let (value, seed) = self.point_seed(&mut code, y, *adj, slope, &index, &map);
+            let is_active = matches!(value, Atom::Var(v) if active.contains(&v));
+            if is_active {
+                adjoints.add(&mut self.p, &mut code, value, seed);
+            }
+        }
+        let mut contributions: Vec<Contribution> = Vec::new();
+        backwards(&mut self.p, &mut code, &primal, &self.active, &active, &mut adjoints, &mut contributions);
+        let mut yields = Vec::new();
+        for c in contributions {
+            let info = self.p.array(c.array).clone();
+            let zeros = self.p.constant("zeros", &info.dims, Const::of(info.elem, 0), c.loc);
+            let part = self.p.new_array(format!("{}_adj", info.name), info.elem, info.dims);
+            let kind = YieldKind::Accumulate { reducer: Reducer::Add, into: zeros, index: c.index, value: c.value };
+            yields.push(Yield { array: part, kind });
+            self.contribute(c.array, part);
+        }
+        if !yields.is_empty() {
+            self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+        }
+        Ok(())
+    }
+
+    /// The seed of a yield's value at one point.
+    fn point_seed(
+        &mut self,
+        code: &mut Code,
+        y: &Yield,
+        adj: ArrayId,
+        slope: &Slope,
+        index: &[Atom],
+        map: &crate::bulk::build::Renaming,
+    ) -> (Atom, Atom) {
+        let p = &mut self.p;
+        match &y.kind {
+            YieldKind::Store(v) => (renamed(map, *v), code.read(p, adj, index)),
+            YieldKind::Reduce { over, value, .. } => {
+                let d = code.read(p, adj, &index[..index.len() - over]);
+                let v = renamed(map, *value);
+                (v, reduce::apply(p, code, slope, index, *over, v, d))
+            }
+            YieldKind::Accumulate { index: at, value, .. } | YieldKind::Write { index: at, value, .. } => {
+                let at: Vec<Atom> = at.iter().map(|a| renamed(map, *a)).collect();
+                (renamed(map, *value), guarded_read(p, code, adj, &at))
+            }
+        }
+    }
+
+    /// `adj` with zeros where the nest writes.
+    fn cleared(&mut self, n: &Nest, y: &Yield, adj: ArrayId) -> ArrayId {
+        let YieldKind::Write { index, .. } = &y.kind else { return adj };
+        let mut map = fresh();
+        let axes = self.p.copy_axes(&n.axes, &mut map);
+        let lets = self.p.copy_lets(&n.body.lets, &mut map);
+        let info = self.p.array(adj).clone();
+        let array = self.p.new_array(info.name.clone(), info.elem, info.dims);
+        let kind = YieldKind::Write {
+            into: adj,
+            index: index.iter().map(|a| renamed(&map, *a)).collect(),
+            value: Atom::Const(Const::of(info.elem, 0)),
+        };
+        let yields = vec![Yield { array, kind }];
+        self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc: n.loc }));
+        array
+    }
+}
+
+/// `array[index]`, or 0 where the index lies outside.
+pub(super) fn guarded_read(p: &mut Program, code: &mut Code, array: ArrayId, index: &[Atom]) -> Atom {
+    let info = p.array(array).clone();
+    let inside = code.in_range(p, index, &info.dims);
+    let mut taken = Code::new(code.loc);
+    let x = taken.read(p, array, index);
+    let v: Var = p.new_var(info.elem);
+    let other = Branch { block: Block::default(), results: vec![Atom::Const(Const::of(info.elem, 0))] };
+    let exp = Exp::If(inside, Branch { block: Block { lets: taken.lets }, results: vec![x] }, other);
+    code.lets.push(Let { vars: vec![v], exp, loc: code.loc });
+    Atom::Var(v)
+}

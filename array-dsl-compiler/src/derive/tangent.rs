@@ -1,0 +1,116 @@
+//! Forward mode of a block of scalar code: each scalar gets a tangent beside it.
+//!
+//! ```text
+//! before   x = read A[i];  y = f(x, z);  r = if c { b1 } else { b2 }
+//! after    x = read A[i];  x_t = read A_t[i]
+//!          y = f(x, z);    y_t = f_1(x, z) * x_t + f_2(x, z) * z_t
+//!          r, r_t = if c { b1 with tangents } else { b2 with tangents }
+//! ```
+//!
+//! A tangent that is zero everywhere is not represented.
+
+use std::collections::HashMap;
+
+use super::partial::scaled;
+use crate::bulk::build::Code;
+use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Program, Var};
+use crate::scalar::{Op, partials};
+use crate::ty::{Const, Elem};
+
+/// Tangents of scalars; absent means zero.
+pub(super) type Tangents = HashMap<Var, Atom>;
+
+/// The tangent of an atom.
+pub(super) fn of(t: &Tangents, a: Atom) -> Option<Atom> {
+    match a {
+        Atom::Var(v) => t.get(&v).copied(),
+        Atom::Const(_) => None,
+    }
+}
+
+/// Appends `lets` with tangents to `code`. `arrays` gives the tangent of an array.
+pub(super) fn forwards(
+    p: &mut Program,
+    code: &mut Code,
+    lets: &[Let],
+    arrays: &HashMap<ArrayId, ArrayId>,
+    tangents: &mut Tangents,
+) {
+    for l in lets {
+        code.loc = l.loc;
+        match &l.exp {
+            Exp::Read { array, index, .. } => {
+                code.lets.push(l.clone());
+                if let Some(t) = arrays.get(array) {
+                    let d = code.read(p, *t, index);
+                    tangents.insert(l.vars[0], d);
+                }
+            }
+            Exp::Op(op, args) => {
+                code.lets.push(l.clone());
+                if p.vars[l.vars[0].0 as usize].is_float() {
+                    operation(p, code, *op, args, l.vars[0], tangents);
+                }
+            }
+            Exp::Size(_) | Exp::StopGradient(_) => code.lets.push(l.clone()),
+            Exp::If(c, x, y) => choice(p, code, l, *c, [x, y], arrays, tangents),
+        }
+    }
+}
+
+fn operation(p: &mut Program, code: &mut Code, op: Op, args: &[Atom], result: Var, tangents: &mut Tangents) {
+    if let Op::Cast(e) = op {
+        if let Some(t) = of(tangents, args[0]) {
+            let t = code.op(p, Op::Cast(e), &[t]);
+            tangents.insert(result, t);
+        }
+        return;
+    }
+    let singular = op.row().is_some_and(|r| r.singular);
+    let mut sum: Option<Atom> = None;
+    for (a, partial) in args.iter().zip(partials(op)) {
+        let Some(t) = of(tangents, *a) else { continue };
+        if let Some(d) = scaled(p, code, t, partial, args, Atom::Var(result), singular) {
+            sum = Some(match sum {
+                Some(s) => code.add(p, s, d),
+                None => d,
+            });
+        }
+    }
+    if let Some(s) = sum {
+        tangents.insert(result, s);
+    }
+}
+
+fn choice(
+    p: &mut Program,
+    code: &mut Code,
+    l: &Let,
+    c: Atom,
+    branches: [&Branch; 2],
+    arrays: &HashMap<ArrayId, ArrayId>,
+    tangents: &mut Tangents,
+) {
+    let mut sides = Vec::new();
+    for b in branches {
+        let mut inner = Code::new(l.loc);
+        let mut t = tangents.clone();
+        forwards(p, &mut inner, &b.block.lets, arrays, &mut t);
+        let results: Vec<Option<Atom>> = b.results.iter().map(|r| of(&t, *r)).collect();
+        sides.push((inner, results));
+    }
+    let with: Vec<usize> = (0..l.vars.len()).filter(|i| sides.iter().any(|s| s.1[*i].is_some())).collect();
+    let elems: Vec<Elem> = with.iter().map(|i| p.vars[l.vars[*i].0 as usize]).collect();
+    let new: Vec<Var> = elems.iter().map(|e| p.new_var(*e)).collect();
+    let mut made = sides.into_iter().zip(branches).map(|((inner, t), b)| {
+        let mut results = b.results.clone();
+        results.extend(with.iter().zip(&elems).map(|(i, e)| t[*i].unwrap_or(Atom::Const(Const::of(*e, 0)))));
+        Branch { block: Block { lets: inner.lets }, results }
+    });
+    let (Some(x), Some(y)) = (made.next(), made.next()) else { return };
+    let vars = l.vars.iter().copied().chain(new.iter().copied()).collect();
+    code.lets.push(Let { vars, exp: Exp::If(c, x, y), loc: l.loc });
+    for (i, v) in with.iter().zip(new) {
+        tangents.insert(l.vars[*i], Atom::Var(v));
+    }
+}

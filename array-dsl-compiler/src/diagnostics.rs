@@ -1,0 +1,91 @@
+//! Errors about the user's program: collected, each with a code, a span, what was expected, and a way out.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+
+/// What is wrong, as a stable code. The numbers never change meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "each is described by `title`")]
+pub enum Code {
+    Unsupported = 1,
+    UnknownName = 2,
+    UnknownFunction = 3,
+    ArgumentCount = 4,
+    ElementType = 5,
+    Rank = 6,
+    SizeMismatch = 7,
+    SizeNames = 8,
+    DependentDimension = 9,
+    MissingAnnotation = 10,
+    Recursion = 11,
+    NotAKernel = 12,
+    NotDifferentiable = 13,
+    TupleShape = 14,
+    NotAFunction = 15,
+    Attribute = 16,
+    ResultType = 17,
+    Operator = 18,
+    Limit = 19,
+}
+
+impl Code {
+    /// As printed: `AD0007`.
+    pub fn text(self) -> String {
+        format!("AD{:04}", self as u32)
+    }
+}
+
+/// One error.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// Its code.
+    pub code: Code,
+    /// Where the user's program is wrong.
+    pub span: Span,
+    /// What is wrong: expected and found, in the user's names.
+    pub message: String,
+    /// What to do about it; may be empty.
+    pub help: String,
+}
+
+/// The collector every front-end pass reports to.
+#[derive(Debug, Default)]
+pub struct Diagnostics {
+    list: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    /// Records an error and goes on.
+    pub fn error(&mut self, code: Code, span: Span, message: impl Into<String>, help: impl Into<String>) {
+        self.list.push(Diagnostic { code, span, message: message.into(), help: help.into() });
+    }
+
+    /// Whether nothing is wrong so far.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// All errors in order.
+    pub fn list(&self) -> &[Diagnostic] {
+        &self.list
+    }
+
+    /// Forgets the errors after the first `len`: those of an attempt that was only tried.
+    pub fn truncate(&mut self, len: usize) {
+        self.list.truncate(len);
+    }
+
+    /// One `compile_error!` per error, at its span.
+    pub fn to_tokens(&self) -> TokenStream {
+        self.list
+            .iter()
+            .map(|d| {
+                let mut text = format!("[{}] {}", d.code.text(), d.message);
+                if !d.help.is_empty() {
+                    text.push_str(&format!("\nhelp: {}", d.help));
+                }
+                quote_spanned!(d.span => ::core::compile_error!(#text);)
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,608 @@
+//! Array functions with rules of their own: `build`, `map`, reductions, shapes, scatter.
+
+use proc_macro2::Span;
+
+use super::Elaborator;
+use super::expr::distance;
+use super::library::{self, ANY};
+use super::value::{Function, Scope, Value};
+use crate::core::{Atom, Axis, Body, CheckKind, Exp, Reducer, Stm, Type};
+use crate::diagnostics::Code;
+use crate::dim::Dim;
+use crate::scalar::Op;
+use crate::ty::{Const, Elem, Name};
+
+/// Functions with a rule in this file.
+const NATIVE: &[&str] = &[
+    "build", "map", "reduce", "sum", "prod", "minimum", "maximum", "any", "all", "argmin", "argmax", "replicate", "zeros",
+    "ones", "permute", "reshape", "flatten", "unflatten", "concat", "slice", "len", "dim", "zip", "unzip", "scatter",
+    "reduce_by_index", "stop_gradient",
+];
+
+/// Whether `name` is a built-in function or method.
+pub fn is_builtin(name: &str) -> bool {
+    NATIVE.contains(&name) || library::find(name).is_some() || (Op::from_name(name).is_some() && !name.starts_with("as_"))
+}
+
+/// The built-in whose name is closest.
+pub(super) fn similar_builtin(name: &str) -> Option<String> {
+    let ops = crate::scalar::TABLE.iter().map(|r| r.name);
+    let all = NATIVE.iter().copied().chain(library::LIBRARY.iter().map(|l| l.name)).chain(ops);
+    all.filter(|n| distance(n, name) <= 1 + name.len() / 4).min_by_key(|n| (distance(n, name), *n)).map(String::from)
+}
+
+impl Elaborator<'_> {
+    /// Calls a built-in function.
+    pub(super) fn apply_builtin(&mut self, name: &Name, args: &[Value], span: Span) -> Option<Value> {
+        if let Some(l) = library::find(name) {
+            return self.apply_library(l, args, span);
+        }
+        if let Some(op) = Op::from_name(name) {
+            return self.apply_scalar(op, args, span);
+        }
+        let shown = format!("`{name}`");
+        let arity: std::ops::RangeInclusive<usize> = match &**name {
+            "sum" | "prod" | "minimum" | "maximum" | "any" | "all" | "argmin" | "argmax" | "zeros" | "ones" | "flatten"
+            | "len" | "unzip" | "stop_gradient" => 1..=1,
+            "build" | "replicate" | "permute" | "reshape" | "unflatten" | "dim" => 2..=2,
+            "reduce" | "slice" | "scatter" => 3..=3,
+            "reduce_by_index" => 4..=4,
+            _ => 2..=usize::MAX,
+        };
+        if !arity.contains(&args.len()) {
+            self.argument_count(&shown, *arity.start(), args.len(), span);
+            return None;
+        }
+        match &**name {
+            "build" => self.builtin_build(args, span),
+            "map" => self.builtin_map(args, span),
+            "reduce" => self.builtin_reduce(args, span),
+            "sum" => self.reduction(Reducer::Add, &shown, args, span),
+            "prod" => self.reduction(Reducer::Mul, &shown, args, span),
+            "minimum" => self.reduction(Reducer::Min, &shown, args, span),
+            "maximum" => self.reduction(Reducer::Max, &shown, args, span),
+            "any" => self.reduction(Reducer::Or, &shown, args, span),
+            "all" => self.reduction(Reducer::And, &shown, args, span),
+            "argmin" => self.reduction(Reducer::ArgMin, &shown, args, span),
+            "argmax" => self.reduction(Reducer::ArgMax, &shown, args, span),
+            "replicate" => self.replicate(&args[0], args[1].clone(), span),
+            "zeros" | "ones" => {
+                let elem = self.inference.float();
+                let c = Const::float(elem, if &**name == "ones" { 1.0 } else { 0.0 });
+                self.replicate(&args[0], Value::Atom(Atom::Const(c)), span)
+            }
+            "len" | "dim" => {
+                let axis = args.get(1).and_then(|v| self.constant_int(v)).unwrap_or(0);
+                let a = match &args[0] {
+                    // All parts of an array of tuples are equally long.
+                    Value::Tuple(vs) => vs.first().and_then(Value::atoms).and_then(|a| a.first().copied()),
+                    v => v.atoms().and_then(|a| a.first().copied()),
+                };
+                let dims = a.map(|a| self.atom_type(a).dims).unwrap_or_default();
+                match usize::try_from(axis).ok().and_then(|i| dims.get(i).cloned()) {
+                    Some(d) => Some(Value::Atom(self.size_value(&d, span))),
+                    None => {
+                        let found = self.describe(&args[0]);
+                        let what = if axis == 0 { "an array" } else { "an array of higher rank" };
+                        self.error(Code::Rank, span, format!("expected {what}, found {found}"), "scalars have no length");
+                        None
+                    }
+                }
+            }
+            "permute" => self.permute(args, span),
+            "flatten" => {
+                let a = self.plain_atoms(&shown, args, span)?[0];
+                let dims = self.atom_type(a).dims;
+                Some(Value::Atom(self.reshape(a, vec![Dim::product(&dims)], span)))
+            }
+            "reshape" => {
+                let dims = self.dims_argument(&args[1], span)?;
+                let a = self.plain_atoms(&shown, &args[..1], span)?[0];
+                self.checked_reshape(a, dims, span)
+            }
+            "unflatten" => {
+                let mut dims = self.dims_argument(&args[1], span)?;
+                let a = self.plain_atoms(&shown, &args[..1], span)?[0];
+                dims.extend(self.atom_type(a).dims.into_iter().skip(1));
+                self.checked_reshape(a, dims, span)
+            }
+            "concat" => self.concat(args, span),
+            "slice" => {
+                let a = self.plain_atoms(&shown, &args[..1], span)?[0];
+                self.slice(a, Some(args[1].clone()), Some(args[2].clone()), span)
+            }
+            "zip" => Some(Value::Tuple(args.to_vec())),
+            "unzip" => Some(args[0].clone()),
+            "scatter" => self.scatter(None, &args[0], &args[1], &args[2], span),
+            "reduce_by_index" => {
+                let r = self.reducer(&args[1], &shown, span)?;
+                if r.op().is_none() {
+                    return None;
+                }
+                self.scatter(Some(r), &args[0], &args[2], &args[3], span)
+            }
+            _ => {
+                let atoms = args[0].atoms()?;
+                let stopped: Vec<Atom> = atoms
+                    .iter()
+                    .map(|a| {
+                        let ty = self.atom_type(*a);
+                        self.emit("stop_gradient", ty, Exp::StopGradient(*a), span)
+                    })
+                    .collect();
+                Some(args[0].with_atoms(&mut stopped.into_iter()))
+            }
+        }
+    }
+
+    fn constant_int(&self, v: &Value) -> Option<i64> {
+        match v {
+            Value::Atom(a) => self.known_int(*a)?.as_constant(),
+            _ => None,
+        }
+    }
+
+    fn apply_library(&mut self, l: &library::Library, args: &[Value], span: Span) -> Option<Value> {
+        let shown = format!("`{}`", l.name);
+        if args.len() != l.params.len() {
+            self.argument_count(&shown, l.params.len(), args.len(), span);
+            return None;
+        }
+        let body = library::body(l.name)?;
+        // Only parameters of fixed rank take part in lifting.
+        let ranked: Vec<usize> = (0..args.len()).filter(|i| l.params[*i].1 != ANY).collect();
+        let expected: Vec<usize> = ranked.iter().map(|i| l.params[*i].1).collect();
+        let values: Vec<Value> = ranked.iter().map(|i| args[*i].clone()).collect();
+        let atoms = self.plain_atoms(&shown, &values, span)?;
+        self.lift(&shown, &expected, &atoms, span, &mut |e, cells| {
+            let mut scope = Scope::default();
+            for (i, (name, _)) in l.params.iter().enumerate() {
+                let value = match ranked.iter().position(|r| *r == i) {
+                    Some(k) => Value::Atom(cells[k]),
+                    None => args[i].clone(),
+                };
+                scope.bind(Name::from(*name), value);
+            }
+            let saved = std::mem::replace(&mut e.scope, scope);
+            let outer = e.call_span.replace(e.call_span.unwrap_or(span));
+            let v = e.expr(&body);
+            e.call_span = outer;
+            e.scope = saved;
+            v
+        })
+    }
+
+    fn function_argument(&mut self, v: &Value, what: &str, span: Span) -> Option<Function> {
+        match v {
+            Value::Function(f) => Some(f.clone()),
+            other => {
+                let found = self.describe(other);
+                self.error(
+                    Code::NotAFunction,
+                    span,
+                    format!("{what} expects a function here, found {found}"),
+                    "write a closure `|i| ...`, or name a function",
+                );
+                None
+            }
+        }
+    }
+
+    /// One size or a tuple of sizes.
+    pub(super) fn dims_argument(&mut self, v: &Value, span: Span) -> Option<Vec<Dim>> {
+        let parts = match v {
+            Value::Tuple(vs) => vs.clone(),
+            v => vec![v.clone()],
+        };
+        let dims = parts.iter().map(|p| self.dim_of(p, span)).collect::<Option<Vec<Dim>>>()?;
+        for d in &dims {
+            self.check_extent(d, span)?;
+        }
+        Some(dims)
+    }
+
+    fn builtin_build(&mut self, args: &[Value], span: Span) -> Option<Value> {
+        let extents = self.dims_argument(&args[0], span)?;
+        let f = self.function_argument(&args[1], "`build`", span)?;
+        let names: Vec<Name> = match &f {
+            Function::Closure(c) => c
+                .params
+                .iter()
+                .map(|(p, _)| match p {
+                    crate::syntax::ast::Pattern::Name(n) => n.name.clone(),
+                    _ => Name::from("i"),
+                })
+                .collect(),
+            _ => Vec::new(),
+        };
+        self.build("build", &extents, &names, span, |e, ix| {
+            let ix: Vec<Value> = ix.iter().map(|a| Value::Atom(*a)).collect();
+            e.apply(&f, &ix, span)
+        })
+    }
+
+    fn builtin_map(&mut self, args: &[Value], span: Span) -> Option<Value> {
+        let f = self.function_argument(&args[0], "`map`", span)?;
+        // Every leaf is indexed; all outer dimensions must agree.
+        let mut extent: Option<Dim> = None;
+        let mut arrays = Vec::new();
+        for v in &args[1..] {
+            let Some(leaves) = v.atoms() else {
+                self.error(Code::NotAFunction, span, "`map` takes one function and then arrays", "write `map(f, xs, ys)`");
+                return None;
+            };
+            let mut aligned = Vec::new();
+            for a in leaves {
+                let ty = self.atom_type(a);
+                let Some(outer) = ty.dims.first() else {
+                    let found = self.show_type(&ty);
+                    self.error(
+                        Code::Rank,
+                        span,
+                        format!("`map` expects arrays, found {found}"),
+                        "use the scalar inside the closure; it sees the names around it",
+                    );
+                    return None;
+                };
+                let want = extent.get_or_insert_with(|| outer.clone()).clone();
+                let mut dims = ty.dims.clone();
+                dims[0] = want;
+                aligned.push(self.coerce(a, &dims, span, "the arrays of `map`", false)?);
+            }
+            arrays.push(v.with_atoms(&mut aligned.into_iter()));
+        }
+        let extent = extent?;
+        self.build("map", &[extent], &[], span, |e, ix| {
+            let cells: Vec<Value> = arrays
+                .iter()
+                .map(|v| {
+                    let cells: Vec<Atom> =
+                        v.atoms().unwrap_or_default().into_iter().map(|a| e.index(a, ix, span)).collect();
+                    v.with_atoms(&mut cells.into_iter())
+                })
+                .collect();
+            e.apply(&f, &cells, span)
+        })
+    }
+
+    /// A reduction of vectors, lifted.
+    fn reduction(&mut self, r: Reducer, what: &str, args: &[Value], span: Span) -> Option<Value> {
+        let atoms = self.plain_atoms(what, args, span)?;
+        let elem = self.elem(atoms[0]);
+        let boolean = matches!(r, Reducer::And | Reducer::Or);
+        if boolean {
+            self.unify(elem, Elem::Bool, span, what)?;
+        } else if elem == Elem::Bool {
+            self.error(
+                Code::ElementType,
+                span,
+                format!("{what} expects numbers, found bool"),
+                "count with `sum(b as i64)`, or use `any` or `all`",
+            );
+            return None;
+        }
+        if self.rank(atoms[0]) == 0 {
+            let found = self.show_type(&self.atom_type(atoms[0]));
+            self.error(Code::Rank, span, format!("{what} expects a vector, found {found}"), "reduce an array");
+            return None;
+        }
+        self.lift(what, &[1], &atoms, span, &mut |e, cell| Some(Value::Atom(e.fold(r, cell[0], span))))
+    }
+
+    /// Folds a vector.
+    fn fold(&mut self, r: Reducer, xs: Atom, span: Span) -> Atom {
+        let ty = self.atom_type(xs);
+        let extent = ty.dims[0].clone();
+        if r.op().is_none() && self.branches == 0 {
+            let positive = extent.sub(&Dim::constant(1)).is_nonnegative();
+            if !positive {
+                self.check(CheckKind::AtLeast(Dim::constant(1), extent.clone()), span);
+            }
+        }
+        let var = self.new_var("k", Type::scalar(Elem::I64));
+        self.frame.push((extent.clone(), Name::from("k")));
+        self.bodies.push(Vec::new());
+        let cell = self.index(xs, &[Atom::Var(var)], span);
+        let stms = self.bodies.pop().unwrap_or_default();
+        self.frame.pop();
+        let body = Body { stms, results: vec![cell] };
+        let name = match r {
+            Reducer::Add => "sum",
+            Reducer::Mul => "prod",
+            Reducer::Min => "minimum",
+            Reducer::Max => "maximum",
+            Reducer::And => "all",
+            Reducer::Or => "any",
+            r => r.name(),
+        };
+        self.emit(name, Type::scalar(r.result(ty.elem)), Exp::Reduce(vec![r], Axis { var, extent }, body), span)
+    }
+
+    /// The reducer that a function argument is.
+    fn reducer(&mut self, v: &Value, what: &str, span: Span) -> Option<Reducer> {
+        let f = self.function_argument(v, what, span)?;
+        let found = match &f {
+            Function::Builtin(n) => Reducer::from_name(n).filter(|r| r.op().is_some()),
+            Function::Closure(_) | Function::Kernel(_) => self.reducer_of_function(&f, span)?,
+        };
+        if found.is_none() {
+            self.error(
+                Code::Operator,
+                span,
+                format!("the operator of {what} must be one of add, mul, min, max, and, or"),
+                "name one of them, or write a closure that is one: `|a, b| a + b`",
+            );
+        }
+        found
+    }
+
+    /// Tries a closure on two unknown scalars and looks at what it computes.
+    fn reducer_of_function(&mut self, f: &Function, span: Span) -> Option<Option<Reducer>> {
+        for elem in [self.inference.float(), Elem::Bool, self.inference.int()] {
+            let errors = self.diagnostics.list().len();
+            let a = Atom::Var(self.new_var("a", Type::scalar(elem)));
+            let b = Atom::Var(self.new_var("b", Type::scalar(elem)));
+            let result = self.in_body(|e| e.apply(f, &[Value::Atom(a), Value::Atom(b)], span));
+            if let Some((stms, Value::Atom(r))) = result {
+                let found = Reducer::ALL.into_iter().find(|red| match stms.as_slice() {
+                    [Stm { vars, exp: Exp::Op(op, args), .. }] => {
+                        Some(*op) == red.op()
+                            && Atom::Var(vars[0]) == r
+                            && (*args == [a, b] || *args == [b, a])
+                    }
+                    _ => false,
+                });
+                return Some(found);
+            }
+            self.diagnostics.truncate(errors);
+        }
+        Some(None)
+    }
+
+    fn builtin_reduce(&mut self, args: &[Value], span: Span) -> Option<Value> {
+        let r = self.reducer(&args[0], "`reduce`", span)?;
+        let atoms = self.plain_atoms("`reduce`", &args[1..], span)?;
+        let (e, xs) = (atoms[0], atoms[1]);
+        self.unify(self.elem(e), self.elem(xs), span, "the neutral element of `reduce`")?;
+        if self.rank(xs) == 0 {
+            let found = self.show_type(&self.atom_type(xs));
+            self.error(Code::Rank, span, format!("`reduce` expects an array, found {found}"), "reduce an array");
+            return None;
+        }
+        let elem = self.elem(xs);
+        let fits = match r {
+            Reducer::And | Reducer::Or => !self.inference.is_float(elem),
+            _ => elem != Elem::Bool,
+        };
+        if !fits {
+            let found = self.inference.describe(elem);
+            self.error(
+                Code::ElementType,
+                span,
+                format!("the operator `{}` does not work on {found}", r.name()),
+                "use `and`, `or` for bools and `add`, `mul`, `min`, `max` for numbers",
+            );
+            return None;
+        }
+        // With an array as neutral element, rows are combined element by element: reduce the columns.
+        let columns = self.rank(e) > 0;
+        let xs = if columns {
+            let k = self.rank(e);
+            let order: Vec<usize> = (1..=k).chain([0]).collect();
+            self.permuted(xs, &order, span)?
+        } else {
+            xs
+        };
+        let op = r.op()?;
+        self.lift("`reduce`", &[0, 1], &[e, xs], span, &mut |s, c| {
+            let folded = s.fold(r, c[1], span);
+            let neutral = match c[0] {
+                Atom::Const(k) => s.is_neutral(r, k),
+                Atom::Var(_) => false,
+            };
+            Some(Value::Atom(if neutral { folded } else { s.op(op, &[c[0], folded], span) }))
+        })
+    }
+
+    fn is_neutral(&self, r: Reducer, c: Const) -> bool {
+        let float = self.inference.is_float(c.elem);
+        let value = if float { f64::from_bits(c.raw()) } else { c.raw() as i64 as f64 };
+        match r {
+            Reducer::Add => value == 0.0,
+            Reducer::Mul => value == 1.0,
+            Reducer::Min => value == f64::INFINITY,
+            Reducer::Max => value == f64::NEG_INFINITY,
+            Reducer::Or => c.elem == Elem::Bool && !c.as_bool(),
+            Reducer::And => c.elem == Elem::Bool && c.as_bool(),
+            _ => false,
+        }
+    }
+
+    /// `replicate(n, v)`, with a tuple of sizes for several axes.
+    pub(super) fn replicate(&mut self, n: &Value, v: Value, span: Span) -> Option<Value> {
+        let dims = self.dims_argument(n, span)?;
+        self.build("replicate", &dims, &[], span, |_, _| Some(v))
+    }
+
+    fn reshape(&mut self, a: Atom, dims: Vec<Dim>, span: Span) -> Atom {
+        match a {
+            Atom::Var(v) => {
+                let ty = self.atom_type(a);
+                if ty.dims == dims {
+                    return a;
+                }
+                let ty = Type { elem: ty.elem, dims: dims.clone() };
+                self.emit("reshape", ty, Exp::Reshape(v, dims), span)
+            }
+            c => c,
+        }
+    }
+
+    fn checked_reshape(&mut self, a: Atom, dims: Vec<Dim>, span: Span) -> Option<Value> {
+        let have = Dim::product(&self.atom_type(a).dims);
+        let want = Dim::product(&dims);
+        self.equal(&have, &want, span, "the numbers of elements before and after `reshape`", true)?;
+        Some(Value::Atom(self.reshape(a, dims, span)))
+    }
+
+    fn permute(&mut self, args: &[Value], span: Span) -> Option<Value> {
+        let a = self.plain_atoms("`permute`", &args[..1], span)?[0];
+        // The order arrives as an array literal of constants: its defining choices are folded away again.
+        let order = self.literal_ints(&args[1]);
+        let rank = self.rank(a);
+        let valid = order.as_ref().is_some_and(|o| {
+            let mut sorted = o.clone();
+            sorted.sort_unstable();
+            sorted == (0..rank).collect::<Vec<_>>()
+        });
+        match order {
+            Some(o) if valid => Some(Value::Atom(self.permuted(a, &o, span)?)),
+            _ => {
+                self.error(
+                    Code::Rank,
+                    span,
+                    format!("the order of `permute` must list the axes 0 to {} once each", rank.saturating_sub(1)),
+                    "for example `permute(a, (2, 0, 1))`",
+                );
+                None
+            }
+        }
+    }
+
+    /// The constants of a tuple or an array literal.
+    fn literal_ints(&self, v: &Value) -> Option<Vec<usize>> {
+        match v {
+            Value::Tuple(vs) => {
+                vs.iter().map(|v| self.constant_int(v).and_then(|i| usize::try_from(i).ok())).collect()
+            }
+            Value::Atom(Atom::Var(v)) => {
+                let definition = self.bodies.iter().flatten().find(|s| s.vars == [*v])?;
+                let Exp::Build(_, body) = &definition.exp else { return None };
+                let mut out = Vec::new();
+                let mut body = body;
+                loop {
+                    match (body.results.first()?, body.stms.last().map(|s| &s.exp)) {
+                        (Atom::Const(c), _) => {
+                            out.push(usize::try_from(c.raw() as i64).ok()?);
+                            return Some(out);
+                        }
+                        (_, Some(Exp::If(_, first, rest))) => {
+                            let Atom::Const(c) = first.results.first()? else { return None };
+                            out.push(usize::try_from(c.raw() as i64).ok()?);
+                            body = rest;
+                        }
+                        _ => return None,
+                    }
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Axis p of the result is axis `order[p]` of `a`; axes beyond the list stay.
+    fn permuted(&mut self, a: Atom, order: &[usize], span: Span) -> Option<Atom> {
+        let dims = self.atom_type(a).dims;
+        if order.len() > dims.len() {
+            let found = self.show_type(&self.atom_type(a));
+            self.error(Code::Rank, span, format!("expected an array of rank {} or more, found {found}", order.len()), "");
+            return None;
+        }
+        let extents: Vec<Dim> = order.iter().map(|p| dims[*p].clone()).collect();
+        let v = self.build("permute", &extents, &[], span, |e, ix| {
+            let mut at = vec![ix[0]; order.len()];
+            for (p, q) in order.iter().enumerate() {
+                at[*q] = ix[p];
+            }
+            Some(Value::Atom(e.index(a, &at, span)))
+        })?;
+        v.atoms().and_then(|a| a.first().copied())
+    }
+
+    fn concat(&mut self, args: &[Value], span: Span) -> Option<Value> {
+        let atoms = self.plain_atoms("`concat`", args, span)?;
+        let mut joined = atoms[0];
+        for b in &atoms[1..] {
+            joined = self.concat_two(joined, *b, span)?;
+        }
+        Some(Value::Atom(joined))
+    }
+
+    fn concat_two(&mut self, a: Atom, b: Atom, span: Span) -> Option<Atom> {
+        let (ta, tb) = (self.atom_type(a), self.atom_type(b));
+        if ta.rank() == 0 || ta.rank() != tb.rank() {
+            let (fa, fb) = (self.show_type(&ta), self.show_type(&tb));
+            self.error(
+                Code::Rank,
+                span,
+                format!("`concat` joins arrays of one rank, found {fa} and {fb}"),
+                "put a single row into an array with `[row]`",
+            );
+            return None;
+        }
+        self.unify(tb.elem, ta.elem, span, "`concat`")?;
+        let mut dims = ta.dims.clone();
+        dims[0] = tb.dims[0].clone();
+        let b = self.coerce(b, &dims, span, "the rows of `concat`", false)?;
+        let first = ta.dims[0].clone();
+        let total = first.add(&tb.dims[0]);
+        let v = self.build("concat", &[total], &[], span, |e, ix| {
+            let n = e.size_value(&first, span);
+            let c = e.op(Op::Lt, &[ix[0], n], span);
+            e.choice(
+                c,
+                span,
+                &mut |e| Some(Value::Atom(e.index(a, &[ix[0]], span))),
+                &mut |e| {
+                    let j = e.op(Op::Sub, &[ix[0], n], span);
+                    Some(Value::Atom(e.index(b, &[j], span)))
+                },
+            )
+        })?;
+        v.atoms().and_then(|a| a.first().copied())
+    }
+
+    /// `dest` with the rows `v[p]` combined in or written at `at[p]`.
+    fn scatter(&mut self, r: Option<Reducer>, dest: &Value, at: &Value, v: &Value, span: Span) -> Option<Value> {
+        let what = if r.is_none() { "`scatter`" } else { "a reduction by index" };
+        let atoms = self.plain_atoms(what, &[dest.clone(), at.clone(), v.clone()], span)?;
+        let (td, ti, tv) = (self.atom_type(atoms[0]), self.atom_type(atoms[1]), self.atom_type(atoms[2]));
+        if td.rank() == 0 || ti.rank() != 1 || tv.rank() != td.rank() {
+            let found = [&td, &ti, &tv].map(|t| self.show_type(t)).join(", ");
+            self.error(
+                Code::Rank,
+                span,
+                format!("{what} expects an array, a vector of indices and one value (or row) per index, found {found}"),
+                "for example `scatter_add(zeros(n), at, values)`",
+            );
+            return None;
+        }
+        self.unify(tv.elem, td.elem, span, what)?;
+        if !self.inference.is_int(ti.elem) {
+            let found = self.inference.describe(ti.elem);
+            self.error(Code::ElementType, span, format!("indices must be integers, found {found}"), "convert with `as usize`");
+            return None;
+        }
+        let n = ti.dims[0].clone();
+        let mut dims = td.dims.clone();
+        dims[0] = n.clone();
+        let values = self.coerce(atoms[2], &dims, span, what, false)?;
+        let axes: Vec<Axis> = dims
+            .iter()
+            .map(|d| Axis { var: self.new_var("p", Type::scalar(Elem::I64)), extent: d.clone() })
+            .collect();
+        let ix: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        let depth = self.frame.len();
+        self.frame.extend(dims.iter().map(|d| (d.clone(), Name::from("p"))));
+        let body = self.in_body(|e| {
+            let place = e.index(atoms[1], &ix[..1], span);
+            let place = e.cast(place, Elem::I64, span);
+            let value = e.index(values, &ix, span);
+            Some([&[place], &ix[1..], &[value]].concat())
+        });
+        self.frame.truncate(depth);
+        let (stms, results) = body?;
+        let Atom::Var(dest) = atoms[0] else { return None };
+        let exp = Exp::Scatter { reducer: r, dest, axes, body: Body { stms, results } };
+        Some(Value::Atom(self.emit("scatter", td, exp, span)))
+    }
+}

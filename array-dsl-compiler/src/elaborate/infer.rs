@@ -1,0 +1,166 @@
+//! Element types of literals: each unsuffixed literal gets a variable that is unified with the types it meets;
+//! what stays open is `f64` or `i64`.
+
+use std::cell::RefCell;
+
+use proc_macro2::Span;
+
+use super::Elaborator;
+use crate::core::{Atom, Body, Exp, Function};
+use crate::diagnostics::Code;
+use crate::scalar::Op;
+use crate::ty::{Const, Elem};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Literal {
+    Int,
+    Float,
+}
+
+/// The union-find table of literal types.
+#[derive(Clone, Default)]
+pub(super) struct Inference {
+    table: RefCell<Vec<(Literal, Option<Elem>)>>,
+}
+
+impl Inference {
+    /// The type of a float literal.
+    pub fn float(&self) -> Elem {
+        self.new_variable(Literal::Float)
+    }
+
+    /// The type of an integer literal.
+    pub fn int(&self) -> Elem {
+        self.new_variable(Literal::Int)
+    }
+
+    fn new_variable(&self, kind: Literal) -> Elem {
+        let mut t = self.table.borrow_mut();
+        t.push((kind, None));
+        Elem::Infer(t.len() as u32 - 1)
+    }
+
+    /// What is known of a type: a real one, or the representative of its variable.
+    pub fn resolve(&self, e: Elem) -> Elem {
+        match e {
+            Elem::Infer(i) => match self.table.borrow()[i as usize].1 {
+                Some(next) => self.resolve(next),
+                None => e,
+            },
+            e => e,
+        }
+    }
+
+    /// Whether the type is, or will be, a float.
+    pub fn is_float(&self, e: Elem) -> bool {
+        match self.resolve(e) {
+            Elem::Infer(i) => self.table.borrow()[i as usize].0 == Literal::Float,
+            e => e.is_float(),
+        }
+    }
+
+    /// Whether the type is, or will be, an integer.
+    pub fn is_int(&self, e: Elem) -> bool {
+        match self.resolve(e) {
+            Elem::Infer(i) => self.table.borrow()[i as usize].0 == Literal::Int,
+            e => e.is_int(),
+        }
+    }
+
+    /// Makes two types equal; false if they cannot be.
+    pub fn unify(&self, a: Elem, b: Elem) -> bool {
+        let (a, b) = (self.resolve(a), self.resolve(b));
+        match (a, b) {
+            _ if a == b => true,
+            (Elem::Infer(i), _) if self.is_float(a) == self.is_float(b) && self.is_int(a) == self.is_int(b) => {
+                self.table.borrow_mut()[i as usize].1 = Some(b);
+                true
+            }
+            (_, Elem::Infer(_)) if !matches!(a, Elem::Infer(_)) => self.unify(b, a),
+            _ => false,
+        }
+    }
+
+    /// The final type.
+    fn settled(&self, e: Elem) -> Elem {
+        match self.resolve(e) {
+            Elem::Infer(i) => match self.table.borrow()[i as usize].0 {
+                Literal::Int => Elem::I64,
+                Literal::Float => Elem::F64,
+            },
+            e => e,
+        }
+    }
+
+    /// The type for messages: literals by what they are.
+    pub fn describe(&self, e: Elem) -> String {
+        match self.resolve(e) {
+            Elem::Infer(i) => match self.table.borrow()[i as usize].0 {
+                Literal::Int => "an integer".into(),
+                Literal::Float => "a float".into(),
+            },
+            e => e.name().into(),
+        }
+    }
+
+    /// Replaces every variable of a finished function.
+    pub fn settle(&self, f: &mut Function) {
+        for v in &mut f.vars {
+            v.ty.elem = self.settled(v.ty.elem);
+        }
+        for t in &mut f.result_types {
+            t.elem = self.settled(t.elem);
+        }
+        self.settle_body(&mut f.body);
+    }
+
+    fn settle_body(&self, b: &mut Body) {
+        for s in &mut b.stms {
+            match &mut s.exp {
+                Exp::Atom(a) | Exp::StopGradient(a) => self.settle_atom(a),
+                Exp::Op(op, args) => {
+                    if let Op::Cast(e) = op {
+                        *e = self.settled(*e);
+                    }
+                    args.iter_mut().for_each(|a| self.settle_atom(a));
+                }
+                Exp::Index(_, ix) => ix.iter_mut().for_each(|a| self.settle_atom(a)),
+                Exp::If(c, x, y) => {
+                    self.settle_atom(c);
+                    self.settle_body(x);
+                    self.settle_body(y);
+                }
+                Exp::Build(_, b) | Exp::Reduce(_, _, b) | Exp::Scatter { body: b, .. } => self.settle_body(b),
+                Exp::Size(_) | Exp::Reshape(..) | Exp::Check(_) => {}
+            }
+        }
+        b.results.iter_mut().for_each(|a| self.settle_atom(a));
+    }
+
+    fn settle_atom(&self, a: &mut Atom) {
+        if let Atom::Const(c) = a {
+            if let Elem::Infer(_) = c.elem {
+                let float = self.is_float(c.elem);
+                let elem = self.settled(c.elem);
+                *c = if float { Const::float(elem, f64::from_bits(c.raw())) } else { Const::int(elem, c.raw() as i64) };
+            }
+        }
+    }
+}
+
+impl Elaborator<'_> {
+    /// Requires two element types to be equal.
+    pub(super) fn unify(&mut self, found: Elem, expected: Elem, span: Span, what: &str) -> Option<()> {
+        if self.inference.unify(found, expected) {
+            return Some(());
+        }
+        let (f, e) = (self.inference.describe(found), self.inference.describe(expected));
+        let help = if self.inference.is_int(found) && self.inference.is_float(expected) {
+            "write the number with a point (`2.0`), or convert it: `i as f64`".to_string()
+        } else {
+            format!("convert one of them, for example with `as {}`", if e.starts_with('a') { &f } else { &e })
+        };
+        self.error(Code::ElementType, span, format!("{what}: expected {e}, found {f}"), help);
+        None
+    }
+}

@@ -1,0 +1,267 @@
+//! From the syntax tree to Core: names, element types, rank lifting, sizes, and inlining of closures and called
+//! kernels, in one forward pass.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `mod` | the elaborator's state, the signature, finishing |
+//! | `value` | what expressions evaluate to; emitting Core statements |
+//! | `infer` | element types of literals (union-find) |
+//! | `sizes` | dimensions of expressions, equality of dimensions, checks |
+//! | `rank` | rank lifting: which maps and replications an application needs |
+//! | `expr` | expressions |
+//! | `call` | closures, scalar functions, kernels |
+//! | `builtins` | array functions with rules of their own |
+//! | `library` | array functions written in the language itself |
+//!
+//! Rules: a function that returns `Option` has recorded an error when it returns `None`; errors inside library
+//! code are reported at the user's call; every `Infer` type is gone when `elaborate` returns.
+
+mod builtins;
+mod call;
+mod expr;
+mod infer;
+mod library;
+mod rank;
+mod sizes;
+mod value;
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use proc_macro2::Span;
+
+use crate::core::{self, Atom, Body, Param, Stm, Type, Var, VarInfo};
+use crate::diagnostics::{Code, Diagnostics};
+use crate::dim::{Dim, SizeAtom};
+use crate::syntax::ast;
+use crate::ty::{Elem, Loc, Name, Place, Tree};
+pub use builtins::is_builtin;
+use infer::Inference;
+use value::{Scope, Value};
+
+/// Kernels that the function calls, by the path text it uses.
+pub type Callees = HashMap<String, Rc<core::Function>>;
+
+/// The result: Core, and the span of each of its places that lies in this function's own tokens.
+pub struct Elaborated {
+    /// The kernel.
+    pub function: core::Function,
+    /// By `Loc`; places of called kernels have the span of the call.
+    pub spans: Vec<Span>,
+}
+
+/// Elaborates a kernel. Returns `None` when errors were recorded.
+pub fn elaborate(f: &ast::Function, callees: &Callees, diagnostics: &mut Diagnostics) -> Option<Elaborated> {
+    let before = diagnostics.list().len();
+    let mut e = Elaborator::new(f, callees, diagnostics);
+    let params = e.signature(f);
+    let result = e.body(f);
+    let inference = e.inference.clone();
+    let (vars, places, spans, sizes) = (e.vars, e.places, e.spans, e.sizes);
+    let body_stms = e.bodies.pop().unwrap_or_default();
+    if diagnostics.list().len() > before {
+        return None;
+    }
+    let (tree, results, result_types) = result?;
+    let mut function = core::Function {
+        name: f.name.name.clone(),
+        sizes,
+        params,
+        vars,
+        body: Body { stms: body_stms, results },
+        result: tree,
+        result_types,
+        places,
+    };
+    inference.settle(&mut function);
+    Some(Elaborated { function, spans })
+}
+
+/// The state of elaborating one function.
+struct Elaborator<'a> {
+    diagnostics: &'a mut Diagnostics,
+    callees: &'a Callees,
+    kernel: Name,
+    inference: Inference,
+    vars: Vec<VarInfo>,
+    places: Vec<Place>,
+    spans: Vec<Span>,
+    sizes: Vec<Name>,
+    /// Statement lists under construction; the first is depth 0.
+    bodies: Vec<Vec<Stm>>,
+    /// Extents of the axes around the current place, outermost first.
+    frame: Vec<(Dim, Name)>,
+    /// Number of `if` branches around the current place.
+    branches: usize,
+    scope: Scope,
+    /// Integers known as polynomials over sizes.
+    known: HashMap<Var, Dim>,
+    /// While in library code or a called kernel: the user's call.
+    call_span: Option<Span>,
+    /// Nesting of closure calls, to refuse runaway recursion.
+    depth: usize,
+}
+
+impl<'a> Elaborator<'a> {
+    fn new(f: &ast::Function, callees: &'a Callees, diagnostics: &'a mut Diagnostics) -> Self {
+        Elaborator {
+            diagnostics,
+            callees,
+            kernel: f.name.name.clone(),
+            inference: Inference::default(),
+            vars: Vec::new(),
+            places: Vec::new(),
+            spans: Vec::new(),
+            sizes: Vec::new(),
+            bodies: vec![Vec::new()],
+            frame: Vec::new(),
+            branches: 0,
+            scope: Scope::default(),
+            known: HashMap::new(),
+            call_span: None,
+            depth: 0,
+        }
+    }
+
+    /// Records an error at `span`, or at the user's call while in code that is not the user's here.
+    fn error(&mut self, code: Code, span: Span, message: impl Into<String>, help: impl Into<String>) {
+        self.diagnostics.error(code, self.call_span.unwrap_or(span), message, help);
+    }
+
+    /// The place of a span.
+    fn loc(&mut self, span: Span) -> Loc {
+        let span = self.call_span.unwrap_or(span);
+        let at = span.start();
+        let place = Place {
+            kernel: self.kernel.clone(),
+            file: Name::from(span.file()),
+            line: at.line as u32,
+            column: at.column as u32 + 1,
+        };
+        self.add_place(place, span)
+    }
+
+    fn add_place(&mut self, place: Place, span: Span) -> Loc {
+        let known = self.places.iter().position(|p| *p == place);
+        Loc(known.unwrap_or_else(|| {
+            self.places.push(place);
+            self.spans.push(span);
+            self.places.len() - 1
+        }) as u32)
+    }
+
+    fn new_var(&mut self, name: &str, ty: Type) -> Var {
+        self.vars.push(VarInfo { name: name.into(), ty });
+        Var(self.vars.len() as u32 - 1)
+    }
+
+    /// Binds the parameters and the sizes they mention.
+    fn signature(&mut self, f: &ast::Function) -> Vec<Param> {
+        // Scalar parameters first: they may serve as sizes wherever they stand.
+        let mut scalars: HashMap<Name, Var> = HashMap::new();
+        for p in &f.params {
+            if let (ast::Pattern::Name(name), ast::TypeKind::Scalar(elem)) = (&p.pattern, &p.ty.kind) {
+                let var = self.new_var(&name.name, Type::scalar(*elem));
+                if *elem == Elem::I64 {
+                    self.known.insert(var, Dim::atom(SizeAtom::Scalar(var.0)));
+                }
+                scalars.insert(name.name.clone(), var);
+            }
+        }
+        for (v, name) in scalars.iter().map(|(n, v)| (*v, n.clone())).collect::<Vec<_>>() {
+            self.scope.bind(name, Value::Atom(Atom::Var(v)));
+        }
+        let mut params = Vec::new();
+        let mut all_dims: Vec<Dim> = Vec::new();
+        for p in &f.params {
+            let name = match &p.pattern {
+                ast::Pattern::Name(n) => n.name.clone(),
+                _ => Name::from(format!("argument {}", params.len())),
+            };
+            let loc = self.loc(p.ty.span);
+            let vars = match scalars.get(&name).filter(|_| matches!(p.pattern, ast::Pattern::Name(_))) {
+                Some(v) => Tree::Leaf(*v),
+                None => self.param_vars(&name, &p.ty, &mut all_dims),
+            };
+            let value = Value::from_tree(&vars);
+            self.bind_pattern(&p.pattern, value);
+            params.push(Param { name, vars, active: !p.no_grad, loc });
+        }
+        for size in self.sizes.clone() {
+            let whole = all_dims.iter().any(|d| d.as_atom() == Some(&SizeAtom::Name(size.clone())));
+            if !whole {
+                self.error(
+                    Code::MissingAnnotation,
+                    f.name.span,
+                    format!("the size `{size}` of kernel `{}` cannot be told from its arguments", f.name.name),
+                    format!("let some argument have `{size}` alone as a dimension, or pass `{size}: usize`"),
+                );
+            }
+        }
+        params
+    }
+
+    fn param_vars(&mut self, name: &str, ty: &ast::Type, all: &mut Vec<Dim>) -> Tree<Var> {
+        if let ast::TypeKind::Tuple(parts) = &ty.kind {
+            let parts =
+                parts.iter().enumerate().map(|(i, t)| self.param_vars(&format!("{name}.{i}"), t, all)).collect();
+            return Tree::Tuple(parts);
+        }
+        let mut dims = Vec::new();
+        let mut t = ty;
+        while let ast::TypeKind::Array(inner, size) = &t.kind {
+            let dim = match size {
+                Some(expr) => self.signature_dim(expr).unwrap_or_default(),
+                None => {
+                    // An unnamed size gets a name that no user can write.
+                    let size = Name::from(format!("#{name}.{}", dims.len()));
+                    self.sizes.push(size.clone());
+                    Dim::name(size)
+                }
+            };
+            dims.push(dim);
+            t = inner;
+        }
+        let elem = match &t.kind {
+            ast::TypeKind::Scalar(e) => *e,
+            ast::TypeKind::Tuple(_) => {
+                self.error(
+                    Code::Unsupported,
+                    t.span,
+                    "an array of tuples as a parameter is not supported",
+                    "pass a tuple of arrays: `([f64; n], [f64; n])`; it is stored that way",
+                );
+                Elem::F64
+            }
+            _ => Elem::F64,
+        };
+        all.extend(dims.iter().cloned());
+        Tree::Leaf(self.new_var(name, Type { elem, dims }))
+    }
+
+    /// Elaborates the body against the declared result type.
+    fn body(&mut self, f: &ast::Function) -> Option<(Tree<usize>, Vec<Atom>, Vec<Type>)> {
+        let value = self.expr(&f.body)?;
+        let value = self.annotate(value, &f.result, "the result")?;
+        let mut results = Vec::new();
+        let tree = self.result_tree(&value, &mut results, f.result.span)?;
+        let types = results.iter().map(|a| self.atom_type(*a)).collect();
+        Some((tree, results, types))
+    }
+
+    fn result_tree(&mut self, v: &Value, out: &mut Vec<Atom>, span: Span) -> Option<Tree<usize>> {
+        match v {
+            Value::Atom(a) => {
+                out.push(*a);
+                Some(Tree::Leaf(out.len() - 1))
+            }
+            Value::Tuple(vs) => {
+                Some(Tree::Tuple(vs.iter().map(|v| self.result_tree(v, out, span)).collect::<Option<_>>()?))
+            }
+            Value::Function(_) => {
+                self.error(Code::ResultType, span, "a kernel cannot return a function", "call it and return its value");
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Dimensions: of size expressions, their equality, and the checks that remain for the running program.
+//!
+//! Two dimensions are equal when their polynomials are. If they differ by a constant, or are two size names of
+//! the signature, the program is wrong. Otherwise one check is made, hoisted to depth 0 and guarded by the trip
+//! counts of the loops it was hoisted out of; the value then takes the other dimension (a free `Reshape`).
+
+use proc_macro2::Span;
+
+use super::Elaborator;
+use super::value::Value;
+use crate::core::{Atom, Check, CheckKind, Exp, Stm, Type};
+use crate::diagnostics::Code;
+use crate::dim::{Dim, SizeAtom};
+use crate::syntax::ast::{self, Binary, ExprKind, TypeKind, Unary};
+use crate::ty::{Elem, Name};
+
+impl Elaborator<'_> {
+    /// A dimension in the user's names.
+    pub(super) fn show(&self, d: &Dim) -> String {
+        let named = d.substitute(&mut |a| match a {
+            SizeAtom::Name(n) => match n.strip_prefix('#') {
+                Some(rest) => {
+                    let array = rest.rsplit_once('.').map_or(rest, |(a, _)| a);
+                    Dim::name(format!("{array}.len()"))
+                }
+                None => Dim::atom(a.clone()),
+            },
+            SizeAtom::Scalar(_) => Dim::atom(a.clone()),
+        });
+        named.show(&|s| self.vars[s as usize].name.to_string())
+    }
+
+    /// The type of an atom in the user's notation.
+    pub(super) fn show_type(&self, ty: &Type) -> String {
+        let elem = self.inference.describe(ty.elem);
+        ty.dims.iter().rev().fold(elem, |t, d| format!("[{t}; {}]", self.show(d)))
+    }
+
+    /// A size in the signature: new names become size parameters.
+    pub(super) fn signature_dim(&mut self, e: &ast::Expr) -> Option<Dim> {
+        if let ExprKind::Path(p) = &e.kind {
+            if let Some(name) = p.single() {
+                if self.scope.get(&name.name).is_none() {
+                    if !self.sizes.contains(&name.name) {
+                        self.sizes.push(name.name.clone());
+                    }
+                    return Some(Dim::name(name.name.clone()));
+                }
+            }
+        }
+        self.dim_expr(e, true)
+    }
+
+    fn dim_expr(&mut self, e: &ast::Expr, signature: bool) -> Option<Dim> {
+        match &e.kind {
+            ExprKind::Int(i, _) => Some(Dim::constant(*i)),
+            ExprKind::Block(stms, Some(e)) if stms.is_empty() => self.dim_expr(e, signature),
+            ExprKind::Unary(Unary::Neg, a) => Some(self.dim_expr(a, signature)?.scale(-1)),
+            ExprKind::Binary(op @ (Binary::Add | Binary::Sub | Binary::Mul), a, b, _) => {
+                let recurse = |s: &mut Self, e: &ast::Expr| if signature { s.signature_dim(e) } else { s.dim_expr(e, false) };
+                let (a, b) = (recurse(self, a)?, recurse(self, b)?);
+                Some(match op {
+                    Binary::Add => a.add(&b),
+                    Binary::Sub => a.sub(&b),
+                    _ => a.mul(&b),
+                })
+            }
+            _ => {
+                let v = self.expr(e)?;
+                self.dim_of(&v, e.span)
+            }
+        }
+    }
+
+    /// The dimension that an integer value is. It must not depend on the index of an enclosing `build`.
+    pub(super) fn dim_of(&mut self, v: &Value, span: Span) -> Option<Dim> {
+        let Value::Atom(a) = v else {
+            self.error(Code::ElementType, span, "a size must be an integer, found a tuple", "give one size here");
+            return None;
+        };
+        let ty = self.atom_type(*a);
+        if ty.rank() != 0 || !self.inference.is_int(ty.elem) {
+            let found = self.show_type(&ty);
+            self.error(
+                Code::ElementType,
+                span,
+                format!("a size must be an integer (i64 or usize), found {found}"),
+                "convert it with `as usize` if it is a number",
+            );
+            return None;
+        }
+        self.unify(ty.elem, Elem::I64, span, "a size")?;
+        if let Some(d) = self.known_int(*a) {
+            return Some(d);
+        }
+        if let Atom::Var(v) = a {
+            if self.bodies.len() == 1 {
+                let d = Dim::atom(SizeAtom::Scalar(v.0));
+                self.known.insert(*v, d.clone());
+                return Some(d);
+            }
+        }
+        let index = self.frame.last().map_or_else(|| "an `if`".to_string(), |(_, n)| format!("`{n}`"));
+        self.error(
+            Code::DependentDimension,
+            span,
+            format!("this size depends on {index}, so the rows of the array would differ in length"),
+            "a dimension must be the same for every index of the enclosing `build` or `map`: build the largest size \
+             and mask with `if`, or compute the size before",
+        );
+        None
+    }
+
+    /// A dimension the user annotated in a `let` or a result type; `None` inside: unnamed.
+    fn annotated_dims(&mut self, t: &ast::Type) -> Option<(Vec<Option<Dim>>, Option<Elem>)> {
+        let mut dims = Vec::new();
+        let mut t = t;
+        loop {
+            match &t.kind {
+                TypeKind::Array(inner, size) => {
+                    dims.push(match size {
+                        Some(e) => Some(self.annotation_dim(e)?),
+                        None => None,
+                    });
+                    t = inner;
+                }
+                TypeKind::Scalar(e) => return Some((dims, Some(*e))),
+                TypeKind::Infer => return Some((dims, None)),
+                TypeKind::Tuple(_) => {
+                    self.error(
+                        Code::TupleShape,
+                        t.span,
+                        "an array of tuples is written as a tuple of arrays",
+                        "write `([f64; n], [f64; n])` for n pairs",
+                    );
+                    return None;
+                }
+            }
+        }
+    }
+
+    fn annotation_dim(&mut self, e: &ast::Expr) -> Option<Dim> {
+        if let ExprKind::Path(p) = &e.kind {
+            if let Some(name) = p.single() {
+                if self.scope.get(&name.name).is_none() && !self.sizes.contains(&name.name) {
+                    let known = self.size_names();
+                    self.error(
+                        Code::UnknownName,
+                        name.span,
+                        format!("unknown size `{}`", name.name),
+                        if known.is_empty() {
+                            "sizes are named by the arguments' types".to_string()
+                        } else {
+                            format!("the sizes of this kernel are {known}; write `_` to leave it unnamed")
+                        },
+                    );
+                    return None;
+                }
+            }
+        }
+        self.dim_expr(e, false)
+    }
+
+    /// The user's size names as a list for messages.
+    pub(super) fn size_names(&self) -> String {
+        let names: Vec<String> =
+            self.sizes.iter().filter(|s| !s.starts_with('#')).map(|s| format!("`{s}`")).collect();
+        names.join(", ")
+    }
+
+    /// Requires a value to have an annotated type; the value with the annotation's dimensions.
+    pub(super) fn annotate(&mut self, v: Value, t: &ast::Type, what: &str) -> Option<Value> {
+        match (&v, &t.kind) {
+            (_, TypeKind::Infer) => Some(v),
+            (Value::Tuple(vs), TypeKind::Tuple(ts)) if vs.len() == ts.len() => {
+                let vs = vs.clone();
+                Some(Value::Tuple(vs.into_iter().zip(ts).map(|(v, t)| self.annotate(v, t, what)).collect::<Option<_>>()?))
+            }
+            (Value::Atom(a), TypeKind::Scalar(_) | TypeKind::Array(..)) => {
+                let (dims, elem) = self.annotated_dims(t)?;
+                let ty = self.atom_type(*a);
+                if ty.rank() != dims.len() {
+                    let found = self.show_type(&ty);
+                    self.error(
+                        Code::ResultType,
+                        t.span,
+                        format!("{what} is declared with {} dimension(s), found {found}", dims.len()),
+                        format!("declare it as `{found}`, or change the value"),
+                    );
+                    return None;
+                }
+                if let Some(e) = elem {
+                    self.unify(ty.elem, e, t.span, what)?;
+                }
+                let dims: Vec<Dim> = dims.into_iter().zip(&ty.dims).map(|(d, e)| d.unwrap_or(e.clone())).collect();
+                let annotated = !what.starts_with("the result");
+                Some(Value::Atom(self.coerce(*a, &dims, t.span, what, annotated)?))
+            }
+            _ => {
+                let found = self.describe(&v);
+                self.error(
+                    Code::ResultType,
+                    t.span,
+                    format!("{what} does not have its declared type: found {found}"),
+                    "declare the type of the value, or change the value",
+                );
+                None
+            }
+        }
+    }
+
+    /// A value's type in the user's notation.
+    pub(super) fn describe(&self, v: &Value) -> String {
+        match v {
+            Value::Atom(a) => self.show_type(&self.atom_type(*a)),
+            Value::Tuple(vs) => format!("({})", vs.iter().map(|v| self.describe(v)).collect::<Vec<_>>().join(", ")),
+            Value::Function(_) => "a function".into(),
+        }
+    }
+
+    /// Requires an array to have these dimensions; the array under exactly them. With `asked`, names that
+    /// differ are checked when running instead of refused.
+    pub(super) fn coerce(&mut self, a: Atom, dims: &[Dim], span: Span, what: &str, asked: bool) -> Option<Atom> {
+        let ty = self.atom_type(a);
+        let mut same = true;
+        for (have, want) in ty.dims.iter().zip(dims) {
+            if have != want {
+                self.equal(have, want, span, what, asked)?;
+                same = false;
+            }
+        }
+        match a {
+            Atom::Var(v) if !same => {
+                let name = self.vars[v.0 as usize].name.clone();
+                let ty = Type { elem: ty.elem, dims: dims.to_vec() };
+                Some(self.emit(&name, ty, Exp::Reshape(v, dims.to_vec()), span))
+            }
+            _ => Some(a),
+        }
+    }
+
+    /// Requires two dimensions to be equal.
+    pub(super) fn equal(&mut self, a: &Dim, b: &Dim, span: Span, what: &str, asked: bool) -> Option<()> {
+        let difference = a.sub(b);
+        let (sa, sb) = (self.show(a), self.show(b));
+        match difference.as_constant() {
+            Some(0) => return Some(()),
+            Some(_) => {
+                self.error(
+                    Code::SizeMismatch,
+                    span,
+                    format!("{what}: sizes {sa} and {sb} are never equal"),
+                    "arrays combined element by element must have equal sizes; take a slice, or change a size",
+                );
+                return None;
+            }
+            None => {}
+        }
+        let user = |d: &Dim| match d.as_atom() {
+            Some(SizeAtom::Name(n)) => !n.starts_with('#'),
+            _ => false,
+        };
+        if user(a) && user(b) && !asked {
+            self.error(
+                Code::SizeNames,
+                span,
+                format!("{what}: the sizes `{sa}` and `{sb}` are used as one"),
+                format!(
+                    "give both one name in the signature, or ask for a check when running: `let y: [_; {sa}] = y;` \
+                     for an array y of size `{sb}`"
+                ),
+            );
+            return None;
+        }
+        self.check(CheckKind::Equal(a.clone(), b.clone()), span);
+        Some(())
+    }
+
+    /// Emits a check at depth 0, guarded by the trip counts of the enclosing loops.
+    pub(super) fn check(&mut self, kind: CheckKind, span: Span) {
+        let mut guards: Vec<Dim> =
+            self.frame.iter().map(|(d, _)| d.clone()).filter(|d| d.as_constant().is_none_or(|c| c <= 0)).collect();
+        guards.dedup();
+        let loc = self.loc(span);
+        let check = Exp::Check(Check { kind, guards });
+        let known = self.bodies[0].iter().any(|s| s.exp == check);
+        if !known {
+            self.bodies[0].push(Stm { vars: Vec::new(), exp: check, loc });
+        }
+    }
+
+    /// Checks that a computed size is not negative, unless that is certain. Inside an `if` nothing is checked: a
+    /// branch that is not taken must not fail, and a negative extent there means no trips.
+    pub(super) fn check_extent(&mut self, d: &Dim, span: Span) -> Option<()> {
+        if let Some(c) = d.as_constant() {
+            if c < 0 {
+                self.error(
+                    Code::SizeMismatch,
+                    span,
+                    format!("the size {c} is negative"),
+                    "sizes are zero or more",
+                );
+                return None;
+            }
+        }
+        if !d.is_nonnegative() && self.branches == 0 {
+            self.check(CheckKind::NonNegative(d.clone()), span);
+        }
+        Some(())
+    }
+
+    /// A name that stands for a size of the signature.
+    pub(super) fn is_size(&self, name: &Name) -> bool {
+        self.sizes.contains(name)
+    }
+}

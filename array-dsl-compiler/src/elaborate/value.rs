@@ -1,0 +1,257 @@
+//! What expressions evaluate to, what names stand for, and emitting Core statements.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use proc_macro2::Span;
+
+use super::Elaborator;
+use crate::core::{self, Atom, Axis, Body, Exp, Stm, Type, Var};
+use crate::dim::{Dim, SizeAtom};
+use crate::scalar::Op;
+use crate::syntax::ast;
+use crate::ty::{Const, Elem, Name, Tree};
+
+/// The value of an expression. An array of tuples is a tuple of arrays.
+#[derive(Clone)]
+pub(super) enum Value {
+    /// A scalar or an array.
+    Atom(Atom),
+    /// A tuple.
+    Tuple(Vec<Value>),
+    /// A function, to be called or handed to an array function.
+    Function(Function),
+}
+
+/// Functions as values.
+#[derive(Clone)]
+pub(super) enum Function {
+    /// A closure with the names it saw.
+    Closure(Rc<Closure>),
+    /// A built-in function.
+    Builtin(Name),
+    /// A kernel.
+    Kernel(Rc<core::Function>),
+}
+
+/// A closure.
+pub(super) struct Closure {
+    pub params: Vec<(ast::Pattern, Option<ast::Type>)>,
+    pub body: ast::Expr,
+    pub scope: Scope,
+}
+
+impl Value {
+    /// The value of a tree of variables.
+    pub fn from_tree(t: &Tree<Var>) -> Value {
+        match t {
+            Tree::Leaf(v) => Value::Atom(Atom::Var(*v)),
+            Tree::Tuple(ts) => Value::Tuple(ts.iter().map(Value::from_tree).collect()),
+        }
+    }
+
+    /// All atoms, left to right; `None` if there is a function inside.
+    pub fn atoms(&self) -> Option<Vec<Atom>> {
+        match self {
+            Value::Atom(a) => Some(vec![*a]),
+            Value::Tuple(vs) => {
+                let parts: Option<Vec<Vec<Atom>>> = vs.iter().map(Value::atoms).collect();
+                Some(parts?.concat())
+            }
+            Value::Function(_) => None,
+        }
+    }
+
+    /// The same structure with other atoms, taken in order.
+    pub fn with_atoms(&self, atoms: &mut impl Iterator<Item = Atom>) -> Value {
+        match self {
+            Value::Atom(a) => Value::Atom(atoms.next().unwrap_or(*a)),
+            Value::Tuple(vs) => Value::Tuple(vs.iter().map(|v| v.with_atoms(atoms)).collect()),
+            Value::Function(f) => Value::Function(f.clone()),
+        }
+    }
+}
+
+/// The names in sight.
+#[derive(Clone, Default)]
+pub(super) struct Scope {
+    names: HashMap<Name, Value>,
+}
+
+impl Scope {
+    /// Binds a name, hiding an earlier one.
+    pub fn bind(&mut self, name: Name, value: Value) {
+        self.names.insert(name, value);
+    }
+
+    /// The value of a name.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.names.get(name)
+    }
+
+    /// All names, for suggestions.
+    pub fn names(&self) -> impl Iterator<Item = &Name> {
+        self.names.keys()
+    }
+}
+
+impl Elaborator<'_> {
+    /// The type of an atom.
+    pub(super) fn atom_type(&self, a: Atom) -> Type {
+        match a {
+            Atom::Var(v) => self.vars[v.0 as usize].ty.clone(),
+            Atom::Const(c) => Type::scalar(c.elem),
+        }
+    }
+
+    /// The number of dimensions of an atom.
+    pub(super) fn rank(&self, a: Atom) -> usize {
+        match a {
+            Atom::Var(v) => self.vars[v.0 as usize].ty.rank(),
+            Atom::Const(_) => 0,
+        }
+    }
+
+    /// The settled element type of an atom.
+    pub(super) fn elem(&self, a: Atom) -> Elem {
+        self.inference.resolve(match a {
+            Atom::Var(v) => self.vars[v.0 as usize].ty.elem,
+            Atom::Const(c) => c.elem,
+        })
+    }
+
+    /// Appends a statement with one result.
+    pub(super) fn emit(&mut self, name: &str, ty: Type, exp: Exp, span: Span) -> Atom {
+        let loc = self.loc(span);
+        let var = self.new_var(name, ty);
+        self.push(Stm { vars: vec![var], exp, loc });
+        Atom::Var(var)
+    }
+
+    pub(super) fn push(&mut self, stm: Stm) {
+        if let Some(body) = self.bodies.last_mut() {
+            body.push(stm);
+        }
+    }
+
+    /// Runs `f` on a new statement list; the statements and what `f` gives.
+    pub(super) fn in_body<T>(&mut self, f: impl FnOnce(&mut Self) -> Option<T>) -> Option<(Vec<Stm>, T)> {
+        self.bodies.push(Vec::new());
+        let result = f(self);
+        let stms = self.bodies.pop().unwrap_or_default();
+        result.map(|r| (stms, r))
+    }
+
+    /// An `i64` constant.
+    pub(super) fn int(&self, i: i64) -> Atom {
+        Atom::Const(Const::int(Elem::I64, i))
+    }
+
+    /// A size as an integer value.
+    pub(super) fn size_value(&mut self, d: &Dim, span: Span) -> Atom {
+        if let Some(c) = d.as_constant() {
+            return self.int(c);
+        }
+        if let Some(SizeAtom::Scalar(v)) = d.as_atom() {
+            return Atom::Var(Var(*v));
+        }
+        let a = self.emit("size", Type::scalar(Elem::I64), Exp::Size(d.clone()), span);
+        if let Atom::Var(v) = a {
+            self.known.insert(v, d.clone());
+        }
+        a
+    }
+
+    /// Emits a scalar function whose argument types are already right.
+    pub(super) fn op(&mut self, op: Op, args: &[Atom], span: Span) -> Atom {
+        let elems: Vec<Elem> = args.iter().map(|a| self.elem(*a)).collect();
+        let elem = op.result(&elems);
+        let known = self.known_result(op, args);
+        let a = self.emit(&op.name(), Type::scalar(elem), Exp::Op(op, args.to_vec()), span);
+        if let (Atom::Var(v), Some(d)) = (a, known) {
+            self.known.insert(v, d);
+        }
+        a
+    }
+
+    fn known_result(&self, op: Op, args: &[Atom]) -> Option<Dim> {
+        if !args.iter().all(|a| self.elem(*a) == Elem::I64) {
+            return None;
+        }
+        let d: Option<Vec<Dim>> = args.iter().map(|a| self.known_int(*a)).collect();
+        let d = d?;
+        Some(match op {
+            Op::Add => d[0].add(&d[1]),
+            Op::Sub => d[0].sub(&d[1]),
+            Op::Mul => d[0].mul(&d[1]),
+            Op::Neg => d[0].scale(-1),
+            _ => return None,
+        })
+    }
+
+    /// The polynomial an integer is known to be.
+    pub(super) fn known_int(&self, a: Atom) -> Option<Dim> {
+        match a {
+            Atom::Const(c) => Some(Dim::constant(c.raw() as i64)),
+            Atom::Var(v) => self.known.get(&v).cloned(),
+        }
+    }
+
+    /// Reads a sub-array or an element at leading indices.
+    pub(super) fn index(&mut self, array: Atom, at: &[Atom], span: Span) -> Atom {
+        let Atom::Var(v) = array else { return array };
+        if at.is_empty() {
+            return array;
+        }
+        let ty = self.atom_type(array);
+        let ty = Type { elem: ty.elem, dims: ty.dims[at.len()..].to_vec() };
+        let name = self.vars[v.0 as usize].name.clone();
+        self.emit(&name, ty, Exp::Index(v, at.to_vec()), span)
+    }
+
+    /// `build` over the given extents: `f` gets the index variables and returns the value of a point; every atom
+    /// of it becomes an array with the extents in front.
+    pub(super) fn build(
+        &mut self,
+        name: &str,
+        extents: &[Dim],
+        names: &[Name],
+        span: Span,
+        f: impl FnOnce(&mut Self, &[Atom]) -> Option<Value>,
+    ) -> Option<Value> {
+        let axes: Vec<Axis> = extents
+            .iter()
+            .enumerate()
+            .map(|(i, d)| {
+                let name = names.get(i).map_or("i", |n| n);
+                Axis { var: self.new_var(name, Type::scalar(Elem::I64)), extent: d.clone() }
+            })
+            .collect();
+        let vars: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        let depth = self.frame.len();
+        self.frame.extend(axes.iter().map(|a| (a.extent.clone(), self.vars[a.var.0 as usize].name.clone())));
+        let result = self.in_body(|e| f(e, &vars));
+        self.frame.truncate(depth);
+        let (stms, value) = result?;
+        let Some(results) = value.atoms() else {
+            self.error(
+                crate::diagnostics::Code::Unsupported,
+                span,
+                "an array of functions cannot be built",
+                "call the function and build an array of its values",
+            );
+            return None;
+        };
+        let loc = self.loc(span);
+        let vars: Vec<Var> = results
+            .iter()
+            .map(|a| {
+                let ty = self.atom_type(*a);
+                let dims = extents.iter().cloned().chain(ty.dims).collect();
+                self.new_var(name, Type { elem: ty.elem, dims })
+            })
+            .collect();
+        self.push(Stm { vars: vars.clone(), exp: Exp::Build(axes, Body { stms, results }), loc });
+        Some(value.with_atoms(&mut vars.into_iter().map(Atom::Var)))
+    }
+}

@@ -1,0 +1,3 @@
+//! The back ends: scheduled programs as text.
+
+pub mod wgsl;

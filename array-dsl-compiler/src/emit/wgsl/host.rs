@@ -1,0 +1,236 @@
+//! The Rust constant that tells the runtime what to run: tokens of the types in the runtime's `program` module, under
+//! paths that start at `__rt`. All nested data are `&[..]` of constants, so the whole may stand in a `static`.
+
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+use super::context::Context;
+use super::shader::{Access, Finished, Word};
+use super::types::bits;
+use crate::bulk::{ArrayId, Check, CheckKind, Contract, Reducer};
+use crate::dim::{Dim, SizeAtom};
+use crate::loops::{ArrayInfo, Home, Program};
+use crate::ty::{Const, Elem, Loc};
+
+/// The parameters' arrays in order.
+pub(super) fn inputs(p: &Program) -> Vec<ArrayId> {
+    p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect()
+}
+
+/// The scalar parameters that sizes may mention: those of rank 0 and type `i64`, in order. In the atoms of a `Poly` they
+/// follow the named sizes.
+pub fn size_scalars(p: &Program) -> Vec<ArrayId> {
+    let is_size = |a: &ArrayId| {
+        let info = &p.arrays[a.0 as usize];
+        info.elem == Elem::I64 && info.dims.is_empty()
+    };
+    inputs(p).into_iter().filter(is_size).collect()
+}
+
+/// An index in the text of a constant.
+fn at(array: ArrayId) -> Literal {
+    Literal::u32_unsuffixed(array.0)
+}
+
+fn numbers(list: &[usize]) -> TokenStream {
+    let list = list.iter().map(|n| Literal::usize_unsuffixed(*n));
+    quote!(&[#(#list),*])
+}
+
+impl Context<'_> {
+    /// A `Poly`.
+    pub(super) fn poly(&self, dim: &Dim) -> Result<TokenStream, String> {
+        self.check_size(dim)?;
+        let position = |atom: &SizeAtom| {
+            let sizes = &self.program.sizes;
+            let found = match atom {
+                SizeAtom::Name(name) => sizes.iter().position(|s| s == name),
+                SizeAtom::Scalar(s) => self.scalars.iter().position(|a| a.0 == *s).map(|k| k + sizes.len()),
+            };
+            found.map(Literal::usize_unsuffixed).ok_or_else(|| format!("an unknown size in `{dim}`"))
+        };
+        let mut terms = Vec::new();
+        for (monomial, c) in dim.terms() {
+            let atoms: Vec<Literal> = monomial.iter().map(position).collect::<Result<_, _>>()?;
+            terms.push(quote!((#c, &[#(#atoms),*])));
+        }
+        Ok(quote!(__rt::program::Poly(&[#(#terms),*])))
+    }
+
+    fn polys<'d>(&self, dims: impl IntoIterator<Item = &'d Dim>) -> Result<TokenStream, String> {
+        let list: Vec<TokenStream> = dims.into_iter().map(|d| self.poly(d)).collect::<Result<_, _>>()?;
+        Ok(quote!(&[#(#list),*]))
+    }
+
+    /// A polynomial with its text.
+    fn described(&self, dim: &Dim) -> Result<TokenStream, String> {
+        let poly = self.poly(dim)?;
+        let text =
+            dim.show(&|s| self.program.arrays.get(s as usize).map_or(String::new(), |a| a.name.to_string()));
+        Ok(quote!((#poly, #text)))
+    }
+
+    fn place(&self, loc: Loc) -> TokenStream {
+        let (kernel, file, line) = match self.program.places.get(loc.0 as usize) {
+            Some(p) => (p.kernel.to_string(), p.file.to_string(), p.line),
+            None => (self.program.name.to_string(), String::new(), 0),
+        };
+        quote!(__rt::program::Site { kernel: #kernel, file: #file, line: #line })
+    }
+
+    fn array(&self, a: &ArrayInfo) -> Result<TokenStream, String> {
+        let name = a.name.to_string();
+        let elem = match a.elem {
+            Elem::F32 => quote!(F32),
+            Elem::F64 => quote!(F64),
+            Elem::I32 => quote!(I32),
+            Elem::I64 => quote!(I64),
+            Elem::U32 => quote!(U32),
+            Elem::Bool => quote!(Bool),
+            Elem::Infer(_) => return Err(format!("`{name}` has no element type")),
+        };
+        let (home, dims) = match a.home {
+            Home::Param if a.dims.is_empty() => (quote!(HostScalar), self.polys(&a.dims)?),
+            Home::Param => (quote!(Input), self.polys(&a.dims)?),
+            Home::Heap => (quote!(Heap), self.polys(&a.dims)?),
+            Home::View(of) => {
+                let of = at(of);
+                (quote!(View(#of)), self.polys(&a.dims)?)
+            }
+            Home::Nowhere => (quote!(Nowhere), quote!(&[])),
+            Home::Row { .. } => return Err(format!("`{name}` is an array private to one point")),
+        };
+        Ok(quote!(__rt::program::GpuArrayInfo {
+            name: #name, elem: __rt::program::Elem::#elem, dims: #dims, home: __rt::program::GpuHome::#home
+        }))
+    }
+
+    /// The whole program.
+    pub(super) fn program(&self, steps: &[TokenStream]) -> Result<TokenStream, String> {
+        let p = self.program;
+        let name = p.name.to_string();
+        let arrays: Vec<TokenStream> = p.arrays.iter().map(|a| self.array(a)).collect::<Result<_, _>>()?;
+        let inputs = inputs(p).into_iter().map(at);
+        let results = p.result.leaves().into_iter().map(|a| at(*a));
+        let sites = self.sites.iter().map(|s| self.place(*s));
+        Ok(quote!(__rt::program::GpuProgram {
+            name: #name,
+            arrays: &[#(#arrays),*],
+            inputs: &[#(#inputs),*],
+            results: &[#(#results),*],
+            steps: &[#(#steps),*],
+            sites: &[#(#sites),*],
+        }))
+    }
+
+    fn shader(&self, s: &Finished) -> Result<TokenStream, String> {
+        let Finished { label, wgsl, status, .. } = s;
+        let mut words = Vec::new();
+        for w in &s.words {
+            words.push(match w {
+                Word::Size(dim) => {
+                    let poly = self.poly(dim)?;
+                    quote!(__rt::program::Word::Size(#poly))
+                }
+                Word::Scalar(a) => {
+                    let a = at(*a);
+                    quote!(__rt::program::Word::Scalar(#a))
+                }
+                Word::SiteBase => quote!(__rt::program::Word::SiteBase),
+                Word::Outer => quote!(__rt::program::Word::Outer),
+                Word::Inner => quote!(__rt::program::Word::Inner),
+                Word::Parts => quote!(__rt::program::Word::Parts),
+            });
+        }
+        let bindings = s.bindings.iter().map(|(array, access)| {
+            let array = at(*array);
+            let access = match access {
+                Access::Read => quote!(Read),
+                Access::Write => quote!(Write),
+                Access::Atomic => quote!(Atomic),
+            };
+            quote!((#array, __rt::program::Access::#access))
+        });
+        Ok(quote!(__rt::program::Shader {
+            label: #label, wgsl: #wgsl, words: &[#(#words),*], bindings: &[#(#bindings),*], status: #status
+        }))
+    }
+
+    /// `GpuStep::Points`.
+    pub(super) fn points_step(&self, s: &Finished, extents: &[&Dim]) -> Result<TokenStream, String> {
+        let (shader, extents) = (self.shader(s)?, self.polys(extents.iter().copied())?);
+        Ok(quote!(__rt::program::GpuStep::Points { shader: #shader, extents: #extents }))
+    }
+
+    /// `GpuStep::Reduce`.
+    pub(super) fn reduce_step(
+        &self,
+        (points, groups): (&Finished, &Finished),
+        (outer, inner): (&[&Dim], &[&Dim]),
+        reducer: Reducer,
+        result: ArrayId,
+    ) -> Result<TokenStream, String> {
+        let (points, groups) = (self.shader(points)?, self.shader(groups)?);
+        let (outer, inner) = (self.polys(outer.iter().copied())?, self.polys(inner.iter().copied())?);
+        let reducer = match reducer {
+            Reducer::Add => quote!(Add),
+            Reducer::Mul => quote!(Mul),
+            Reducer::Min => quote!(Min),
+            Reducer::Max => quote!(Max),
+            Reducer::And => quote!(And),
+            Reducer::Or => quote!(Or),
+            Reducer::ArgMin | Reducer::ArgMax => return Err("an extremum's place as a reduction".into()),
+        };
+        let result = at(result);
+        Ok(quote!(__rt::program::GpuStep::Reduce {
+            points: #points, outer: #outer, inner: #inner, groups: #groups,
+            reducer: __rt::program::Reducer::#reducer, result: #result
+        }))
+    }
+
+    /// `GpuStep::Contract`.
+    pub(super) fn contract_step(&self, c: &Contract) -> Result<TokenStream, String> {
+        let extents = self.polys(&c.extents)?;
+        let operand = |array: ArrayId, axes: &[usize]| {
+            let (array, axes) = (at(array), numbers(axes));
+            quote!((#array, #axes))
+        };
+        let out = operand(c.result, &c.out);
+        let (a, b) = (operand(c.a.0, &c.a.1), operand(c.b.0, &c.b.1));
+        Ok(quote!(__rt::program::GpuStep::Contract { extents: #extents, out: #out, a: #a, b: #b }))
+    }
+
+    /// `GpuStep::Fill`.
+    pub(super) fn fill_step(&self, array: ArrayId, value: Const) -> Result<TokenStream, String> {
+        let (array, value) = (at(array), bits(value)?);
+        Ok(quote!(__rt::program::GpuStep::Fill(#array, #value)))
+    }
+
+    /// `GpuStep::Copy`.
+    pub(super) fn copy_step(&self, array: ArrayId, source: ArrayId) -> TokenStream {
+        let (array, source) = (at(array), at(source));
+        quote!(__rt::program::GpuStep::Copy(#array, #source))
+    }
+
+    /// `GpuStep::Check`.
+    pub(super) fn check_step(&self, c: &Check, loc: Loc) -> Result<TokenStream, String> {
+        let kind = match &c.kind {
+            CheckKind::Equal(a, b) => {
+                let (a, b) = (self.described(a)?, self.described(b)?);
+                quote!(Equal(#a, #b))
+            }
+            CheckKind::NonNegative(d) => {
+                let d = self.described(d)?;
+                quote!(NonNegative(#d))
+            }
+            CheckKind::AtLeast(lo, d) => {
+                let (lo, d) = (self.described(lo)?, self.described(d)?);
+                quote!(AtLeast(#lo, #d))
+            }
+        };
+        let (guards, site) = (self.polys(&c.guards)?, self.place(loc));
+        Ok(quote!(__rt::program::GpuStep::Check(__rt::program::Check {
+            kind: __rt::program::CheckKind::#kind, guards: #guards, site: #site
+        })))
+    }
+}

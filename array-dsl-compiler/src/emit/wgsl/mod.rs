@@ -1,0 +1,111 @@
+//! The GPU back end: WGSL shaders and the constant that tells the runtime how to run them.
+//!
+//! * `context` knows the program's arrays, sizes and places;
+//! * `split` rewrites the program so that reductions stand alone and the runtime's limits hold;
+//! * `entry` makes the shaders of a tree, `body` its statements, `expr` its expressions, `prelude` the functions they call;
+//! * `shader` keeps a shader's interface, `types` maps element types;
+//! * `host` prints the constant.
+//!
+//! What fails while running is put into the status words as the place, an index and a length. A length of -1 stands for an
+//! integer division by zero, -2 for the place of an extremum of nothing.
+//!
+//! A program that cannot run on a GPU is refused with the construct that stands in the way, never compiled wrong.
+
+mod body;
+mod context;
+mod entry;
+mod expr;
+mod host;
+mod prelude;
+mod shader;
+mod split;
+#[cfg(test)]
+mod tests;
+mod types;
+
+use proc_macro2::TokenStream;
+
+use self::context::Context;
+pub use self::host::size_scalars;
+use self::shader::Finished;
+use crate::Verified;
+use crate::dim::Dim;
+use crate::loops::{Home, Program, Step, Tree};
+use crate::ty::Elem;
+
+/// A program for the GPU.
+#[derive(Clone, Debug)]
+pub struct GpuCode {
+    /// Every shader, in the order of the steps, for people to read.
+    pub shaders: Vec<ShaderText>,
+    /// A Rust expression of the runtime's type `GpuProgram`, fit for a `static`. Its paths start at `__rt`.
+    pub program: TokenStream,
+}
+
+/// The text of a shader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShaderText {
+    /// Kernel, step and kind.
+    pub label: String,
+    /// The WGSL text.
+    pub wgsl: String,
+}
+
+/// Prints a program for the GPU; the error is the reason why it cannot run there, naming the construct.
+pub fn emit(p: &Verified<Program>) -> Result<GpuCode, String> {
+    refuse_f64(p)?;
+    let program = split::split(p);
+    let mut cx = Context { program: &program, scalars: size_scalars(&program), sites: Vec::new() };
+    let mut shaders = Vec::new();
+    let mut steps = Vec::new();
+    for (number, step) in program.steps.iter().enumerate() {
+        let label = format!("{} step {number}", program.name);
+        steps.push(match step {
+            Step::Tree(tree) => tree_step(&mut cx, tree, &label, &mut shaders)?,
+            Step::Contract(c) => cx.contract_step(c)?,
+            Step::Check(c, loc) => cx.check_step(c, *loc)?,
+            Step::Fill { array, value } => cx.fill_step(*array, *value)?,
+            Step::Copy { array, source } => cx.copy_step(*array, *source),
+        });
+    }
+    Ok(GpuCode { shaders, program: cx.program(&steps)? })
+}
+
+/// A tree as one step, its shaders added to the list.
+fn tree_step(
+    cx: &mut Context<'_>,
+    tree: &Tree,
+    label: &str,
+    shaders: &mut Vec<ShaderText>,
+) -> Result<TokenStream, String> {
+    let mut keep = |s: &Finished| shaders.push(ShaderText { label: s.label.clone(), wgsl: s.wgsl.clone() });
+    let outer: Vec<&Dim> = tree.axes.iter().map(|a| &a.extent).collect();
+    let points = entry::points(cx, tree, format!("{label}, points"))?;
+    keep(&points);
+    match entry::as_reduction(cx, tree) {
+        None => cx.points_step(&points, &outer),
+        Some(r) => {
+            let groups = entry::groups(cx, tree, &r, format!("{label}, groups"))?;
+            keep(&groups);
+            let inner: Vec<&Dim> = r.inner.iter().map(|a| &a.extent).collect();
+            cx.reduce_step((&points, &groups), (&outer, &inner), r.reducer, cx.root(r.array))
+        }
+    }
+}
+
+/// Names the first array of `f64`: an argument rather than what follows from it.
+fn refuse_f64(p: &Program) -> Result<(), String> {
+    let is_f64 = |a: u32| p.arrays[a as usize].elem == Elem::F64;
+    for param in &p.params {
+        if param.arrays.leaves().iter().any(|a| is_f64(a.0)) {
+            return Err(format!("argument `{}` has element type f64", param.name));
+        }
+    }
+    if p.result.leaves().iter().any(|a| is_f64(a.0)) {
+        return Err("the result has element type f64".into());
+    }
+    match p.arrays.iter().find(|a| a.elem == Elem::F64 && a.home != Home::Nowhere) {
+        Some(a) => Err(format!("the array `{}` has element type f64", a.name)),
+        None => Ok(()),
+    }
+}

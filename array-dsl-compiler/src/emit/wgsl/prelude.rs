@@ -1,0 +1,94 @@
+//! The functions that WGSL lacks or that drivers get wrong. A shader contains those it uses.
+//!
+//! Their text is in the files beside this one, a function to a paragraph:
+//!
+//! | file | functions |
+//! |------|-----------|
+//! | `bits` | special values and tests by bit pattern, since drivers may assume that NaN and infinity do not occur |
+//! | `status` | what can fail: indices and integer division |
+//! | `rounding` | rounding, conversion, remainder of floats |
+//! | `exponential` | logarithms by fdlibm's `logf`; `exp(r) - 1` by a Taylor polynomial after reduction by `ln 2` in two parts; the hyperbolic functions from it, so that they are accurate near zero and do not overflow |
+//! | `trigonometry` | inverse functions, by the polynomials of Cephes |
+//! | `power` | roots and powers; `powf` by fdlibm with `log2` in two parts, without its tables |
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+static FILES: [&str; 6] = [
+    include_str!("prelude/bits.wgsl"),
+    include_str!("prelude/status.wgsl"),
+    include_str!("prelude/rounding.wgsl"),
+    include_str!("prelude/exponential.wgsl"),
+    include_str!("prelude/trigonometry.wgsl"),
+    include_str!("prelude/power.wgsl"),
+];
+
+/// A function: the text up to the parenthesis of a call of it, and its definition with a line break before.
+struct Function {
+    call: &'static str,
+    text: String,
+}
+
+/// Every function, in the order of the files.
+fn all() -> &'static [Function] {
+    static ALL: OnceLock<Vec<Function>> = OnceLock::new();
+    ALL.get_or_init(|| FILES.iter().flat_map(|f| f.split("\n\n")).filter_map(function).collect())
+}
+
+/// A paragraph as a function, without its comments.
+fn function(paragraph: &'static str) -> Option<Function> {
+    let code = |line: &&str| !line.trim_start().starts_with("//");
+    let text: String = paragraph.lines().filter(code).flat_map(|line| ["\n", line]).collect();
+    let signature = paragraph.lines().find(code)?.strip_prefix("fn ")?;
+    Some(Function { call: &signature[..=signature.find('(')?], text: text + "\n" })
+}
+
+/// The prelude functions that `code` needs, with those that they need, in the order of the files.
+pub(super) fn functions_for(code: &str) -> String {
+    let mut needed: BTreeSet<usize> = BTreeSet::new();
+    let mut texts = vec![code];
+    while let Some(text) = texts.pop() {
+        for (at, function) in all().iter().enumerate() {
+            if text.contains(function.call) && needed.insert(at) {
+                texts.push(&function.text);
+            }
+        }
+    }
+    needed.into_iter().map(|at| all()[at].text.as_str()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_paragraph_is_a_function() {
+        let paragraphs: usize = FILES.iter().map(|f| f.split("\n\n").count()).sum();
+        assert_eq!(all().len(), paragraphs);
+        for f in all() {
+            assert!(f.call.starts_with("adsl_") && f.text.starts_with("\nfn "), "{}", f.text);
+        }
+    }
+
+    #[test]
+    fn what_a_function_needs_comes_along() {
+        let text = functions_for("let v1 = adsl_tanh(v0);");
+        for name in ["adsl_tanh", "adsl_exp_m1", "adsl_exp_m1_kernel", "adsl_scale", "adsl_inf"] {
+            assert!(text.contains(&format!("fn {name}(")), "{name}");
+        }
+        assert!(!text.contains("adsl_powf"));
+        assert_eq!(functions_for("let v1 = exp(v0);"), "");
+    }
+
+    #[test]
+    fn the_table_of_scalar_functions_uses_known_names() {
+        // These are written out by type.
+        let typed = ["adsl_xor(", "adsl_not(", "adsl_rem_euclid("];
+        for row in crate::scalar::TABLE {
+            if let (Some(at), Some(end)) = (row.wgsl.find("adsl_"), row.wgsl.find("({0}")) {
+                let call = row.wgsl.get(at..=end).unwrap_or_default();
+                assert!(typed.contains(&call) || all().iter().any(|f| f.call == call), "{}", row.wgsl);
+            }
+        }
+    }
+}

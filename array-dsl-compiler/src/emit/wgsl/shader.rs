@@ -1,0 +1,358 @@
+//! One shader under construction: its interface (uniform words, buffers, status) and its text.
+//!
+//! Names in the text are made from numbers, never from the user's names: `v3` the scalar 3, `a2` the array 2, `s0` a
+//! size, `adsl_*` the prelude. Comments at the top say which array is which.
+//!
+//! A **space** is a list of axes whose points are numbered, last axis fastest. A shader has its threads' space
+//! (`point`) and, where a workgroup folds, a second one (`inner`). Axes are decoded from the number only if something
+//! uses them, and an array indexed by the leading axes of its own shape is indexed by the number itself, so an element-wise
+//! shader divides nothing.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write;
+
+use super::context::Context;
+use super::prelude;
+use super::types::{Kind, int};
+use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Reducer, Var};
+use crate::dim::Dim;
+use crate::loops::{Home, Node};
+use crate::ty::Loc;
+
+/// A word of the uniform block, as in the runtime's `Word`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    Size(Dim),
+    Scalar(ArrayId),
+    SiteBase,
+    Outer,
+    Inner,
+    Parts,
+}
+
+/// How a shader uses an array, from weak to strong; as in the runtime's `Access`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Access {
+    Read,
+    Write,
+    Atomic,
+}
+
+/// A shader with the data that describes its interface.
+pub(super) struct Finished {
+    pub(super) label: String,
+    pub(super) wgsl: String,
+    pub(super) words: Vec<Word>,
+    pub(super) bindings: Vec<(ArrayId, Access)>,
+    pub(super) status: bool,
+}
+
+/// Numbered points; see the header.
+struct Space {
+    name: &'static str,
+    axes: Vec<Axis>,
+    /// Axes that the code uses.
+    used: BTreeSet<usize>,
+    /// Lengths of the prefixes of axes whose number the code uses.
+    prefixes: BTreeSet<usize>,
+}
+
+/// See the module header.
+pub(super) struct Shader<'c, 'p> {
+    pub(super) cx: &'c mut Context<'p>,
+    words: Vec<Word>,
+    bindings: Vec<(ArrayId, Access)>,
+    /// Sizes that have a name in `main`.
+    sizes: Vec<Dim>,
+    spaces: Vec<Space>,
+    /// The axes in scope.
+    extents: HashMap<Var, Dim>,
+    /// Functions that combine into an element of an atomic array.
+    pub(super) combiners: BTreeSet<(ArrayId, Reducer)>,
+    body: String,
+    depth: usize,
+    fresh: usize,
+}
+
+impl<'c, 'p> Shader<'c, 'p> {
+    /// A shader for these nodes, with every array they use bound: those only read first.
+    pub(super) fn new(cx: &'c mut Context<'p>, nodes: &[Node]) -> Result<Self, String> {
+        let mut uses: Vec<(ArrayId, Access)> = Vec::new();
+        visit_arrays(nodes, &mut |array, access| {
+            let array = cx.root(array);
+            match uses.iter_mut().find(|u| u.0 == array) {
+                Some(u) => u.1 = u.1.max(access),
+                None => uses.push((array, access)),
+            }
+        });
+        uses.retain(|u| !cx.is_host_scalar(u.0));
+        uses.sort_by_key(|u| u.1);
+        for (array, _) in &uses {
+            let info = &cx.program.arrays[array.0 as usize];
+            if !matches!(info.home, Home::Param | Home::Heap) {
+                return Err(format!("`{}` is an array private to one point", info.name));
+            }
+        }
+        Ok(Shader {
+            cx,
+            words: Vec::new(),
+            bindings: uses,
+            sizes: Vec::new(),
+            spaces: Vec::new(),
+            extents: HashMap::new(),
+            combiners: BTreeSet::new(),
+            body: String::new(),
+            depth: 1,
+            fresh: 0,
+        })
+    }
+
+    /// Binds one more array, last, that this shader alone writes.
+    pub(super) fn bind_result(&mut self, array: ArrayId) -> ArrayId {
+        let array = self.cx.root(array);
+        self.bindings.push((array, Access::Write));
+        array
+    }
+
+    /// How the array is bound.
+    pub(super) fn access(&self, root: ArrayId) -> Access {
+        self.bindings.iter().find(|b| b.0 == root).map_or(Access::Read, |b| b.1)
+    }
+
+    /// A line of code.
+    pub(super) fn line(&mut self, text: impl AsRef<str>) {
+        let _ = writeln!(self.body, "{:1$}{2}", "", self.depth * 4, text.as_ref());
+    }
+
+    /// A line that opens a block, up to `close`.
+    pub(super) fn open(&mut self, text: impl AsRef<str>) {
+        self.line(text);
+        self.depth += 1;
+    }
+
+    /// The end of a block; `text` is `}` or goes on with `} else {`.
+    pub(super) fn close(&mut self, text: &str) {
+        self.depth -= 1;
+        self.line(text);
+        if text.ends_with('{') {
+            self.depth += 1;
+        }
+    }
+
+    /// The lines that `f` writes, kept apart.
+    pub(super) fn apart(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<(), String>,
+    ) -> Result<String, String> {
+        let outside = std::mem::take(&mut self.body);
+        let done = f(self);
+        let inside = std::mem::replace(&mut self.body, outside);
+        done.map(|()| inside)
+    }
+
+    /// Inserts lines made by `apart`.
+    pub(super) fn insert(&mut self, lines: &str) {
+        self.body.push_str(lines);
+    }
+
+    /// A name that nothing else has.
+    pub(super) fn fresh(&mut self) -> String {
+        self.fresh += 1;
+        format!("t{}", self.fresh)
+    }
+
+    /// The text of a uniform word, a `u32`.
+    pub(super) fn word(&mut self, word: Word) -> String {
+        let at = self.words.iter().position(|w| *w == word).unwrap_or_else(|| {
+            self.words.push(word);
+            self.words.len() - 1
+        });
+        format!("words[{}].{}", at / 4, ["x", "y", "z", "w"][at % 4])
+    }
+
+    /// The text of a size, an `i32`.
+    pub(super) fn size(&mut self, dim: &Dim) -> Result<String, String> {
+        self.cx.check_size(dim)?;
+        if let Some(c) = dim.as_constant() {
+            return Ok(int(c as i32));
+        }
+        let at = self.sizes.iter().position(|d| d == dim).unwrap_or_else(|| {
+            self.sizes.push(dim.clone());
+            self.sizes.len() - 1
+        });
+        Ok(format!("s{at}"))
+    }
+
+    /// The text of the number of a place among all sites of the device, as `adsl_fail` wants it.
+    pub(super) fn site(&mut self, loc: Loc) -> String {
+        let n = self.cx.site(loc);
+        format!("{n}u + {}", self.word(Word::SiteBase))
+    }
+
+    /// Brings the axes of a numbered space into scope. Their definitions come from `decode`, after the code.
+    pub(super) fn enter(&mut self, name: &'static str, axes: &[Axis]) {
+        self.spaces.push(Space {
+            name,
+            axes: axes.to_vec(),
+            used: BTreeSet::new(),
+            prefixes: BTreeSet::new(),
+        });
+        axes.iter().for_each(|a| self.axis(a));
+    }
+
+    /// Brings a loop's axis into scope.
+    pub(super) fn axis(&mut self, axis: &Axis) {
+        self.extents.insert(axis.var, axis.extent.clone());
+    }
+
+    /// The text of a scalar.
+    pub(super) fn var(&mut self, v: Var) -> String {
+        for space in &mut self.spaces {
+            if let Some(at) = space.axes.iter().position(|a| a.var == v) {
+                space.used.insert(at);
+            }
+        }
+        format!("v{}", v.0)
+    }
+
+    /// Whether an index is known to be inside a dimension.
+    pub(super) fn is_inside(&self, index: Atom, dim: &Dim) -> bool {
+        match index {
+            Atom::Var(v) => self.extents.get(&v) == Some(dim),
+            Atom::Const(c) => dim.as_constant().is_some_and(|n| (0..n).contains(&c.as_i64())),
+        }
+    }
+
+    /// The number, as a `u32`, of the leading indices when they are the leading axes of a space over the
+    /// leading dimensions, and how many these are.
+    pub(super) fn prefix(&mut self, index: &[Atom], dims: &[Dim]) -> Option<(String, usize)> {
+        for space in &mut self.spaces {
+            let same = |k: &usize| {
+                let axis = &space.axes[*k];
+                index.get(*k) == Some(&Atom::Var(axis.var)) && (*k == 0 || dims[*k] == axis.extent)
+            };
+            let n = (0..space.axes.len()).take_while(same).count();
+            if n >= 2 || (n == 1 && space.axes.len() == 1) {
+                space.prefixes.insert(n);
+                let all = n == space.axes.len();
+                return Some((if all { space.name.into() } else { format!("{}_{n}", space.name) }, n));
+            }
+        }
+        None
+    }
+
+    /// The lines that define the used axes of the space entered last but `from_last`, for insertion before the
+    /// code that uses them. With `q_k` the number of the first `k` axes: `q_k = q_(k+1) / n_k` and `v_k = q_(k+1) - q_k n_k`.
+    pub(super) fn decode(&mut self, space: usize) -> Result<String, String> {
+        let Space { name, axes, used, prefixes } = &self.spaces[space];
+        let (name, axes, used) = (*name, axes.clone(), used.clone());
+        let last = used.first().copied().into_iter().map(|k| k.max(1)).chain(prefixes.first().copied()).min();
+        self.apart(|sh| {
+            let number = |k: usize| if k == axes.len() { name.to_string() } else { format!("{name}_{k}") };
+            for k in (0..axes.len()).rev() {
+                // Axis 0 needs no division: it is the number of the first axis.
+                if k > 0 && last.is_some_and(|l| k >= l) {
+                    let n = sh.size(&axes[k].extent)?;
+                    sh.line(format!("let {} = {} / u32({n});", number(k), number(k + 1)));
+                }
+                if used.contains(&k) {
+                    let v = axes[k].var.0;
+                    if k == 0 {
+                        sh.line(format!("let v{v} = i32({});", number(1)));
+                    } else {
+                        let n = sh.size(&axes[k].extent)?;
+                        sh.line(format!("let v{v} = i32({} - {} * u32({n}));", number(k + 1), number(k)));
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The whole text; `head` goes before the sizes, `globals` before the functions.
+    pub(super) fn finish(mut self, label: String, globals: &str, head: &str) -> Result<Finished, String> {
+        let body = std::mem::take(&mut self.body);
+        let functions = super::body::combiners(&self)?;
+        self.depth = 1;
+        for (k, dim) in self.sizes.clone().into_iter().enumerate() {
+            let word = self.word(Word::Size(dim));
+            self.line(format!("let s{k} = bitcast<i32>({word});"));
+        }
+        let sizes = std::mem::take(&mut self.body);
+        let code = prelude::functions_for(&format!("{functions}{body}"));
+        let status = code.contains("status[");
+
+        let mut out = String::new();
+        let _ = writeln!(out, "// {label}");
+        for (array, access) in &self.bindings {
+            let info = &self.cx.program.arrays[array.0 as usize];
+            let dims: Vec<String> = info.dims.iter().map(Dim::to_string).collect();
+            let how = match access {
+                Access::Read => "read",
+                Access::Write => "written",
+                Access::Atomic => "combined into",
+            };
+            let _ =
+                writeln!(out, "// a{}: {} [{}] {}, {how}", array.0, info.name, dims.join(", "), info.elem);
+        }
+        let blocks = self.words.len().div_ceil(4).max(1);
+        let _ = writeln!(out, "@group(0) @binding(0) var<uniform> words: array<vec4<u32>, {blocks}>;");
+        if status {
+            let _ = writeln!(
+                out,
+                "@group(0) @binding(1) var<storage, read_write> status: array<atomic<u32>, 4>;"
+            );
+        }
+        for (at, (array, access)) in self.bindings.iter().enumerate() {
+            let kind = Kind::of(self.cx.program.arrays[array.0 as usize].elem)?;
+            let (space, elem) = match access {
+                Access::Read => ("read", kind.stored()),
+                Access::Write => ("read_write", kind.stored()),
+                Access::Atomic => ("read_write", kind.atomic()),
+            };
+            let binding = at + 2;
+            let _ = writeln!(
+                out,
+                "@group(0) @binding({binding}) var<storage, {space}> a{}: array<{elem}>;",
+                array.0
+            );
+        }
+        let _ = write!(
+            out,
+            "{globals}{code}{functions}
+@compute @workgroup_size(256)
+fn main(
+    @builtin(workgroup_id) wg: vec3<u32>,
+    @builtin(num_workgroups) num_wg: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {{
+{head}{sizes}{body}}}
+"
+        );
+        Ok(Finished { label, wgsl: out, words: self.words, bindings: self.bindings, status })
+    }
+}
+
+/// Calls `f` with every use of an array.
+pub(super) fn visit_arrays(nodes: &[Node], f: &mut impl FnMut(ArrayId, Access)) {
+    for node in nodes {
+        match node {
+            Node::Let(l) => visit_reads(&l.exp, &mut |a| f(a, Access::Read)),
+            Node::Loop(l) => visit_arrays(&l.body, f),
+            Node::Store { array, .. } | Node::Write { array, .. } => f(*array, Access::Write),
+            Node::Accumulate { array, .. } => f(*array, Access::Atomic),
+        }
+    }
+}
+
+fn visit_reads(exp: &Exp, f: &mut impl FnMut(ArrayId)) {
+    match exp {
+        Exp::Read { array, .. } => f(*array),
+        Exp::If(_, a, b) => {
+            let mut block = |b: &Block| b.visit_reads(&mut |array, _| f(array));
+            block(&a.block);
+            block(&b.block);
+        }
+        Exp::Op(..) | Exp::Size(_) | Exp::StopGradient(_) => {}
+    }
+}

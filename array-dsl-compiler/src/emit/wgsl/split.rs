@@ -1,0 +1,281 @@
+//! Rewrites a scheduled program for the runtime's steps.
+//!
+//! * A tree whose loop folds something that the tree then goes on to use is a reduction with an epilogue. On a GPU the
+//!   reduction wants many threads per point, so it becomes a tree of its own with a temporary array:
+//!
+//!   ```text
+//!   tree [i] { m = fold over j of x[i, j]; store y[i] = f(m) }
+//!       becomes   tree [i] { m = fold ..; store t[i] = m }     tree [i] { m = t[i]; store y[i] = f(m) }
+//!   ```
+//!
+//!   With axes this is done for a single fold (more would each pass over the data again, which pays only when there are
+//!   few points); without axes for all of them, since otherwise one thread would do everything. There the place of
+//!   an extremum also becomes two reductions: the extremum, and the first place that has it.
+//! * A contraction of other numbers than `f32`, or of host scalars, becomes a tree; so does a copy of a host scalar.
+
+use std::collections::HashSet;
+
+use super::entry::is_pure;
+use crate::bulk::{ArrayId, Atom, Axis, Contract, Exp, Let, Reducer, Var};
+use crate::dim::Dim;
+use crate::loops::{ArrayInfo, Fold, Home, Loop, Node, Program, Step, Tree};
+use crate::scalar::Op;
+use crate::ty::{Const, Elem, Loc};
+
+/// Loops with no more trips than this are left alone.
+const SHORT: i64 = 256;
+
+/// The program rewritten.
+pub(super) fn split(p: &Program) -> Program {
+    let mut out = p.clone();
+    let steps = std::mem::take(&mut out.steps);
+    for step in steps {
+        match step {
+            Step::Tree(tree) => out.split_tree(tree),
+            Step::Contract(c) if !out.is_plain_contract(&c) => {
+                let tree = out.contract_tree(&c);
+                out.steps.push(Step::Tree(tree));
+            }
+            Step::Copy { array, source } if out.rank(out.root(source)) == 0 => {
+                let tree = out.copy_tree(array, source);
+                out.steps.push(Step::Tree(tree));
+            }
+            step => out.steps.push(step),
+        }
+    }
+    out
+}
+
+impl Program {
+    fn root(&self, a: ArrayId) -> ArrayId {
+        match self.arrays[a.0 as usize].home {
+            Home::View(of) => self.root(of),
+            _ => a,
+        }
+    }
+
+    fn rank(&self, a: ArrayId) -> usize {
+        self.arrays[a.0 as usize].dims.len()
+    }
+
+    fn fresh_var(&mut self, elem: Elem) -> Var {
+        self.vars.push(elem);
+        Var(self.vars.len() as u32 - 1)
+    }
+
+    fn temporary(&mut self, elem: Elem, dims: Vec<Dim>) -> ArrayId {
+        let name = format!("temporary {}", self.arrays.len()).into();
+        self.arrays.push(ArrayInfo { name, elem, dims, home: Home::Heap });
+        ArrayId(self.arrays.len() as u32 - 1)
+    }
+
+    fn elem_of(&self, a: Atom) -> Elem {
+        match a {
+            Atom::Var(v) => self.vars[v.0 as usize],
+            Atom::Const(c) => c.elem,
+        }
+    }
+
+    fn is_plain_contract(&self, c: &Contract) -> bool {
+        [c.result, c.a.0, c.b.0].iter().all(|a| {
+            let info = &self.arrays[self.root(*a).0 as usize];
+            info.elem == Elem::F32 && !(info.home == Home::Param && info.dims.is_empty())
+        })
+    }
+
+    /// Whether the tree's loops should be reductions of their own.
+    fn is_worthwhile(&self, tree: &Tree) -> bool {
+        let Some(last) = tree.body.iter().rposition(|n| matches!(n, Node::Loop(_))) else { return false };
+        let loops: Vec<&Loop> = tree.body.iter().filter_map(as_loop).collect();
+        let pure = is_pure(&tree.body[..last]) && loops.iter().all(|l| is_pure(&l.body));
+        let long = loops.iter().any(|l| trips(l).is_none_or(|n| n > SHORT));
+        let one_fold = match (loops.as_slice(), loops[0].folds.as_slice()) {
+            ([_], [fold]) if fold.reducer.op().is_some() => Some(fold.result),
+            _ => None,
+        };
+        let alone = one_fold.is_some_and(|result| self.is_stored(tree, last, result));
+        pure && long && !alone && (tree.axes.is_empty() || one_fold.is_some())
+    }
+
+    /// Whether all that follows the loop is one store of its result, point by point.
+    fn is_stored(&self, tree: &Tree, last: usize, result: Var) -> bool {
+        let [Node::Store { array, index, value }] = &tree.body[last + 1..] else { return false };
+        let axes = || tree.axes.iter();
+        *value == Atom::Var(result)
+            && index.iter().copied().eq(axes().map(|a| Atom::Var(a.var)))
+            && self.arrays[array.0 as usize].dims.iter().eq(axes().map(|a| &a.extent))
+    }
+
+    /// The tree as it is, or its reductions and the rest.
+    fn split_tree(&mut self, tree: Tree) {
+        if !self.is_worthwhile(&tree) {
+            self.steps.push(Step::Tree(tree));
+            return;
+        }
+        let at: Vec<Atom> = tree.axes.iter().map(|a| Atom::Var(a.var)).collect();
+        let Tree { axes, body, loc } = tree;
+        let mut rest: Vec<Node> = Vec::new();
+        for node in body {
+            let Node::Loop(l) = node else {
+                rest.push(node);
+                continue;
+            };
+            for fold in &l.folds {
+                let base = Reducing { axes: &axes, at: &at, loc, before: &rest, l: &l };
+                let bound = match fold.reducer.op() {
+                    Some(_) => vec![self.reduction(&base, fold.clone())],
+                    None => self.extremum(&base, fold),
+                };
+                rest.extend(bound.into_iter().map(Node::Let));
+            }
+        }
+        self.steps.push(Step::Tree(Tree { axes, body: rest, loc }));
+    }
+
+    /// Adds a tree for one fold of a loop. Gives the binding of the fold's result for what follows.
+    fn reduction(&mut self, base: &Reducing<'_>, fold: Fold) -> Let {
+        let elem = fold.reducer.result(self.elem_of(fold.value));
+        let array = self.temporary(elem, base.axes.iter().map(|a| a.extent.clone()).collect());
+        let store = Node::Store { array, index: base.at.to_vec(), value: Atom::Var(fold.result) };
+        let result = fold.result;
+        let mut body = base.before.to_vec();
+        body.push(Node::Loop(Loop { folds: vec![fold], ..base.l.clone() }));
+        body.push(store);
+        let body = prune(body);
+        self.steps.push(Step::Tree(Tree { axes: base.axes.to_vec(), body, loc: base.loc }));
+        let exp = Exp::Read { array, index: base.at.to_vec(), checked: false };
+        Let { vars: vec![result], exp, loc: base.loc }
+    }
+
+    /// The place of an extremum: `best = min x`, then the least `i` with `x[i] = best`; 0 if there is none.
+    fn extremum(&mut self, base: &Reducing<'_>, fold: &Fold) -> Vec<Let> {
+        let elem = self.elem_of(fold.value);
+        let reducer = if fold.reducer == Reducer::ArgMin { Reducer::Min } else { Reducer::Max };
+        let best = self.fresh_var(elem);
+        let best = self.reduction(base, Fold { result: best, reducer, value: fold.value });
+
+        let none = Atom::Const(Const::int(Elem::I64, i64::MAX));
+        let [is_best, place] = [self.fresh_var(Elem::Bool), self.fresh_var(Elem::I64)];
+        let mut l = base.l.clone();
+        let bind = |v: Var, exp: Exp| Let { vars: vec![v], exp, loc: base.l.loc };
+        let equal = Exp::Op(Op::Eq, vec![fold.value, Atom::Var(best.vars[0])]);
+        let select = Exp::Op(Op::Select, vec![Atom::Var(is_best), Atom::Var(l.axis.var), none]);
+        l.body.extend([Node::Let(bind(is_best, equal)), Node::Let(bind(place, select))]);
+        let mut before = base.before.to_vec();
+        before.push(Node::Let(best.clone()));
+        let first = self.fresh_var(Elem::I64);
+        let second = Reducing { before: &before, l: &l, ..*base };
+        let first_let =
+            self.reduction(&second, Fold { result: first, reducer: Reducer::Min, value: Atom::Var(place) });
+
+        let found = self.fresh_var(Elem::Bool);
+        vec![
+            best,
+            first_let,
+            bind(found, Exp::Op(Op::Ne, vec![Atom::Var(first), none])),
+            bind(
+                fold.result,
+                Exp::Op(
+                    Op::Select,
+                    vec![Atom::Var(found), Atom::Var(first), Atom::Const(Const::int(Elem::I64, 0))],
+                ),
+            ),
+        ]
+    }
+
+    /// `result[out] = fold over the summed axes of a * b`.
+    fn contract_tree(&mut self, c: &Contract) -> Tree {
+        let vars: Vec<Var> = c.extents.iter().map(|_| self.fresh_var(Elem::I64)).collect();
+        let axis = |k: usize| Axis { var: vars[k], extent: c.extents[k].clone() };
+        let index = |axes: &[usize]| axes.iter().map(|k| Atom::Var(vars[*k])).collect::<Vec<Atom>>();
+        let elem = self.arrays[c.result.0 as usize].elem;
+        let [a, b, product] = [(); 3].map(|()| self.fresh_var(elem));
+        let bind = |v: Var, exp: Exp| Node::Let(Let { vars: vec![v], exp, loc: c.loc });
+        let read =
+            |of: &(ArrayId, Vec<usize>)| Exp::Read { array: of.0, index: index(&of.1), checked: false };
+        // Sums of booleans do not exist; their contraction is a disjunction of conjunctions.
+        let (times, reducer) =
+            if elem == Elem::Bool { (Op::And, Reducer::Or) } else { (Op::Mul, Reducer::Add) };
+        let mut body = vec![
+            bind(a, read(&c.a)),
+            bind(b, read(&c.b)),
+            bind(product, Exp::Op(times, vec![Atom::Var(a), Atom::Var(b)])),
+        ];
+        let mut value = product;
+        for k in (0..c.extents.len()).rev().filter(|k| !c.out.contains(k)) {
+            let result = self.fresh_var(elem);
+            let folds = vec![Fold { result, reducer, value: Atom::Var(value) }];
+            body = vec![Node::Loop(Loop { axis: axis(k), body, folds, loc: c.loc })];
+            value = result;
+        }
+        body.push(Node::Store { array: c.result, index: index(&c.out), value: Atom::Var(value) });
+        Tree { axes: c.out.iter().map(|k| axis(*k)).collect(), body, loc: c.loc }
+    }
+
+    /// The one element of a scalar, stored.
+    fn copy_tree(&mut self, array: ArrayId, source: ArrayId) -> Tree {
+        let zero = || Atom::Const(Const::int(Elem::I64, 0));
+        let value = self.fresh_var(self.arrays[source.0 as usize].elem);
+        let read = Exp::Read { array: source, index: vec![zero(); self.rank(source)], checked: false };
+        let index = vec![zero(); self.rank(array)];
+        let body = vec![
+            Node::Let(Let { vars: vec![value], exp: read, loc: Loc::default() }),
+            Node::Store { array, index, value: Atom::Var(value) },
+        ];
+        Tree { axes: Vec::new(), body, loc: Loc::default() }
+    }
+}
+
+/// Where a reduction comes from: the tree's axes, the code before the loop, and the loop.
+#[derive(Clone, Copy)]
+struct Reducing<'t> {
+    axes: &'t [Axis],
+    at: &'t [Atom],
+    loc: Loc,
+    before: &'t [Node],
+    l: &'t Loop,
+}
+
+fn as_loop(node: &Node) -> Option<&Loop> {
+    if let Node::Loop(l) = node { Some(l) } else { None }
+}
+
+/// The trips of a loop with those inside, if constant.
+fn trips(l: &Loop) -> Option<i64> {
+    let inside: Option<i64> =
+        l.body.iter().filter_map(as_loop).map(trips).try_fold(1i64, |a, n| Some(a.max(n?)));
+    Some(l.axis.extent.as_constant()?.saturating_mul(inside?))
+}
+
+/// The nodes without the bindings that nothing uses.
+fn prune(nodes: Vec<Node>) -> Vec<Node> {
+    let mut used: HashSet<Var> = HashSet::new();
+    let mut kept: Vec<Node> = Vec::new();
+    for node in nodes.into_iter().rev() {
+        if matches!(&node, Node::Let(l) if !l.vars.iter().any(|v| used.contains(v))) {
+            continue;
+        }
+        collect(std::slice::from_ref(&node), &mut used);
+        kept.push(node);
+    }
+    kept.reverse();
+    kept
+}
+
+/// Every scalar that the nodes mention.
+fn collect(nodes: &[Node], used: &mut HashSet<Var>) {
+    let mut atoms: Vec<Atom> = Vec::new();
+    for node in nodes {
+        match node {
+            Node::Let(l) => l.exp.visit_atoms(&mut |a| atoms.push(a)),
+            Node::Loop(l) => {
+                atoms.extend(l.folds.iter().map(|f| f.value));
+                collect(&l.body, used);
+            }
+            Node::Store { index, value, .. }
+            | Node::Accumulate { index, value, .. }
+            | Node::Write { index, value, .. } => atoms.extend(index.iter().chain([value])),
+        }
+    }
+    used.extend(atoms.into_iter().filter_map(|a| if let Atom::Var(v) = a { Some(v) } else { None }));
+}

@@ -1,0 +1,459 @@
+//! The bulk-operation transform: Core to Bulk.
+//!
+//! Every `Build` is pushed inwards until only nests are left. Because a nest's body may be any scalar code, the
+//! transform splits only at array-valued intermediates, inner reductions and scatters; each of those becomes a
+//! nest whose leading axes are those of the `Build`s around it (the **frame**).
+//!
+//! ```text
+//! vec F (build [k] b)         = nest over F,k storing b               (b scalar)
+//! vec F (let x = u in v)      = x' : F.. = vec F u;  x := x'[F] in v  (u array-valued or a reduction)
+//! vec F (reduce k b)          = nest over F,k reducing b over k
+//! vec F (index a ix)          = a view: no statement at all; an invariant `a` is never replicated (G1, G2)
+//! vec F (scalar code)         = kept, and copied into the nests that need it
+//! vec F (if c a b)            = lazy `if` in the body; around array code the nests of a branch are guarded by
+//!                               `c`, and the results are chosen lazily, element by element
+//! ```
+//!
+//! The invariance rules G1-G5 hold by construction: a view of an array that does not depend on an axis has no
+//! index for it, so a transpose written as nested builds stays quadratic.
+//!
+//! A scalar of an outer frame that a deeper nest needs is copied into it if it is cheap, and else stored once
+//! per point of its own frame. The scalars in frames are templates: each nest gets copies with new variables.
+
+mod nest;
+
+use std::collections::HashMap;
+
+use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Param, Program, Stm, Var, YieldKind};
+use crate::core::{self, CheckKind};
+use crate::dim::{Dim, SizeAtom};
+use crate::ty::{Const, Elem, Loc, Tree};
+use nest::Frame;
+
+/// What a Core variable has become.
+#[derive(Clone)]
+enum Val {
+    /// A template scalar or a constant.
+    Scalar(Atom),
+    /// The sub-array of `array` at the template indices `prefix`.
+    View(View),
+}
+
+#[derive(Clone)]
+struct View {
+    array: ArrayId,
+    prefix: Vec<Atom>,
+}
+
+/// Transforms a kernel.
+pub fn flatten(f: &core::Function) -> Program {
+    let program = Program {
+        name: f.name.clone(),
+        sizes: f.sizes.clone(),
+        params: Vec::new(),
+        arrays: Vec::new(),
+        vars: Vec::new(),
+        stms: Vec::new(),
+        result: Tree::Tuple(Vec::new()),
+        places: f.places.clone(),
+    };
+    let mut t = Flatten {
+        f,
+        p: program,
+        env: HashMap::new(),
+        frames: vec![Frame::default()],
+        home: HashMap::new(),
+        stored: HashMap::new(),
+        host: HashMap::new(),
+    };
+    t.params();
+    t.body(&f.body);
+    let results: Vec<ArrayId> = f.body.results.iter().map(|a| t.whole(*a, Loc::default())).collect();
+    t.p.result = f.result.map(&mut |i| results[*i]);
+    t.p
+}
+
+struct Flatten<'a> {
+    f: &'a core::Function,
+    p: Program,
+    env: HashMap<core::Var, Val>,
+    frames: Vec<Frame>,
+    /// The frame that defines a template scalar.
+    home: HashMap<Var, usize>,
+    /// Template scalars that have been stored in arrays over their frame.
+    stored: HashMap<Var, ArrayId>,
+    /// Integers of depth 0 that dimensions mention, as arrays of rank 0.
+    host: HashMap<core::Var, ArrayId>,
+}
+
+impl Flatten<'_> {
+    fn params(&mut self) {
+        // Scalars first: dimensions may mention them.
+        let vars: Vec<core::Var> =
+            self.f.params.iter().flat_map(|p| p.vars.leaves().into_iter().copied().collect::<Vec<_>>()).collect();
+        let mut ids = HashMap::new();
+        for pass in 0..2 {
+            for v in &vars {
+                let ty = self.f.ty(*v).clone();
+                if (pass == 0) != (ty.rank() == 0) {
+                    continue;
+                }
+                let dims: Vec<Dim> = ty.dims.iter().map(|d| self.dim(d)).collect();
+                let id = self.p.new_array(self.f.vars[v.0 as usize].name.clone(), ty.elem, dims);
+                ids.insert(*v, id);
+                if ty.rank() == 0 {
+                    self.host.insert(*v, id);
+                    let read = Exp::Read { array: id, index: Vec::new(), checked: false };
+                    let x = self.bind(ty.elem, read, Loc::default());
+                    self.env.insert(*v, Val::Scalar(x));
+                } else {
+                    self.env.insert(*v, Val::View(View { array: id, prefix: Vec::new() }));
+                }
+            }
+        }
+        self.p.params = self
+            .f
+            .params
+            .iter()
+            .map(|p| Param { name: p.name.clone(), arrays: p.vars.map(&mut |v| ids[v]), active: p.active, loc: p.loc })
+            .collect();
+    }
+
+    /// A dimension of Core as one of Bulk.
+    fn dim(&mut self, d: &Dim) -> Dim {
+        d.substitute(&mut |a| match a {
+            SizeAtom::Name(_) => Dim::atom(a.clone()),
+            SizeAtom::Scalar(s) => {
+                let v = core::Var(*s);
+                if let Some(id) = self.host.get(&v) {
+                    return Dim::atom(SizeAtom::Scalar(id.0));
+                }
+                match self.env.get(&v) {
+                    Some(Val::Scalar(Atom::Const(c))) => Dim::constant(c.as_i64()),
+                    Some(Val::Scalar(Atom::Var(x))) => {
+                        let id = self.store(*x);
+                        self.host.insert(v, id);
+                        Dim::atom(SizeAtom::Scalar(id.0))
+                    }
+                    _ => Dim::default(),
+                }
+            }
+        })
+    }
+
+    fn atom(&self, a: core::Atom) -> Atom {
+        match a {
+            core::Atom::Const(c) => Atom::Const(c),
+            core::Atom::Var(v) => match self.env.get(&v) {
+                Some(Val::Scalar(a)) => *a,
+                _ => Atom::Const(Const::of(Elem::I64, 0)),
+            },
+        }
+    }
+
+    fn view(&self, v: core::Var) -> View {
+        match self.env.get(&v) {
+            Some(Val::View(view)) => view.clone(),
+            _ => View { array: ArrayId(0), prefix: Vec::new() },
+        }
+    }
+
+    fn body(&mut self, b: &core::Body) {
+        for s in &b.stms {
+            self.stm(s);
+        }
+    }
+
+    fn stm(&mut self, s: &core::Stm) {
+        let elem = |i: usize| self.f.ty(s.vars[i]).elem;
+        match &s.exp {
+            core::Exp::Atom(core::Atom::Var(v)) => {
+                let val = self.env[v].clone();
+                self.env.insert(s.vars[0], val);
+            }
+            core::Exp::Atom(a) => {
+                let a = self.atom(*a);
+                self.env.insert(s.vars[0], Val::Scalar(a));
+            }
+            core::Exp::Op(op, args) => {
+                let args = args.iter().map(|a| self.atom(*a)).collect();
+                self.scalar(s, elem(0), Exp::Op(*op, args));
+            }
+            core::Exp::Size(d) => {
+                let d = self.dim(d);
+                self.scalar(s, Elem::I64, Exp::Size(d));
+            }
+            core::Exp::StopGradient(a) => self.stop_gradient(s, *a),
+            core::Exp::Index(v, ix) => {
+                let mut view = self.view(*v);
+                view.prefix.extend(ix.iter().map(|a| self.atom(*a)));
+                let id = view.array;
+                if self.p.array(id).dims.len() == view.prefix.len() {
+                    let e = elem(0);
+                    self.scalar(s, e, Exp::Read { array: id, index: view.prefix, checked: true });
+                } else {
+                    self.env.insert(s.vars[0], Val::View(view));
+                }
+            }
+            core::Exp::Build(axes, body) => self.build(s, axes, body),
+            core::Exp::Reduce(reducers, axis, body) => self.reduce(s, reducers, axis, body),
+            core::Exp::If(c, a, b) => self.choice(s, *c, a, b),
+            core::Exp::Reshape(v, dims) => {
+                let view = self.view(*v);
+                let info = self.p.array(view.array).clone();
+                let mut all = info.dims[..view.prefix.len()].to_vec();
+                for d in dims {
+                    all.push(self.dim(d));
+                }
+                let result = self.p.new_array(self.name(s.vars[0]), info.elem, all);
+                self.p.stms.push(Stm::Reshape { result, source: view.array });
+                self.env.insert(s.vars[0], Val::View(View { array: result, prefix: view.prefix }));
+            }
+            core::Exp::Scatter { reducer, dest, axes, body } => self.scatter(s, *reducer, *dest, axes, body),
+            core::Exp::Check(c) => {
+                let kind = match &c.kind {
+                    CheckKind::Equal(a, b) => CheckKind::Equal(self.dim(a), self.dim(b)),
+                    CheckKind::NonNegative(a) => CheckKind::NonNegative(self.dim(a)),
+                    CheckKind::AtLeast(a, b) => CheckKind::AtLeast(self.dim(a), self.dim(b)),
+                };
+                let guards = c.guards.iter().map(|d| self.dim(d)).collect();
+                self.p.stms.push(Stm::Check(core::Check { kind, guards }, s.loc));
+            }
+        }
+    }
+
+    fn name(&self, v: core::Var) -> crate::ty::Name {
+        self.f.vars[v.0 as usize].name.clone()
+    }
+
+    fn scalar(&mut self, s: &core::Stm, elem: Elem, exp: Exp) {
+        let a = self.bind(elem, exp, s.loc);
+        self.env.insert(s.vars[0], Val::Scalar(a));
+    }
+
+    fn stop_gradient(&mut self, s: &core::Stm, a: core::Atom) {
+        let ty = self.f.atom_type(a);
+        match a {
+            core::Atom::Var(v) if ty.rank() > 0 => {
+                let view = self.view(v);
+                let array = self.elementwise(s.vars[0], s.loc, |t, index| {
+                    let x = t.read(&view, index, s.loc);
+                    t.bind(ty.elem, Exp::StopGradient(x), s.loc)
+                });
+                self.bind_whole(s.vars[0], array);
+            }
+            _ => {
+                let a = self.atom(a);
+                self.scalar(s, ty.elem, Exp::StopGradient(a));
+            }
+        }
+    }
+
+    /// The element of a view at the remaining indices.
+    fn read(&mut self, v: &View, index: &[Atom], loc: Loc) -> Atom {
+        let elem = self.p.array(v.array).elem;
+        let index = [v.prefix.as_slice(), index].concat();
+        self.bind(elem, Exp::Read { array: v.array, index, checked: true }, loc)
+    }
+
+    /// A nest over the frame and the dimensions of the Core variable `v`, storing what `f` gives.
+    fn elementwise(&mut self, v: core::Var, loc: Loc, f: impl FnOnce(&mut Self, &[Atom]) -> Atom) -> ArrayId {
+        let dims: Vec<Dim> = self.f.ty(v).dims.clone().iter().map(|d| self.dim(d)).collect();
+        let axes = self.axes(dims);
+        let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        self.push_frame(Frame { axes, ..Frame::default() });
+        let value = f(self, &index);
+        let arrays = self.store_nest(&[(value, self.name(v))], loc);
+        self.pop_frame();
+        arrays[0]
+    }
+
+    fn axes(&mut self, dims: Vec<Dim>) -> Vec<Axis> {
+        dims.into_iter().map(|extent| Axis { var: self.p.new_var(Elem::I64), extent }).collect()
+    }
+
+    /// Binds `v` to an array over the current frame.
+    fn bind_whole(&mut self, v: core::Var, array: ArrayId) {
+        let prefix = self.frame_index();
+        self.env.insert(v, Val::View(View { array, prefix }));
+    }
+
+    fn core_axes(&mut self, axes: &[core::Axis]) -> Vec<Axis> {
+        let dims = axes.iter().map(|a| self.dim(&a.extent)).collect();
+        let new = self.axes(dims);
+        for (a, n) in axes.iter().zip(&new) {
+            self.env.insert(a.var, Val::Scalar(Atom::Var(n.var)));
+        }
+        new
+    }
+
+    fn build(&mut self, s: &core::Stm, axes: &[core::Axis], body: &core::Body) {
+        let axes = self.core_axes(axes);
+        self.push_frame(Frame { axes, ..Frame::default() });
+        self.body(body);
+        let scalar = |t: &Self, a: core::Atom| t.f.atom_type(a).rank() == 0;
+        let mut made: Vec<Option<ArrayId>> = vec![None; s.vars.len()];
+        let scalars: Vec<usize> = (0..s.vars.len()).filter(|i| scalar(self, body.results[*i])).collect();
+        if !scalars.is_empty() {
+            let values: Vec<_> = scalars.iter().map(|i| (self.atom(body.results[*i]), self.name(s.vars[*i]))).collect();
+            for (i, a) in scalars.iter().zip(self.store_nest(&values, s.loc)) {
+                made[*i] = Some(a);
+            }
+        }
+        for (i, slot) in made.iter_mut().enumerate() {
+            if slot.is_none() {
+                *slot = Some(self.whole(body.results[i], s.loc));
+            }
+        }
+        self.pop_frame();
+        for (v, a) in s.vars.iter().zip(made) {
+            self.bind_whole(*v, a.unwrap_or(ArrayId(0)));
+        }
+    }
+
+    /// The array over exactly the current frame that holds a value: made now if there is none.
+    fn whole(&mut self, a: core::Atom, loc: Loc) -> ArrayId {
+        match a {
+            core::Atom::Var(v) => match self.env[&v].clone() {
+                Val::View(view) => {
+                    if view.prefix == self.frame_index() {
+                        return view.array;
+                    }
+                    self.elementwise(v, loc, |t, index| t.read(&view, index, loc))
+                }
+                Val::Scalar(x) => {
+                    if let (1, Some(id)) = (self.frames.len(), self.host.get(&v)) {
+                        return *id;
+                    }
+                    self.store_nest(&[(x, self.name(v))], loc)[0]
+                }
+            },
+            core::Atom::Const(c) => self.store_nest(&[(Atom::Const(c), "constant".into())], loc)[0],
+        }
+    }
+
+    fn reduce(&mut self, s: &core::Stm, reducers: &[core::Reducer], axis: &core::Axis, body: &core::Body) {
+        let axes = self.core_axes(std::slice::from_ref(axis));
+        self.push_frame(Frame { axes, ..Frame::default() });
+        self.body(body);
+        let mut outputs = Vec::new();
+        for (i, r) in reducers.iter().enumerate() {
+            let value = self.atom(body.results[i]);
+            let elem = self.p.elem(value);
+            outputs.push((value, r.neutral(elem), self.name(s.vars[i]), r.result(elem)));
+        }
+        let dims: Vec<Dim> = self.frame_extents();
+        let outer = dims[..dims.len() - 1].to_vec();
+        let arrays: Vec<ArrayId> =
+            outputs.iter().map(|(_, _, n, e)| self.p.new_array(n.clone(), *e, outer.clone())).collect();
+        let values: Vec<(Atom, Const)> = outputs.iter().map(|o| (o.0, o.1)).collect();
+        self.nest(&values, s.loc, |atoms, _| {
+            atoms
+                .iter()
+                .zip(reducers)
+                .zip(&arrays)
+                .map(|((v, r), a)| (*a, YieldKind::Reduce { reducer: *r, over: 1, value: *v }))
+                .collect()
+        });
+        self.pop_frame();
+        let index = self.frame_index();
+        for ((v, a), o) in s.vars.iter().zip(arrays).zip(&outputs) {
+            let x = self.bind(o.3, Exp::Read { array: a, index: index.clone(), checked: false }, s.loc);
+            self.env.insert(*v, Val::Scalar(x));
+        }
+    }
+
+    fn scatter(
+        &mut self,
+        s: &core::Stm,
+        reducer: Option<core::Reducer>,
+        dest: core::Var,
+        axes: &[core::Axis],
+        body: &core::Body,
+    ) {
+        let into = self.whole(core::Atom::Var(dest), s.loc);
+        let outer = self.frame_index().len();
+        let axes = self.core_axes(axes);
+        self.push_frame(Frame { axes, ..Frame::default() });
+        self.body(body);
+        let mut values: Vec<(Atom, Const)> = Vec::new();
+        let Some((value, index)) = body.results.split_last() else { return };
+        for i in index {
+            // Where a guard is false the index lies outside, so that nothing happens.
+            values.push((self.atom(*i), Const::int(Elem::I64, -1)));
+        }
+        let value = self.atom(*value);
+        values.push((value, Const::of(self.p.elem(value), 0)));
+        let info = self.p.array(into).clone();
+        let result = self.p.new_array(self.name(s.vars[0]), info.elem, info.dims);
+        self.nest(&values, s.loc, |atoms, axes| {
+            let (value, at) = (atoms[atoms.len() - 1], &atoms[..atoms.len() - 1]);
+            let index: Vec<Atom> = axes[..outer].iter().copied().chain(at.iter().copied()).collect();
+            let kind = match reducer {
+                Some(reducer) => YieldKind::Accumulate { reducer, into, index, value },
+                None => YieldKind::Write { into, index, value },
+            };
+            vec![(result, kind)]
+        });
+        self.pop_frame();
+        self.bind_whole(s.vars[0], result);
+    }
+
+    fn choice(&mut self, s: &core::Stm, c: core::Atom, a: &core::Body, b: &core::Body) {
+        let c = self.atom(c);
+        let (va, la) = self.branch(c, true, a);
+        let (vb, lb) = self.branch(c, false, b);
+        let scalars: Vec<usize> = (0..s.vars.len()).filter(|i| self.f.ty(s.vars[*i]).rank() == 0).collect();
+        if !scalars.is_empty() {
+            let side = |vals: &[Val], lets: &Vec<Let>| Branch {
+                block: Block { lets: lets.clone() },
+                results: scalars
+                    .iter()
+                    .map(|i| match &vals[*i] {
+                        Val::Scalar(a) => *a,
+                        Val::View(_) => Atom::Const(Const::of(Elem::I64, 0)),
+                    })
+                    .collect(),
+            };
+            let exp = Exp::If(c, side(&va, &la), side(&vb, &lb));
+            let elems: Vec<Elem> = scalars.iter().map(|i| self.f.ty(s.vars[*i]).elem).collect();
+            let vars = self.bind_several(&elems, exp, s.loc);
+            for (i, v) in scalars.iter().zip(vars) {
+                self.env.insert(s.vars[*i], Val::Scalar(Atom::Var(v)));
+            }
+        }
+        for (i, v) in s.vars.iter().enumerate() {
+            let (Val::View(x), Val::View(y)) = (&va[i], &vb[i]) else { continue };
+            let elem = self.f.ty(*v).elem;
+            let array = self.elementwise(*v, s.loc, |t, index| {
+                let mut side = |view: &View, lets: &Vec<Let>| {
+                    let var = t.p.new_var(elem);
+                    let index = [view.prefix.as_slice(), index].concat();
+                    let read = Exp::Read { array: view.array, index, checked: true };
+                    let mut lets = lets.clone();
+                    lets.push(Let { vars: vec![var], exp: read, loc: s.loc });
+                    Branch { block: Block { lets }, results: vec![Atom::Var(var)] }
+                };
+                let (x, y) = (side(x, &la), side(y, &lb));
+                t.bind(elem, Exp::If(c, x, y), s.loc)
+            });
+            self.bind_whole(*v, array);
+        }
+    }
+
+    /// The values of a branch, and the scalar code they need. Nests made inside are guarded.
+    fn branch(&mut self, c: Atom, when: bool, b: &core::Body) -> (Vec<Val>, Vec<Let>) {
+        self.push_frame(Frame { guard: Some((c, when)), ..Frame::default() });
+        self.body(b);
+        let values = b
+            .results
+            .iter()
+            .map(|a| match a {
+                core::Atom::Var(v) => self.env[v].clone(),
+                core::Atom::Const(c) => Val::Scalar(Atom::Const(*c)),
+            })
+            .collect();
+        let frame = self.pop_frame();
+        (values, frame.lets)
+    }
+}

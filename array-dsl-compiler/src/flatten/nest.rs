@@ -1,0 +1,288 @@
+//! Frames, template scalars, and making nests from them.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Flatten;
+use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Stm, Var, Yield, YieldKind};
+use crate::dim::Dim;
+use crate::ty::{Const, Elem, Loc, Name};
+
+/// One level around the current place: axes of a `Build` or `Reduce`, or the guard of a branch.
+#[derive(Clone, Default)]
+pub(super) struct Frame {
+    pub axes: Vec<Axis>,
+    /// The scalars here are computed only where this atom has this value.
+    pub guard: Option<(Atom, bool)>,
+    pub lets: Vec<Let>,
+}
+
+impl Flatten<'_> {
+    pub(super) fn push_frame(&mut self, f: Frame) {
+        let level = self.frames.len();
+        for a in &f.axes {
+            self.home.insert(a.var, level);
+        }
+        self.frames.push(f);
+    }
+
+    pub(super) fn pop_frame(&mut self) -> Frame {
+        let f = self.frames.pop().unwrap_or_default();
+        for l in &f.lets {
+            for v in &l.vars {
+                self.home.remove(v);
+            }
+        }
+        f
+    }
+
+    /// The index variables of all axes of the frame.
+    pub(super) fn frame_index(&self) -> Vec<Atom> {
+        self.frames.iter().flat_map(|f| f.axes.iter().map(|a| Atom::Var(a.var))).collect()
+    }
+
+    pub(super) fn frame_extents(&self) -> Vec<Dim> {
+        self.frames.iter().flat_map(|f| f.axes.iter().map(|a| a.extent.clone())).collect()
+    }
+
+    /// Adds a template scalar to the innermost frame.
+    pub(super) fn bind(&mut self, elem: Elem, exp: Exp, loc: Loc) -> Atom {
+        Atom::Var(self.bind_several(&[elem], exp, loc)[0])
+    }
+
+    pub(super) fn bind_several(&mut self, elems: &[Elem], exp: Exp, loc: Loc) -> Vec<Var> {
+        let vars: Vec<Var> = elems.iter().map(|e| self.p.new_var(*e)).collect();
+        let level = self.frames.len() - 1;
+        for v in &vars {
+            self.home.insert(*v, level);
+        }
+        self.frames[level].lets.push(Let { vars: vars.clone(), exp, loc });
+        vars
+    }
+
+    /// A nest over the current frame that stores template scalars; one array each.
+    pub(super) fn store_nest(&mut self, values: &[(Atom, Name)], loc: Loc) -> Vec<ArrayId> {
+        let dims = self.frame_extents();
+        let arrays: Vec<ArrayId> = values
+            .iter()
+            .map(|(v, n)| {
+                let elem = self.p.elem(*v);
+                self.p.new_array(n.clone(), elem, dims.clone())
+            })
+            .collect();
+        let values: Vec<(Atom, Const)> = values.iter().map(|(v, _)| (*v, Const::of(self.p.elem(*v), 0))).collect();
+        self.nest(&values, loc, |atoms, _| {
+            atoms.iter().zip(&arrays).map(|(v, a)| (*a, YieldKind::Store(*v))).collect()
+        });
+        arrays
+    }
+
+    /// A nest over the current frame. `values` are template atoms, each with what it is where a guard is false;
+    /// `yields` gets the nest's own atoms for them and for its axes.
+    pub(super) fn nest(
+        &mut self,
+        values: &[(Atom, Const)],
+        loc: Loc,
+        yields: impl FnOnce(&[Atom], &[Atom]) -> Vec<(ArrayId, YieldKind)>,
+    ) {
+        let frames = self.frames.len();
+        let nest = self.make_nest(frames, values, loc, yields);
+        self.p.stms.push(Stm::Nest(nest));
+    }
+
+    fn make_nest(
+        &mut self,
+        frames: usize,
+        values: &[(Atom, Const)],
+        loc: Loc,
+        yields: impl FnOnce(&[Atom], &[Atom]) -> Vec<(ArrayId, YieldKind)>,
+    ) -> Nest {
+        self.store_expensive(frames, values);
+        let needed = self.needed(frames, values);
+        let mut copy = HashMap::new();
+        let mut axes = Vec::new();
+        for f in &self.frames[..frames].to_vec() {
+            for a in &f.axes {
+                let var = self.p.new_var(Elem::I64);
+                copy.insert(a.var, Atom::Var(var));
+                axes.push(Axis { var, extent: a.extent.clone() });
+            }
+        }
+        let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        let (lets, atoms) = self.level(0, frames, &needed, copy, values, loc);
+        let yields = yields(&atoms, &index).into_iter().map(|(array, kind)| Yield { array, kind }).collect();
+        Nest { axes, body: Block { lets }, yields, loc }
+    }
+
+    /// Copies the needed scalars of the frames from `level` on; guards become `if`s around the rest.
+    fn level(
+        &mut self,
+        level: usize,
+        frames: usize,
+        needed: &HashSet<Var>,
+        mut copy: HashMap<Var, Atom>,
+        values: &[(Atom, Const)],
+        loc: Loc,
+    ) -> (Vec<Let>, Vec<Atom>) {
+        if level == frames {
+            return (Vec::new(), values.iter().map(|(v, _)| renamed(&copy, *v)).collect());
+        }
+        let frame = self.frames[level].clone();
+        if let Some((c, when)) = frame.guard {
+            let c = renamed(&copy, c);
+            let (lets, results) = self.lets_and_rest(level, frames, needed, copy, values, &frame, loc);
+            let taken = Branch { block: Block { lets }, results };
+            let other =
+                Branch { block: Block::default(), results: values.iter().map(|(_, d)| Atom::Const(*d)).collect() };
+            let vars: Vec<Var> = values.iter().map(|(_, d)| self.p.new_var(d.elem)).collect();
+            let exp = if when { Exp::If(c, taken, other) } else { Exp::If(c, other, taken) };
+            return (vec![Let { vars: vars.clone(), exp, loc }], vars.into_iter().map(Atom::Var).collect());
+        }
+        let mut lets = self.copy_lets(&frame.lets, needed, &mut copy);
+        let (rest, atoms) = self.level(level + 1, frames, needed, copy, values, loc);
+        lets.extend(rest);
+        (lets, atoms)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the state of one recursion")]
+    fn lets_and_rest(
+        &mut self,
+        level: usize,
+        frames: usize,
+        needed: &HashSet<Var>,
+        mut copy: HashMap<Var, Atom>,
+        values: &[(Atom, Const)],
+        frame: &Frame,
+        loc: Loc,
+    ) -> (Vec<Let>, Vec<Atom>) {
+        let mut lets = self.copy_lets(&frame.lets, needed, &mut copy);
+        let (rest, atoms) = self.level(level + 1, frames, needed, copy, values, loc);
+        lets.extend(rest);
+        (lets, atoms)
+    }
+
+    fn copy_lets(&mut self, lets: &[Let], needed: &HashSet<Var>, copy: &mut HashMap<Var, Atom>) -> Vec<Let> {
+        let mut out = Vec::new();
+        for l in lets {
+            if !l.vars.iter().any(|v| needed.contains(v)) {
+                continue;
+            }
+            // What has been stored is read back.
+            if l.vars.iter().filter(|v| needed.contains(v)).all(|v| self.stored.contains_key(v)) {
+                for v in l.vars.iter().filter(|v| needed.contains(v)) {
+                    let (read, var) = self.read_back(*v, copy);
+                    copy.insert(*v, Atom::Var(var));
+                    out.push(Let { vars: vec![var], exp: read, loc: l.loc });
+                }
+                continue;
+            }
+            let exp = self.copy_exp(&l.exp, copy);
+            let vars: Vec<Var> = l.vars.iter().map(|v| self.p.new_var(self.p.vars[v.0 as usize])).collect();
+            for (v, n) in l.vars.iter().zip(&vars) {
+                copy.insert(*v, Atom::Var(*n));
+            }
+            out.push(Let { vars, exp, loc: l.loc });
+        }
+        out
+    }
+
+    fn read_back(&mut self, v: Var, copy: &HashMap<Var, Atom>) -> (Exp, Var) {
+        let array = self.stored[&v];
+        let level = self.home[&v];
+        let index = self.frames[..=level].iter().flat_map(|f| &f.axes).map(|a| renamed(copy, Atom::Var(a.var))).collect();
+        (Exp::Read { array, index, checked: false }, self.p.new_var(self.p.vars[v.0 as usize]))
+    }
+
+    fn copy_exp(&mut self, e: &Exp, copy: &HashMap<Var, Atom>) -> Exp {
+        let all = |atoms: &[Atom]| atoms.iter().map(|a| renamed(copy, *a)).collect();
+        match e {
+            Exp::Op(op, args) => Exp::Op(*op, all(args)),
+            Exp::Size(d) => Exp::Size(d.clone()),
+            Exp::Read { array, index, checked } => {
+                Exp::Read { array: *array, index: all(index), checked: *checked }
+            }
+            Exp::StopGradient(a) => Exp::StopGradient(renamed(copy, *a)),
+            Exp::If(c, x, y) => {
+                let mut side = |b: &Branch| {
+                    let mut inner = copy.clone();
+                    let everything: HashSet<Var> = b.block.lets.iter().flat_map(|l| l.vars.clone()).collect();
+                    let lets = self.copy_lets(&b.block.lets, &everything, &mut inner);
+                    Branch { block: Block { lets }, results: b.results.iter().map(|a| renamed(&inner, *a)).collect() }
+                };
+                let (x, y) = (side(x), side(y));
+                Exp::If(renamed(copy, *c), x, y)
+            }
+        }
+    }
+
+    /// The template scalars that `values` and the guards need, directly or not.
+    fn needed(&self, frames: usize, values: &[(Atom, Const)]) -> HashSet<Var> {
+        let mut needed = HashSet::new();
+        let add = |a: Atom, needed: &mut HashSet<Var>| {
+            if let Atom::Var(v) = a {
+                needed.insert(v);
+            }
+        };
+        for (v, _) in values {
+            add(*v, &mut needed);
+        }
+        for f in self.frames[..frames].iter().rev() {
+            for l in f.lets.iter().rev() {
+                if !l.vars.iter().any(|v| needed.contains(v)) {
+                    continue;
+                }
+                if l.vars.iter().filter(|v| needed.contains(v)).all(|v| self.stored.contains_key(v)) {
+                    continue;
+                }
+                l.exp.visit_atoms(&mut |a| add(a, &mut needed));
+            }
+            if let Some((c, _)) = f.guard {
+                add(c, &mut needed);
+            }
+        }
+        needed
+    }
+
+    /// Stores the expensive scalars of outer levels that a nest over all `frames` needs.
+    fn store_expensive(&mut self, frames: usize, values: &[(Atom, Const)]) {
+        let deepest = (0..frames).rev().find(|l| !self.frames[*l].axes.is_empty()).unwrap_or(0);
+        let needed = self.needed(frames, values);
+        for level in 0..deepest {
+            for l in self.frames[level].lets.clone() {
+                let expensive = match &l.exp {
+                    Exp::Op(op, _) => !op.is_cheap(),
+                    Exp::If(..) => true,
+                    _ => false,
+                };
+                if expensive {
+                    for v in l.vars.iter().filter(|v| needed.contains(v)) {
+                        self.store(*v);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The array over its frame that holds a template scalar.
+    pub(super) fn store(&mut self, v: Var) -> ArrayId {
+        if let Some(a) = self.stored.get(&v) {
+            return *a;
+        }
+        let Some(level) = self.home.get(&v).copied() else { return ArrayId(0) };
+        let dims: Vec<Dim> = self.frames[..=level].iter().flat_map(|f| f.axes.iter().map(|a| a.extent.clone())).collect();
+        let elem = self.p.vars[v.0 as usize];
+        let array = self.p.new_array(Name::from("saved"), elem, dims);
+        let nest = self.make_nest(level + 1, &[(Atom::Var(v), Const::of(elem, 0))], Loc::default(), |atoms, _| {
+            vec![(array, YieldKind::Store(atoms[0]))]
+        });
+        self.p.stms.push(Stm::Nest(nest));
+        self.stored.insert(v, array);
+        array
+    }
+}
+
+fn renamed(copy: &HashMap<Var, Atom>, a: Atom) -> Atom {
+    match a {
+        Atom::Var(v) => copy.get(&v).copied().unwrap_or(a),
+        c => c,
+    }
+}

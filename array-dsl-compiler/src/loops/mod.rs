@@ -1,0 +1,157 @@
+//! Loops: the scheduled program, what the back ends print. This header is the IR's manual.
+//!
+//! * A program is a list of steps. Nearly every step is a [`Tree`]: parallel axes and, for each point of them, a
+//!   list of nodes executed in order. Inner [`Loop`]s are sequential and may fold values; the folds' results are
+//!   scalars bound after the loop.
+//! * Scalars are bound once in the whole program and visible from their binding to the end of the enclosing
+//!   node list, inner loops and branches included.
+//! * Arrays live at a [`Home`]. `Row` arrays have only the dimensions beyond the first `depth`: one buffer per
+//!   worker, rewritten for each point of the first `depth` axes of the one tree that uses them; loads and stores give only
+//!   the remaining indices.
+//! * A tree with no axes is executed once. If its only loop at top level is a fold of reorderable reducers, the
+//!   back end may split it.
+//! * `Fill` and `Copy` prepare the target of `Accumulate` and `Write` nodes.
+//! * `Read` expressions are as in Bulk (of `bulk::Exp`), with the indices of `Row` arrays shortened.
+
+pub mod print;
+pub mod verify;
+
+use crate::bulk::{ArrayId, Atom, Axis, Let, Param, Reducer, Var};
+pub use crate::bulk::{Check, Contract};
+use crate::dim::Dim;
+use crate::ty::{Const, Elem, Loc, Name, Place, Tree as Structure};
+
+/// Where an array's elements are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// A parameter's memory.
+    Param,
+    /// Memory of its own.
+    Heap,
+    /// A buffer per worker; see the header.
+    Row {
+        /// How many leading dimensions it lacks.
+        depth: usize,
+    },
+    /// The memory of another array, under other dimensions.
+    View(ArrayId),
+    /// Nowhere: fused away.
+    Nowhere,
+}
+
+/// An array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct ArrayInfo {
+    pub name: Name,
+    pub elem: Elem,
+    /// All dimensions, also for `Row`.
+    pub dims: Vec<Dim>,
+    pub home: Home,
+}
+
+/// A scheduled kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header and in `core`")]
+pub struct Program {
+    pub name: Name,
+    pub sizes: Vec<Name>,
+    pub params: Vec<Param>,
+    pub arrays: Vec<ArrayInfo>,
+    pub vars: Vec<Elem>,
+    pub steps: Vec<Step>,
+    pub result: Structure<ArrayId>,
+    pub places: Vec<Place>,
+}
+
+/// A step of the host level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// See [`Tree`].
+    Tree(Tree),
+    /// A sum of products; see `bulk::Contract`.
+    Contract(Contract),
+    /// A condition on sizes.
+    Check(Check, Loc),
+    /// Sets every element.
+    Fill {
+        /// The array.
+        array: ArrayId,
+        /// The value.
+        value: Const,
+    },
+    /// Copies every element.
+    Copy {
+        /// To.
+        array: ArrayId,
+        /// From; same type.
+        source: ArrayId,
+    },
+}
+
+/// Parallel axes and what is done at each point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct Tree {
+    pub axes: Vec<Axis>,
+    pub body: Vec<Node>,
+    pub loc: Loc,
+}
+
+/// A part of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// A scalar binding.
+    Let(Let),
+    /// A sequential loop.
+    Loop(Loop),
+    /// One element.
+    Store {
+        /// The array.
+        array: ArrayId,
+        /// Its indices; always inside.
+        index: Vec<Atom>,
+        /// The value.
+        value: Atom,
+    },
+    /// Combines a value in; an index outside is ignored.
+    Accumulate {
+        /// The array.
+        array: ArrayId,
+        /// How.
+        reducer: Reducer,
+        /// Where.
+        index: Vec<Atom>,
+        /// What.
+        value: Atom,
+    },
+    /// Overwrites; an index outside is ignored.
+    Write {
+        /// The array.
+        array: ArrayId,
+        /// Where.
+        index: Vec<Atom>,
+        /// What.
+        value: Atom,
+    },
+}
+
+/// A sequential loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct Loop {
+    pub axis: Axis,
+    pub body: Vec<Node>,
+    pub folds: Vec<Fold>,
+    pub loc: Loc,
+}
+
+/// `result` = the values of all trips combined; the neutral element for none.
+/// For `ArgMin` and `ArgMax` the result is the trip's number (`i64`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct Fold {
+    pub result: Var,
+    pub reducer: Reducer,
+    pub value: Atom,
+}

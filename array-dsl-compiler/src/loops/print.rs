@@ -1,0 +1,301 @@
+//! Loops as indented pseudo-code, and what structure tests count in it.
+//!
+//! ```text
+//! program rows(x.0: [n][m]f64) sizes n, m
+//!   heap s.1: [n]f64
+//!   par %0 < n {
+//!     for %1 < m {
+//!       %2 = x.0[%0, %1]
+//!     } fold %3 = add %2
+//!     s.1[%0] = %3
+//!   }
+//!   => s.1
+//! ```
+//!
+//! `heap`, `row(depth)` and `view ... of` say where arrays live; arrays that are nowhere are left out. `once` is
+//! a tree without axes; `y.1[%0] add= %3` accumulates, `y.1[%0] := %3` writes. Let bindings are as in Bulk.
+
+use super::{Home, Loop, Node, Program, Step, Tree};
+use crate::bulk::print::{Text, atom, constant, list};
+use crate::bulk::{ArrayId, ArrayInfo};
+
+/// The program as text, without places.
+pub fn print(p: &Program) -> String {
+    let text = Text { arrays: types(p) };
+    let mut out = text.header(&p.name, &p.params, &p.sizes);
+    for (i, info) in p.arrays.iter().enumerate() {
+        let binding = text.binding(ArrayId(i as u32));
+        match &info.home {
+            Home::Param | Home::Nowhere => {}
+            Home::Heap => out.push_str(&format!("  heap {binding}\n")),
+            Home::Row { depth } => out.push_str(&format!("  row({depth}) {binding}\n")),
+            Home::View(of) => out.push_str(&format!("  view {binding} of {}\n", text.array(*of))),
+        }
+    }
+    for step in &p.steps {
+        match step {
+            Step::Tree(t) => tree(&text, t, &mut out),
+            Step::Contract(c) => {
+                out.push_str(&format!("  {} = {}\n", text.array(c.result), text.contract(c)))
+            }
+            Step::Check(c, _) => out.push_str(&format!("  {}\n", text.check(c))),
+            Step::Fill { array, value } => {
+                out.push_str(&format!("  fill {} = {}\n", text.array(*array), constant(*value)));
+            }
+            Step::Copy { array, source } => {
+                out.push_str(&format!("  copy {} = {}\n", text.array(*array), text.array(*source)));
+            }
+        }
+    }
+    out.push_str(&format!("  => {}\n", text.result(&p.result)));
+    out
+}
+
+/// The arrays as Bulk knows them.
+pub(crate) fn types(p: &Program) -> Vec<ArrayInfo> {
+    p.arrays.iter().map(|i| ArrayInfo { name: i.name.clone(), elem: i.elem, dims: i.dims.clone() }).collect()
+}
+
+/// The array whose memory `a` is: itself, or the end of its chain of views. `None` if the chain has no end.
+pub(crate) fn root(p: &Program, a: ArrayId) -> Option<ArrayId> {
+    let mut at = a;
+    for _ in 0..=p.arrays.len() {
+        match p.arrays.get(at.0 as usize)?.home {
+            Home::View(of) => at = of,
+            _ => return Some(at),
+        }
+    }
+    None
+}
+
+fn tree(text: &Text, t: &Tree, out: &mut String) {
+    if t.axes.is_empty() {
+        out.push_str("  once {\n");
+    } else {
+        out.push_str(&format!("  par {} {{\n", text.axes(&t.axes)));
+    }
+    nodes(text, &t.body, 2, out);
+    out.push_str("  }\n");
+}
+
+fn nodes(text: &Text, body: &[Node], depth: usize, out: &mut String) {
+    let pad = "  ".repeat(depth);
+    for node in body {
+        match node {
+            Node::Let(l) => text.binding_of_scalars(l, depth, out),
+            Node::Loop(Loop { axis, body, folds, .. }) => {
+                out.push_str(&format!("{pad}for {} {{\n", text.axes(std::slice::from_ref(axis))));
+                nodes(text, body, depth + 1, out);
+                let folded =
+                    list(folds, |f| format!("%{} = {} {}", f.result.0, f.reducer.name(), atom(f.value)));
+                out.push_str(&if folds.is_empty() {
+                    format!("{pad}}}\n")
+                } else {
+                    format!("{pad}}} fold {folded}\n")
+                });
+            }
+            Node::Store { array, index, value } => {
+                out.push_str(&format!("{pad}{} = {}\n", text.element(*array, index), atom(*value)));
+            }
+            Node::Accumulate { array, reducer, index, value } => {
+                let (element, how) = (text.element(*array, index), reducer.name());
+                out.push_str(&format!("{pad}{element} {how}= {}\n", atom(*value)));
+            }
+            Node::Write { array, index, value } => {
+                out.push_str(&format!("{pad}{} := {}\n", text.element(*array, index), atom(*value)));
+            }
+        }
+    }
+}
+
+/// How much of what a program has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Trees.
+    pub trees: usize,
+    /// Sequential loops, at any depth.
+    pub loops: usize,
+    /// Intermediate arrays in memory of their own: on the heap and not part of the result, neither directly nor
+    /// through a view.
+    pub heap_arrays: usize,
+    /// Row arrays.
+    pub row_arrays: usize,
+    /// Contractions.
+    pub contracts: usize,
+    /// `Accumulate` nodes.
+    pub accumulates: usize,
+}
+
+/// Counts the parts of a program.
+pub fn count(p: &Program) -> Counts {
+    let mut c = Counts::default();
+    for step in &p.steps {
+        match step {
+            Step::Tree(t) => {
+                c.trees += 1;
+                count_nodes(&t.body, &mut c);
+            }
+            Step::Contract(_) => c.contracts += 1,
+            Step::Check(..) | Step::Fill { .. } | Step::Copy { .. } => {}
+        }
+    }
+    let results: Vec<ArrayId> = p.result.leaves().into_iter().filter_map(|a| root(p, *a)).collect();
+    for (i, info) in p.arrays.iter().enumerate() {
+        match info.home {
+            Home::Heap if !results.contains(&ArrayId(i as u32)) => c.heap_arrays += 1,
+            Home::Row { .. } => c.row_arrays += 1,
+            _ => {}
+        }
+    }
+    c
+}
+
+fn count_nodes(body: &[Node], c: &mut Counts) {
+    for node in body {
+        match node {
+            Node::Loop(l) => {
+                c.loops += 1;
+                count_nodes(&l.body, c);
+            }
+            Node::Accumulate { .. } => c.accumulates += 1,
+            Node::Let(_) | Node::Store { .. } | Node::Write { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::{ArrayInfo, Contract, Fold, Step, Tree};
+    use super::*;
+    use crate::bulk::{Atom, Axis, Exp, Let, Param, Reducer, Var};
+    use crate::dim::Dim;
+    use crate::scalar::Op;
+    use crate::ty::{Const, Elem, Loc, Tree as Structure};
+
+    fn array(name: &str, dims: &[&str], home: Home) -> ArrayInfo {
+        let dims = dims.iter().map(|d| Dim::name(*d)).collect();
+        ArrayInfo { name: name.into(), elem: Elem::F64, dims, home }
+    }
+
+    fn axis(var: u32, extent: &str) -> Axis {
+        Axis { var: Var(var), extent: Dim::name(extent) }
+    }
+
+    fn var(v: u32) -> Atom {
+        Atom::Var(Var(v))
+    }
+
+    fn let_(v: u32, exp: Exp) -> Node {
+        Node::Let(Let { vars: vec![Var(v)], exp, loc: Loc(0) })
+    }
+
+    fn read(array: u32, index: &[Atom]) -> Exp {
+        Exp::Read { array: ArrayId(array), index: index.to_vec(), checked: false }
+    }
+
+    fn repeat(axis: Axis, body: Vec<Node>, folds: Vec<Fold>) -> Node {
+        Node::Loop(Loop { axis, body, folds, loc: Loc(0) })
+    }
+
+    /// Row sums of exponentials through a row array, the column sums, a product and a view.
+    pub(in crate::loops) fn sample() -> Program {
+        let i64s = |n: usize| vec![Elem::I64; n];
+        let mut vars = i64s(10);
+        for float in [2, 3, 5, 6] {
+            vars[float] = Elem::F64;
+        }
+        let rows = vec![
+            repeat(
+                axis(1, "m"),
+                vec![
+                    let_(2, read(0, &[var(0), var(1)])),
+                    let_(3, Exp::Op(Op::Exp, vec![var(2)])),
+                    Node::Store { array: ArrayId(1), index: vec![var(1)], value: var(3) },
+                    Node::Accumulate {
+                        array: ArrayId(3),
+                        reducer: Reducer::Add,
+                        index: vec![var(1)],
+                        value: var(3),
+                    },
+                ],
+                Vec::new(),
+            ),
+            repeat(
+                axis(4, "m"),
+                vec![let_(5, read(1, &[var(4)]))],
+                vec![Fold { result: Var(6), reducer: Reducer::Add, value: var(5) }],
+            ),
+            Node::Store { array: ArrayId(2), index: vec![var(0)], value: var(6) },
+        ];
+        let product = Contract {
+            result: ArrayId(4),
+            extents: vec![Dim::name("n"), Dim::name("m")],
+            out: vec![0],
+            a: (ArrayId(0), vec![0, 1]),
+            b: (ArrayId(3), vec![1]),
+            loc: Loc(0),
+        };
+        Program {
+            name: "rows".into(),
+            sizes: vec!["n".into(), "m".into()],
+            params: vec![Param {
+                name: "x".into(),
+                arrays: Structure::Leaf(ArrayId(0)),
+                active: true,
+                loc: Loc(0),
+            }],
+            arrays: vec![
+                array("x", &["n", "m"], Home::Param),
+                array("e", &["n", "m"], Home::Row { depth: 1 }),
+                array("s", &["n"], Home::Heap),
+                array("c", &["m"], Home::Heap),
+                array("p", &["n"], Home::Heap),
+                array("gone", &["n"], Home::Nowhere),
+                array("q", &["n"], Home::View(ArrayId(4))),
+            ],
+            vars,
+            steps: vec![
+                Step::Fill { array: ArrayId(3), value: Const::float(Elem::F64, 0.0) },
+                Step::Tree(Tree { axes: vec![axis(0, "n")], body: rows, loc: Loc(0) }),
+                Step::Contract(product),
+            ],
+            result: Structure::Tuple(vec![Structure::Leaf(ArrayId(2)), Structure::Leaf(ArrayId(6))]),
+            places: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn prints_as_indented_loops() {
+        let expected = "\
+program rows(x.0: [n][m]f64) sizes n, m
+  row(1) e.1: [n][m]f64
+  heap s.2: [n]f64
+  heap c.3: [m]f64
+  heap p.4: [n]f64
+  view q.6: [n]f64 of p.4
+  fill c.3 = 0.0f64
+  par %0 < n {
+    for %1 < m {
+      %2 = x.0[%0, %1]
+      %3 = exp %2
+      e.1[%1] = %3
+      c.3[%1] add= %3
+    }
+    for %4 < m {
+      %5 = e.1[%4]
+    } fold %6 = add %5
+    s.2[%0] = %6
+  }
+  p.4 = contract [i0 < n, i1 < m] [i0] x.0[i0, i1] * c.3[i1]
+  => (s.2, q.6)
+";
+        assert_eq!(print(&sample()), expected);
+    }
+
+    #[test]
+    fn counts_what_is_not_part_of_the_result() {
+        let counts =
+            Counts { trees: 1, loops: 2, heap_arrays: 1, row_arrays: 1, contracts: 1, accumulates: 1 };
+        assert_eq!(count(&sample()), counts);
+    }
+}

@@ -1,0 +1,333 @@
+//! Accumulations into something better, by the form of their index.
+//!
+//! ```text
+//! before   y = nest [axes] { .. } accumulate(+) into zeros at [ix] of v
+//! step 1   C = nest [used axes, the others] { .. } reduce(+) over the others of v      (a store if there are none)
+//! step 2   every component of ix solvable for one axis:
+//!              y = nest [p..] { axis = solution(p);  if in range and the other components agree { C[axes] } else { 0 } }
+//!          else  y = nest [used axes] { .. } accumulate(+) into zeros at [ix] of C[axes]
+//! ```
+//!
+//! "Used" are the axes that occur in `ix`. A component `axis + c` is solved by `axis = p - c`, `c - axis` by `axis = c - p`,
+//! `(axis + c) mod n` with `axis < n` by `axis = (p - c) mod n`. If `ix` is exactly the used axes, C is y. Step 2 as a gather costs the size
+//! of y, which filling y with zeros costs anyway. A nest with several accumulations is split into one for each.
+//! Source: thesis 3.5.1 (accumulators to map-reduce), dual arrays part 12 (affine scatters to gathers).
+
+use std::collections::HashMap;
+
+use super::affine::{Affine, Facts};
+use crate::bulk::build::{Code, Renaming, int, renamed};
+use crate::bulk::{
+    ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Reducer, Stm, Var, Yield, YieldKind,
+};
+use crate::dim::Dim;
+use crate::scalar::Op;
+use crate::ty::Const;
+
+/// Converts what can be converted.
+pub(super) fn accumulate(p: &mut Program) {
+    let zeros: HashMap<ArrayId, Const> = p
+        .stms
+        .iter()
+        .filter_map(|s| match s {
+            Stm::Nest(n) => match n.yields.as_slice() {
+                [Yield { array, kind: YieldKind::Store(Atom::Const(c)) }] => Some((*array, *c)),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    for s in std::mem::take(&mut p.stms) {
+        match s {
+            Stm::Nest(n) if n.yields.len() > 1 && n.yields.iter().any(is_accumulate) => {
+                for y in &n.yields {
+                    let single = separate(p, &n, y.clone());
+                    convert(p, single, &zeros);
+                }
+            }
+            Stm::Nest(n) => convert(p, n, &zeros),
+            s => p.stms.push(s),
+        }
+    }
+}
+
+fn is_accumulate(y: &Yield) -> bool {
+    matches!(y.kind, YieldKind::Accumulate { .. })
+}
+
+/// A copy of the nest with one of its yields.
+fn separate(p: &mut Program, n: &Nest, y: Yield) -> Nest {
+    let mut map = Renaming::new();
+    let axes = p.copy_axes(&n.axes, &mut map);
+    let lets = p.copy_lets(&n.body.lets, &mut map);
+    let mut kind = y.kind;
+    super::simplify::rename_yield(&mut kind, &map);
+    Nest { axes, body: Block { lets }, yields: vec![Yield { array: y.array, kind }], loc: n.loc }
+}
+
+fn convert(p: &mut Program, n: Nest, zeros: &HashMap<ArrayId, Const>) {
+    let target = match n.yields.as_slice() {
+        [Yield { array, kind: YieldKind::Accumulate { reducer: Reducer::Add, into, index, value } }] => {
+            zeros.get(into).filter(|c| c.is_zero()).map(|_| (*array, *into, index.clone(), *value))
+        }
+        _ => None,
+    };
+    let Some((array, into, index, value)) = target else {
+        p.stms.push(Stm::Nest(n));
+        return;
+    };
+    let mut forms = Forms::new(&n.axes);
+    forms.block(p, &n.body.lets);
+    let used: Vec<Var> = {
+        let occurring = forms.occurring(&n, &index);
+        n.axes.iter().map(|a| a.var).filter(|v| occurring.contains(v)).collect()
+    };
+    let dims = p.array(array).dims.clone();
+    let solution = solve(p, &forms, &n, &index, &dims, &used);
+    let nothing_reduced = used.len() == n.axes.len();
+    match solution {
+        Some(s) if s.exact => {
+            // The order of the target's dimensions.
+            let order: Vec<Var> = s.parts.iter().filter_map(|q| q.axis).collect();
+            reduce_into(p, &n, &order, array, value);
+        }
+        Some(s) => {
+            let compact = compact(p, &n, &used, array, value);
+            gather(p, &n, &s, &used, compact, array, &dims);
+        }
+        None if nothing_reduced => p.stms.push(Stm::Nest(n)),
+        None => {
+            let compact = compact(p, &n, &used, array, value);
+            scatter(p, &n, &used, compact, array, into, &index);
+        }
+    }
+}
+
+/// The forms of all integers of a nest, and which axes anything depends on.
+struct Forms {
+    facts: Facts,
+    depends: HashMap<Var, Vec<Var>>,
+    definitions: HashMap<Var, Exp>,
+}
+
+impl Forms {
+    fn new(axes: &[Axis]) -> Forms {
+        let depends = axes.iter().map(|a| (a.var, vec![a.var])).collect();
+        Forms { facts: Facts::new(axes, Vec::new()), depends, definitions: HashMap::new() }
+    }
+
+    fn block(&mut self, p: &Program, lets: &[Let]) {
+        for l in lets {
+            self.facts.learn(p, l);
+            self.definitions.insert(l.vars[0], l.exp.clone());
+            let mut on: Vec<Var> = Vec::new();
+            l.exp.visit_atoms(&mut |a| {
+                if let Atom::Var(v) = a {
+                    on.extend(self.depends.get(&v).into_iter().flatten());
+                }
+            });
+            on.sort();
+            on.dedup();
+            for v in &l.vars {
+                self.depends.insert(*v, on.clone());
+            }
+        }
+    }
+
+    fn occurring(&self, _n: &Nest, index: &[Atom]) -> Vec<Var> {
+        index
+            .iter()
+            .filter_map(|a| match a {
+                Atom::Var(v) => self.depends.get(v),
+                Atom::Const(_) => None,
+            })
+            .flatten()
+            .copied()
+            .collect()
+    }
+}
+
+/// How one component of the index determines an axis.
+struct Part {
+    /// The axis, if this component is the one that is solved for it.
+    axis: Option<Var>,
+    form: Affine,
+    /// `1` or `-1` for a solved component.
+    sign: i64,
+    /// Wraps around at this extent.
+    modulus: Option<Dim>,
+}
+
+struct Solution {
+    parts: Vec<Part>,
+    /// The index is exactly the used axes, with the target's extents.
+    exact: bool,
+}
+
+fn solve(p: &Program, forms: &Forms, n: &Nest, index: &[Atom], dims: &[Dim], used: &[Var]) -> Option<Solution> {
+    let mut solved: Vec<Var> = Vec::new();
+    let mut parts = Vec::new();
+    let mut exact = index.len() == used.len();
+    let extent = |v: Var| n.axes.iter().find(|a| a.var == v).map(|a| a.extent.clone());
+    for (i, d) in index.iter().zip(dims) {
+        let (form, modulus) = component(p, forms, *i, d)?;
+        let mut axis = None;
+        let mut sign = 1;
+        for (v, c) in &form.axes {
+            match c.as_constant() {
+                Some(k @ (1 | -1)) if form.axes.len() == 1 && !solved.contains(v) => {
+                    axis = Some(*v);
+                    sign = k;
+                }
+                _ => {}
+            }
+        }
+        if let (Some(m), axis) = (&modulus, axis) {
+            // Around a circle, an axis as long as the circle visits each place once.
+            if axis.and_then(extent).as_ref() != Some(m) {
+                return None;
+            }
+        }
+        match axis {
+            Some(v) => {
+                let plain = form.rest.as_constant() == Some(0) && sign == 1 && modulus.is_none();
+                exact &= plain && extent(v).as_ref() == Some(d);
+                solved.push(v);
+            }
+            None => exact = false,
+        }
+        parts.push(Part { axis, form, sign, modulus });
+    }
+    used.iter().all(|v| solved.contains(v)).then_some(Solution { parts, exact })
+}
+
+fn component(p: &Program, forms: &Forms, i: Atom, d: &Dim) -> Option<(Affine, Option<Dim>)> {
+    if let Some(f) = forms.facts.form(i) {
+        return Some((f, None));
+    }
+    let Atom::Var(v) = i else { return None };
+    match forms.definitions.get(&v) {
+        Some(Exp::Op(op @ (Op::RemEuclid | Op::Rem), args)) => {
+            let (a, m) = (forms.facts.form(args[0])?, forms.facts.form(args[1])?);
+            let m = m.as_dim()?.clone();
+            let euclidean = *op == Op::RemEuclid || forms.facts.nonnegative(&a);
+            let _ = p;
+            (euclidean && m == *d).then_some((a, Some(m)))
+        }
+        _ => None,
+    }
+}
+
+/// `array` = the values reduced over the axes not in `order`, which become the dimensions.
+fn reduce_into(p: &mut Program, n: &Nest, order: &[Var], array: ArrayId, value: Atom) {
+    let mut map = Renaming::new();
+    let axes = p.copy_axes(&n.axes, &mut map);
+    let lets = p.copy_lets(&n.body.lets, &mut map);
+    let position = |v: Var| n.axes.iter().position(|a| a.var == v);
+    let mut sorted: Vec<Axis> = order.iter().filter_map(|v| position(*v)).map(|i| axes[i].clone()).collect();
+    let rest = n.axes.iter().enumerate().filter(|(_, a)| !order.contains(&a.var)).map(|(i, _)| axes[i].clone());
+    sorted.extend(rest);
+    let over = sorted.len() - order.len();
+    let value = renamed(&map, value);
+    let kind = if over == 0 {
+        YieldKind::Store(value)
+    } else {
+        YieldKind::Reduce { reducer: Reducer::Add, over, value }
+    };
+    p.stms.push(Stm::Nest(Nest { axes: sorted, body: Block { lets }, yields: vec![Yield { array, kind }], loc: n.loc }));
+}
+
+/// The values over the used axes alone.
+fn compact(p: &mut Program, n: &Nest, used: &[Var], like: ArrayId, value: Atom) -> ArrayId {
+    let info = p.array(like).clone();
+    let dims = used.iter().filter_map(|v| n.axes.iter().find(|a| a.var == *v)).map(|a| a.extent.clone()).collect();
+    let array = p.new_array(info.name, info.elem, dims);
+    reduce_into(p, n, used, array, value);
+    array
+}
+
+/// Step 2 for a solvable index.
+fn gather(p: &mut Program, n: &Nest, s: &Solution, used: &[Var], compact: ArrayId, array: ArrayId, dims: &[Dim]) {
+    let axes = p.new_axes(dims);
+    let mut code = Code::new(n.loc);
+    let mut solved: HashMap<Var, Atom> = HashMap::new();
+    let mut guard: Option<Atom> = None;
+    let mut require = |p: &mut Program, code: &mut Code, c: Atom| {
+        guard = Some(match guard {
+            Some(g) => code.op(p, Op::And, &[g, c]),
+            None => c,
+        });
+    };
+    for (part, place) in s.parts.iter().zip(&axes) {
+        let Some(v) = part.axis else { continue };
+        let place = Atom::Var(place.var);
+        let offset = code.size(p, &part.form.rest);
+        let solution = match (part.sign, offset) {
+            (1, Atom::Const(c)) if c.is_zero() => place,
+            (1, o) => code.op(p, Op::Sub, &[place, o]),
+            (_, o) => code.op(p, Op::Sub, &[o, place]),
+        };
+        let solution = match &part.modulus {
+            Some(m) => {
+                let m = code.size(p, m);
+                code.op(p, Op::RemEuclid, &[solution, m])
+            }
+            None => {
+                let extent = n.axes.iter().find(|a| a.var == v).map(|a| a.extent.clone()).unwrap_or_default();
+                let inside = code.in_range(p, &[solution], &[extent]);
+                require(p, &mut code, inside);
+                solution
+            }
+        };
+        solved.insert(v, solution);
+    }
+    for (part, place) in s.parts.iter().zip(&axes) {
+        if part.axis.is_some() {
+            continue;
+        }
+        // A component that repeats solved axes, or has none, must agree.
+        let mut sum = code.size(p, &part.form.rest);
+        for (v, c) in &part.form.axes {
+            let c = code.size(p, c);
+            let term = code.mul(p, solved.get(v).copied().unwrap_or(int(0)), c);
+            sum = code.add(p, sum, term);
+        }
+        let agrees = code.op(p, Op::Eq, &[sum, Atom::Var(place.var)]);
+        require(p, &mut code, agrees);
+    }
+    let at: Vec<Atom> = used.iter().map(|v| solved.get(v).copied().unwrap_or(int(0))).collect();
+    let elem = p.array(array).elem;
+    let value = match guard {
+        None => code.read(p, compact, &at),
+        Some(g) => {
+            let mut taken = Code::new(n.loc);
+            let x = taken.read(p, compact, &at);
+            let other = Branch { block: Block::default(), results: vec![Atom::Const(Const::of(elem, 0))] };
+            let exp = Exp::If(g, Branch { block: Block { lets: taken.lets }, results: vec![x] }, other);
+            code.bind(p, elem, exp)
+        }
+    };
+    let yields = vec![Yield { array, kind: YieldKind::Store(value) }];
+    p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+}
+
+/// Step 2 for an index that data decides: one update per point of the used axes.
+fn scatter(p: &mut Program, n: &Nest, used: &[Var], compact: ArrayId, array: ArrayId, into: ArrayId, index: &[Atom]) {
+    let mut map = Renaming::new();
+    let kept: Vec<Axis> = n.axes.iter().filter(|a| used.contains(&a.var)).cloned().collect();
+    let axes = p.copy_axes(&kept, &mut map);
+    // The index does not depend on the other axes; any value of theirs gives it.
+    for a in n.axes.iter().filter(|a| !used.contains(&a.var)) {
+        map.insert(a.var, int(0));
+    }
+    let mut live = index.iter().filter_map(|a| if let Atom::Var(v) = a { Some(*v) } else { None }).collect();
+    let needed = super::simplify::live_lets(n.body.lets.clone(), &mut live);
+    let mut code = Code::new(n.loc);
+    code.lets = p.copy_lets(&needed, &mut map);
+    let at: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+    let value = code.read(p, compact, &at);
+    let index = index.iter().map(|a| renamed(&map, *a)).collect();
+    let kind = YieldKind::Accumulate { reducer: Reducer::Add, into, index, value };
+    let yields = vec![Yield { array, kind }];
+    p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+}

@@ -1,0 +1,221 @@
+//! Index expressions as polynomials: a sum of axes with coefficients, plus a part without axes. What is certain
+//! about them follows from the axes' extents, from checks made before, and from enclosing conditions.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::bulk::{Atom, Axis, CheckKind, Exp, Let, Program, Stm, Var};
+use crate::dim::{Dim, SizeAtom};
+use crate::scalar::Op;
+use crate::ty::Elem;
+
+/// `sum of coefficient * axis + rest`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Affine {
+    pub axes: BTreeMap<Var, Dim>,
+    pub rest: Dim,
+}
+
+impl Affine {
+    pub fn constant(d: Dim) -> Affine {
+        Affine { axes: BTreeMap::new(), rest: d }
+    }
+
+    pub fn axis(v: Var) -> Affine {
+        Affine { axes: [(v, Dim::constant(1))].into(), rest: Dim::default() }
+    }
+
+    pub fn add(&self, o: &Affine) -> Affine {
+        let mut axes = self.axes.clone();
+        for (v, c) in &o.axes {
+            let sum = axes.get(v).map_or_else(|| c.clone(), |d| d.add(c));
+            if sum.as_constant() == Some(0) {
+                axes.remove(v);
+            } else {
+                axes.insert(*v, sum);
+            }
+        }
+        Affine { axes, rest: self.rest.add(&o.rest) }
+    }
+
+    pub fn scale(&self, d: &Dim) -> Affine {
+        if d.as_constant() == Some(0) {
+            return Affine::default();
+        }
+        Affine { axes: self.axes.iter().map(|(v, c)| (*v, c.mul(d))).collect(), rest: self.rest.mul(d) }
+    }
+
+    pub fn sub(&self, o: &Affine) -> Affine {
+        self.add(&o.scale(&Dim::constant(-1)))
+    }
+
+    /// The dimension this is, if no axis occurs.
+    pub fn as_dim(&self) -> Option<&Dim> {
+        self.axes.is_empty().then_some(&self.rest)
+    }
+}
+
+/// What is known at some place of a nest.
+#[derive(Clone)]
+pub(super) struct Facts {
+    extents: HashMap<Var, Dim>,
+    forms: HashMap<Var, Affine>,
+    conditions: HashMap<Var, (Op, Atom, Atom)>,
+    /// Polynomials over sizes that are at least zero.
+    sizes: Vec<Dim>,
+    /// Polynomials over axes and sizes that are at least zero.
+    here: Vec<Affine>,
+}
+
+/// The polynomials that the program's checks make nonnegative.
+pub(super) fn checked_sizes(p: &Program) -> Vec<Dim> {
+    let mut out = Vec::new();
+    for s in &p.stms {
+        if let Stm::Check(c, _) = s {
+            match &c.kind {
+                CheckKind::NonNegative(d) => out.push(d.clone()),
+                CheckKind::AtLeast(a, b) => out.push(b.sub(a)),
+                CheckKind::Equal(a, b) => out.extend([a.sub(b), b.sub(a)]),
+            }
+        }
+    }
+    out
+}
+
+impl Facts {
+    /// At the start of a nest with these axes.
+    pub fn new(axes: &[Axis], sizes: Vec<Dim>) -> Facts {
+        let mut f =
+            Facts { extents: HashMap::new(), forms: HashMap::new(), conditions: HashMap::new(), sizes, here: Vec::new() };
+        for a in axes {
+            f.extents.insert(a.var, a.extent.clone());
+            f.forms.insert(a.var, Affine::axis(a.var));
+        }
+        f
+    }
+
+    /// Learns what a statement binds.
+    pub fn learn(&mut self, p: &Program, l: &Let) {
+        let v = l.vars[0];
+        match &l.exp {
+            Exp::Size(d) => {
+                self.forms.insert(v, Affine::constant(d.clone()));
+            }
+            Exp::Read { array, index, .. } if index.is_empty() && p.array(*array).elem == Elem::I64 => {
+                self.forms.insert(v, Affine::constant(Dim::atom(SizeAtom::Scalar(array.0))));
+            }
+            Exp::Op(op @ (Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq | Op::And), args) => {
+                self.conditions.insert(v, (*op, args[0], args[1]));
+            }
+            Exp::Op(op, args) if p.vars[v.0 as usize] == Elem::I64 => {
+                let form = match op {
+                    Op::Add => self.form(args[0]).zip(self.form(args[1])).map(|(a, b)| a.add(&b)),
+                    Op::Sub => self.form(args[0]).zip(self.form(args[1])).map(|(a, b)| a.sub(&b)),
+                    Op::Neg => self.form(args[0]).map(|a| a.scale(&Dim::constant(-1))),
+                    Op::Mul => self.form(args[0]).zip(self.form(args[1])).and_then(|(a, b)| {
+                        match (a.as_dim(), b.as_dim()) {
+                            (Some(d), _) => Some(b.scale(d)),
+                            (_, Some(d)) => Some(a.scale(d)),
+                            _ => None,
+                        }
+                    }),
+                    _ => None,
+                };
+                if let Some(f) = form {
+                    self.forms.insert(v, f);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The polynomial an integer is.
+    pub fn form(&self, a: Atom) -> Option<Affine> {
+        match a {
+            Atom::Const(c) if c.elem == Elem::I64 => Some(Affine::constant(Dim::constant(c.as_i64()))),
+            Atom::Const(_) => None,
+            Atom::Var(v) => self.forms.get(&v).cloned(),
+        }
+    }
+
+    /// The facts inside a branch taken when `c` is `when`.
+    pub fn assume(&self, c: Atom, when: bool) -> Facts {
+        let mut f = self.clone();
+        f.add_condition(c, when);
+        f
+    }
+
+    fn add_condition(&mut self, c: Atom, when: bool) {
+        let Atom::Var(v) = c else { return };
+        let Some((op, a, b)) = self.conditions.get(&v).copied() else { return };
+        if op == Op::And {
+            if when {
+                self.add_condition(a, true);
+                self.add_condition(b, true);
+            }
+            return;
+        }
+        let (Some(a), Some(b)) = (self.form(a), self.form(b)) else { return };
+        let one = Affine::constant(Dim::constant(1));
+        let (lt, le) = (|a: &Affine, b: &Affine| b.sub(a).sub(&one), |a: &Affine, b: &Affine| b.sub(a));
+        match (op, when) {
+            (Op::Lt, true) | (Op::Ge, false) => self.here.push(lt(&a, &b)),
+            (Op::Le, true) | (Op::Gt, false) => self.here.push(le(&a, &b)),
+            (Op::Gt, true) | (Op::Le, false) => self.here.push(lt(&b, &a)),
+            (Op::Ge, true) | (Op::Lt, false) => self.here.push(le(&b, &a)),
+            (Op::Eq, true) => self.here.extend([le(&a, &b), le(&b, &a)]),
+            _ => {}
+        }
+    }
+
+    /// Whether `e >= 0` is certain.
+    pub fn nonnegative(&self, e: &Affine) -> bool {
+        self.bounded(e) || self.here.iter().any(|f| self.bounded(&e.sub(f)))
+    }
+
+    /// Whether the least value of `e` over the axes' ranges is at least zero.
+    fn bounded(&self, e: &Affine) -> bool {
+        let mut least = e.rest.clone();
+        for (v, c) in &e.axes {
+            if c.is_nonnegative() {
+                continue;
+            }
+            let negative = c.scale(-1).is_nonnegative();
+            let Some(extent) = self.extents.get(v).filter(|_| negative) else { return false };
+            least = least.add(&c.mul(&extent.sub(&Dim::constant(1))));
+        }
+        least.is_nonnegative() || self.sizes.iter().any(|s| least.sub(s).is_nonnegative())
+    }
+
+    /// Whether `index` certainly lies in `0..dim`.
+    pub fn inside(&self, index: Atom, dim: &Dim) -> bool {
+        let Some(f) = self.form(index) else { return false };
+        let top = Affine::constant(dim.sub(&Dim::constant(1))).sub(&f);
+        self.nonnegative(&f) && self.nonnegative(&top)
+    }
+
+    /// The value of a comparison of integers, if it is certain.
+    pub fn decide(&self, op: Op, a: Atom, b: Atom) -> Option<bool> {
+        let (a, b) = (self.form(a)?, self.form(b)?);
+        let d = b.sub(&a);
+        let one = Affine::constant(Dim::constant(1));
+        let le = |d: &Affine| self.nonnegative(d);
+        let (lt_ab, le_ab) = (le(&d.sub(&one)), le(&d));
+        let neg = d.scale(&Dim::constant(-1));
+        let (lt_ba, le_ba) = (le(&neg.sub(&one)), le(&neg));
+        match op {
+            Op::Lt if lt_ab => Some(true),
+            Op::Lt if le_ba => Some(false),
+            Op::Le if le_ab => Some(true),
+            Op::Le if lt_ba => Some(false),
+            Op::Gt if lt_ba => Some(true),
+            Op::Gt if le_ab => Some(false),
+            Op::Ge if le_ba => Some(true),
+            Op::Ge if lt_ab => Some(false),
+            Op::Eq if le_ab && le_ba => Some(true),
+            Op::Eq if lt_ab || lt_ba => Some(false),
+            Op::Ne if le_ab && le_ba => Some(false),
+            Op::Ne if lt_ab || lt_ba => Some(true),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Producers into their consumers.
+//!
+//! ```text
+//! before   t = nest [a..] { body } store v          ... t[e..] ...
+//! after    ... body with a.. = e..; v ...
+//! ```
+//!
+//! A read is replaced when that repeats no work: the producer is **free** (a constant, index arithmetic, one read
+//! of another array), or it has this one reader and the reader's points each want another element (every axis
+//! of the reader occurs in the index), or it is a few arithmetic operations and the reader has no more points
+//! than elements. Reads that may be outside are left alone.
+
+use std::collections::{HashMap, HashSet};
+
+use super::affine::Facts;
+use crate::bulk::build::Renaming;
+use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Let, Program, Stm, Var, YieldKind};
+use crate::bulk::build::renamed;
+
+/// A repeated producer may cost this much.
+const CHEAP: usize = 6;
+
+/// Inlines wherever it pays.
+pub(super) fn inline(p: &mut Program) {
+    let results: HashSet<ArrayId> = p.result.leaves().into_iter().copied().collect();
+    let uses = uses(p);
+    let mut producers: HashMap<ArrayId, Producer> = HashMap::new();
+    let mut stms = std::mem::take(&mut p.stms);
+    for s in &mut stms {
+        if let Stm::Nest(n) = s {
+            let axes: HashSet<Var> = n.axes.iter().map(|a| a.var).collect();
+            let mut facts = Facts::new(&n.axes, Vec::new());
+            let lets = std::mem::take(&mut n.body.lets);
+            n.body.lets = block(p, lets, &axes, &mut facts, &producers, &mut Renaming::new(), &mut n.yields);
+            for y in &n.yields {
+                if let YieldKind::Store(v) = &y.kind {
+                    let cost = cost(&n.body);
+                    let single = uses.get(&y.array).copied().unwrap_or(0) == 1 && !results.contains(&y.array);
+                    let producer = Producer { axes: n.axes.clone(), body: n.body.clone(), value: *v, cost, single };
+                    producers.insert(y.array, producer);
+                }
+            }
+        }
+    }
+    p.stms = stms;
+}
+
+struct Producer {
+    axes: Vec<Axis>,
+    body: Block,
+    value: Atom,
+    /// `None`: free.
+    cost: Option<usize>,
+    /// There is one reader.
+    single: bool,
+}
+
+/// How many places use an array: reads in nests (equal ones once), and other statements.
+fn uses(p: &Program) -> HashMap<ArrayId, usize> {
+    let mut out: HashMap<ArrayId, usize> = HashMap::new();
+    for s in &p.stms {
+        match s {
+            Stm::Nest(n) => {
+                let mut seen: HashSet<(ArrayId, Vec<Atom>)> = HashSet::new();
+                n.body.visit_reads(&mut |a, ix| {
+                    if seen.insert((a, ix.to_vec())) {
+                        *out.entry(a).or_default() += 1;
+                    }
+                });
+                for y in &n.yields {
+                    if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } = &y.kind {
+                        *out.entry(*into).or_default() += 2;
+                    }
+                }
+            }
+            s => s.inputs().into_iter().for_each(|a| *out.entry(a).or_default() += 2),
+        }
+    }
+    out
+}
+
+/// The work of a body, or `None` if it is free.
+fn cost(b: &Block) -> Option<usize> {
+    fn count(b: &Block) -> (usize, usize) {
+        let (mut ops, mut reads) = (0, 0);
+        for l in &b.lets {
+            match &l.exp {
+                Exp::Op(op, _) => ops += if op.is_cheap() { 1 } else { 20 },
+                Exp::Read { .. } => reads += 1,
+                Exp::If(_, x, y) => {
+                    let ((a, r), (c, s)) = (count(&x.block), count(&y.block));
+                    ops += 1 + a + c;
+                    reads += r + s;
+                }
+                Exp::Size(_) | Exp::StopGradient(_) => {}
+            }
+        }
+        (ops, reads)
+    }
+    let index_only = b.lets.iter().all(|l| match &l.exp {
+        Exp::Op(op, _) => op.is_cheap(),
+        Exp::Read { .. } | Exp::Size(_) => true,
+        _ => false,
+    });
+    let (ops, reads) = count(b);
+    // One read at computed indices, or none: a gather, a transpose, a constant.
+    if index_only && ((reads == 0 && ops <= 2) || (reads == 1 && read_is_last(b))) {
+        return None;
+    }
+    Some(ops + reads)
+}
+
+/// Whether the body only computes indices and then reads.
+fn read_is_last(b: &Block) -> bool {
+    matches!(b.lets.last(), Some(Let { exp: Exp::Read { .. }, .. }))
+}
+
+fn block(
+    p: &mut Program,
+    lets: Vec<Let>,
+    axes: &HashSet<Var>,
+    facts: &mut Facts,
+    producers: &HashMap<ArrayId, Producer>,
+    map: &mut Renaming,
+    yields: &mut [crate::bulk::Yield],
+) -> Vec<Let> {
+    let mut out = Vec::new();
+    for mut l in lets {
+        l.exp = super::simplify::rename_exp(&l.exp, map);
+        match &mut l.exp {
+            Exp::Read { array, index, checked: false } => {
+                if let Some(q) = producers.get(array).filter(|q| pays(q, index, axes, facts)) {
+                    let mut inner = Renaming::new();
+                    for (a, i) in q.axes.iter().zip(index.iter()) {
+                        inner.insert(a.var, *i);
+                    }
+                    let copied = p.copy_lets(&q.body.lets, &mut inner);
+                    copied.iter().for_each(|l| facts.learn(p, l));
+                    out.extend(copied);
+                    map.insert(l.vars[0], renamed(&inner, q.value));
+                    continue;
+                }
+            }
+            Exp::If(_, x, y) => {
+                for b in [x, y] {
+                    let mut inner = map.clone();
+                    let lets = std::mem::take(&mut b.block.lets);
+                    b.block.lets = block(p, lets, axes, &mut facts.clone(), producers, &mut inner, &mut []);
+                    b.results.iter_mut().for_each(|a| *a = renamed(&inner, *a));
+                }
+            }
+            _ => {}
+        }
+        facts.learn(p, &l);
+        out.push(l);
+    }
+    for y in yields {
+        super::simplify::rename_yield(&mut y.kind, map);
+    }
+    out
+}
+
+fn pays(q: &Producer, index: &[Atom], axes: &HashSet<Var>, facts: &Facts) -> bool {
+    let Some(cost) = q.cost else { return true };
+    let mut seen: HashSet<Var> = HashSet::new();
+    for i in index {
+        if let Some(f) = facts.form(*i) {
+            seen.extend(f.axes.keys().copied());
+        }
+    }
+    // Each point of the reader wants another element.
+    let injective = axes.iter().all(|a| seen.contains(a));
+    injective && (q.single || cost <= CHEAP)
+}
+

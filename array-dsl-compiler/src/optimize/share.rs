@@ -1,0 +1,250 @@
+//! Equal statements are shared, unused ones removed.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::bulk::build::Renaming;
+use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Nest, Program, Stm, Var, Yield, YieldKind};
+use crate::dim::{Dim, SizeAtom};
+
+/// Removes duplicates and dead statements.
+pub(super) fn share(p: &mut Program) {
+    equal(p);
+    dead(p);
+}
+
+/// Replaces arrays everywhere.
+pub(super) struct Replace(pub HashMap<ArrayId, ArrayId>);
+
+impl Replace {
+    pub fn array(&self, a: ArrayId) -> ArrayId {
+        let mut a = a;
+        while let Some(b) = self.0.get(&a) {
+            a = *b;
+        }
+        a
+    }
+
+    pub fn dim(&self, d: &Dim) -> Dim {
+        if self.0.is_empty() {
+            return d.clone();
+        }
+        d.substitute(&mut |a| match a {
+            SizeAtom::Scalar(s) => Dim::atom(SizeAtom::Scalar(self.array(ArrayId(*s)).0)),
+            n => Dim::atom(n.clone()),
+        })
+    }
+
+    fn block(&self, b: &mut Block) {
+        for l in &mut b.lets {
+            match &mut l.exp {
+                Exp::Read { array, .. } => *array = self.array(*array),
+                Exp::Size(d) => *d = self.dim(d),
+                Exp::If(_, x, y) => {
+                    self.block(&mut x.block);
+                    self.block(&mut y.block);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub fn stm(&self, s: &mut Stm) {
+        match s {
+            Stm::Nest(n) => {
+                n.axes.iter_mut().for_each(|a| a.extent = self.dim(&a.extent));
+                self.block(&mut n.body);
+                for y in &mut n.yields {
+                    if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } = &mut y.kind {
+                        *into = self.array(*into);
+                    }
+                }
+            }
+            Stm::Reshape { source, .. } => *source = self.array(*source),
+            Stm::Contract(c) => {
+                c.a.0 = self.array(c.a.0);
+                c.b.0 = self.array(c.b.0);
+                c.extents.iter_mut().for_each(|d| *d = self.dim(d));
+            }
+            Stm::Check(Check { kind, guards }, _) => {
+                guards.iter_mut().for_each(|d| *d = self.dim(d));
+                match kind {
+                    CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => {
+                        *a = self.dim(a);
+                        *b = self.dim(b);
+                    }
+                    CheckKind::NonNegative(a) => *a = self.dim(a),
+                }
+            }
+        }
+    }
+}
+
+fn equal(p: &mut Program) {
+    let mut replace = Replace(HashMap::new());
+    let mut seen: HashMap<String, Vec<ArrayId>> = HashMap::new();
+    let mut stms = Vec::new();
+    for mut s in std::mem::take(&mut p.stms) {
+        replace.stm(&mut s);
+        if let Stm::Reshape { result, source } = s {
+            // A view under the same dimensions is the array itself.
+            if p.array(result).dims == p.array(source).dims {
+                replace.0.insert(result, source);
+                continue;
+            }
+            // A view of a view is a view of the array.
+            if let Some(Stm::Reshape { source: inner, .. }) =
+                stms.iter().find(|t: &&Stm| matches!(t, Stm::Reshape { result, .. } if *result == source)).cloned()
+            {
+                s = Stm::Reshape { result, source: inner };
+            }
+        }
+        let key = key(p, &s);
+        let results = s.results();
+        match key.and_then(|k| {
+            let old = seen.get(&k).cloned();
+            if old.is_none() {
+                seen.insert(k, results.clone());
+            }
+            old
+        }) {
+            Some(old) => replace.0.extend(results.into_iter().zip(old)),
+            None => stms.push(s),
+        }
+    }
+    p.stms = stms;
+    for i in 0..p.arrays.len() {
+        let dims = p.arrays[i].dims.iter().map(|d| replace.dim(d)).collect();
+        p.arrays[i].dims = dims;
+    }
+    p.result = p.result.map(&mut |a| replace.array(*a));
+}
+
+/// A text that equal statements share: results left out, scalars numbered from zero.
+fn key(p: &Program, s: &Stm) -> Option<String> {
+    match s {
+        Stm::Nest(n) => {
+            let mut c = Canonical { map: Renaming::new(), next: 0 };
+            let axes: Vec<Axis> = n.axes.iter().map(|a| Axis { var: c.var(a.var), extent: a.extent.clone() }).collect();
+            let body = c.block(&n.body);
+            let yields: Vec<Yield> = n
+                .yields
+                .iter()
+                .map(|y| {
+                    let mut kind = y.kind.clone();
+                    super::simplify::rename_yield(&mut kind, &c.map);
+                    Yield { array: ArrayId(0), kind }
+                })
+                .collect();
+            let dims: Vec<_> = n.yields.iter().map(|y| &p.array(y.array).dims).collect();
+            let n = Nest { axes, body, yields, loc: Default::default() };
+            Some(format!("{n:?} {dims:?}"))
+        }
+        Stm::Reshape { result, source } => Some(format!("reshape {source:?} {:?}", p.array(*result).dims)),
+        Stm::Check(c, _) => Some(format!("{c:?}")),
+        Stm::Contract(_) => None,
+    }
+}
+
+struct Canonical {
+    map: Renaming,
+    next: u32,
+}
+
+impl Canonical {
+    fn var(&mut self, v: Var) -> Var {
+        let new = Var(self.next);
+        self.next += 1;
+        self.map.insert(v, Atom::Var(new));
+        new
+    }
+
+    fn block(&mut self, b: &Block) -> Block {
+        let mut lets = Vec::new();
+        for l in &b.lets {
+            let exp = match &l.exp {
+                Exp::If(c, x, y) => {
+                    let c = crate::bulk::build::renamed(&self.map, *c);
+                    let mut side = |b: &Branch| {
+                        let block = self.block(&b.block);
+                        let results = b.results.iter().map(|a| crate::bulk::build::renamed(&self.map, *a)).collect();
+                        Branch { block, results }
+                    };
+                    let x = side(x);
+                    let y = side(y);
+                    Exp::If(c, x, y)
+                }
+                e => super::simplify::rename_exp(e, &self.map),
+            };
+            let vars = l.vars.iter().map(|v| self.var(*v)).collect();
+            lets.push(Let { vars, exp, loc: Default::default() });
+        }
+        Block { lets }
+    }
+}
+
+/// The arrays that dimensions mention.
+fn mentioned(d: &Dim, out: &mut HashSet<ArrayId>) {
+    for a in d.atoms() {
+        if let SizeAtom::Scalar(s) = a {
+            out.insert(ArrayId(s));
+        }
+    }
+}
+
+fn dead(p: &mut Program) {
+    let mut live: HashSet<ArrayId> = p.result.leaves().into_iter().copied().collect();
+    for a in p.params.iter().flat_map(|q| q.arrays.leaves().into_iter().copied().collect::<Vec<_>>()) {
+        p.array(a).dims.iter().for_each(|d| mentioned(d, &mut live));
+    }
+    for a in live.clone() {
+        p.array(a).dims.iter().for_each(|d| mentioned(d, &mut live));
+    }
+    let mut kept = Vec::new();
+    for mut s in std::mem::take(&mut p.stms).into_iter().rev() {
+        if let Stm::Nest(n) = &mut s {
+            n.yields.retain(|y| live.contains(&y.array));
+        }
+        let needed = match &s {
+            Stm::Check(..) => true,
+            s => s.results().iter().any(|a| live.contains(a)),
+        };
+        if !needed {
+            continue;
+        }
+        live.extend(s.inputs());
+        for a in s.results() {
+            p.array(a).dims.iter().for_each(|d| mentioned(d, &mut live));
+        }
+        match &s {
+            Stm::Nest(n) => {
+                n.axes.iter().for_each(|a| mentioned(&a.extent, &mut live));
+                sizes(&n.body, &mut live);
+            }
+            Stm::Check(c, _) => {
+                let mut all = c.guards.clone();
+                match &c.kind {
+                    CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => all.extend([a.clone(), b.clone()]),
+                    CheckKind::NonNegative(a) => all.push(a.clone()),
+                }
+                all.iter().for_each(|d| mentioned(d, &mut live));
+            }
+            _ => {}
+        }
+        kept.push(s);
+    }
+    kept.reverse();
+    p.stms = kept;
+}
+
+fn sizes(b: &Block, live: &mut HashSet<ArrayId>) {
+    for l in &b.lets {
+        match &l.exp {
+            Exp::Size(d) => mentioned(d, live),
+            Exp::If(_, x, y) => {
+                sizes(&x.block, live);
+                sizes(&y.block, live);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! Scalar code: constants folded, identities applied, equal expressions shared, index arithmetic moved out of
+//! branches, reads proven inside, unused code removed.
+
+use std::collections::{HashMap, HashSet};
+
+use super::affine::{Facts, checked_sizes};
+use crate::bulk::build::{Renaming, renamed};
+use crate::bulk::{Atom, Block, Branch, Exp, Let, Nest, Program, Stm, Var, YieldKind};
+use crate::dim::Dim;
+use crate::scalar::Op;
+use crate::ty::{Const, Elem};
+use crate::value;
+
+/// Simplifies the bodies of all nests.
+pub(super) fn simplify(p: &mut Program) {
+    let sizes = checked_sizes(p);
+    let mut stms = std::mem::take(&mut p.stms);
+    for s in &mut stms {
+        if let Stm::Nest(n) = s {
+            nest(p, n, &sizes);
+        }
+    }
+    p.stms = stms;
+}
+
+fn nest(p: &Program, n: &mut Nest, sizes: &[Dim]) {
+    let mut map = Renaming::new();
+    let mut facts = Facts::new(&n.axes, sizes.to_vec());
+    let mut known = Known::default();
+    let lets = block(p, &n.body.lets, &mut map, &mut facts, &mut known);
+    n.body = Block { lets };
+    for y in &mut n.yields {
+        rename_yield(&mut y.kind, &map);
+    }
+    let mut live: HashSet<Var> = HashSet::new();
+    for y in &n.yields {
+        live.extend(y.kind.atoms().into_iter().filter_map(var));
+    }
+    n.body.lets = live_lets(std::mem::take(&mut n.body.lets), &mut live);
+}
+
+fn var(a: Atom) -> Option<Var> {
+    match a {
+        Atom::Var(v) => Some(v),
+        Atom::Const(_) => None,
+    }
+}
+
+/// Renames the atoms of a yield.
+pub(super) fn rename_yield(y: &mut YieldKind, map: &Renaming) {
+    match y {
+        YieldKind::Store(v) | YieldKind::Reduce { value: v, .. } => *v = renamed(map, *v),
+        YieldKind::Accumulate { index, value, .. } | YieldKind::Write { index, value, .. } => {
+            index.iter_mut().for_each(|a| *a = renamed(map, *a));
+            *value = renamed(map, *value);
+        }
+    }
+}
+
+/// Expressions already computed, in scope.
+#[derive(Clone, Default)]
+struct Known {
+    expressions: HashMap<Exp, Vec<Var>>,
+    definitions: HashMap<Var, Exp>,
+}
+
+fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known: &mut Known) -> Vec<Let> {
+    let mut out: Vec<Let> = Vec::new();
+    for l in lets {
+        match &l.exp {
+            Exp::If(c, x, y) => {
+                let c = renamed(map, *c);
+                if let Atom::Const(k) = c {
+                    // The chosen branch takes the place of the `if`.
+                    let b = if k.as_bool() { x } else { y };
+                    let inner = block(p, &b.block.lets, map, facts, known);
+                    out.extend(inner);
+                    for (v, r) in l.vars.iter().zip(&b.results) {
+                        map.insert(*v, renamed(map, *r));
+                    }
+                    continue;
+                }
+                let side = |b: &Branch, when: bool, out: &mut Vec<Let>| {
+                    let mut facts = facts.assume(c, when);
+                    let (mut map, mut inner) = (map.clone(), known.clone());
+                    let lets = block(p, &b.block.lets, &mut map, &mut facts, &mut inner);
+                    let results: Vec<Atom> = b.results.iter().map(|a| renamed(&map, *a)).collect();
+                    let mut live = results.iter().copied().filter_map(var).collect();
+                    let lets = live_lets(lets, &mut live);
+                    let (hoisted, kept) = speculate(p, lets);
+                    out.extend(hoisted);
+                    Branch { block: Block { lets: kept }, results }
+                };
+                let mut hoisted = Vec::new();
+                let x = side(x, true, &mut hoisted);
+                let y = side(y, false, &mut hoisted);
+                for h in hoisted {
+                    // Both branches may have computed the same.
+                    remember(p, h, map, facts, known, &mut out);
+                }
+                let rename_branch = |b: Branch| rename_in(b, map);
+                choice(p, l, c, rename_branch(x), rename_branch(y), map, facts, known, &mut out);
+            }
+            e => {
+                let e = rename_exp(e, map);
+                match simple(p, &e, facts, known) {
+                    Simple::Atom(a) => {
+                        map.insert(l.vars[0], a);
+                    }
+                    Simple::Exp(e) => {
+                        let new = Let { vars: l.vars.clone(), exp: e, loc: l.loc };
+                        remember(p, new, map, facts, known, &mut out);
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Adds a statement unless an equal one is there.
+fn remember(p: &Program, l: Let, map: &mut Renaming, facts: &mut Facts, known: &mut Known, out: &mut Vec<Let>) {
+    let l = Let { exp: rename_exp(&l.exp, map), ..l };
+    if let Some(vars) = known.expressions.get(&l.exp) {
+        for (v, w) in l.vars.iter().zip(vars) {
+            map.insert(*v, Atom::Var(*w));
+        }
+        return;
+    }
+    facts.learn(p, &l);
+    known.expressions.insert(l.exp.clone(), l.vars.clone());
+    known.definitions.insert(l.vars[0], l.exp.clone());
+    out.push(l);
+}
+
+#[allow(clippy::too_many_arguments, reason = "the state of one walk")]
+fn choice(
+    p: &Program,
+    l: &Let,
+    c: Atom,
+    mut x: Branch,
+    mut y: Branch,
+    map: &mut Renaming,
+    facts: &mut Facts,
+    known: &mut Known,
+    out: &mut Vec<Let>,
+) {
+    // Results that do not depend on the choice leave it.
+    let mut vars = Vec::new();
+    let (mut xs, mut ys) = (Vec::new(), Vec::new());
+    for ((v, a), b) in l.vars.iter().zip(&x.results).zip(&y.results) {
+        if a == b {
+            map.insert(*v, *a);
+        } else {
+            vars.push(*v);
+            xs.push(*a);
+            ys.push(*b);
+        }
+    }
+    if vars.is_empty() {
+        return;
+    }
+    if x.block.lets.is_empty() && y.block.lets.is_empty() {
+        for ((v, a), b) in vars.iter().zip(xs).zip(ys) {
+            let select = Exp::Op(Op::Select, vec![c, a, b]);
+            match simple(p, &select, facts, known) {
+                Simple::Atom(a) => {
+                    map.insert(*v, a);
+                }
+                Simple::Exp(exp) => remember(p, Let { vars: vec![*v], exp, loc: l.loc }, map, facts, known, out),
+            }
+        }
+        return;
+    }
+    x.results = xs;
+    y.results = ys;
+    remember(p, Let { vars, exp: Exp::If(c, x, y), loc: l.loc }, map, facts, known, out);
+}
+
+fn rename_in(b: Branch, map: &Renaming) -> Branch {
+    let lets = b.block.lets.into_iter().map(|l| Let { exp: rename_exp(&l.exp, map), ..l }).collect();
+    Branch { block: Block { lets }, results: b.results.iter().map(|a| renamed(map, *a)).collect() }
+}
+
+/// Renames the free atoms of an expression.
+pub(crate) fn rename_exp(e: &Exp, map: &Renaming) -> Exp {
+    let all = |atoms: &[Atom]| atoms.iter().map(|a| renamed(map, *a)).collect();
+    match e {
+        Exp::Op(op, args) => Exp::Op(*op, all(args)),
+        Exp::Size(d) => Exp::Size(d.clone()),
+        Exp::Read { array, index, checked } => Exp::Read { array: *array, index: all(index), checked: *checked },
+        Exp::StopGradient(a) => Exp::StopGradient(renamed(map, *a)),
+        Exp::If(c, x, y) => Exp::If(renamed(map, *c), rename_in(x.clone(), map), rename_in(y.clone(), map)),
+    }
+}
+
+/// Separates integer and boolean arithmetic that needs nothing from inside the branch.
+fn speculate(p: &Program, lets: Vec<Let>) -> (Vec<Let>, Vec<Let>) {
+    let mut inside: HashSet<Var> = HashSet::new();
+    let (mut hoisted, mut kept) = (Vec::new(), Vec::new());
+    for l in lets {
+        let light = match &l.exp {
+            Exp::Size(_) => true,
+            Exp::Op(op, _) => op.is_cheap() && !p.vars[l.vars[0].0 as usize].is_float(),
+            _ => false,
+        };
+        let mut free = true;
+        l.exp.visit_atoms(&mut |a| free &= var(a).is_none_or(|v| !inside.contains(&v)));
+        if light && free {
+            hoisted.push(l);
+        } else {
+            inside.extend(l.vars.iter().copied());
+            kept.push(l);
+        }
+    }
+    (hoisted, kept)
+}
+
+/// Keeps the statements whose results are used; `live` gains what they use.
+pub(crate) fn live_lets(lets: Vec<Let>, live: &mut HashSet<Var>) -> Vec<Let> {
+    let mut kept = Vec::new();
+    for mut l in lets.into_iter().rev() {
+        if !l.vars.iter().any(|v| live.contains(v)) {
+            continue;
+        }
+        if let Exp::If(c, x, y) = &mut l.exp {
+            // Unused results of a choice are dropped.
+            let used: Vec<bool> = l.vars.iter().map(|v| live.contains(v)).collect();
+            keep(&mut l.vars, &used);
+            for b in [x, y] {
+                keep(&mut b.results, &used);
+                let mut inner: HashSet<Var> = b.results.iter().copied().filter_map(var).collect();
+                b.block.lets = live_lets(std::mem::take(&mut b.block.lets), &mut inner);
+                live.extend(inner);
+            }
+            live.extend(var(*c));
+        } else {
+            l.exp.visit_atoms(&mut |a| live.extend(var(a)));
+        }
+        kept.push(l);
+    }
+    kept.reverse();
+    kept
+}
+
+fn keep<T>(list: &mut Vec<T>, used: &[bool]) {
+    let mut i = 0;
+    list.retain(|_| {
+        i += 1;
+        used[i - 1]
+    });
+}
+
+enum Simple {
+    Atom(Atom),
+    Exp(Exp),
+}
+
+fn simple(p: &Program, e: &Exp, facts: &Facts, known: &Known) -> Simple {
+    match e {
+        Exp::Size(d) => match d.as_constant() {
+            Some(c) => Simple::Atom(Atom::Const(Const::int(Elem::I64, c))),
+            None => Simple::Exp(e.clone()),
+        },
+        Exp::Read { array, index, checked } => {
+            let dims = &p.array(*array).dims;
+            let checked = *checked && !index.iter().zip(dims).all(|(i, d)| facts.inside(*i, d));
+            Simple::Exp(Exp::Read { array: *array, index: index.clone(), checked })
+        }
+        Exp::StopGradient(Atom::Const(c)) => Simple::Atom(Atom::Const(*c)),
+        Exp::Op(op, args) => operation(p, *op, args, facts, known),
+        _ => Simple::Exp(e.clone()),
+    }
+}
+
+fn operation(p: &Program, op: Op, args: &[Atom], facts: &Facts, known: &Known) -> Simple {
+    if let Some(c) = folded(op, args) {
+        return Simple::Atom(Atom::Const(c));
+    }
+    let kept = Simple::Exp(Exp::Op(op, args.to_vec()));
+    let constant = |i: usize| match args.get(i) {
+        Some(Atom::Const(c)) => Some(*c),
+        _ => None,
+    };
+    let zero = |i: usize| constant(i).is_some_and(Const::is_zero);
+    let one = |i: usize| constant(i).is_some_and(Const::is_one);
+    let elem = p.elem(args[0]);
+    let same = args.len() == 2 && args[0] == args[1];
+    let definition = |a: Atom| var(a).and_then(|v| known.definitions.get(&v));
+    match op {
+        // `x + 0.0` is not `x` for `x = -0.0`; the difference is accepted.
+        Op::Add if zero(0) => Simple::Atom(args[1]),
+        Op::Add | Op::Sub if zero(1) => Simple::Atom(args[0]),
+        Op::Sub if same && elem.is_int() => Simple::Atom(Atom::Const(Const::of(elem, 0))),
+        Op::Mul if one(0) => Simple::Atom(args[1]),
+        Op::Mul | Op::Div if one(1) => Simple::Atom(args[0]),
+        Op::Mul if elem.is_int() && (zero(0) || zero(1)) => Simple::Atom(Atom::Const(Const::of(elem, 0))),
+        Op::Mul if elem.is_float() && constant(0).is_some_and(|c| c.as_f64() == -1.0) => {
+            Simple::Exp(Exp::Op(Op::Neg, vec![args[1]]))
+        }
+        Op::Neg => match definition(args[0]) {
+            Some(Exp::Op(Op::Neg, inner)) => Simple::Atom(inner[0]),
+            _ => kept,
+        },
+        Op::And if elem == Elem::Bool => match (constant(0), constant(1)) {
+            (Some(c), _) => if c.as_bool() { Simple::Atom(args[1]) } else { Simple::Atom(args[0]) },
+            (_, Some(c)) => if c.as_bool() { Simple::Atom(args[0]) } else { Simple::Atom(args[1]) },
+            _ if same => Simple::Atom(args[0]),
+            _ => kept,
+        },
+        Op::Or if elem == Elem::Bool => match (constant(0), constant(1)) {
+            (Some(c), _) => if c.as_bool() { Simple::Atom(args[0]) } else { Simple::Atom(args[1]) },
+            (_, Some(c)) => if c.as_bool() { Simple::Atom(args[1]) } else { Simple::Atom(args[0]) },
+            _ if same => Simple::Atom(args[0]),
+            _ => kept,
+        },
+        Op::Select => match constant(0) {
+            Some(c) => Simple::Atom(if c.as_bool() { args[1] } else { args[2] }),
+            None if args[1] == args[2] => Simple::Atom(args[1]),
+            // `c && x` and `c || x` of values at hand.
+            None if p.elem(args[1]) == Elem::Bool && constant(2).is_some_and(|c| !c.as_bool()) => {
+                operation(p, Op::And, &[args[0], args[1]], facts, known)
+            }
+            None if p.elem(args[1]) == Elem::Bool && constant(1).is_some_and(Const::as_bool) => {
+                operation(p, Op::Or, &[args[0], args[2]], facts, known)
+            }
+            None => kept,
+        },
+        Op::Cast(e) if e == elem => Simple::Atom(args[0]),
+        Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq | Op::Ne if elem == Elem::I64 => {
+            match facts.decide(op, args[0], args[1]) {
+                Some(b) => Simple::Atom(Atom::Const(Const::bool(b))),
+                None => kept,
+            }
+        }
+        _ => kept,
+    }
+}
+
+/// The value of a function of constants. Functions whose rounding differs between back ends are left to them.
+fn folded(op: Op, args: &[Atom]) -> Option<Const> {
+    if !op.is_cheap() {
+        return None;
+    }
+    let consts: Option<Vec<Const>> = args
+        .iter()
+        .map(|a| match a {
+            Atom::Const(c) => Some(*c),
+            Atom::Var(_) => None,
+        })
+        .collect();
+    let scalars: Vec<value::Scalar> = consts?.into_iter().map(value::Scalar::from).collect();
+    value::apply(op, &scalars).ok().map(Const::from)
+}

@@ -1,0 +1,476 @@
+//! Groups of nests, and the loop trees made of them.
+//!
+//! At every level the members that share the axes so far are divided into **runs** that also share the next axis.
+//! A member joins the last run it depends on, or a later one, if
+//!
+//! 1. the next extents are equal,
+//! 2. what it reads of the run's members is read at the shared axes, and those members have stored it by then
+//!    (a reduction over the shared axis has not),
+//! 3. they have an array in common.
+//!
+//! Scalar code is placed at the outermost level where its operands exist, unless it may fail.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Target;
+use crate::bulk::build::{Renaming, renamed};
+use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Stm, Var, Yield, YieldKind};
+use crate::dim::Dim;
+use crate::loops::{Fold, Loop, Node, Step, Tree};
+use crate::ty::{Elem, Loc};
+
+/// A nest with yields of one depth.
+#[derive(Clone)]
+pub(super) struct Member {
+    axes: Vec<Axis>,
+    /// How many of the axes are dimensions of the results; the rest is folded.
+    outer: usize,
+    lets: Vec<Let>,
+    yields: Vec<Yield>,
+    loc: Loc,
+    reads: Vec<(ArrayId, Vec<Atom>)>,
+}
+
+impl Member {
+    pub fn new(n: &Nest, over: usize, yields: Vec<Yield>) -> Member {
+        let mut live: HashSet<Var> = HashSet::new();
+        for y in &yields {
+            live.extend(y.kind.atoms().into_iter().filter_map(|a| if let Atom::Var(v) = a { Some(v) } else { None }));
+        }
+        let lets = crate::optimize::live_lets(n.body.lets.clone(), &mut live);
+        let mut reads = Vec::new();
+        Block { lets: lets.clone() }.visit_reads(&mut |a, ix| reads.push((a, ix.to_vec())));
+        Member { axes: n.axes.clone(), outer: n.axes.len() - over, lets, yields, loc: n.loc, reads }
+    }
+
+    fn produces(&self, a: ArrayId) -> bool {
+        self.yields.iter().any(|y| y.array == a)
+    }
+}
+
+/// A group at depth 0.
+enum Group {
+    Members(Vec<Member>),
+    /// A step of its own, and what it produces.
+    Step(Box<Step>, Vec<ArrayId>),
+}
+
+/// Builds the steps.
+pub(super) struct Fuse<'a> {
+    p: &'a Program,
+    target: Target,
+    groups: Vec<Group>,
+    /// Groups before this may not grow: a check came after them.
+    floor: usize,
+    /// What each view views.
+    views: HashMap<ArrayId, ArrayId>,
+    pub vars: Vec<Elem>,
+}
+
+impl<'a> Fuse<'a> {
+    pub fn new(p: &'a Program, target: Target) -> Self {
+        let views = p
+            .stms
+            .iter()
+            .filter_map(|s| match s {
+                Stm::Reshape { result, source } => Some((*result, *source)),
+                _ => None,
+            })
+            .collect();
+        Fuse { p, target, groups: Vec::new(), floor: 0, views, vars: p.vars.clone() }
+    }
+
+    /// Adds a step that shares nothing.
+    pub fn barrier(&mut self, s: Step, produces: &[ArrayId], _inputs: &[ArrayId]) {
+        self.groups.push(Group::Step(Box::new(s), produces.to_vec()));
+    }
+
+    /// Adds a check: what comes later relies on it.
+    pub fn check(&mut self, s: Step) {
+        self.groups.push(Group::Step(Box::new(s), Vec::new()));
+        self.floor = self.groups.len();
+    }
+
+    /// Adds a nest to a group that can take it, or as a new one.
+    pub fn member(&mut self, m: Member) {
+        let mut first = self.floor;
+        for (i, g) in self.groups.iter().enumerate() {
+            let depends = match g {
+                Group::Members(ms) => ms.iter().any(|q| self.depends(&m, q)),
+                Group::Step(_, produced) => m.reads.iter().any(|(a, _)| produced.contains(&self.root(*a)) || produced.contains(a)),
+            };
+            // Sizes that are computed count as well.
+            let sized = match g {
+                Group::Members(ms) => ms.iter().any(|q| q.yields.iter().any(|y| self.sizes_mention(&m, y.array))),
+                Group::Step(_, produced) => produced.iter().any(|a| self.sizes_mention(&m, *a)),
+            };
+            if depends {
+                first = first.max(i);
+            }
+            if sized {
+                first = first.max(i + 1);
+            }
+        }
+        for i in (first..self.groups.len()).rev() {
+            if let Group::Members(ms) = &self.groups[i] {
+                if self.joins(&m, ms, 0) {
+                    if let Group::Members(ms) = &mut self.groups[i] {
+                        ms.push(m);
+                    }
+                    return;
+                }
+            }
+        }
+        self.groups.push(Group::Members(vec![m]));
+    }
+
+    fn sizes_mention(&self, m: &Member, a: ArrayId) -> bool {
+        let mention = |d: &Dim| d.atoms().contains(&crate::dim::SizeAtom::Scalar(a.0));
+        m.axes.iter().any(|x| mention(&x.extent))
+            || m.lets.iter().any(|l| matches!(&l.exp, Exp::Size(d) if mention(d)))
+            || m.reads.iter().any(|(r, _)| self.p.array(*r).dims.iter().any(mention))
+    }
+
+    fn root(&self, a: ArrayId) -> ArrayId {
+        let mut a = a;
+        while let Some(b) = self.views.get(&a) {
+            a = *b;
+        }
+        a
+    }
+
+    fn depends(&self, m: &Member, on: &Member) -> bool {
+        m.reads.iter().any(|(a, _)| on.produces(self.root(*a)))
+    }
+
+    /// Whether `m` can share axis number `depth` with a run whose members already share it.
+    fn joins(&self, m: &Member, run: &[Member], depth: usize) -> bool {
+        let Some(first) = run.first() else { return false };
+        let (Some(a), Some(b)) = (m.axes.get(depth), first.axes.get(depth)) else {
+            // Scalars of the host level stay together.
+            return depth == 0 && m.axes.is_empty() && first.axes.is_empty();
+        };
+        if a.extent != b.extent {
+            return false;
+        }
+        if self.target == Target::Gpu && !self.same_space(m, first) {
+            return false;
+        }
+        let legal = run.iter().all(|q| !self.depends(m, q) || self.pointwise(m, q, depth));
+        let gain = run.iter().any(|q| self.depends(m, q) || self.common_input(m, q));
+        legal && gain
+    }
+
+    fn same_space(&self, m: &Member, q: &Member) -> bool {
+        let plain = |m: &Member| m.outer == m.axes.len();
+        plain(m)
+            && plain(q)
+            && m.axes.len() == q.axes.len()
+            && m.axes.iter().zip(&q.axes).all(|(a, b)| a.extent == b.extent)
+            && (0..m.axes.len()).all(|d| self.pointwise(m, q, d) || !self.depends(m, q))
+    }
+
+    /// Whether all that `m` reads of `q` is read at the shared axis `depth`, where `q` has stored it.
+    fn pointwise(&self, m: &Member, q: &Member, depth: usize) -> bool {
+        m.reads.iter().filter(|(a, _)| q.produces(self.root(*a))).all(|(a, ix)| {
+            let root = self.root(*a);
+            // A view keeps its leading dimensions.
+            let dims = |x: ArrayId| self.p.array(x).dims.get(..=depth).map(<[Dim]>::to_vec);
+            depth < q.outer && ix.get(depth) == Some(&Atom::Var(m.axes[depth].var)) && dims(*a) == dims(root)
+        })
+    }
+
+    fn common_input(&self, m: &Member, q: &Member) -> bool {
+        m.reads.iter().any(|(a, ix)| !ix.is_empty() && q.reads.iter().any(|(b, _)| self.root(*a) == self.root(*b)))
+    }
+
+    /// The steps of all groups.
+    pub fn finish(mut self) -> Vec<Step> {
+        let groups = std::mem::take(&mut self.groups);
+        let mut steps = Vec::new();
+        for g in groups {
+            match g {
+                Group::Step(s, _) => steps.push(*s),
+                Group::Members(ms) => steps.push(Step::Tree(self.tree(ms))),
+            }
+        }
+        steps
+    }
+
+    fn tree(&mut self, members: Vec<Member>) -> Tree {
+        let loc = members[0].loc;
+        let mut open: Vec<Open> = members
+            .into_iter()
+            .map(|m| Open { rest: m.lets.clone(), map: Renaming::new(), results: Vec::new(), m })
+            .collect();
+        let mut axes = Vec::new();
+        // Perfectly nested axes that all members have as dimensions.
+        while self.perfect(&open, axes.len()) {
+            let depth = axes.len();
+            let var = self.new_var(Elem::I64);
+            for o in &mut open {
+                o.map.insert(o.m.axes[depth].var, Atom::Var(var));
+            }
+            axes.push(Axis { var, extent: open[0].m.axes[depth].extent.clone() });
+        }
+        let depth = axes.len();
+        let body = self.level(&mut open, depth, &mut Known::default());
+        Tree { axes, body, loc }
+    }
+
+    fn perfect(&self, open: &[Open], depth: usize) -> bool {
+        let first = &open[0].m;
+        open.iter().all(|o| depth < o.m.outer && o.m.axes[depth].extent == first.axes[depth].extent)
+            && open.iter().enumerate().all(|(i, o)| {
+                open[..i].iter().all(|q| !self.depends(&o.m, &q.m) || self.pointwise(&o.m, &q.m, depth))
+            })
+    }
+
+    fn new_var(&mut self, elem: Elem) -> Var {
+        self.vars.push(elem);
+        Var(self.vars.len() as u32 - 1)
+    }
+
+    /// The nodes for members that share the first `depth` axes.
+    fn level(&mut self, members: &mut [Open], depth: usize, known: &mut Known) -> Vec<Node> {
+        // Runs as lists of positions.
+        let mut runs: Vec<Vec<usize>> = Vec::new();
+        for i in 0..members.len() {
+            let m = &members[i].m;
+            let mut first = 0;
+            for (r, run) in runs.iter().enumerate() {
+                if run.iter().any(|q| self.depends(m, &members[*q].m)) {
+                    first = r;
+                }
+            }
+            let fits = (first..runs.len()).rev().find(|r| {
+                let run: Vec<Member> = runs[*r].iter().map(|q| members[*q].m.clone()).collect();
+                m.axes.len() > depth && run[0].axes.len() > depth && self.joins(m, &run, depth)
+            });
+            match fits {
+                Some(r) => runs[r].push(i),
+                None => runs.push(vec![i]),
+            }
+        }
+        let mut nodes = Vec::new();
+        for run in runs {
+            for i in &run {
+                self.ready(&mut members[*i], &mut nodes, known);
+            }
+            if members[run[0]].m.axes.len() == depth {
+                for i in &run {
+                    leaf(&mut members[*i], &mut nodes, known);
+                }
+                continue;
+            }
+            let extent = members[run[0]].m.axes[depth].extent.clone();
+            let var = self.new_var(Elem::I64);
+            let mut inside: Vec<Open> = Vec::new();
+            for i in &run {
+                let mut o = members[*i].clone();
+                o.map.insert(o.m.axes[depth].var, Atom::Var(var));
+                inside.push(o);
+            }
+            let body = self.level(&mut inside, depth + 1, &mut known.clone());
+            let mut folds = Vec::new();
+            for (i, o) in run.iter().zip(inside) {
+                let member = &mut members[*i];
+                if depth < member.m.outer {
+                    member.results = o.results;
+                    continue;
+                }
+                // The values of the inner level are folded here.
+                for (y, value) in member.m.yields.clone().iter().zip(o.results) {
+                    let YieldKind::Reduce { reducer, .. } = &y.kind else { continue };
+                    let result = self.new_var(reducer.result(self.elem(value)));
+                    folds.push(Fold { result, reducer: *reducer, value });
+                    member.results.push(Atom::Var(result));
+                }
+            }
+            let loc = members[run[0]].m.loc;
+            nodes.push(Node::Loop(Loop { axis: Axis { var, extent }, body, folds, loc }));
+            // Folds that are complete become elements.
+            for i in &run {
+                let o = &mut members[*i];
+                if depth == o.m.outer && o.m.outer < o.m.axes.len() {
+                    store(o, &mut nodes, known);
+                }
+            }
+        }
+        nodes
+    }
+
+    fn elem(&self, a: Atom) -> Elem {
+        match a {
+            Atom::Var(v) => self.vars[v.0 as usize],
+            Atom::Const(c) => c.elem,
+        }
+    }
+
+    /// Emits the statements of a member whose operands exist, in order.
+    fn ready(&mut self, o: &mut Open, nodes: &mut Vec<Node>, known: &mut Known) {
+        let all = o.map.len() >= o.m.axes.len() && o.m.axes.iter().all(|a| o.map.contains_key(&a.var));
+        let mut rest = Vec::new();
+        for l in std::mem::take(&mut o.rest) {
+            let mut exists = true;
+            l.exp.visit_atoms(&mut |a| {
+                if let Atom::Var(v) = a {
+                    exists &= o.map.contains_key(&v) || binds(&l.exp, v);
+                }
+            });
+            if !exists || (!all && may_fail(&l.exp)) {
+                rest.push(l);
+                continue;
+            }
+            let exp = known.forward(&rename(&l.exp, &o.map));
+            match exp {
+                Forwarded::Atom(a) => {
+                    o.map.insert(l.vars[0], a);
+                }
+                Forwarded::Exp(exp) => {
+                    if let Some(vars) = known.expressions.get(&exp) {
+                        for (v, w) in l.vars.iter().zip(vars) {
+                            o.map.insert(*v, Atom::Var(*w));
+                        }
+                        continue;
+                    }
+                    let mut fresh = |v: &Var| {
+                        let elem = self.vars[v.0 as usize];
+                        self.vars.push(elem);
+                        Var(self.vars.len() as u32 - 1)
+                    };
+                    // Members of other groups hold copies of the same statements: names are made new.
+                    let vars: Vec<Var> = l.vars.iter().map(&mut fresh).collect();
+                    let exp = self.fresh_branches(exp);
+                    for (v, w) in l.vars.iter().zip(&vars) {
+                        o.map.insert(*v, Atom::Var(*w));
+                    }
+                    known.expressions.insert(exp.clone(), vars.clone());
+                    nodes.push(Node::Let(Let { vars, exp, loc: l.loc }));
+                }
+            }
+        }
+        o.rest = rest;
+    }
+
+    fn fresh_branches(&mut self, e: Exp) -> Exp {
+        let Exp::If(c, x, y) = e else { return e };
+        let (x, y) = (self.fresh_branch(x), self.fresh_branch(y));
+        Exp::If(c, x, y)
+    }
+
+    fn fresh_branch(&mut self, b: Branch) -> Branch {
+        let mut map = Renaming::new();
+        let mut lets = Vec::new();
+        for l in b.block.lets {
+            let exp = self.fresh_branches(rename(&l.exp, &map));
+            let vars: Vec<Var> = l.vars.iter().map(|v| self.new_var(self.vars[v.0 as usize])).collect();
+            for (v, w) in l.vars.iter().zip(&vars) {
+                map.insert(*v, Atom::Var(*w));
+            }
+            lets.push(Let { vars, exp, loc: l.loc });
+        }
+        let results = b.results.iter().map(|a| renamed(&map, *a)).collect();
+        Branch { block: Block { lets }, results }
+    }
+}
+
+/// A member during construction.
+#[derive(Clone)]
+struct Open {
+    m: Member,
+    /// Statements not placed yet.
+    rest: Vec<Let>,
+    map: Renaming,
+    /// The current values of the yields while folding.
+    results: Vec<Atom>,
+}
+
+/// What has been computed at the places in scope.
+#[derive(Clone, Default)]
+struct Known {
+    expressions: HashMap<Exp, Vec<Var>>,
+    stored: HashMap<(ArrayId, Vec<Atom>), Atom>,
+}
+
+enum Forwarded {
+    Atom(Atom),
+    Exp(Exp),
+}
+
+impl Known {
+    /// A read of an element stored in scope is its value.
+    fn forward(&self, e: &Exp) -> Forwarded {
+        match e {
+            Exp::Read { array, index, .. } => match self.stored.get(&(*array, index.clone())) {
+                Some(a) => Forwarded::Atom(*a),
+                None => Forwarded::Exp(e.clone()),
+            },
+            Exp::If(c, x, y) => Forwarded::Exp(Exp::If(*c, self.branch(x), self.branch(y))),
+            e => Forwarded::Exp(e.clone()),
+        }
+    }
+
+    fn branch(&self, b: &Branch) -> Branch {
+        let mut map = Renaming::new();
+        let mut lets = Vec::new();
+        for l in &b.block.lets {
+            match self.forward(&rename(&l.exp, &map)) {
+                Forwarded::Atom(a) => {
+                    map.insert(l.vars[0], a);
+                }
+                Forwarded::Exp(exp) => lets.push(Let { vars: l.vars.clone(), exp, loc: l.loc }),
+            }
+        }
+        Branch { block: Block { lets }, results: b.results.iter().map(|a| renamed(&map, *a)).collect() }
+    }
+}
+
+fn rename(e: &Exp, map: &Renaming) -> Exp {
+    crate::optimize::rename_exp(e, map)
+}
+
+/// Whether `v` is bound inside the branches of `e`.
+fn binds(e: &Exp, v: Var) -> bool {
+    match e {
+        Exp::If(_, x, y) => {
+            [x, y].iter().any(|b| b.block.lets.iter().any(|l| l.vars.contains(&v) || binds(&l.exp, v)))
+        }
+        _ => false,
+    }
+}
+
+/// Whether executing `e` may report an error: such code stays where its whole nest is executed.
+fn may_fail(e: &Exp) -> bool {
+    match e {
+        Exp::Read { checked, .. } => *checked,
+        Exp::Op(op, _) => op.can_fail(),
+        Exp::If(_, x, y) => [x, y].iter().any(|b| b.block.lets.iter().any(|l| may_fail(&l.exp))),
+        _ => false,
+    }
+}
+
+/// All axes are open: the values exist.
+fn leaf(o: &mut Open, nodes: &mut Vec<Node>, known: &mut Known) {
+    o.results = o
+        .m
+        .yields
+        .iter()
+        .map(|y| match &y.kind {
+            YieldKind::Store(v) | YieldKind::Reduce { value: v, .. } => renamed(&o.map, *v),
+            YieldKind::Accumulate { value, .. } | YieldKind::Write { value, .. } => renamed(&o.map, *value),
+        })
+        .collect();
+    if o.m.outer == o.m.axes.len() {
+        store(o, nodes, known);
+    }
+}
+
+/// Stores the results at the dimensions' axes.
+fn store(o: &mut Open, nodes: &mut Vec<Node>, known: &mut Known) {
+    let index: Vec<Atom> = o.m.axes[..o.m.outer].iter().map(|a| renamed(&o.map, Atom::Var(a.var))).collect();
+    for (y, v) in o.m.yields.iter().zip(&o.results) {
+        known.stored.insert((y.array, index.clone()), *v);
+        nodes.push(Node::Store { array: y.array, index: index.clone(), value: *v });
+    }
+}

@@ -1,0 +1,218 @@
+//! Homes of arrays after fusion: nowhere (every read was forwarded), a row (all within the loops that write it), or
+//! memory of its own.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Target;
+use crate::bulk::{ArrayId, Atom, Block, Exp};
+use crate::dim::Dim;
+use crate::loops::{Home, Node, Program, Step};
+
+/// Where an array is touched: the step, and the index variables and extents of the axes around it.
+#[derive(Clone, Debug)]
+struct Touch {
+    step: usize,
+    axes: Vec<(Atom, Dim)>,
+    index: Vec<Atom>,
+}
+
+/// Settles the homes of all arrays and removes the stores of those that have none.
+pub(super) fn place(p: &mut Program, target: Target) {
+    let mut fixed: HashSet<ArrayId> = p.result.leaves().into_iter().copied().collect();
+    for a in &p.arrays {
+        if let Home::View(source) = a.home {
+            fixed.insert(source);
+        }
+        fixed.extend(a.dims.iter().flat_map(sizes));
+    }
+    let mut reads: HashMap<ArrayId, Vec<Touch>> = HashMap::new();
+    let mut writes: HashMap<ArrayId, Vec<Touch>> = HashMap::new();
+    for (i, s) in p.steps.iter().enumerate() {
+        match s {
+            Step::Tree(t) => {
+                let axes: Vec<(Atom, Dim)> = t.axes.iter().map(|a| (Atom::Var(a.var), a.extent.clone())).collect();
+                t.axes.iter().for_each(|a| fixed.extend(sizes(&a.extent)));
+                nodes(&t.body, i, &axes, &mut reads, &mut writes, &mut fixed);
+            }
+            Step::Contract(c) => {
+                fixed.extend([c.result, c.a.0, c.b.0]);
+                c.extents.iter().for_each(|d| fixed.extend(sizes(d)));
+            }
+            Step::Fill { array, .. } => {
+                fixed.insert(*array);
+            }
+            Step::Copy { array, source } => fixed.extend([*array, *source]),
+            Step::Check(c, _) => {
+                use crate::loops::Check;
+                let Check { kind, guards } = c;
+                guards.iter().for_each(|d| fixed.extend(sizes(d)));
+                match kind {
+                    crate::bulk::CheckKind::Equal(a, b) | crate::bulk::CheckKind::AtLeast(a, b) => {
+                        fixed.extend(sizes(a));
+                        fixed.extend(sizes(b));
+                    }
+                    crate::bulk::CheckKind::NonNegative(a) => fixed.extend(sizes(a)),
+                }
+            }
+        }
+    }
+    let roots: HashSet<ArrayId> = fixed.iter().map(|a| root(p, *a)).collect();
+    for i in 0..p.arrays.len() {
+        let id = ArrayId(i as u32);
+        if p.arrays[i].home != Home::Heap || roots.contains(&id) {
+            continue;
+        }
+        let (r, w) = (reads.get(&id), writes.get(&id));
+        p.arrays[i].home = match (r, w) {
+            (None, _) | (_, None) => Home::Nowhere,
+            (Some(r), Some(w)) if target == Target::Cpu => {
+                row_depth(r, w).map_or(Home::Heap, |depth| Home::Row { depth })
+            }
+            _ => Home::Heap,
+        };
+    }
+    let homes: Vec<Home> = p.arrays.iter().map(|a| a.home.clone()).collect();
+    for s in &mut p.steps {
+        if let Step::Tree(t) = s {
+            let body = std::mem::take(&mut t.body);
+            t.body = rewrite(body, &homes);
+        }
+    }
+    p.steps.retain(|s| !matches!(s, Step::Tree(t) if t.body.is_empty()));
+    // Views of nothing are nothing.
+    for i in 0..p.arrays.len() {
+        if let Home::View(_) = p.arrays[i].home {
+            let r = root(p, ArrayId(i as u32));
+            if p.arrays[r.0 as usize].home == Home::Nowhere {
+                p.arrays[i].home = Home::Nowhere;
+            }
+        }
+    }
+}
+
+fn root(p: &Program, a: ArrayId) -> ArrayId {
+    let mut a = a;
+    while let Home::View(b) = p.arrays[a.0 as usize].home {
+        a = b;
+    }
+    a
+}
+
+fn sizes(d: &Dim) -> Vec<ArrayId> {
+    d.atoms()
+        .into_iter()
+        .filter_map(|a| match a {
+            crate::dim::SizeAtom::Scalar(s) => Some(ArrayId(s)),
+            crate::dim::SizeAtom::Name(_) => None,
+        })
+        .collect()
+}
+
+fn nodes(
+    list: &[Node],
+    step: usize,
+    axes: &[(Atom, Dim)],
+    reads: &mut HashMap<ArrayId, Vec<Touch>>,
+    writes: &mut HashMap<ArrayId, Vec<Touch>>,
+    fixed: &mut HashSet<ArrayId>,
+) {
+    for n in list {
+        match n {
+            Node::Let(l) => {
+                block_sizes(&l.exp, fixed);
+                Block { lets: vec![l.clone()] }.visit_reads(&mut |a, ix| {
+                    let touch = Touch { step, axes: axes.to_vec(), index: ix.to_vec() };
+                    reads.entry(a).or_default().push(touch);
+                });
+            }
+            Node::Loop(l) => {
+                fixed.extend(sizes(&l.axis.extent));
+                let mut inner = axes.to_vec();
+                inner.push((Atom::Var(l.axis.var), l.axis.extent.clone()));
+                nodes(&l.body, step, &inner, reads, writes, fixed);
+            }
+            Node::Store { array, index, .. } => {
+                let touch = Touch { step, axes: axes.to_vec(), index: index.clone() };
+                writes.entry(*array).or_default().push(touch);
+            }
+            Node::Accumulate { array, .. } | Node::Write { array, .. } => {
+                fixed.insert(*array);
+            }
+        }
+    }
+}
+
+fn block_sizes(e: &Exp, fixed: &mut HashSet<ArrayId>) {
+    match e {
+        Exp::Size(d) => fixed.extend(sizes(d)),
+        Exp::If(_, x, y) => {
+            for b in [x, y] {
+                b.block.lets.iter().for_each(|l| block_sizes(&l.exp, fixed));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The number of leading axes that all touches share, if they are all in one tree; at least one.
+fn row_depth(reads: &[Touch], writes: &[Touch]) -> Option<usize> {
+    let first = &writes[0];
+    let mut depth = first.axes.len().min(first.index.len());
+    for t in reads.iter().chain(writes) {
+        if t.step != first.step {
+            return None;
+        }
+        let same = t
+            .axes
+            .iter()
+            .zip(&first.axes)
+            .zip(&t.index)
+            .take_while(|((a, b), i)| a.0 == b.0 && **i == a.0)
+            .count();
+        depth = depth.min(same);
+    }
+    (depth > 0 && depth < first.index.len()).then_some(depth)
+}
+
+fn rewrite(list: Vec<Node>, homes: &[Home]) -> Vec<Node> {
+    let depth = |a: ArrayId| match homes[a.0 as usize] {
+        Home::Row { depth } => depth,
+        _ => 0,
+    };
+    let mut out = Vec::new();
+    for n in list {
+        match n {
+            Node::Let(mut l) => {
+                shorten(&mut l.exp, &depth);
+                out.push(Node::Let(l));
+            }
+            Node::Loop(mut l) => {
+                l.body = rewrite(l.body, homes);
+                if !l.body.is_empty() || !l.folds.is_empty() {
+                    out.push(Node::Loop(l));
+                }
+            }
+            Node::Store { array, index, value } => {
+                if homes[array.0 as usize] != Home::Nowhere {
+                    out.push(Node::Store { array, index: index[depth(array)..].to_vec(), value });
+                }
+            }
+            n => out.push(n),
+        }
+    }
+    out
+}
+
+fn shorten(e: &mut Exp, depth: &impl Fn(ArrayId) -> usize) {
+    match e {
+        Exp::Read { array, index, .. } => {
+            index.drain(..depth(*array));
+        }
+        Exp::If(_, x, y) => {
+            for b in [x, y] {
+                b.block.lets.iter_mut().for_each(|l| shorten(&mut l.exp, depth));
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,198 @@
+//! The syntax tree of a kernel: what the user wrote, with spans, before names and types mean anything.
+
+use proc_macro2::Span;
+
+use crate::ty::{Elem, Name};
+
+/// An identifier with its place.
+#[derive(Clone, Debug)]
+pub struct Ident {
+    /// Its text (a raw identifier without `r#`).
+    pub name: Name,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A `#[kernel]` function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The name.
+    pub name: Ident,
+    /// Parameters in order.
+    pub params: Vec<Param>,
+    /// Declared result type.
+    pub result: Type,
+    /// The body block.
+    pub body: Expr,
+}
+
+/// A parameter.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// The name or tuple pattern.
+    pub pattern: Pattern,
+    /// Declared type.
+    pub ty: Type,
+    /// Marked `#[no_grad]`.
+    pub no_grad: bool,
+}
+
+/// A declared type. References have been stripped.
+#[derive(Clone, Debug)]
+pub struct Type {
+    /// What it is.
+    pub kind: TypeKind,
+    /// The whole type's span.
+    pub span: Span,
+}
+
+/// Kinds of types.
+#[derive(Clone, Debug)]
+pub enum TypeKind {
+    /// A scalar.
+    Scalar(Elem),
+    /// `[element; size]`; no size for `[element]` and `[element; _]`.
+    Array(Box<Type>, Option<Box<Expr>>),
+    /// A tuple.
+    Tuple(Vec<Type>),
+    /// `_`, only in `let` and closures.
+    Infer,
+}
+
+/// What a value is bound to.
+#[derive(Clone, Debug)]
+pub enum Pattern {
+    /// A name.
+    Name(Ident),
+    /// `_`.
+    Wildcard(Span),
+    /// A tuple of patterns.
+    Tuple(Vec<Pattern>, Span),
+}
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// The whole expression's span (its first token's, for compound ones, when spans cannot be joined).
+    pub span: Span,
+}
+
+/// A statement of a block.
+#[derive(Clone, Debug)]
+pub enum Stmt {
+    /// `let pattern: ty = value;`
+    Let {
+        /// Left side.
+        pattern: Pattern,
+        /// Annotation.
+        ty: Option<Type>,
+        /// Right side.
+        value: Expr,
+    },
+    /// An expression for its effect. Kernels are pure, so this is an error that later stages report.
+    Expr(Expr),
+}
+
+/// Binary operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "Rust's own names")]
+pub enum Binary { Add, Sub, Mul, Div, Rem, Eq, Ne, Lt, Le, Gt, Ge, And, Or, BitAnd, BitOr, BitXor, Shl, Shr }
+
+/// Unary operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "Rust's own names")]
+pub enum Unary { Neg, Not }
+
+/// One component of an indexing.
+#[derive(Clone, Debug)]
+pub enum IndexKind {
+    /// `a[i]`.
+    At(Box<Expr>),
+    /// `a[lo..hi]`, either end left out. (`lo..=hi` is given as `lo..hi + 1`.)
+    Slice(Option<Box<Expr>>, Option<Box<Expr>>),
+    /// `a[[i, j]]`.
+    Multi(Vec<Expr>),
+}
+
+/// A function to call: its path and where it stands.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// Segments; one for a plain name.
+    pub segments: Vec<Ident>,
+    /// Starts with `::`.
+    pub leading_colon: bool,
+}
+
+impl Path {
+    /// The text with `::`.
+    pub fn text(&self) -> String {
+        let joined = self.segments.iter().map(|s| &*s.name).collect::<Vec<_>>().join("::");
+        if self.leading_colon { format!("::{joined}") } else { joined }
+    }
+
+    /// The span of the last segment, where messages point.
+    pub fn span(&self) -> Span {
+        self.segments.last().map_or_else(Span::call_site, |s| s.span)
+    }
+
+    /// The name, when it is one segment.
+    pub fn single(&self) -> Option<&Ident> {
+        (self.segments.len() == 1 && !self.leading_colon).then(|| &self.segments[0])
+    }
+}
+
+/// Kinds of expressions.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// An integer literal, with its suffix.
+    Int(i64, Option<Elem>),
+    /// A float literal, with its suffix.
+    Float(f64, Option<Elem>),
+    /// `true`, `false`.
+    Bool(bool),
+    /// A name or a path (a local, a size, a constant such as `f64::INFINITY`, a kernel).
+    Path(Path),
+    /// A unary operation.
+    Unary(Unary, Box<Expr>),
+    /// A binary operation; the span is the operator's.
+    Binary(Binary, Box<Expr>, Box<Expr>, Span),
+    /// `e as ty`.
+    Cast(Box<Expr>, Type),
+    /// `f(args)`. `f` is a path, or an expression such as a closure or `grad(g)`.
+    Call(Box<Expr>, Vec<Expr>),
+    /// `receiver.method(args)`.
+    Method(Box<Expr>, Ident, Vec<Expr>),
+    /// `a[..]`.
+    Index(Box<Expr>, IndexKind),
+    /// `(a, b)`; `()` is empty.
+    Tuple(Vec<Expr>),
+    /// `e.0`.
+    Field(Box<Expr>, usize),
+    /// `[a, b, c]`.
+    Array(Vec<Expr>),
+    /// `[e; n]`.
+    Repeat(Box<Expr>, Box<Expr>),
+    /// `|x, (y, z)| body`.
+    Closure(Vec<(Pattern, Option<Type>)>, Box<Expr>),
+    /// `if c { a } else { b }`.
+    If(Box<Expr>, Box<Expr>, Option<Box<Expr>>),
+    /// `match e { 0 => .., 1 | 2 => .., _ => .. }`: alternatives are literal patterns; empty: `_` or a name.
+    Match(Box<Expr>, Vec<Arm>),
+    /// `{ stmts; result }`.
+    Block(Vec<Stmt>, Option<Box<Expr>>),
+    /// What could not be understood; its error is already recorded.
+    Error,
+}
+
+/// One arm of a `match`.
+#[derive(Clone, Debug)]
+pub struct Arm {
+    /// Literal alternatives; empty for a catch-all.
+    pub alternatives: Vec<Expr>,
+    /// The name a catch-all binds.
+    pub binding: Option<Ident>,
+    /// The arm's value.
+    pub body: Expr,
+}

@@ -1,0 +1,350 @@
+//! Expressions, blocks and statements.
+//!
+//! Parentheses, `&e` and `*e` mean nothing and leave no trace; `lo..=hi` in an index is `lo..hi + 1`. What the
+//! language does not have is named in `refuse`.
+
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+
+use super::ast::{Arm, Binary, Expr, ExprKind, IndexKind, Path, Pattern, Stmt, Type, Unary};
+use super::parse::{Parser, ident};
+use super::types::Place;
+use crate::ty::Name;
+
+impl Parser<'_> {
+    /// Reads an expression.
+    pub(super) fn expr(&mut self, e: &syn::Expr) -> Expr {
+        let span = e.span();
+        let kind = match e {
+            syn::Expr::Paren(e) => return self.expr(&e.expr),
+            syn::Expr::Group(e) => return self.expr(&e.expr),
+            syn::Expr::Reference(e) if e.mutability.is_none() => return self.expr(&e.expr),
+            syn::Expr::Unary(e) => return self.unary(e, span),
+            syn::Expr::Lit(e) => return self.literal(&e.lit, false),
+            syn::Expr::Block(e) if e.label.is_none() => return self.block(&e.block),
+            syn::Expr::Path(e) => self.path(e),
+            syn::Expr::Binary(e) => match binary(&e.op) {
+                Some(op) => {
+                    let left = self.expr(&e.left);
+                    ExprKind::Binary(op, Box::new(left), Box::new(self.expr(&e.right)), e.op.span())
+                }
+                None => self.assignment(e.op.span()),
+            },
+            syn::Expr::Cast(e) => {
+                let value = self.expr(&e.expr);
+                ExprKind::Cast(Box::new(value), self.cast_target(&e.ty))
+            }
+            syn::Expr::Call(e) => {
+                let f = self.expr(&e.func);
+                ExprKind::Call(Box::new(f), self.exprs(&e.args))
+            }
+            syn::Expr::MethodCall(e) => {
+                let receiver = self.expr(&e.receiver);
+                if let Some(types) = &e.turbofish {
+                    let help = "remove it; use a suffix such as `1.0f32`, or annotate a `let`";
+                    self.unsupported(types.span(), "type arguments are not supported in kernels", help);
+                }
+                ExprKind::Method(Box::new(receiver), ident(&e.method), self.exprs(&e.args))
+            }
+            syn::Expr::Index(e) => {
+                let array = self.expr(&e.expr);
+                ExprKind::Index(Box::new(array), self.index(&e.index))
+            }
+            syn::Expr::Tuple(e) => ExprKind::Tuple(self.exprs(&e.elems)),
+            syn::Expr::Array(e) => ExprKind::Array(self.exprs(&e.elems)),
+            syn::Expr::Repeat(e) => {
+                let value = self.expr(&e.expr);
+                ExprKind::Repeat(Box::new(value), Box::new(self.expr(&e.len)))
+            }
+            syn::Expr::Field(e) => match &e.member {
+                syn::Member::Unnamed(index) => {
+                    ExprKind::Field(Box::new(self.expr(&e.base)), index.index as usize)
+                }
+                syn::Member::Named(name) => self.named_field(name),
+            },
+            syn::Expr::Closure(e) => self.closure(e),
+            syn::Expr::If(e) => {
+                let condition = self.expr(&e.cond);
+                let then = self.block(&e.then_branch);
+                let otherwise = e.else_branch.as_ref().map(|(_, e)| Box::new(self.expr(e)));
+                ExprKind::If(Box::new(condition), Box::new(then), otherwise)
+            }
+            syn::Expr::Match(e) => {
+                let value = self.expr(&e.expr);
+                ExprKind::Match(Box::new(value), e.arms.iter().map(|arm| self.arm(arm)).collect())
+            }
+            other => self.refuse(other),
+        };
+        Expr { kind, span }
+    }
+
+    fn exprs<'a>(&mut self, es: impl IntoIterator<Item = &'a syn::Expr>) -> Vec<Expr> {
+        es.into_iter().map(|e| self.expr(e)).collect()
+    }
+
+    fn unary(&mut self, e: &syn::ExprUnary, span: Span) -> Expr {
+        let op = match e.op {
+            syn::UnOp::Deref(_) => return self.expr(&e.expr),
+            syn::UnOp::Neg(_) => {
+                if let syn::Expr::Lit(literal) = &*e.expr
+                    && Parser::is_least(&literal.lit)
+                {
+                    return Expr { span, ..self.literal(&literal.lit, true) };
+                }
+                Unary::Neg
+            }
+            syn::UnOp::Not(_) => Unary::Not,
+            _ => {
+                self.unsupported(
+                    span,
+                    "this operator is not supported in kernels",
+                    "the unary ones are `-`, `!`",
+                );
+                return Expr { kind: ExprKind::Error, span };
+            }
+        };
+        Expr { kind: ExprKind::Unary(op, Box::new(self.expr(&e.expr))), span }
+    }
+
+    fn path(&mut self, e: &syn::ExprPath) -> ExprKind {
+        if e.qself.is_some() || e.path.segments.iter().any(|s| !s.arguments.is_none()) {
+            let help = "write the plain path; types are inferred from the arguments";
+            self.unsupported(e.span(), "type arguments in paths are not supported in kernels", help);
+            return ExprKind::Error;
+        }
+        let path = Path {
+            segments: e.path.segments.iter().map(|s| ident(&s.ident)).collect(),
+            leading_colon: e.path.leading_colon.is_some(),
+        };
+        let first = path.segments.first().map_or("", |s| &*s.name);
+        if first == "Self" || (first == "self" && path.segments.len() == 1) {
+            let help =
+                "a kernel is a free function: pass what it needs, and call others by their module's path";
+            self.unsupported(path.span(), format!("`{first}` has no meaning in a kernel"), help);
+            return ExprKind::Error;
+        }
+        ExprKind::Path(path)
+    }
+
+    fn index(&mut self, e: &syn::Expr) -> IndexKind {
+        match e {
+            syn::Expr::Paren(e) => self.index(&e.expr),
+            syn::Expr::Group(e) => self.index(&e.expr),
+            syn::Expr::Range(range) => {
+                let lo = range.start.as_ref().map(|e| Box::new(self.expr(e)));
+                let hi = range.end.as_ref().map(|e| {
+                    let hi = self.expr(e);
+                    Box::new(if matches!(range.limits, syn::RangeLimits::Closed(_)) {
+                        successor(hi)
+                    } else {
+                        hi
+                    })
+                });
+                IndexKind::Slice(lo, hi)
+            }
+            syn::Expr::Array(e) if e.elems.iter().any(|e| matches!(e, syn::Expr::Range(_))) => {
+                let help = "slice one dimension at a time: `a[i..j]`, and inside a `map` the next one";
+                self.unsupported(e.span(), "a range cannot stand in `a[[..]]`", help);
+                IndexKind::At(Box::new(Expr { kind: ExprKind::Error, span: e.span() }))
+            }
+            syn::Expr::Array(e) if !e.elems.is_empty() => IndexKind::Multi(self.exprs(&e.elems)),
+            syn::Expr::Array(_) | syn::Expr::Tuple(_) => {
+                let help = "write `a[[i, j]]` or `a[i][j]`";
+                self.unsupported(e.span(), "an index is an integer for each dimension", help);
+                IndexKind::At(Box::new(Expr { kind: ExprKind::Error, span: e.span() }))
+            }
+            other => IndexKind::At(Box::new(self.expr(other))),
+        }
+    }
+
+    fn closure(&mut self, e: &syn::ExprClosure) -> ExprKind {
+        for (word, span) in [
+            ("async", e.asyncness.as_ref().map(|t| t.span)),
+            ("const", e.constness.as_ref().map(|t| t.span)),
+            ("for<..>", e.lifetimes.as_ref().map(|t| t.for_token.span)),
+        ] {
+            if let Some(span) = span {
+                self.unsupported(span, format!("a closure in a kernel cannot be `{word}`"), "remove it");
+            }
+        }
+        if let syn::ReturnType::Type(arrow, _) = &e.output {
+            let help = "write the type on a `let` inside, or leave it out; it is inferred";
+            self.unsupported(arrow.spans[0], "a closure's result type is not supported in kernels", help);
+        }
+        let mut bound = Vec::new();
+        let params = e.inputs.iter().map(|p| self.annotated(p, &mut bound)).collect();
+        ExprKind::Closure(params, Box::new(self.expr(&e.body)))
+    }
+
+    /// A pattern with its type, if one is written.
+    fn annotated(&mut self, pat: &syn::Pat, bound: &mut Vec<Name>) -> (Pattern, Option<Type>) {
+        match pat {
+            syn::Pat::Type(p) => {
+                let pattern = self.pattern(&p.pat, bound);
+                (pattern, Some(self.ty(&p.ty, Place::Body)))
+            }
+            p => (self.pattern(p, bound), None),
+        }
+    }
+
+    fn arm(&mut self, arm: &syn::Arm) -> Arm {
+        let (alternatives, binding) = self.arm_pattern(&arm.pat);
+        Arm { alternatives, binding, body: self.expr(&arm.body) }
+    }
+
+    /// Reads a block. Where its last statement was refused, the block's value is that error.
+    pub(super) fn block(&mut self, block: &syn::Block) -> Expr {
+        let mut stmts = Vec::new();
+        let mut result = None;
+        for (i, stmt) in block.stmts.iter().enumerate() {
+            let last = i + 1 == block.stmts.len();
+            match stmt {
+                syn::Stmt::Local(local) => stmts.push(self.local(local)),
+                syn::Stmt::Expr(syn::Expr::Verbatim(tokens), Some(_)) if tokens.is_empty() => {}
+                syn::Stmt::Expr(e, semicolon) => {
+                    let value = self.expr(e);
+                    if last && (semicolon.is_none() || matches!(value.kind, ExprKind::Error)) {
+                        result = Some(Box::new(value));
+                    } else {
+                        stmts.push(Stmt::Expr(value));
+                    }
+                }
+                syn::Stmt::Macro(e) => {
+                    let error = Expr { kind: self.refuse_macro(&e.mac), span: e.span() };
+                    if last {
+                        result = Some(Box::new(error));
+                    }
+                }
+                syn::Stmt::Item(item) => self.refuse_item(item),
+            }
+        }
+        Expr { kind: ExprKind::Block(stmts, result), span: block.span() }
+    }
+
+    fn local(&mut self, local: &syn::Local) -> Stmt {
+        let value = match &local.init {
+            Some(init) => {
+                if let Some((token, _)) = &init.diverge {
+                    let help = "use a pattern that always matches, and `if` or `match` for the cases";
+                    self.unsupported(token.span, "`let .. else` is not supported in kernels", help);
+                }
+                self.expr(&init.expr)
+            }
+            None => {
+                let help = "write `let x = ..;`; an `if` or a `match` can be the value";
+                self.unsupported(local.let_token.span, "a `let` without a value", help);
+                Expr { kind: ExprKind::Error, span: local.let_token.span }
+            }
+        };
+        let (pattern, ty) = self.annotated(&local.pat, &mut Vec::new());
+        Stmt::Let { pattern, ty, value }
+    }
+}
+
+/// `e + 1`.
+fn successor(e: Expr) -> Expr {
+    let span = e.span;
+    let one = Expr { kind: ExprKind::Int(1, None), span };
+    Expr { kind: ExprKind::Binary(Binary::Add, Box::new(e), Box::new(one), span), span }
+}
+
+/// The operator, unless it assigns.
+fn binary(op: &syn::BinOp) -> Option<Binary> {
+    Some(match op {
+        syn::BinOp::Add(_) => Binary::Add,
+        syn::BinOp::Sub(_) => Binary::Sub,
+        syn::BinOp::Mul(_) => Binary::Mul,
+        syn::BinOp::Div(_) => Binary::Div,
+        syn::BinOp::Rem(_) => Binary::Rem,
+        syn::BinOp::And(_) => Binary::And,
+        syn::BinOp::Or(_) => Binary::Or,
+        syn::BinOp::BitXor(_) => Binary::BitXor,
+        syn::BinOp::BitAnd(_) => Binary::BitAnd,
+        syn::BinOp::BitOr(_) => Binary::BitOr,
+        syn::BinOp::Shl(_) => Binary::Shl,
+        syn::BinOp::Shr(_) => Binary::Shr,
+        syn::BinOp::Eq(_) => Binary::Eq,
+        syn::BinOp::Ne(_) => Binary::Ne,
+        syn::BinOp::Lt(_) => Binary::Lt,
+        syn::BinOp::Le(_) => Binary::Le,
+        syn::BinOp::Gt(_) => Binary::Gt,
+        syn::BinOp::Ge(_) => Binary::Ge,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::syntax::testing::{body, errors, parsed, shown};
+
+    #[test]
+    fn forms() {
+        for (written, read) in [
+            ("1.0 + x * -y", "(add 1.0 (mul x (neg y)))"),
+            ("!(a && b) || c >= d", "(or (not (and a b)) (ge c d))"),
+            ("(a & b) ^ c << 2 | d >> 1", "(bitor (bitxor (bitand a b) (shl c 2)) (shr d 1))"),
+            ("&x + *y", "(add x y)"),
+            ("f(x, m::g(y))", "(call f x (call m::g y))"),
+            ("grad(f)(x)", "(call (call grad f) x)"),
+            ("::std::f64::consts::PI", "::std::f64::consts::PI"),
+            ("xs.map(|x: f64| x.exp()).sum()", "(.sum (.map xs |x: f64| (.exp x)))"),
+            ("build((n, m), move |i, j| a[i][j])", "(call build (tuple n m) |i, j| a[i][j])"),
+            ("map(|(a, _), b: [_; 3]| a, zs, bs)", "(call map |(a, _), b: [_; 3]| a zs bs)"),
+            ("a[[i, j + 1]]", "a[[i, (add j 1)]]"),
+            ("(a[i..j], a[..j], a[i..], a[..])", "(tuple a[i..j] a[..j] a[i..] a[..])"),
+            ("a[i..=j]", "a[i..(add j 1)]"),
+            ("a[(..=2)]", "a[..(add 2 1)]"),
+            ("[a, b]", "[a, b]"),
+            ("[0.0; n]", "[0.0; n]"),
+            ("p.0.1", "p.0.1"),
+            ("()", "(tuple)"),
+            ("if a < b { 1 } else if c { 2 } else { 3 }", "if (lt a b) { 1 } else if c { 2 } else { 3 }"),
+            ("let y = x; { let z: [f64; k] = y; z }", "let y = x; { let z: [f64; k] = y; z }"),
+            ("x; ; if c { y; } z", "x; if c { y; }; z"),
+        ] {
+            assert_eq!(body(&format!("fn f() -> f64 {{ {written} }}")), format!("{{ {read} }}"));
+        }
+    }
+
+    #[test]
+    fn spans_are_those_of_the_source() {
+        let (f, diagnostics) = parsed("fn f(a: f64) -> f64 {\n    a + while true {}\n}");
+        assert_eq!((f.name.span.start().line, f.name.span.start().column), (1, 3));
+        let span = diagnostics.list()[0].span.start();
+        assert_eq!((span.line, span.column), (2, 8));
+        let super::ExprKind::Block(_, Some(sum)) = &f.body.kind else { panic!("no result") };
+        let super::ExprKind::Binary(_, left, right, op) = &sum.kind else { panic!("no sum") };
+        assert_eq!((left.span.start().column, op.start().column), (4, 6));
+        assert!(matches!(right.kind, super::ExprKind::Error));
+    }
+
+    #[test]
+    fn errors_do_not_stop_the_reading() {
+        let source = "fn f(x: u8) { let mut a = \"s\"; a += 1; loop {} }";
+        let found = errors(source);
+        let codes = found.iter().map(|e| &e[..6]).collect::<Vec<_>>();
+        assert_eq!(codes, ["AD0005", "AD0010", "AD0001", "AD0001", "AD0001", "AD0001"], "{found:?}");
+        assert_eq!(shown(source), "f(x: _) -> _ { let a = <error>; <error>; <error> }");
+    }
+
+    #[test]
+    fn refused_forms() {
+        for (written, start) in [
+            ("a[(i, j)]", "AD0001 an index is an integer for each dimension | write `a[[i, j]]`"),
+            ("a[[]]", "AD0001 an index is an integer"),
+            ("a[[1.., 2]]", "AD0001 a range cannot stand in"),
+            ("xs.sum::<f64>()", "AD0001 type arguments"),
+            ("g::<f64>(x)", "AD0001 type arguments in paths"),
+            ("<f64 as T>::g(x)", "AD0001 type arguments in paths"),
+            ("self.x()", "AD0001 `self` has no meaning"),
+            ("map(|x| -> f64 { x }, xs)", "AD0001 a closure's result type"),
+            ("map(async |x| x, xs)", "AD0001 a closure in a kernel cannot be `async`"),
+            ("let x; x", "AD0001 a `let` without a value"),
+            ("let x = 1 else { 2 }; x", "AD0001 `let .. else`"),
+        ] {
+            let found = errors(&format!("fn f(a: f64) -> f64 {{ {written} }}"));
+            assert_eq!(found.len(), 1, "{written}: {found:?}");
+            assert!(found[0].starts_with(start), "{written}: {found:?}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! From Rust tokens to the syntax tree. Errors are collected; what cannot be understood becomes
+//! `ExprKind::Error` and the rest is still read.
+
+pub mod ast;
+mod expr;
+mod literal;
+mod names;
+mod parse;
+mod pattern;
+mod refuse;
+#[cfg(test)]
+mod testing;
+mod types;
+
+pub use names::{free_calls, size_names};
+pub use parse::parse_function;

@@ -1,0 +1,254 @@
+//! Which names of a kernel stand for sizes, and which for other kernels.
+//!
+//! A name in the size of a parameter's type is an implicit size unless a scalar parameter has that name. A path
+//! stands for another kernel where it is called, or is itself an argument of a call, and neither a local
+//! variable, a size, a built-in function nor a constant can be meant.
+
+use std::collections::HashSet;
+
+use super::ast::{Expr, ExprKind, Function, Ident, IndexKind, Param, Path, Pattern, Stmt, Type, TypeKind};
+use super::pattern::is_screaming;
+use crate::ty::Name;
+
+/// The implicit size parameters, in order of first occurrence.
+pub fn size_names(f: &Function) -> Vec<Ident> {
+    let mut scalars = HashSet::new();
+    f.params.iter().for_each(|p| scalar_names(&p.pattern, &p.ty, &mut scalars));
+    let mut names = Vec::new();
+    f.params.iter().for_each(|p| names_in_type(&p.ty, &mut names));
+    let mut seen = HashSet::new();
+    names.retain(|n| !scalars.contains(&n.name) && seen.insert(n.name.clone()));
+    names
+}
+
+/// The paths that may be other kernels, each once, in order of first occurrence. `is_builtin` knows the built-in
+/// functions by their plain names. The kernel's own name is among them where it calls itself.
+pub fn free_calls(f: &Function, is_builtin: &dyn Fn(&str) -> bool) -> Vec<Path> {
+    let mut walk = Walk { scope: Vec::new(), is_builtin, seen: HashSet::new(), found: Vec::new() };
+    for Param { pattern, ty, .. } in &f.params {
+        walk.bind(pattern);
+        walk.bind_sizes(ty);
+    }
+    walk.bind_sizes(&f.result);
+    walk.expr(&f.body);
+    walk.found
+}
+
+fn scalar_names(pattern: &Pattern, ty: &Type, names: &mut HashSet<Name>) {
+    match (pattern, &ty.kind) {
+        (Pattern::Name(name), TypeKind::Scalar(_)) => _ = names.insert(name.name.clone()),
+        (Pattern::Tuple(patterns, _), TypeKind::Tuple(types)) => {
+            patterns.iter().zip(types).for_each(|(p, t)| scalar_names(p, t, names));
+        }
+        _ => {}
+    }
+}
+
+/// The names in a type's sizes, from the outermost dimension inwards.
+fn names_in_type(ty: &Type, names: &mut Vec<Ident>) {
+    match &ty.kind {
+        TypeKind::Array(element, size) => {
+            size.iter().for_each(|e| names_in_size(e, names));
+            names_in_type(element, names);
+        }
+        TypeKind::Tuple(parts) => parts.iter().for_each(|t| names_in_type(t, names)),
+        TypeKind::Scalar(_) | TypeKind::Infer => {}
+    }
+}
+
+fn names_in_size(e: &Expr, names: &mut Vec<Ident>) {
+    match &e.kind {
+        ExprKind::Path(path) => names.extend(path.single().cloned()),
+        ExprKind::Binary(_, a, b, _) => {
+            names_in_size(a, names);
+            names_in_size(b, names);
+        }
+        ExprKind::Unary(_, a) | ExprKind::Block(_, Some(a)) => names_in_size(a, names),
+        _ => {}
+    }
+}
+
+/// Whether a path is one of Rust's own constants or functions, `f64::INFINITY` or `std::f64::consts::PI`.
+fn is_of_rust(path: &Path) -> bool {
+    const ROOTS: [&str; 21] = [
+        "std", "core", "alloc", "f16", "f32", "f64", "f128", "i8", "i16", "i32", "i64", "i128", "isize",
+        "u8", "u16", "u32", "u64", "u128", "usize", "bool", "char",
+    ];
+    path.segments.len() > 1 && ROOTS.contains(&&*path.segments[0].name)
+}
+
+struct Walk<'a> {
+    scope: Vec<Name>,
+    is_builtin: &'a dyn Fn(&str) -> bool,
+    seen: HashSet<String>,
+    found: Vec<Path>,
+}
+
+impl Walk<'_> {
+    fn bind(&mut self, pattern: &Pattern) {
+        match pattern {
+            Pattern::Name(name) => self.scope.push(name.name.clone()),
+            Pattern::Tuple(parts, _) => parts.iter().for_each(|p| self.bind(p)),
+            Pattern::Wildcard(_) => {}
+        }
+    }
+
+    /// Reads the sizes of a type; an annotation may introduce one: `let kept: [f64; k] = filter(p, xs);`.
+    fn bind_sizes(&mut self, ty: &Type) {
+        match &ty.kind {
+            TypeKind::Array(element, size) => {
+                if let Some(size) = size {
+                    self.expr(size);
+                    let mut names = Vec::new();
+                    names_in_size(size, &mut names);
+                    self.scope.extend(names.into_iter().map(|n| n.name));
+                }
+                self.bind_sizes(element);
+            }
+            TypeKind::Tuple(parts) => parts.iter().for_each(|t| self.bind_sizes(t)),
+            TypeKind::Scalar(_) | TypeKind::Infer => {}
+        }
+    }
+
+    /// A function to call, or an argument that may be one.
+    fn function(&mut self, e: &Expr, called: bool) {
+        let ExprKind::Path(path) = &e.kind else { return self.expr(e) };
+        let known = match path.single() {
+            Some(name) => self.scope.contains(&name.name) || (self.is_builtin)(&name.name),
+            None => is_of_rust(path),
+        };
+        let constant = !called && path.segments.last().is_some_and(|s| is_screaming(&s.name));
+        if !known && !constant && self.seen.insert(path.text()) {
+            self.found.push(path.clone());
+        }
+    }
+
+    fn exprs(&mut self, es: &[Expr]) {
+        es.iter().for_each(|e| self.expr(e));
+    }
+
+    fn arguments(&mut self, es: &[Expr]) {
+        es.iter().for_each(|e| self.function(e, false));
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        let depth = self.scope.len();
+        match &e.kind {
+            ExprKind::Int(..)
+            | ExprKind::Float(..)
+            | ExprKind::Bool(_)
+            | ExprKind::Path(_)
+            | ExprKind::Error => {}
+            ExprKind::Unary(_, a) | ExprKind::Cast(a, _) | ExprKind::Field(a, _) => self.expr(a),
+            ExprKind::Binary(_, a, b, _) | ExprKind::Repeat(a, b) => {
+                self.expr(a);
+                self.expr(b);
+            }
+            ExprKind::Call(f, args) => {
+                self.function(f, true);
+                self.arguments(args);
+            }
+            ExprKind::Method(receiver, _, args) => {
+                self.expr(receiver);
+                self.arguments(args);
+            }
+            ExprKind::Index(a, index) => {
+                self.expr(a);
+                match index {
+                    IndexKind::At(i) => self.expr(i),
+                    IndexKind::Slice(lo, hi) => lo.iter().chain(hi).for_each(|e| self.expr(e)),
+                    IndexKind::Multi(es) => self.exprs(es),
+                }
+            }
+            ExprKind::Tuple(es) | ExprKind::Array(es) => self.exprs(es),
+            ExprKind::Closure(params, body) => {
+                for (pattern, ty) in params {
+                    self.bind(pattern);
+                    ty.iter().for_each(|t| self.bind_sizes(t));
+                }
+                self.expr(body);
+            }
+            ExprKind::If(c, a, b) => {
+                self.expr(c);
+                self.expr(a);
+                b.iter().for_each(|e| self.expr(e));
+            }
+            ExprKind::Match(value, arms) => {
+                self.expr(value);
+                for arm in arms {
+                    self.scope.extend(arm.binding.iter().map(|n| n.name.clone()));
+                    self.expr(&arm.body);
+                    self.scope.truncate(depth);
+                }
+            }
+            ExprKind::Block(stmts, result) => {
+                for stmt in stmts {
+                    match stmt {
+                        Stmt::Let { pattern, ty, value } => {
+                            self.expr(value);
+                            self.bind(pattern);
+                            ty.iter().for_each(|t| self.bind_sizes(t));
+                        }
+                        Stmt::Expr(e) => self.expr(e),
+                    }
+                }
+                result.iter().for_each(|e| self.expr(e));
+            }
+        }
+        self.scope.truncate(depth);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{free_calls, size_names};
+    use crate::syntax::testing::parsed;
+
+    fn sizes(source: &str) -> String {
+        size_names(&parsed(source).0).iter().map(|n| n.name.to_string()).collect::<Vec<_>>().join(" ")
+    }
+
+    fn calls(body: &str) -> String {
+        let source = format!("fn f(x: f64, (g, k): (f64, i64), a: [[f64; m]; n]) -> [f64; r] {{ {body} }}");
+        let (f, diagnostics) = parsed(&source);
+        assert!(diagnostics.is_empty(), "{body}: {:?}", diagnostics.list());
+        let builtin = |name: &str| ["map", "build", "sum", "exp", "grad", "filter"].contains(&name);
+        free_calls(&f, &builtin).iter().map(|p| p.text()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn implicit_sizes() {
+        assert_eq!(sizes("fn f(x: [[f64; m]; n], y: ([f64; n + k], f64)) -> [f64; r] { x }"), "n m k");
+        assert_eq!(
+            sizes("fn f(count: usize, (c, d): (i64, [f64; c * e]), x: [f64; count]) -> f64 { x }"),
+            "e"
+        );
+        assert_eq!(sizes("fn f(x: [f64; _], y: [[f64; 3]]) -> f64 { x }"), "");
+    }
+
+    #[test]
+    fn called_paths() {
+        for (body, found) in [
+            ("foo(x) + m::foo(x) + foo(g) + crate::m::h(x)", "foo m::foo crate::m::h"),
+            ("map(relu, a) + a.map(m::relu) + map(exp, a)", "relu m::relu"),
+            ("grad(loss)(x) + build((n, m), |i, j| bar(i))", "loss bar"),
+            ("g(x) + k(x)", ""),
+            ("build(n, |i| i) + build(r, |(p, q)| p(q))", ""),
+            ("let h = |y| y; map(h, a) + h(x)", ""),
+            ("x + { let h = h(x); h(x) } + h(x)", "h"),
+            ("x + { let w = x; w } + sum(w)", "w"),
+            ("match k { 0 => foo(x), other => sum(other) }", "foo"),
+            ("let b: [f64; kept] = filter(p, a); build(kept, |i| b[foo(i)..])", "p foo"),
+            (
+                "sum(f64::INFINITY) + f64::from(x) + sum(std::f64::consts::PI) + sum(LIMIT) + sum(config::RATE)",
+                "",
+            ),
+            ("y + z[w]", ""),
+            ("let b: [f64; foo(k)] = a; b", "foo"),
+            ("if foo(x) { -bar(x).0 } else { [baz(x); 3] as f32 }", "foo bar baz"),
+            ("f(x)", "f"),
+        ] {
+            assert_eq!(calls(body), found, "{body}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What Rust has and kernels have not: for each form the error, and what to write instead.
+//!
+//! Kernels are pure expressions. A refused form is not read further, so that one mistake gives one error; only
+//! forms that wrap a single value (`e?`, `unsafe { e }`, `return e`) have that value checked as well.
+
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+
+use super::ast::ExprKind;
+use super::parse::{Parser, text};
+
+/// What to write instead of loops and assignments.
+const BULK: &str = "use `build`, `map`, `reduce` or `scan`; to name a new value use another `let`";
+
+impl Parser<'_> {
+    /// Records why an expression is not one of a kernel.
+    pub(super) fn refuse(&mut self, e: &syn::Expr) -> ExprKind {
+        match e {
+            syn::Expr::ForLoop(e) => self.not_yet(e.for_token.span, "`for` loops are"),
+            syn::Expr::While(e) => self.not_yet(e.while_token.span, "`while` loops are"),
+            syn::Expr::Loop(e) => self.not_yet(e.loop_token.span, "`loop` is"),
+            syn::Expr::Break(e) => self.not_yet(e.break_token.span, "`break` is"),
+            syn::Expr::Continue(e) => self.not_yet(e.continue_token.span, "`continue` is"),
+            syn::Expr::Assign(e) => self.assignment(e.eq_token.span),
+            syn::Expr::Return(e) => {
+                let help =
+                    "make the value the last expression; for an early exit use `if .. { .. } else { .. }`";
+                self.unsupported(e.return_token.span, "`return` is not supported in kernels", help);
+                e.expr.iter().for_each(|e| _ = self.expr(e));
+                ExprKind::Error
+            }
+            syn::Expr::Try(e) => {
+                let help =
+                    "remove it; kernels have no `Option` or `Result`, faults reach the host by themselves";
+                self.unsupported(e.question_token.span, "`?` is not supported in kernels", help);
+                self.expr(&e.expr);
+                ExprKind::Error
+            }
+            syn::Expr::Unsafe(e) => {
+                self.unsupported(e.unsafe_token.span, "`unsafe` is not supported in kernels", "remove it");
+                self.block(&e.block);
+                ExprKind::Error
+            }
+            syn::Expr::Reference(e) => {
+                let help = "write `&` or nothing, and return the changed array";
+                self.unsupported(e.and_token.span, "kernels are pure: `&mut` is not supported", help);
+                ExprKind::Error
+            }
+            syn::Expr::Let(e) => {
+                let help = "use `match` on an integer or boolean, or compare with `if a == b`";
+                self.unsupported(e.let_token.span, "`let` in a condition is not supported in kernels", help);
+                ExprKind::Error
+            }
+            syn::Expr::Range(e) => {
+                let help =
+                    "`iota(n)` is the array 0, 1, .., n - 1; `build(n, |i| ..)` computes one value per index";
+                self.unsupported(e.limits.span(), "a range can stand only in an index, `a[i..j]`", help);
+                ExprKind::Error
+            }
+            syn::Expr::Macro(e) => self.refuse_macro(&e.mac),
+            syn::Expr::Struct(e) => {
+                let message =
+                    format!("the struct literal `{} {{ .. }}` is not supported in kernels", text(&e.path));
+                self.unsupported(e.path.span(), message, "use a tuple, `(a, b)`; its parts are `t.0`, `t.1`");
+                ExprKind::Error
+            }
+            syn::Expr::Block(e) => {
+                self.unsupported(e.span(), "labels are not supported in kernels", "remove the label");
+                self.block(&e.block);
+                ExprKind::Error
+            }
+            syn::Expr::Const(e) => {
+                let help = "write the block without `const`; constants are computed once anyway";
+                self.unsupported(e.const_token.span, "`const` blocks are not supported in kernels", help);
+                ExprKind::Error
+            }
+            syn::Expr::Infer(_) => {
+                let help = "write a value; `_` is for patterns and types";
+                self.unsupported(e.span(), "`_` is not an expression", help);
+                ExprKind::Error
+            }
+            syn::Expr::Async(_) | syn::Expr::Await(_) | syn::Expr::Yield(_) | syn::Expr::TryBlock(_) => {
+                let message = "asynchronous code and generators are not supported in kernels";
+                self.unsupported(
+                    e.span(),
+                    message,
+                    "kernels are pure; call the kernel from asynchronous code instead",
+                );
+                ExprKind::Error
+            }
+            other => {
+                let message = format!("`{}` is not supported in kernels", text(other));
+                self.unsupported(
+                    other.span(),
+                    message,
+                    "kernels are pure expressions on numbers, arrays and tuples",
+                );
+                ExprKind::Error
+            }
+        }
+    }
+
+    fn not_yet(&mut self, span: Span, what: &str) -> ExprKind {
+        self.unsupported(span, format!("{what} not part of the kernel language yet"), BULK);
+        ExprKind::Error
+    }
+
+    /// Refuses `a = b`, `a += b` and the like.
+    pub(super) fn assignment(&mut self, span: Span) -> ExprKind {
+        self.not_yet(span, "assignment is")
+    }
+
+    /// Refuses `e.name`.
+    pub(super) fn named_field(&mut self, name: &syn::Ident) -> ExprKind {
+        let message = format!("the field `{name}`: kernels have no structs");
+        let help = format!("use a tuple and `.0`, `.1`; if `{name}` is a method, write `.{name}()`");
+        self.unsupported(name.span(), message, help);
+        ExprKind::Error
+    }
+
+    /// Refuses a macro call, by its name.
+    pub(super) fn refuse_macro(&mut self, mac: &syn::Macro) -> ExprKind {
+        let Some(last) = mac.path.segments.last() else { return ExprKind::Error };
+        let name = last.ident.to_string();
+        let (message, help) = match name.as_str() {
+            "println" | "print" | "eprintln" | "eprint" | "dbg" | "write" | "writeln" => (
+                format!("kernels are pure: `{name}!` is not supported"),
+                "remove it; return the value, and print it on the host",
+            ),
+            "vec" => (
+                "`vec!` is not supported in kernels".to_string(),
+                "write `[a, b]`, or `[value; n]`, or `build(n, |i| ..)`",
+            ),
+            "einsum" => (
+                "`einsum!` is not part of the kernel language yet".to_string(),
+                "write it with `build` and `sum`: `build((n, m), |i, k| sum(build(l, |j| a[i][j] * b[j][k])))`",
+            ),
+            "panic" | "assert" | "assert_eq" | "assert_ne" | "debug_assert" | "debug_assert_eq"
+            | "debug_assert_ne" | "todo" | "unimplemented" | "unreachable" => (
+                format!("kernels are pure: `{name}!` is not supported"),
+                "check the arguments on the host; equal sizes are checked by their names in the signature",
+            ),
+            "format" | "concat" | "stringify" | "include_str" => (
+                format!("`{name}!` has no meaning in a kernel"),
+                "kernels compute with numbers and booleans; keep text on the host",
+            ),
+            _ => (
+                format!("the macro `{name}!` is not supported in kernels"),
+                "kernels are pure, and are read before macros expand: write the expression out, or call a kernel",
+            ),
+        };
+        self.unsupported(last.ident.span(), message, help);
+        ExprKind::Error
+    }
+
+    /// Refuses an item inside the body.
+    pub(super) fn refuse_item(&mut self, item: &syn::Item) {
+        let (what, help) = match item {
+            syn::Item::Fn(_) => {
+                ("a function", "use a closure, `let g = |x| ..;`, or move it out as a `#[kernel]`")
+            }
+            syn::Item::Const(_) | syn::Item::Static(_) => ("a constant", "bind it with `let`"),
+            syn::Item::Use(_) => ("`use`", "write it outside the kernel, or call by the full path"),
+            syn::Item::Macro(_) => ("a macro", "write it out, or use a closure"),
+            _ => ("an item", "move it out of the kernel"),
+        };
+        self.unsupported(item.span(), format!("{what} inside a kernel is not supported"), help);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::syntax::testing::errors;
+
+    #[test]
+    fn refused_expressions() {
+        for (written, start) in [
+            (
+                "for i in 0..n { g(i); } 1",
+                "AD0001 `for` loops are not part of the kernel language yet | use `build`, `map`, `reduce`",
+            ),
+            ("while c { } 1", "AD0001 `while` loops are not part"),
+            ("loop { break 1 }", "AD0001 `loop` is not part"),
+            ("break", "AD0001 `break` is not part"),
+            ("continue", "AD0001 `continue` is not part"),
+            ("x = 1; x", "AD0001 assignment is not part of the kernel language yet | use `build`"),
+            ("a[i] += 1; x", "AD0001 assignment is not part"),
+            ("return x", "AD0001 `return` is not supported"),
+            ("return x;", "AD0001 `return` is not supported"),
+            ("x?", "AD0001 `?` is not supported"),
+            ("unsafe { x }", "AD0001 `unsafe` is not supported"),
+            ("async { x }", "AD0001 asynchronous code"),
+            ("x.await", "AD0001 asynchronous code"),
+            ("&mut x", "AD0001 kernels are pure: `&mut`"),
+            ("if let 1 = x { 1 } else { 2 }", "AD0001 `let` in a condition"),
+            ("map(|i| i, 0..n)", "AD0001 a range can stand only in an index"),
+            ("println!(\"{}\", x); x", "AD0001 kernels are pure: `println!` is not supported | remove it"),
+            ("vec![a, b]", "AD0001 `vec!` is not supported in kernels | write `[a, b]`"),
+            (
+                "einsum!(\"ij,jk->ik\", a, b)",
+                "AD0001 `einsum!` is not part of the kernel language yet | write it with `build` and `sum`",
+            ),
+            ("assert!(x > 0); x", "AD0001 kernels are pure: `assert!`"),
+            ("P { x: 1 }", "AD0001 the struct literal `P { .. }`"),
+            ("p.x", "AD0001 the field `x`"),
+            ("'a: { x }", "AD0001 labels"),
+            ("const { 1 }", "AD0001 `const` blocks"),
+            ("g(_)", "AD0001 `_` is not an expression"),
+            ("fn g() {} 1", "AD0001 a function inside a kernel"),
+            (
+                "const N: i64 = 1; N",
+                "AD0001 a constant inside a kernel is not supported | bind it with `let`",
+            ),
+            ("use m::g; g(x)", "AD0001 `use` inside a kernel"),
+            ("#[cfg(test)] let y = 1; x", "AD0016 the attribute `#[cfg]`"),
+        ] {
+            let found = errors(&format!("fn f(x: f64) -> f64 {{ {written} }}"));
+            assert_eq!(found.len(), 1, "{written}: {found:?}");
+            assert!(found[0].starts_with(start), "{written}: {found:?}");
+            assert!(!found[0].ends_with("| "), "no help for {written}");
+        }
+        assert!(
+            errors("fn f(x: f64) -> f64 { #[rustfmt::skip] #[allow(x)] let y = x; /** c */ y }").is_empty()
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! For this module's tests: sources to trees, trees to compact text, errors to text.
+
+use super::ast::{Expr, ExprKind, Function, IndexKind, Pattern, Stmt, Type, TypeKind, Unary};
+use super::parse::parse_function;
+use crate::diagnostics::Diagnostics;
+
+/// The tree of a function, and what is wrong with it.
+pub fn parsed(source: &str) -> (Function, Diagnostics) {
+    let item = syn::parse_str::<syn::ItemFn>(source).unwrap_or_else(|e| panic!("{source}: {e}"));
+    let mut diagnostics = Diagnostics::default();
+    (parse_function(&item, &mut diagnostics), diagnostics)
+}
+
+/// The errors as `code message | help`.
+pub fn errors(source: &str) -> Vec<String> {
+    let (_, diagnostics) = parsed(source);
+    diagnostics.list().iter().map(|d| format!("{} {} | {}", d.code.text(), d.message, d.help)).collect()
+}
+
+/// A function's body.
+pub fn body(source: &str) -> String {
+    expr(&parsed(source).0.body)
+}
+
+/// A whole function.
+pub fn shown(source: &str) -> String {
+    let f = parsed(source).0;
+    let param = |p: &super::ast::Param| {
+        format!("{}{}: {}", if p.no_grad { "#[no_grad] " } else { "" }, pattern(&p.pattern), ty(&p.ty))
+    };
+    let params = join(&f.params, ", ", param);
+    format!("{}({params}) -> {} {}", f.name.name, ty(&f.result), expr(&f.body))
+}
+
+fn join<T>(items: &[T], separator: &str, show: impl Fn(&T) -> String) -> String {
+    items.iter().map(show).collect::<Vec<_>>().join(separator)
+}
+
+fn pattern(p: &Pattern) -> String {
+    match p {
+        Pattern::Name(name) => name.name.to_string(),
+        Pattern::Wildcard(_) => "_".into(),
+        Pattern::Tuple(parts, _) => format!("({})", join(parts, ", ", pattern)),
+    }
+}
+
+fn ty(t: &Type) -> String {
+    match &t.kind {
+        TypeKind::Scalar(elem) => elem.to_string(),
+        TypeKind::Array(element, None) => format!("[{}]", ty(element)),
+        TypeKind::Array(element, Some(size)) => format!("[{}; {}]", ty(element), expr(size)),
+        TypeKind::Tuple(parts) => format!("({})", join(parts, ", ", ty)),
+        TypeKind::Infer => "_".into(),
+    }
+}
+
+fn list(head: &str, es: &[Expr]) -> String {
+    es.iter().fold(format!("({head}"), |text, e| format!("{text} {}", expr(e))) + ")"
+}
+
+fn expr(e: &Expr) -> String {
+    let suffix = |s: &Option<crate::ty::Elem>| s.map_or(String::new(), |s| s.to_string());
+    match &e.kind {
+        ExprKind::Int(v, s) => format!("{v}{}", suffix(s)),
+        ExprKind::Float(v, s) => format!("{v:?}{}", suffix(s)),
+        ExprKind::Bool(v) => v.to_string(),
+        ExprKind::Path(path) => path.text(),
+        ExprKind::Unary(op, a) => format!("({} {})", if *op == Unary::Neg { "neg" } else { "not" }, expr(a)),
+        ExprKind::Binary(op, a, b, _) => {
+            format!("({} {} {})", format!("{op:?}").to_lowercase(), expr(a), expr(b))
+        }
+        ExprKind::Cast(a, t) => format!("(as {} {})", expr(a), ty(t)),
+        ExprKind::Call(f, args) => list(&format!("call {}", expr(f)), args),
+        ExprKind::Method(receiver, name, args) => list(&format!(".{} {}", name.name, expr(receiver)), args),
+        ExprKind::Index(a, IndexKind::At(i)) => format!("{}[{}]", expr(a), expr(i)),
+        ExprKind::Index(a, IndexKind::Multi(es)) => format!("{}[[{}]]", expr(a), join(es, ", ", expr)),
+        ExprKind::Index(a, IndexKind::Slice(lo, hi)) => {
+            let end = |e: &Option<Box<Expr>>| e.as_ref().map_or(String::new(), |e| expr(e));
+            format!("{}[{}..{}]", expr(a), end(lo), end(hi))
+        }
+        ExprKind::Tuple(es) => list("tuple", es),
+        ExprKind::Field(a, i) => format!("{}.{i}", expr(a)),
+        ExprKind::Array(es) => format!("[{}]", join(es, ", ", expr)),
+        ExprKind::Repeat(a, n) => format!("[{}; {}]", expr(a), expr(n)),
+        ExprKind::Closure(params, body) => {
+            let param = |(p, t): &(Pattern, Option<Type>)| match t {
+                Some(t) => format!("{}: {}", pattern(p), ty(t)),
+                None => pattern(p),
+            };
+            format!("|{}| {}", join(params, ", ", param), expr(body))
+        }
+        ExprKind::If(c, a, b) => {
+            let otherwise = b.as_ref().map_or(String::new(), |b| format!(" else {}", expr(b)));
+            format!("if {} {}{otherwise}", expr(c), expr(a))
+        }
+        ExprKind::Match(value, arms) => {
+            let arm = |arm: &super::ast::Arm| {
+                let head = match &arm.binding {
+                    Some(name) => name.name.to_string(),
+                    None if arm.alternatives.is_empty() => "_".into(),
+                    None => join(&arm.alternatives, " | ", expr),
+                };
+                format!("{head} => {}", expr(&arm.body))
+            };
+            format!("match {} {{ {} }}", expr(value), join(arms, ", ", arm))
+        }
+        ExprKind::Block(stmts, result) => {
+            let stmt = |s: &Stmt| match s {
+                Stmt::Let { pattern: p, ty: t, value } => {
+                    let annotation = t.as_ref().map_or(String::new(), |t| format!(": {}", ty(t)));
+                    format!("let {}{annotation} = {};", pattern(p), expr(value))
+                }
+                Stmt::Expr(e) => format!("{};", expr(e)),
+            };
+            let mut parts = stmts.iter().map(stmt).collect::<Vec<_>>();
+            parts.extend(result.iter().map(|e| expr(e)));
+            format!("{{ {} }}", parts.join(" "))
+        }
+        ExprKind::Error => "<error>".into(),
+    }
+}

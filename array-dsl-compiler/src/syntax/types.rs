@@ -1,0 +1,247 @@
+//! Types: the six element types (and `usize`), arrays in Rust's notation with size expressions, tuples.
+//!
+//! A size in a signature is a polynomial in integer literals and names, so that the host can compute it and equality
+//! can be decided. Inside the body it may be any integer expression.
+
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+
+use super::ast::{Binary, Expr, ExprKind, Type, TypeKind, Unary};
+use super::parse::{Parser, text};
+use crate::diagnostics::Code;
+use crate::ty::Elem;
+
+/// The highest rank of an array.
+const MAX_RANK: usize = 6;
+
+/// The element types as messages list them.
+pub(super) const ELEMENT_TYPES: &str = "`f32`, `f64`, `i32`, `i64` (or `usize`), `u32`, `bool`";
+
+/// Where a type is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the signature: nothing may be left to inference.
+    Signature,
+    /// In a `let`, a closure or a cast: `_` leaves a part open.
+    Body,
+}
+
+/// Number of array dimensions, those inside tuples included: an array of tuples is stored as a tuple of arrays.
+fn rank(ty: &Type) -> usize {
+    match &ty.kind {
+        TypeKind::Array(element, _) => 1 + rank(element),
+        TypeKind::Tuple(parts) => parts.iter().map(rank).max().unwrap_or(0),
+        TypeKind::Scalar(_) | TypeKind::Infer => 0,
+    }
+}
+
+impl Parser<'_> {
+    /// Reads a type.
+    pub(super) fn ty(&mut self, ty: &syn::Type, place: Place) -> Type {
+        let result = self.part(ty, place);
+        let rank = rank(&result);
+        if rank > MAX_RANK {
+            let message = format!("an array of rank {rank}: the highest rank is {MAX_RANK}");
+            self.diagnostics.error(
+                Code::Limit,
+                result.span,
+                message,
+                "merge dimensions, `[f64; n * m]`, say",
+            );
+        }
+        result
+    }
+
+    /// Reads the target of a cast: a scalar type, or `_` for the one that the context wants.
+    pub(super) fn cast_target(&mut self, ty: &syn::Type) -> Type {
+        let result = self.ty(ty, Place::Body);
+        if matches!(result.kind, TypeKind::Array(..) | TypeKind::Tuple(_)) {
+            let message = format!("`as` converts to an element type, found `{}`", text(ty));
+            let help = "name the element type: `xs as f32` converts every element";
+            self.diagnostics.error(Code::ElementType, result.span, message, help);
+        }
+        result
+    }
+
+    fn part(&mut self, ty: &syn::Type, place: Place) -> Type {
+        let span = ty.span();
+        let kind = match ty {
+            syn::Type::Paren(t) => return self.part(&t.elem, place),
+            syn::Type::Group(t) => return self.part(&t.elem, place),
+            syn::Type::Reference(t) => {
+                if let Some(token) = &t.mutability {
+                    let help = "write `&` or nothing; return the changed array as (part of) the result";
+                    self.unsupported(token.span, "a kernel cannot change its arguments", help);
+                }
+                return self.part(&t.elem, place);
+            }
+            syn::Type::Array(t) => {
+                let element = self.part(&t.elem, place);
+                TypeKind::Array(Box::new(element), self.size(&t.len, place).map(Box::new))
+            }
+            syn::Type::Slice(t) => TypeKind::Array(Box::new(self.part(&t.elem, place)), None),
+            syn::Type::Tuple(t) => TypeKind::Tuple(t.elems.iter().map(|t| self.part(t, place)).collect()),
+            syn::Type::Infer(_) => {
+                if place == Place::Signature {
+                    let help = format!("write one of {ELEMENT_TYPES}, or an array or tuple of these");
+                    let message = "`_` in a signature does not say the type";
+                    self.diagnostics.error(Code::MissingAnnotation, span, message, help);
+                }
+                TypeKind::Infer
+            }
+            syn::Type::Path(t) => self.named(t),
+            syn::Type::ImplTrait(_) | syn::Type::TraitObject(_) | syn::Type::FnPtr(_) => {
+                let message = format!("`{}`: a kernel cannot take or return functions", text(ty));
+                let help = "call the other kernel by its name, or use a closure inside this one";
+                self.unsupported(span, message, help);
+                TypeKind::Infer
+            }
+            syn::Type::Macro(_) => {
+                self.unsupported(span, "macros are not supported in a kernel's types", "write the type out");
+                TypeKind::Infer
+            }
+            _ => self.unknown(span, &text(ty), "an array or tuple of these"),
+        };
+        Type { kind, span }
+    }
+
+    fn named(&mut self, ty: &syn::TypePath) -> TypeKind {
+        let span = ty.span();
+        let elem =
+            ty.path.get_ident().filter(|_| ty.qself.is_none()).and_then(|i| Elem::from_name(&i.to_string()));
+        if let Some(elem) = elem {
+            return TypeKind::Scalar(elem);
+        }
+        let Some(last) = ty.path.segments.last() else {
+            return self.unknown(span, &text(ty), "an array or tuple of these");
+        };
+        match (last.ident.to_string().as_str(), type_argument(last)) {
+            ("Vec" | "Box" | "Arc" | "Rc" | "VecDeque", Some(_)) => {
+                let help =
+                    format!("write `{}`, an array with its sizes named", as_array(ty, &["n", "m", "l"]));
+                let message = format!("`{}` is not a type of kernels", text(ty));
+                self.diagnostics.error(Code::ElementType, span, message, help);
+                TypeKind::Infer
+            }
+            (
+                "u8" | "i8" | "u16" | "i16" | "u64" | "i128" | "u128" | "isize" | "f16" | "f128" | "char",
+                None,
+            ) => self.unknown(span, &text(ty), "convert on the host"),
+            ("String" | "str", None) => self.unknown(span, &text(ty), "keep text on the host"),
+            _ => self.unknown(span, &text(ty), "a tuple of these for a structure"),
+        }
+    }
+
+    fn unknown(&mut self, span: Span, found: &str, advice: &str) -> TypeKind {
+        let message = format!("`{found}` is not a type of kernels");
+        let help = format!("the element types are {ELEMENT_TYPES}; use one of them, or {advice}");
+        self.diagnostics.error(Code::ElementType, span, message, help);
+        TypeKind::Infer
+    }
+
+    /// A size in an array type; `_` is none.
+    fn size(&mut self, len: &syn::Expr, place: Place) -> Option<Expr> {
+        if matches!(len, syn::Expr::Infer(_)) {
+            return None;
+        }
+        let size = self.expr(len);
+        if place == Place::Signature
+            && let Some(span) = not_a_polynomial(&size)
+        {
+            let help = "sizes in a signature are made of integers, names, `+`, `-` and `*`; for any other size write \
+                        `_`, or compute it inside the kernel";
+            self.unsupported(span, format!("`{}` cannot be a size in a signature", text(len)), help);
+        }
+        Some(size)
+    }
+}
+
+/// The first type argument of a path's segment: `T` of `Vec<T>`.
+fn type_argument(segment: &syn::PathSegment) -> Option<&syn::Type> {
+    let syn::PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
+    arguments.args.iter().find_map(|a| if let syn::GenericArgument::Type(t) = a { Some(t) } else { None })
+}
+
+/// The array type to suggest for a container: `[[f64; m]; n]` for `Vec<Vec<f64>>`, `[f64; n]` for `Box<[f64]>`.
+fn as_array(ty: &syn::TypePath, names: &[&str]) -> String {
+    let Some(inner) = ty.path.segments.last().and_then(type_argument) else { return text(ty) };
+    let (name, rest) = names.split_first().map_or(("_", names), |(n, rest)| (*n, rest));
+    match inner {
+        syn::Type::Path(p) => format!("[{}; {name}]", as_array(p, rest)),
+        syn::Type::Slice(s) => format!("[{}; {name}]", text(&s.elem)),
+        other => format!("[{}; {name}]", text(other)),
+    }
+}
+
+/// Where an expression stops being a polynomial over names, if it does.
+fn not_a_polynomial(e: &Expr) -> Option<Span> {
+    match &e.kind {
+        ExprKind::Int(_, suffix) => suffix.is_some_and(|s| s != Elem::I64).then_some(e.span),
+        ExprKind::Error => None,
+        ExprKind::Path(path) => path.single().is_none().then_some(e.span),
+        ExprKind::Unary(Unary::Neg, a) => not_a_polynomial(a),
+        ExprKind::Block(stmts, Some(e)) if stmts.is_empty() => not_a_polynomial(e),
+        ExprKind::Binary(Binary::Add | Binary::Sub | Binary::Mul, a, b, _) => {
+            not_a_polynomial(a).or_else(|| not_a_polynomial(b))
+        }
+        _ => Some(e.span),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::syntax::testing::{errors, shown};
+
+    #[test]
+    fn supported_types() {
+        for (written, read) in [
+            ("f64", "f64"),
+            ("usize", "i64"),
+            ("&'a [f32]", "[f32]"),
+            ("[bool; _]", "[bool]"),
+            ("&[[u32; 2 * m + 1]; n]", "[[u32; (add (mul 2 m) 1)]; n]"),
+            ("((f64, [i32; (3)]), ())", "((f64, [i32; 3]), ())"),
+            ("[f64; { n - -1 }]", "[f64; { (sub n (neg 1)) }]"),
+            ("[(f64, [f64; m]); n]", "[(f64, [f64; m]); n]"),
+        ] {
+            let source = format!("fn f(x: {written}) -> f64 {{ 1.0 }}");
+            assert_eq!(shown(&source), format!("f(x: {read}) -> f64 {{ 1.0 }}"));
+        }
+    }
+
+    #[test]
+    fn refused_types() {
+        for (written, start) in [
+            ("u8", "AD0005 `u8` is not a type of kernels | the element types are `f32`, `f64`, `i32`"),
+            ("Vec<f64>", "AD0005 `Vec<f64>` is not a type of kernels | write `[f64; n]`"),
+            ("&Vec<Vec<f32>>", "AD0005 `Vec<Vec<f32>>` is not a type of kernels | write `[[f32; m]; n]`"),
+            ("String", "AD0005 `String` is not a type of kernels"),
+            ("geometry::Point", "AD0005 `geometry::Point` is not"),
+            ("_", "AD0010 `_` in a signature"),
+            ("&mut [f64]", "AD0001 a kernel cannot change its arguments"),
+            ("impl Fn(f64) -> f64", "AD0001 `impl Fn"),
+            ("[f64; n / 2]", "AD0001 `n / 2` cannot be a size in a signature"),
+            ("[f64; Self::N]", "AD0001 `Self`"),
+            ("[[[[[[[f64; a]; a]; a]; a]; a]; a]; a]", "AD0019 an array of rank 7"),
+        ] {
+            let found = errors(&format!("fn f(x: {written}) -> f64 {{ 1.0 }}"));
+            assert_eq!(found.len(), 1, "{written}: {found:?}");
+            assert!(found[0].starts_with(start), "{written}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_in_the_body_are_any_expression() {
+        let source = "fn f(x: i64) -> f64 { let y: [_; x / 2] = z; y }";
+        assert!(errors(source).is_empty());
+        assert_eq!(shown(source), "f(x: i64) -> f64 { let y: [_; (div x 2)] = z; y }");
+    }
+
+    #[test]
+    fn casts_go_to_element_types() {
+        assert_eq!(shown("fn f(x: i64) -> f64 { x as f64 }"), "f(x: i64) -> f64 { (as x f64) }");
+        assert_eq!(shown("fn f(x: i64) -> f64 { x as _ }"), "f(x: i64) -> f64 { (as x _) }");
+        assert!(errors("fn f(x: i64) -> f64 { x as [f64; 3] }")[0].starts_with("AD0005 `as` converts"));
+        assert_eq!(errors("fn f(x: i64) -> f64 { x as u8 }").len(), 1);
+    }
+}

@@ -1,0 +1,210 @@
+//! Element types, constants and the small identifiers every stage shares.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A name the user wrote, or one derived from it.
+pub type Name = Arc<str>;
+
+/// The type of one number. In a kernel `usize` is another spelling of `i64`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Elem {
+    /// 32-bit float.
+    F32,
+    /// 64-bit float.
+    F64,
+    /// 32-bit signed integer.
+    I32,
+    /// 64-bit signed integer; also sizes and indices.
+    I64,
+    /// 32-bit unsigned integer.
+    U32,
+    /// Truth value.
+    Bool,
+    /// The type of a literal that is not settled yet; only inside `elaborate`.
+    Infer(u32),
+}
+
+impl Elem {
+    /// Every element type that a finished program may contain.
+    pub const ALL: [Elem; 6] = [Elem::F32, Elem::F64, Elem::I32, Elem::I64, Elem::U32, Elem::Bool];
+
+    /// Whether values of this type carry derivatives.
+    pub fn is_float(self) -> bool {
+        matches!(self, Elem::F32 | Elem::F64)
+    }
+
+    /// Whether this is one of the integer types.
+    pub fn is_int(self) -> bool {
+        matches!(self, Elem::I32 | Elem::I64 | Elem::U32)
+    }
+
+    /// The Rust spelling.
+    pub fn name(self) -> &'static str {
+        match self {
+            Elem::F32 => "f32",
+            Elem::F64 => "f64",
+            Elem::I32 => "i32",
+            Elem::I64 => "i64",
+            Elem::U32 => "u32",
+            Elem::Bool => "bool",
+            Elem::Infer(_) => "_",
+        }
+    }
+
+    /// The type of that spelling; `usize` is `i64`.
+    pub fn from_name(name: &str) -> Option<Elem> {
+        Some(match name {
+            "f32" => Elem::F32,
+            "f64" => Elem::F64,
+            "i32" => Elem::I32,
+            "i64" | "usize" => Elem::I64,
+            "u32" => Elem::U32,
+            "bool" => Elem::Bool,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Elem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A constant of an element type. Floats are kept as `f64` bits so that constants are `Eq` and `Hash`
+/// (an `f32` constant holds a value that `f32` represents exactly).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Const {
+    /// The constant's type.
+    pub elem: Elem,
+    bits: u64,
+}
+
+impl Const {
+    /// A float constant, rounded to `f32` when that is its type.
+    pub fn float(elem: Elem, value: f64) -> Const {
+        let value = if elem == Elem::F32 { f64::from(value as f32) } else { value };
+        Const { elem, bits: value.to_bits() }
+    }
+
+    /// An integer constant; wraps to the range of its type.
+    pub fn int(elem: Elem, value: i64) -> Const {
+        let value = match elem {
+            Elem::I32 => i64::from(value as i32),
+            Elem::U32 => i64::from(value as u32),
+            _ => value,
+        };
+        Const { elem, bits: value as u64 }
+    }
+
+    /// A truth value.
+    pub fn bool(value: bool) -> Const {
+        Const { elem: Elem::Bool, bits: u64::from(value) }
+    }
+
+    /// `value` as a constant of any type: the number itself, or for booleans whether it is not zero.
+    pub fn of(elem: Elem, value: i64) -> Const {
+        match elem {
+            Elem::Bool => Const::bool(value != 0),
+            e if e.is_float() => Const::float(e, value as f64),
+            e => Const::int(e, value),
+        }
+    }
+
+    /// The value of a float constant (integers converted).
+    pub fn as_f64(self) -> f64 {
+        match self.elem {
+            e if e.is_float() => f64::from_bits(self.bits),
+            _ => self.bits as i64 as f64,
+        }
+    }
+
+    /// The value of an integer or boolean constant.
+    pub fn as_i64(self) -> i64 {
+        match self.elem {
+            e if e.is_float() => f64::from_bits(self.bits) as i64,
+            _ => self.bits as i64,
+        }
+    }
+
+    /// The value of a boolean constant.
+    pub fn as_bool(self) -> bool {
+        self.bits != 0
+    }
+
+    /// The bits: of an `f64` for floats, of an `i64` for the others. For constants whose type is not settled.
+    pub fn raw(self) -> u64 {
+        self.bits
+    }
+
+    /// Whether this is zero (either sign) or `false`.
+    pub fn is_zero(self) -> bool {
+        if self.elem.is_float() { self.as_f64() == 0.0 } else { self.bits == 0 }
+    }
+
+    /// Whether this is one or `true`.
+    pub fn is_one(self) -> bool {
+        if self.elem.is_float() { self.as_f64() == 1.0 } else { self.bits == 1 }
+    }
+}
+
+impl fmt::Display for Const {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.elem {
+            Elem::Bool => write!(f, "{}", self.as_bool()),
+            e if e.is_float() => write!(f, "{:?}{e}", self.as_f64()),
+            e => write!(f, "{}{e}", self.as_i64()),
+        }
+    }
+}
+
+/// A place in the user's source, as an index into the program's table of places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Loc(pub u32);
+
+/// A line of source that a run-time error can name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The kernel the line belongs to.
+    pub kernel: Name,
+    /// Path of the file as rustc gives it.
+    pub file: Name,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+}
+
+/// A value or a tuple of values: the structure of arguments and results as the host sees them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tree<T> {
+    /// One value.
+    Leaf(T),
+    /// A tuple; `()` is the empty tuple.
+    Tuple(Vec<Tree<T>>),
+}
+
+impl<T> Tree<T> {
+    /// The leaves from left to right.
+    pub fn leaves(&self) -> Vec<&T> {
+        let mut out = Vec::new();
+        self.visit(&mut |t| out.push(t));
+        out
+    }
+
+    fn visit<'a>(&'a self, f: &mut impl FnMut(&'a T)) {
+        match self {
+            Tree::Leaf(t) => f(t),
+            Tree::Tuple(ts) => ts.iter().for_each(|t| t.visit(f)),
+        }
+    }
+
+    /// The same structure with every leaf replaced.
+    pub fn map<U>(&self, f: &mut impl FnMut(&T) -> U) -> Tree<U> {
+        match self {
+            Tree::Leaf(t) => Tree::Leaf(f(t)),
+            Tree::Tuple(ts) => Tree::Tuple(ts.iter().map(|t| t.map(f)).collect()),
+        }
+    }
+}

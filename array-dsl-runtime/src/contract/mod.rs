@@ -1,0 +1,79 @@
+//! Sums of products of two arrays, `out[out_axes] = sum over the other axes of a[a_axes] * b[b_axes]`, by matrix
+//! multiplication.
+//!
+//! * `plan`: axes are classified by where they occur; axes of one class that are contiguous in all arrays are merged;
+//!   the longest of the rows, of the columns and of the summed axes make one matrix product, whose strides make
+//!   transposed operands cost nothing; loops run over the rest.
+//! * `product`: one matrix product, in whichever of several ways suits its sizes.
+//!
+//! How the work is cut into pieces depends on sizes only, and the terms of a sum are added in an order that does
+//! not depend on threads, so results have the same bits for any number of threads.
+
+mod plan;
+mod product;
+
+use crate::cpu::{fill, for_chunks};
+use plan::Plan;
+use product::{Elem, Operands};
+
+/// Element types that can be contracted: `f32` and `f64`.
+pub trait ContractElem: Elem {}
+
+impl ContractElem for f32 {}
+impl ContractElem for f64 {}
+
+/// `out[out_axes] = sum over the other axes of a[a_axes] * b[b_axes]`.
+///
+/// Arrays are contiguous and row-major; each list names the axes of an array, outermost first, as positions in
+/// `extents`, each axis at most once. Axes in `out` and both operands are batch axes; in `out` and `a` rows; in `out`
+/// and `b` columns; those that `out` lacks are summed. A sum of no terms is zero.
+///
+/// ```
+/// use array_dsl_runtime::contract::contract;
+/// // A matrix times a transposed one: axes i, j, k.
+/// let (a, b) = ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]);
+/// let mut out = [0.0f64; 4];
+/// contract(&mut out, &a, &b, &[2, 2, 2], &[0, 1], &[0, 2], &[1, 2]);
+/// assert_eq!(out, [17.0, 23.0, 39.0, 53.0]);
+/// ```
+///
+/// # Panics
+/// If the length of an array is not the product of its axes' extents.
+pub fn contract<T: ContractElem>(
+    out: &mut [T],
+    a: &[T],
+    b: &[T],
+    extents: &[i64],
+    out_axes: &[usize],
+    a_axes: &[usize],
+    b_axes: &[usize],
+) {
+    let extents: Vec<usize> = extents.iter().map(|e| usize::try_from(*e).unwrap_or(0)).collect();
+    let count = |axes: &[usize]| axes.iter().map(|x| extents[*x]).product::<usize>();
+    assert_eq!(out.len(), count(out_axes), "the result's length");
+    assert_eq!(a.len(), count(a_axes), "the first operand's length");
+    assert_eq!(b.len(), count(b_axes), "the second operand's length");
+    if out.is_empty() || a.is_empty() || b.is_empty() {
+        return fill(out, T::ZERO);
+    }
+    let Plan { product, free, summed } = Plan::new(&extents, out_axes, a_axes, b_axes);
+    let operands = Operands { out: out.as_mut_ptr(), a: a.as_ptr(), b: b.as_ptr() };
+    let (pieces, repeats) = (free.count(), summed.count());
+    let work = product.work().saturating_mul(repeats);
+    let piece = |piece: usize, parallel: bool| {
+        let at = operands.offset(free.offsets(piece));
+        for repeat in 0..repeats {
+            // SAFETY: the lengths were checked above, and different pieces write different elements of `out`.
+            unsafe { product.run(at.offset(summed.offsets(repeat)), repeat > 0, parallel) };
+        }
+    };
+    if pieces < 64 && work > product::PARALLEL_WORK {
+        // Few long products: threads share each of them.
+        (0..pieces).for_each(|p| piece(p, true));
+    } else {
+        for_chunks(pieces, product::cost(work), |lo, hi| (lo..hi).for_each(|p| piece(p, false)));
+    }
+}
+
+#[cfg(test)]
+mod tests;

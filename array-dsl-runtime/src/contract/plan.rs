@@ -1,0 +1,156 @@
+//! Which axes go to a matrix product and which to loops around it.
+
+use super::product::Product;
+
+/// A contraction as loops around a matrix product.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    pub product: Product,
+    /// Loops over the result's other axes.
+    pub free: Loops,
+    /// Loops over the other summed axes.
+    pub summed: Loops,
+}
+
+/// An axis: its extent, and its strides in the result and the operands, 0 where it does not occur.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Axis {
+    extent: usize,
+    strides: [usize; 3],
+}
+
+/// What an axis does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    /// In the result and both operands (or neither).
+    Batch,
+    /// In the result and the first operand.
+    Row,
+    /// In the result and the second operand.
+    Column,
+    /// Not in the result.
+    Summed,
+}
+
+/// Nested loops, outermost first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Loops(Vec<Axis>);
+
+impl Loops {
+    /// The number of iterations of all loops together.
+    pub fn count(&self) -> usize {
+        self.0.iter().map(|x| x.extent).product()
+    }
+
+    /// Where an iteration starts in the result and in the operands.
+    pub fn offsets(&self, mut iteration: usize) -> [usize; 3] {
+        let mut at = [0; 3];
+        for axis in self.0.iter().rev() {
+            let i = iteration % axis.extent;
+            iteration /= axis.extent;
+            for (at, stride) in at.iter_mut().zip(axis.strides) {
+                *at += i * stride;
+            }
+        }
+        at
+    }
+}
+
+impl Plan {
+    /// Plans a contraction in which no axis has extent 0.
+    pub fn new(extents: &[usize], out: &[usize], a: &[usize], b: &[usize]) -> Plan {
+        let [out_strides, a_strides, b_strides] = [out, a, b].map(|axes| strides(extents, axes));
+        let mut classes: [Vec<Axis>; 4] = Default::default();
+        // In the order of the result, then of the first operand: neighbors that can be merged are then adjacent
+        // in the lists most of the time; `merge` does not rely on it.
+        let mut order: Vec<usize> = out.iter().chain(a).chain(b).copied().collect();
+        let mut seen = vec![false; extents.len()];
+        order.retain(|x| !std::mem::replace(&mut seen[*x], true));
+        for x in order {
+            let occurs = [out_strides[x], a_strides[x], b_strides[x]];
+            let class = match occurs.map(|s| s.is_some()) {
+                [false, _, _] => Class::Summed,
+                [true, true, false] => Class::Row,
+                [true, false, true] => Class::Column,
+                [true, _, _] => Class::Batch,
+            };
+            if extents[x] != 1 {
+                classes[class as usize]
+                    .push(Axis { extent: extents[x], strides: occurs.map(|s| s.unwrap_or(0)) });
+            }
+        }
+        let [batch, mut rows, mut columns, mut summed] = classes.map(merge);
+        let (row, column, term) = (longest(&mut rows), longest(&mut columns), longest(&mut summed));
+        let product = Product {
+            m: row.extent,
+            n: column.extent,
+            k: term.extent,
+            out: [row.strides[0], column.strides[0]],
+            a: [row.strides[1], term.strides[1]],
+            b: [term.strides[2], column.strides[2]],
+        };
+        Plan { product, free: Loops([batch, rows, columns].concat()), summed: Loops(summed) }
+    }
+}
+
+/// The stride of each axis in a contiguous row-major array of these axes.
+fn strides(extents: &[usize], axes: &[usize]) -> Vec<Option<usize>> {
+    let mut strides = vec![None; extents.len()];
+    let mut stride = 1;
+    for x in axes.iter().rev() {
+        strides[*x] = Some(stride);
+        stride *= extents[*x];
+    }
+    strides
+}
+
+/// Merges axes that are one long axis in every array.
+fn merge(mut axes: Vec<Axis>) -> Vec<Axis> {
+    let pair = |axes: &[Axis]| {
+        (0..axes.len()).flat_map(|i| (0..axes.len()).map(move |j| (i, j))).find(|&(i, j)| {
+            let (outer, inner) = (axes[i], axes[j]);
+            i != j && (0..3).all(|o| outer.strides[o] == inner.strides[o] * inner.extent)
+        })
+    };
+    while let Some((outer, inner)) = pair(&axes) {
+        axes[inner].extent *= axes[outer].extent;
+        axes.remove(outer);
+    }
+    axes
+}
+
+/// Takes the longest axis; one of extent 1 if there is none.
+fn longest(axes: &mut Vec<Axis>) -> Axis {
+    let position = (0..axes.len()).max_by_key(|i| axes[*i].extent);
+    position.map_or(Axis { extent: 1, strides: [0; 3] }, |i| axes.remove(i))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_matrix_product_needs_no_loops() {
+        let plan = Plan::new(&[2, 3, 4], &[0, 1], &[0, 2], &[2, 1]);
+        assert_eq!(plan.product, Product { m: 2, n: 3, k: 4, out: [3, 1], a: [4, 1], b: [3, 1] });
+        assert_eq!((plan.free.count(), plan.summed.count()), (1, 1));
+    }
+
+    #[test]
+    fn contiguous_axes_are_merged() {
+        // out[b, i, j] = sum over k, l of a[b, i, k, l] * w[k, l, j]
+        let plan = Plan::new(&[2, 3, 4, 5, 6], &[0, 1, 2], &[0, 1, 3, 4], &[3, 4, 2]);
+        assert_eq!(plan.product, Product { m: 6, n: 4, k: 30, out: [4, 1], a: [30, 1], b: [4, 1] });
+        assert_eq!((plan.free.count(), plan.summed.count()), (1, 1));
+    }
+
+    #[test]
+    fn what_cannot_be_merged_becomes_loops() {
+        // out[h, i, j] = sum over d, e of a[i, h, d, e] * b[j, h, e, d]
+        let plan = Plan::new(&[2, 3, 4, 5, 6], &[0, 1, 2], &[1, 0, 3, 4], &[2, 0, 4, 3]);
+        assert_eq!(plan.product, Product { m: 3, n: 4, k: 6, out: [4, 1], a: [60, 1], b: [5, 60] });
+        assert_eq!((plan.free.count(), plan.summed.count()), (2, 5));
+        assert_eq!(plan.free.offsets(1), [12, 30, 30]);
+        assert_eq!(plan.summed.offsets(2), [0, 12, 2]);
+    }
+}

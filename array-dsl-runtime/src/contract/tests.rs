@@ -1,0 +1,147 @@
+use super::*;
+
+/// Axis lists, as letters: result, first operand, second operand.
+struct Case<'a> {
+    axes: [&'a str; 3],
+    extents: Vec<i64>,
+}
+
+impl<'a> Case<'a> {
+    fn new(axes: [&'a str; 3], extents: &[i64]) -> Case<'a> {
+        Case { axes, extents: extents.to_vec() }
+    }
+
+    fn positions(&self) -> [Vec<usize>; 3] {
+        self.axes.map(|s| s.bytes().map(|c| usize::from(c - b'a')).collect())
+    }
+
+    fn len(&self, operand: usize) -> usize {
+        self.positions()[operand].iter().map(|x| self.extents[*x] as usize).product()
+    }
+
+    fn operand(&self, operand: usize) -> Vec<f64> {
+        // Dyadic fractions, so that small cases are exact in both element types.
+        (0..self.len(operand)).map(|i| ((i * 7919 + operand * 31) % 23) as f64 / 8.0 - 1.25).collect()
+    }
+
+    fn run<T: ContractElem + std::fmt::Debug>(&self, cast: fn(f64) -> T) -> Vec<T> {
+        let [out_axes, a_axes, b_axes] = self.positions();
+        let [a, b] = [1, 2].map(|o| self.operand(o).into_iter().map(cast).collect::<Vec<T>>());
+        // What was there before must not matter.
+        let mut out = vec![cast(f64::NAN); self.len(0)];
+        contract(&mut out, &a, &b, &self.extents, &out_axes, &a_axes, &b_axes);
+        out
+    }
+
+    fn naive(&self) -> Vec<f64> {
+        let axes = self.positions();
+        let [a, b] = [1, 2].map(|o| self.operand(o));
+        let mut out = vec![0.0; self.len(0)];
+        let used: Vec<usize> =
+            (0..self.extents.len()).filter(|x| axes.iter().any(|list| list.contains(x))).collect();
+        let total: usize = used.iter().map(|x| self.extents[*x] as usize).product();
+        for point in 0..total {
+            let mut rest = point;
+            let mut index = vec![0; self.extents.len()];
+            for x in used.iter().rev() {
+                index[*x] = rest % self.extents[*x] as usize;
+                rest /= self.extents[*x] as usize;
+            }
+            let flat =
+                |list: &[usize]| list.iter().fold(0, |at, x| at * self.extents[*x] as usize + index[*x]);
+            out[flat(&axes[0])] += a[flat(&axes[1])] * b[flat(&axes[2])];
+        }
+        out
+    }
+
+    fn check(&self) {
+        let expected = self.naive();
+        let terms = 1.0 + self.extents.iter().product::<i64>() as f64;
+        let close = |found: f64, expected: f64, epsilon: f64| {
+            assert!(
+                (found - expected).abs() <= epsilon * terms,
+                "{:?} {:?}: {found} for {expected}",
+                self.axes,
+                self.extents
+            );
+        };
+        self.run(|x| x).iter().zip(&expected).for_each(|(x, e)| close(*x, *e, 1e-14));
+        self.run(|x| x as f32).iter().zip(&expected).for_each(|(x, e)| close(f64::from(*x), *e, 1e-6));
+    }
+}
+
+#[test]
+fn common_products() {
+    let cases = [
+        (["ab", "ac", "cb"], [3, 4, 5, 1]),
+        (["ab", "ca", "bc"], [30, 40, 50, 1]),
+        (["ba", "ac", "cb"], [30, 40, 50, 1]),
+        (["a", "ac", "c"], [70, 1, 80, 1]),
+        (["a", "c", "ca"], [70, 1, 80, 1]),
+        (["", "a", "a"], [1000, 1, 1, 1]),
+        (["ab", "a", "b"], [70, 80, 1, 1]),
+        (["abc", "adb", "acd"], [5, 6, 7, 8]),
+        (["bac", "abd", "dc"], [5, 20, 7, 30]),
+        (["cab", "acd", "dbc"], [3, 20, 9, 25]),
+        (["a", "a", "a"], [100, 1, 1, 1]),
+        (["ab", "acd", "bdc"], [9, 8, 7, 6]),
+        (["ab", "abc", "bac"], [9, 8, 7, 1]),
+        // An axis that only one operand has.
+        (["a", "ab", "c"], [4, 5, 6, 1]),
+    ];
+    for (axes, extents) in cases {
+        Case::new(axes, &extents).check();
+    }
+}
+
+#[test]
+fn random_axis_orders() {
+    let mut state = 1u64;
+    let mut random = |n: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % n
+    };
+    for _ in 0..400 {
+        // Each of five axes gets a class: batch, row, column or summed.
+        let mut lists = [String::new(), String::new(), String::new()];
+        let extents: Vec<i64> = (0..5).map(|_| [1, 2, 3, 5, 12][random(5)]).collect();
+        for name in ["a", "b", "c", "d", "e"] {
+            let members: &[usize] = [&[0, 1, 2][..], &[0, 1], &[0, 2], &[1, 2]][random(4)];
+            for list in members {
+                let at = random(lists[*list].len() + 1);
+                lists[*list].insert_str(at, name);
+            }
+        }
+        Case::new([&lists[0], &lists[1], &lists[2]], &extents).check();
+    }
+}
+
+#[test]
+fn empty_sums_are_zero_and_empty_results_are_nothing() {
+    assert_eq!(Case::new(["ab", "ac", "cb"], &[2, 3, 0]).run(|x| x), [0.0; 6]);
+    assert!(Case::new(["ab", "ac", "cb"], &[2, 0, 3]).run(|x| x).is_empty());
+    assert_eq!(Case::new(["", "a", "a"], &[0]).run(|x| x as f32), [0.0]);
+    assert_eq!(Case::new(["", "", ""], &[]).run(|x| x), Case::new(["", "", ""], &[]).naive());
+}
+
+#[test]
+fn results_do_not_depend_on_threads() {
+    let cases = [
+        (["ab", "ac", "cb"], [150, 130, 170, 1]),
+        (["ab", "ca", "bc"], [150, 130, 170, 1]),
+        (["ab", "ca", "cb"], [20, 10, 5000, 1]),
+        (["a", "ac", "c"], [1500, 1, 700, 1]),
+        (["a", "ca", "c"], [9000, 1, 90, 1]),
+        (["", "a", "a"], [1_000_000, 1, 1, 1]),
+        (["abc", "adb", "acd"], [100, 16, 17, 80]),
+    ];
+    let pools = [1, 4].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap());
+    for (axes, extents) in cases {
+        let case = Case::new(axes, &extents);
+        case.check();
+        let [one, four] = pools.each_ref().map(|p| p.install(|| case.run(|x| (x * 0.37).sin() as f32)));
+        assert!(one.iter().zip(&four).all(|(x, y)| x.to_bits() == y.to_bits()), "{axes:?}");
+        let [one, four] = pools.each_ref().map(|p| p.install(|| case.run(|x| (x * 0.37).sin())));
+        assert!(one.iter().zip(&four).all(|(x, y)| x.to_bits() == y.to_bits()), "{axes:?}");
+    }
+}

@@ -1,0 +1,119 @@
+//! Scatter-accumulate, deterministic: contributions go into private copies of the target, one for each chunk of
+//! iterations, which are combined in the order of the chunks. Where the target is too large for that to pay, the loop
+//! runs sequentially. The choice depends on sizes only.
+
+use rayon::prelude::*;
+
+use super::chunks::Chunks;
+
+/// The greatest number of private copies; enough to keep many cores busy.
+const MAX_COPIES: usize = 64;
+/// The greatest number of elements in all private copies together.
+const MAX_ELEMENTS: usize = 1 << 25;
+/// Elements in a task of the final combination.
+const PART: usize = 1 << 14;
+
+/// Combines into `target` the contributions of iterations `0..n`, each of about `work` scalar operations:
+/// `body(lo, hi, local)` combines those of `lo..hi` into `local`, which is as long as `target` and holds either
+/// `target`'s values or `neutral`.
+pub fn accumulate<T: Copy + Send + Sync>(
+    target: &mut [T],
+    n: usize,
+    work: usize,
+    neutral: T,
+    combine: impl Fn(T, T) -> T + Sync,
+    body: impl Fn(usize, usize, &mut [T]) + Sync,
+) {
+    if n == 0 || target.is_empty() {
+        return;
+    }
+    let chunks = copies(target.len(), n, work);
+    if chunks.count <= 1 {
+        return body(0, n, target);
+    }
+    let locals: Vec<Vec<T>> = (0..chunks.count)
+        .into_par_iter()
+        .map(|c| {
+            let mut local = vec![neutral; target.len()];
+            let (lo, hi) = chunks.bounds(c);
+            body(lo, hi, &mut local);
+            local
+        })
+        .collect();
+    target.par_chunks_mut(PART).enumerate().for_each(|(part, target)| {
+        let start = part * PART;
+        for local in &locals {
+            for (t, v) in target.iter_mut().zip(&local[start..]) {
+                *t = combine(*t, *v);
+            }
+        }
+    });
+}
+
+/// The chunks of iterations, one private copy of `len` elements for each: so few that filling and combining the
+/// copies costs at most a quarter of the iterations themselves.
+fn copies(len: usize, n: usize, work: usize) -> Chunks {
+    let affordable = n.saturating_mul(work.max(1)) / 4 / len;
+    Chunks::new(n, work, affordable.min(MAX_ELEMENTS / len).clamp(1, MAX_COPIES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_pay_for_themselves() {
+        let count = |len, n, work| copies(len, n, work).count;
+        assert_eq!(count(10, 1000, 4), 1, "too little work");
+        assert_eq!(count(10, 10_000_000, 4), MAX_COPIES);
+        assert_eq!(count(1_000_000, 1_000_000, 4), 1, "the target is as large as the work");
+        assert_eq!(count(1_000_000, 16_000_000, 4), 16);
+        assert_eq!(count(MAX_ELEMENTS, isize::MAX as usize, 1), 1, "too much memory");
+    }
+
+    #[test]
+    fn the_result_is_that_of_a_sequential_loop_and_does_not_depend_on_threads() {
+        let n = 300_000usize;
+        let index = |i: usize| i.wrapping_mul(2_654_435_761) >> 7;
+        let run = |len: usize| {
+            let mut target: Vec<i64> = (0..len as i64).collect();
+            accumulate(
+                &mut target,
+                n,
+                8,
+                0,
+                |a, b| a + b,
+                |lo, hi, local| {
+                    for i in lo..hi {
+                        local[index(i) % len] += i as i64;
+                    }
+                },
+            );
+            target
+        };
+        for len in [1, 7, 1000, 400_000] {
+            let mut expected: Vec<i64> = (0..len as i64).collect();
+            (0..n).for_each(|i| expected[index(i) % len] += i as i64);
+            assert_eq!(run(len), expected, "{len} elements");
+        }
+        let floats = || {
+            let mut target = vec![1.0f32; 5];
+            accumulate(
+                &mut target,
+                n,
+                8,
+                0.0,
+                |a, b| a + b,
+                |lo, hi, local| {
+                    for i in lo..hi {
+                        local[index(i) % 5] += (i as f32 * 0.1).sin();
+                    }
+                },
+            );
+            target.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
+        };
+        let with =
+            |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(floats);
+        assert_eq!(with(1), with(4));
+    }
+}

@@ -1,0 +1,144 @@
+//! Memory: allocation, bulk filling and copying, element access that is proven in range by the compiler, and writing to
+//! disjoint parts of one array from many threads.
+
+use std::marker::PhantomData;
+
+use bytemuck::Zeroable;
+use rayon::prelude::*;
+
+/// Elements in a task of a parallel fill or copy.
+const PART: usize = 1 << 17;
+
+/// A new array of zeros (`false` for `bool`) whose pages are touched only when written. Earlier checks guarantee
+/// that `len` is not negative and can be addressed; a negative one gives an empty array.
+pub fn alloc<T: Zeroable + Clone>(len: i64) -> Vec<T> {
+    debug_assert!(len >= 0, "a negative length: {len}");
+    vec![T::zeroed(); usize::try_from(len).unwrap_or(0)]
+}
+
+/// Sets every element.
+pub fn fill<T: Copy + Send + Sync>(x: &mut [T], value: T) {
+    if x.len() <= PART {
+        x.fill(value);
+    } else {
+        x.par_chunks_mut(PART).for_each(|part| part.fill(value));
+    }
+}
+
+/// Copies all elements of an array of the same length.
+pub fn copy<T: Copy + Send + Sync>(to: &mut [T], from: &[T]) {
+    if to.len() <= PART || to.len() != from.len() {
+        to.copy_from_slice(from);
+    } else {
+        to.par_chunks_mut(PART).zip(from.par_chunks(PART)).for_each(|(to, from)| to.copy_from_slice(from));
+    }
+}
+
+/// `x[i]` without a bounds check.
+///
+/// Contract, upheld by the compiler: `0 <= i < x.len()`, because `i` was compared with the length or is affine in
+/// loop variables whose extents imply it. Debug builds assert it.
+#[doc(hidden)]
+#[inline(always)]
+pub fn get<T: Copy>(x: &[T], i: i64) -> T {
+    debug_assert!(0 <= i && (i as usize) < x.len(), "index {i} of {}", x.len());
+    // SAFETY: the contract.
+    unsafe { *x.get_unchecked(i as usize) }
+}
+
+/// `x[i] = value` without a bounds check. Contract as for [`get`].
+#[doc(hidden)]
+#[inline(always)]
+pub fn set<T>(x: &mut [T], i: i64, value: T) {
+    debug_assert!(0 <= i && (i as usize) < x.len(), "index {i} of {}", x.len());
+    // SAFETY: the contract.
+    unsafe { *x.get_unchecked_mut(i as usize) = value };
+}
+
+/// An array that several threads write disjoint parts of.
+pub struct Shared<'a, T> {
+    start: *mut T,
+    len: usize,
+    array: PhantomData<&'a mut [T]>,
+}
+
+impl<T> Clone for Shared<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Shared<'_, T> {}
+
+// SAFETY: it only hands out disjoint `&mut [T]` (the contract of `rows`), which may go to other threads if `T` may.
+unsafe impl<T: Send> Send for Shared<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Shared<'_, T> {}
+
+impl<'a, T> Shared<'a, T> {
+    /// Shares an array for as long as it is borrowed.
+    #[inline]
+    pub fn new(array: &'a mut [T]) -> Shared<'a, T> {
+        Shared { start: array.as_mut_ptr(), len: array.len(), array: PhantomData }
+    }
+
+    /// Elements `lo * stride .. hi * stride`; panics if they are outside.
+    ///
+    /// Contract, upheld by the compiler: of the slices that are alive at one time no two overlap; chunks of one
+    /// [`for_chunks`](super::for_chunks) with one stride do not.
+    #[doc(hidden)]
+    #[inline]
+    pub fn rows(&self, lo: usize, hi: usize, stride: usize) -> &'a mut [T] {
+        let (from, to) = (lo * stride, hi * stride);
+        assert!(from <= to && to <= self.len, "elements {from}..{to} of {}", self.len);
+        // SAFETY: inside the array; by the contract nothing else refers to these elements.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(from), to - from) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::for_chunks;
+    use super::*;
+
+    #[test]
+    fn arrays_start_as_zeros() {
+        assert_eq!(alloc::<f64>(3), [0.0; 3]);
+        assert_eq!(alloc::<bool>(2), [false; 2]);
+        assert!(alloc::<i64>(0).is_empty());
+    }
+
+    #[test]
+    fn fill_and_copy() {
+        for n in [0, 5, PART + 3, 3 * PART] {
+            let mut x = vec![0i64; n];
+            fill(&mut x, 7);
+            assert!(x.iter().all(|v| *v == 7));
+            let y: Vec<i64> = (0..n as i64).collect();
+            copy(&mut x, &y);
+            assert_eq!(x, y);
+        }
+    }
+
+    #[test]
+    fn threads_write_disjoint_rows() {
+        let (n, m) = (1000, 3);
+        let mut x = vec![0; n * m];
+        let shared = Shared::new(&mut x);
+        for_chunks(n, 1 << 12, |lo, hi| {
+            for (offset, v) in shared.rows(lo, hi, m).iter_mut().enumerate() {
+                *v = lo * m + offset;
+            }
+        });
+        assert!(x.iter().enumerate().all(|(i, v)| i == *v));
+        set(&mut x, 4, 40);
+        assert_eq!(get(&x, 4), 40);
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "index 3 of 3")]
+    fn debug_builds_assert_the_contract() {
+        get(&[1, 2, 3], 3);
+    }
+}

@@ -1,0 +1,17 @@
+//! CPU building blocks that generated code calls.
+//!
+//! * Chunk boundaries and every other choice that affects rounding depend on sizes only, never on the number of
+//!   threads: results have the same bits for 1 and for 64 threads.
+//! * Generated code contains no `unsafe`. The hidden functions [`get`], [`set`] and [`Shared::rows`] are safe to call
+//!   by signature, and have a contract that the compiler upholds; debug builds assert it. They are not part of
+//!   the public interface.
+
+mod accumulate;
+mod chunks;
+mod memory;
+mod simd;
+
+pub use accumulate::accumulate;
+pub use chunks::{fold_chunks, for_chunks};
+pub use memory::{Shared, alloc, copy, fill, get, set};
+pub use simd::{Region, simd};

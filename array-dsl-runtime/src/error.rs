@@ -1,0 +1,177 @@
+//! The one error type. Every message is a complete sentence that names the kernel, what it is about (argument and
+//! dimension, array, index), what was expected and found, and the source line.
+
+use std::fmt;
+
+/// What can go wrong when a kernel runs.
+///
+/// ```
+/// # use array_dsl_runtime::Error;
+/// let e = Error::SizeMismatch {
+///     kernel: "nll",
+///     argument: "y",
+///     dimension: 0,
+///     name: "n".into(),
+///     expected: 5,
+///     found: 4,
+///     bound_by: Some("x".into()),
+///     file: "src/lib.rs",
+///     line: 12,
+/// };
+/// assert_eq!(
+///     e.to_string(),
+///     "kernel `nll`: argument `y`, dimension 0: expected n = 5 (from argument `x`), found 4 (src/lib.rs:12)"
+/// );
+/// ```
+#[derive(thiserror::Error, Debug, Clone, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "fields are described by their names and by the messages")]
+pub enum Error {
+    /// A dimension of an argument is not what the signature says.
+    #[error(
+        "kernel `{kernel}`: argument `{argument}`, dimension {dimension}: expected {}{}, found {found} ({file}:{line})",
+        NamedValue(name, *expected), Binder(bound_by.as_deref())
+    )]
+    SizeMismatch {
+        kernel: &'static str,
+        argument: &'static str,
+        /// The axis, from 0.
+        dimension: usize,
+        /// The text of the expected size, such as `n` or `n + 1`.
+        name: String,
+        expected: i64,
+        found: i64,
+        /// The argument that fixed the expected size.
+        bound_by: Option<String>,
+        file: &'static str,
+        line: u32,
+    },
+
+    /// An index is outside its array.
+    #[error("kernel `{kernel}`: index {index} is out of range for length {length} ({file}:{line})")]
+    IndexOutOfRange { kernel: &'static str, index: i64, length: i64, file: &'static str, line: u32 },
+
+    /// An integer was divided by zero.
+    #[error("kernel `{kernel}`: integer division by zero ({file}:{line})")]
+    DivisionByZero { kernel: &'static str, file: &'static str, line: u32 },
+
+    /// `argmin` or `argmax` of nothing.
+    #[error("kernel `{kernel}`: `argmin` or `argmax` of an empty array ({file}:{line})")]
+    EmptyExtremum { kernel: &'static str, file: &'static str, line: u32 },
+
+    /// A condition on sizes, checked while running, does not hold.
+    #[error("kernel `{kernel}`: {message} ({file}:{line})")]
+    SizeCheck { kernel: &'static str, message: String, file: &'static str, line: u32 },
+
+    /// The size of an array cannot be represented.
+    #[error("kernel `{kernel}`: the size of `{array}` is too large to be represented ({file}:{line})")]
+    SizeOverflow { kernel: &'static str, array: &'static str, file: &'static str, line: u32 },
+
+    /// An array has too many elements for 32-bit indices on the GPU, or for its buffers.
+    #[error("kernel `{kernel}`: `{array}` has {elements} elements, which is too large for this GPU")]
+    TooLargeForGpu { kernel: &'static str, array: &'static str, elements: i64 },
+
+    /// There is no usable GPU.
+    #[error("no usable GPU: {reason}")]
+    NoGpu { reason: String },
+
+    /// The GPU lacks something that the kernel needs.
+    #[error("kernel `{kernel}`: this GPU lacks {what}; {fix}")]
+    GpuLacks { kernel: &'static str, what: String, fix: String },
+
+    /// The kernel does something that no GPU code exists for.
+    #[error("kernel `{kernel}` cannot run on a GPU: {what}; {help}")]
+    UnsupportedOnGpu {
+        kernel: &'static str,
+        /// Such as "argument `x` has element type f64".
+        what: String,
+        help: String,
+    },
+
+    /// The GPU or its driver reported a failure.
+    #[error("the GPU reported an error: {message}")]
+    Gpu { message: String },
+}
+
+/// `n = 5`, or just `5` where the text of the size is the number itself.
+pub(crate) struct NamedValue<'a>(pub &'a str, pub i64);
+
+impl fmt::Display for NamedValue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NamedValue(name, value) = self;
+        // Unnamed sizes have internal names.
+        if name.starts_with('#') || name.parse() == Ok(*value) {
+            write!(f, "{value}")
+        } else {
+            write!(f, "{name} = {value}")
+        }
+    }
+}
+
+/// ` (from argument `x`)`, or nothing.
+struct Binder<'a>(Option<&'a str>);
+
+impl fmt::Display for Binder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |argument| write!(f, " (from argument `{argument}`)"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mismatch(name: &str, bound_by: Option<&str>) -> String {
+        Error::SizeMismatch {
+            kernel: "f",
+            argument: "x",
+            dimension: 1,
+            name: name.into(),
+            expected: 3,
+            found: 4,
+            bound_by: bound_by.map(Into::into),
+            file: "a.rs",
+            line: 7,
+        }
+        .to_string()
+    }
+
+    #[test]
+    fn mismatches_name_the_size_unless_it_is_a_number() {
+        assert_eq!(
+            mismatch("3", None),
+            "kernel `f`: argument `x`, dimension 1: expected 3, found 4 (a.rs:7)"
+        );
+        assert_eq!(
+            mismatch("n + 1", Some("y")),
+            "kernel `f`: argument `x`, dimension 1: expected n + 1 = 3 (from argument `y`), found 4 (a.rs:7)"
+        );
+        assert_eq!(
+            mismatch("#0", Some("y")),
+            "kernel `f`: argument `x`, dimension 1: expected 3 (from argument `y`), found 4 (a.rs:7)"
+        );
+    }
+
+    #[test]
+    fn messages() {
+        let (kernel, file, line) = ("f", "a.rs", 7);
+        let cases = [
+            (
+                Error::IndexOutOfRange { kernel, index: -1, length: 3, file, line },
+                "kernel `f`: index -1 is out of range for length 3 (a.rs:7)",
+            ),
+            (Error::DivisionByZero { kernel, file, line }, "kernel `f`: integer division by zero (a.rs:7)"),
+            (
+                Error::UnsupportedOnGpu {
+                    kernel,
+                    what: "argument `x` has element type f64".into(),
+                    help: "use f32".into(),
+                },
+                "kernel `f` cannot run on a GPU: argument `x` has element type f64; use f32",
+            ),
+        ];
+        for (error, text) in cases {
+            assert_eq!(error.to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Typed arrays on a device.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use ndarray::{Array, ArrayRef, Dimension, Ix0};
+
+use super::Gpu;
+use super::elem::GpuElem;
+use super::pool::GpuBuffer;
+use crate::error::Error;
+
+/// An array on a device, in row-major order. A clone shares the elements, which never change.
+pub struct GpuArray<T, D> {
+    gpu: Gpu,
+    buffer: GpuBuffer,
+    dim: D,
+    elem: PhantomData<fn() -> T>,
+}
+
+impl<T, D: Clone> Clone for GpuArray<T, D> {
+    fn clone(&self) -> Self {
+        GpuArray {
+            gpu: self.gpu.clone(),
+            buffer: self.buffer.clone(),
+            dim: self.dim.clone(),
+            elem: PhantomData,
+        }
+    }
+}
+
+impl<T: GpuElem, D: Dimension> fmt::Debug for GpuArray<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GpuArray<{}>{:?} on {}", T::NAME, self.shape(), self.gpu.info().name)
+    }
+}
+
+impl<T: GpuElem, D: Dimension> GpuArray<T, D> {
+    /// An array whose elements are those of `buffer`, which has as many as `dim` says.
+    pub fn from_buffer(gpu: &Gpu, buffer: GpuBuffer, dim: D) -> GpuArray<T, D> {
+        debug_assert_eq!(buffer.len(), dim.size());
+        GpuArray { gpu: gpu.clone(), buffer, dim, elem: PhantomData }
+    }
+
+    /// The lengths of the dimensions.
+    pub fn shape(&self) -> &[usize] {
+        self.dim.slice()
+    }
+
+    /// The lengths of the dimensions, as ndarray has them.
+    pub fn raw_dim(&self) -> D {
+        self.dim.clone()
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// The elements without their type.
+    pub fn buffer(&self) -> &GpuBuffer {
+        &self.buffer
+    }
+
+    /// The device it is on.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// Copies the elements to the host, after all work that they depend on is done.
+    ///
+    /// Errors: [`Error::IndexOutOfRange`] and its like if any kernel that ran on the device since the last download met
+    /// one; [`Error::Gpu`] if the device failed.
+    pub fn download(&self) -> Result<Array<T, D>, Error> {
+        let mut elements: Vec<T> = Vec::new();
+        // Memory is taken once: appending piece by piece would move large arrays.
+        elements.try_reserve_exact(self.len()).map_err(|e| Error::Gpu { message: e.to_string() })?;
+        self.gpu.shared.read_back(Some(&self.buffer), &mut |bytes| T::extend(&mut elements, bytes))?;
+        Array::from_shape_vec(self.dim.clone(), elements).map_err(|e| Error::Gpu { message: e.to_string() })
+    }
+}
+
+impl<T: GpuElem> GpuArray<T, Ix0> {
+    /// The one element; see [`GpuArray::download`].
+    pub fn item(&self) -> Result<T, Error> {
+        self.download().map(Array::into_scalar)
+    }
+}
+
+impl Gpu {
+    /// Copies an array to the device. `&Array` and `&ArrayView` are accepted where an `&ArrayRef` is wanted; the
+    /// elements need not be contiguous.
+    ///
+    /// Errors: [`Error::UnsupportedOnGpu`] for element types that have no place there, [`Error::TooLargeForGpu`]
+    /// beyond 2^31 - 1 elements or what the device can bind, [`Error::Gpu`].
+    pub fn upload<T: GpuElem, D: Dimension>(&self, array: &ArrayRef<T, D>) -> Result<GpuArray<T, D>, Error> {
+        if let Some(instead) = T::INSTEAD {
+            return Err(Error::UnsupportedOnGpu {
+                kernel: "upload",
+                what: format!("{} arrays are not supported on the GPU", T::NAME),
+                help: format!("use {instead}"),
+            });
+        }
+        let (buffer, is_in_use) = self.shared.allocate(array.len(), "upload", "array")?;
+        let contiguous = array.as_slice().and_then(T::as_bytes);
+        match contiguous {
+            Some(bytes) => self.shared.write(&buffer, is_in_use, bytes)?,
+            None => {
+                let words: Vec<u32> = array.iter().map(|x| x.to_word().unwrap_or(0)).collect();
+                self.shared.write(&buffer, is_in_use, bytemuck::cast_slice(&words))?;
+            }
+        }
+        Ok(GpuArray::from_buffer(self, buffer, array.raw_dim()))
+    }
+}

@@ -1,0 +1,56 @@
+//! The shaders of this crate, named by what they depend on; their texts are made when they are first needed.
+
+use super::contract_shader::{Counts, SUM_PARTS, thin, tiled};
+use super::execute::FILL;
+use super::reduce::combine;
+use crate::program::{Elem, Reducer};
+
+/// A shader of this crate: bindings are arrays that are only read, then one that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Builtin {
+    /// Sets all elements.
+    Fill,
+    /// Folds the parts of a reduction.
+    Combine(Elem, Reducer),
+    /// Adds up the parts of a contraction.
+    SumParts,
+    /// A contraction with few rows or columns.
+    Thin { counts: Counts, a_along_sums: bool },
+    /// Any other contraction.
+    Tiled { counts: Counts, is_large: bool, a_along_sums: bool, b_along_sums: bool },
+}
+
+impl Builtin {
+    /// How many arrays are only read.
+    pub(super) fn reads(self) -> usize {
+        match self {
+            Builtin::Fill => 0,
+            Builtin::Combine(..) | Builtin::SumParts => 1,
+            Builtin::Thin { .. } | Builtin::Tiled { .. } => 2,
+        }
+    }
+
+    /// For tools.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Builtin::Fill => "fill",
+            Builtin::Combine(..) => "combine",
+            Builtin::SumParts => "sum parts",
+            Builtin::Thin { .. } => "contract thin",
+            Builtin::Tiled { .. } => "contract tiled",
+        }
+    }
+
+    /// The text.
+    pub(super) fn wgsl(self) -> String {
+        match self {
+            Builtin::Fill => FILL.to_string(),
+            Builtin::Combine(elem, reducer) => combine(elem, reducer),
+            Builtin::SumParts => SUM_PARTS.to_string(),
+            Builtin::Thin { counts, a_along_sums } => thin(counts, a_along_sums),
+            Builtin::Tiled { counts, is_large, a_along_sums, b_along_sums } => {
+                tiled(counts, is_large, a_along_sums, b_along_sums)
+            }
+        }
+    }
+}

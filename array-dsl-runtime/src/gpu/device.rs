@@ -1,0 +1,228 @@
+//! One opened device: its limits, its counters, and what it reported as failures.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::adapter::GpuInfo;
+use super::pipeline::Pipelines;
+use super::plan::Plans;
+use super::pool::{GpuBuffer, Pool};
+use super::record::Recorder;
+use super::status::Sites;
+use crate::error::Error;
+
+/// Counts of what a device has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GpuStatistics {
+    /// Buffers made for arrays.
+    pub buffers_allocated: u64,
+    /// The bytes in them.
+    pub bytes_allocated: u64,
+    /// Requests for a buffer that a used one served.
+    pub buffers_reused: u64,
+    /// Batches of work handed to the device.
+    pub submissions: u64,
+    /// Launches of a shader.
+    pub dispatches: u64,
+    /// Shaders compiled.
+    pub pipelines_created: u64,
+}
+
+/// The same, while they change.
+#[derive(Debug, Default)]
+#[allow(missing_docs, reason = "as in `GpuStatistics`")]
+pub(super) struct Counters {
+    pub buffers_allocated: AtomicU64,
+    pub bytes_allocated: AtomicU64,
+    pub buffers_reused: AtomicU64,
+    pub submissions: AtomicU64,
+    pub dispatches: AtomicU64,
+    pub pipelines_created: AtomicU64,
+}
+
+impl Counters {
+    pub(super) fn read(&self) -> GpuStatistics {
+        GpuStatistics {
+            buffers_allocated: self.buffers_allocated.load(Relaxed),
+            bytes_allocated: self.bytes_allocated.load(Relaxed),
+            buffers_reused: self.buffers_reused.load(Relaxed),
+            submissions: self.submissions.load(Relaxed),
+            dispatches: self.dispatches.load(Relaxed),
+            pipelines_created: self.pipelines_created.load(Relaxed),
+        }
+    }
+}
+
+/// What the device reported outside of a call's own results.
+#[derive(Debug, Default)]
+pub(super) struct Failures(Mutex<Reported>);
+
+#[derive(Debug, Default)]
+struct Reported {
+    /// The first failure since the last check: the later ones tend to follow from it.
+    first: Option<String>,
+    /// Set for good once the device is lost.
+    lost: Option<String>,
+}
+
+impl Failures {
+    fn reported(&self) -> MutexGuard<'_, Reported> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn record(&self, message: String) {
+        self.reported().first.get_or_insert(message);
+    }
+
+    fn record_lost(&self, message: String) {
+        self.reported().lost.get_or_insert(message);
+    }
+
+    /// The failure that was reported since the last check, if any.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let mut reported = self.reported();
+        let first = reported.first.take();
+        match reported.lost.clone().or(first) {
+            Some(message) => Err(Error::Gpu { message }),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for the device. wgpu panics where a device that it waits for is lost; that becomes an error here.
+    pub(super) fn guard(
+        &self,
+        wait: impl FnOnce() -> Result<wgpu::PollStatus, wgpu::PollError>,
+    ) -> Result<(), Error> {
+        match catch_unwind(AssertUnwindSafe(wait)) {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(e)) => Err(Error::Gpu { message: e.to_string() }),
+            Err(_) => {
+                self.check()?;
+                Err(Error::Gpu { message: "the device was lost".into() })
+            }
+        }
+    }
+}
+
+/// Runs `make` and returns the first error that wgpu reports about it.
+pub(super) fn scoped<T>(device: &wgpu::Device, make: impl FnOnce() -> T) -> Result<T, String> {
+    let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
+    let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+    let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
+    let made = make();
+    // Scopes are popped in reverse order.
+    let errors = [
+        pollster::block_on(validation.pop()),
+        pollster::block_on(memory.pop()),
+        pollster::block_on(internal.pop()),
+    ];
+    match errors.into_iter().flatten().next() {
+        Some(e) => Err(e.to_string()),
+        None => Ok(made),
+    }
+}
+
+/// An opened device with everything that belongs to it.
+pub(super) struct Shared {
+    pub(super) info: GpuInfo,
+    pub(super) device: wgpu::Device,
+    pub(super) queue: wgpu::Queue,
+    pub(super) limits: wgpu::Limits,
+    pub(super) pool: Arc<Pool>,
+    pub(super) failures: Arc<Failures>,
+    pub(super) counters: Arc<Counters>,
+    /// Where shaders leave an index error; see `status`.
+    pub(super) status: wgpu::Buffer,
+    /// Buffers for downloads that are not in use.
+    pub(super) staging: Mutex<Vec<wgpu::Buffer>>,
+    state: Mutex<State>,
+}
+
+/// What changes when programs are recorded.
+pub(super) struct State {
+    pub(super) pipelines: Pipelines,
+    pub(super) plans: Plans,
+    pub(super) sites: Sites,
+    pub(super) recorder: Recorder,
+}
+
+impl Shared {
+    pub(super) fn open(adapter: &wgpu::Adapter, info: GpuInfo) -> Result<Shared, Error> {
+        let limits = adapter.limits();
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("array-dsl"),
+            required_limits: limits.clone(),
+            ..wgpu::DeviceDescriptor::default()
+        };
+        let opened =
+            catch_unwind(AssertUnwindSafe(|| pollster::block_on(adapter.request_device(&descriptor))));
+        let (device, queue) = opened
+            .map_err(|_| "its driver failed".to_string())
+            .and_then(|r| r.map_err(|e| e.to_string()))
+            .map_err(|e| Error::NoGpu { reason: format!("`{}` does not open: {e}", info.name) })?;
+
+        let failures = Arc::new(Failures::default());
+        let heard = failures.clone();
+        device.on_uncaptured_error(Arc::new(move |e: wgpu::Error| heard.record(e.to_string())));
+        let heard = failures.clone();
+        device.set_device_lost_callback(move |reason, message| {
+            heard.record_lost(format!("the device was lost ({reason:?}): {message}"));
+        });
+
+        let counters = Arc::new(Counters::default());
+        // Buffers are bound whole, and copied in multiples of four bytes.
+        let largest = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size) / 4 * 4;
+        let pool = Arc::new(Pool::new(device.clone(), failures.clone(), counters.clone(), largest));
+        let status = super::status::buffer(&device);
+        let recorder = Recorder::new(&device, &limits);
+        failures.check()?;
+        Ok(Shared {
+            info,
+            device,
+            queue,
+            limits,
+            pool,
+            failures,
+            counters,
+            status,
+            staging: Mutex::default(),
+            state: Mutex::new(State {
+                pipelines: Pipelines::default(),
+                plans: Plans::default(),
+                sites: Sites::default(),
+                recorder,
+            }),
+        })
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A buffer for so many elements; `kernel` and `array` are for the error.
+    pub(super) fn allocate(
+        &self,
+        elements: usize,
+        kernel: &'static str,
+        array: &'static str,
+    ) -> Result<(GpuBuffer, bool), Error> {
+        if elements > self.pool.most_elements() {
+            let elements = i64::try_from(elements).unwrap_or(i64::MAX);
+            return Err(Error::TooLargeForGpu { kernel, array, elements });
+        }
+        self.pool.take(elements)
+    }
+
+    /// The number of workgroups per dimension that `groups` workgroups take, so that
+    /// `wg.x + wg.y * num_wg.x` counts them: one row if it is short enough, else a rectangle that is nearly square. The
+    /// last row may have workgroups too many.
+    pub(super) fn grid(&self, groups: u32) -> [u32; 2] {
+        let longest = self.limits.max_compute_workgroups_per_dimension.min(65_535);
+        if groups <= longest {
+            return [groups, 1];
+        }
+        let x = groups.isqrt();
+        [x, groups.div_ceil(x)]
+    }
+}

@@ -1,0 +1,123 @@
+//! The GPU side, on wgpu: device arrays, a pool of buffers, pipelines made once, programs executed step by step.
+//!
+//! * A [`Gpu`] is one opened device; its clones share it. A [`GpuArray`] owns (or shares) elements on it.
+//! * Work is **recorded** and submitted in batches: when something is downloaded, when [`Gpu::synchronize`] is called, or when
+//!   enough has gathered. One queue executes everything in the order of recording, so a buffer may be reused
+//!   as soon as its last handle is dropped.
+//! * Nothing here panics on what a device or driver does: failures come back as [`Error::Gpu`].
+//! * An index out of range, found by a shader, is kept in a status buffer and reported by the next download.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `adapter` | which GPUs there are, and which one to take |
+//! | `device` | one opened device: limits, failures, counters |
+//! | `pool` | buffers and their reuse |
+//! | `elem` | element types |
+//! | `array` | typed arrays, upload |
+//! | `transfer` | the bytes of uploads and downloads |
+//! | `status` | index errors found by shaders |
+//! | `pipeline` | shaders made into pipelines, once |
+//! | `record` | what is recorded and how it is submitted |
+//! | `plan` | what can be known about a program before it runs |
+//! | `execute` | the steps of a program |
+//! | `reduce` | reductions and the combination of their parts |
+//! | `builtin` | the shaders of this crate |
+//! | `contract`, `contract_shader` | sums of products |
+
+mod adapter;
+mod array;
+mod builtin;
+mod contract;
+mod contract_shader;
+mod device;
+mod elem;
+mod execute;
+mod pipeline;
+mod plan;
+mod pool;
+mod record;
+mod reduce;
+mod status;
+mod transfer;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use adapter::{GpuInfo, GpuKind};
+pub use array::GpuArray;
+pub use device::GpuStatistics;
+pub use elem::GpuElem;
+pub use execute::GpuInput;
+pub use pool::GpuBuffer;
+
+use crate::error::Error;
+use device::Shared;
+
+/// An opened GPU. Cheap to clone: all clones are the same device.
+#[derive(Clone)]
+pub struct Gpu {
+    shared: Arc<Shared>,
+}
+
+impl Gpu {
+    /// Opens the best GPU there is: a discrete one before an integrated one, that before a virtual one, and a software
+    /// implementation last. The environment variable `ARRAY_DSL_ADAPTER`, part of a name, restricts the choice.
+    ///
+    /// Errors: [`Error::NoGpu`] with the reason.
+    pub fn new() -> Result<Gpu, Error> {
+        let (adapter, info) = adapter::best()?;
+        Gpu::open(&adapter, info)
+    }
+
+    /// All GPUs that can be opened, the best first.
+    pub fn list() -> Vec<GpuInfo> {
+        adapter::all().into_iter().map(|(_, info)| info).collect()
+    }
+
+    /// Opens the GPU that [`Gpu::list`] described.
+    ///
+    /// Errors: [`Error::NoGpu`] if it is not there (any more) or does not open.
+    pub fn with_adapter(info: &GpuInfo) -> Result<Gpu, Error> {
+        let found = adapter::all().into_iter().find(|(_, i)| i == info);
+        let (adapter, info) =
+            found.ok_or_else(|| Error::NoGpu { reason: format!("`{}` is not there any more", info.name) })?;
+        Gpu::open(&adapter, info)
+    }
+
+    fn open(adapter: &wgpu::Adapter, info: GpuInfo) -> Result<Gpu, Error> {
+        Ok(Gpu { shared: Arc::new(Shared::open(adapter, info)?) })
+    }
+
+    /// What this GPU is.
+    pub fn info(&self) -> &GpuInfo {
+        &self.shared.info
+    }
+
+    /// What has been done so far, for tests and measurements.
+    pub fn statistics(&self) -> GpuStatistics {
+        self.shared.counters.read()
+    }
+
+    /// Submits all recorded work and waits until it is done.
+    ///
+    /// Errors: [`Error::IndexOutOfRange`] and its like if a shader found one since the last download; [`Error::Gpu`].
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.shared.read_back(None, &mut |_| ())
+    }
+
+    /// Frees the memory of buffers that nothing uses. They are otherwise kept for later arrays.
+    pub fn trim(&self) {
+        self.shared.pool.trim();
+    }
+
+    /// Whether both are the same opened device.
+    pub fn is_same(&self, other: &Gpu) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+}
+
+impl fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gpu").field("info", self.info()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,227 @@
+//! What can be known about a program before it runs: whether the device can run it at all, whose memory each array
+//! has, and after which step that memory is not needed any more. Made once per program and device.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::pipeline::storage_buffers;
+use super::record::Recorder;
+use super::status::Sites;
+use crate::error::Error;
+use crate::program::{Elem, GpuHome, GpuProgram, GpuStep, Shader};
+
+/// See the module header.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// What is added to the program's site numbers.
+    pub(super) site_base: u32,
+    /// For each array the one whose memory it has: itself, or what it is a view of.
+    pub(super) roots: Vec<usize>,
+    /// For each step the arrays that neither a later step nor the caller needs.
+    pub(super) dead_after: Vec<Vec<usize>>,
+}
+
+/// The plans of a device, by the address of the program.
+pub(super) type Plans = HashMap<usize, Arc<Plan>>;
+
+impl Plan {
+    /// Errors: [`Error::UnsupportedOnGpu`], [`Error::GpuLacks`].
+    pub(super) fn new(
+        program: &'static GpuProgram,
+        limits: &wgpu::Limits,
+        sites: &mut Sites,
+    ) -> Result<Plan, Error> {
+        let roots: Vec<usize> = (0..program.arrays.len()).map(|a| root(program, a)).collect();
+        check_elems(program, &roots)?;
+        for step in program.steps {
+            match step {
+                GpuStep::Points { shader, .. } => check_shader(program, shader, limits)?,
+                GpuStep::Reduce { points, groups, .. } => {
+                    check_shader(program, points, limits)?;
+                    check_shader(program, groups, limits)?;
+                }
+                _ => {}
+            }
+        }
+        let mut dead_after = vec![Vec::new(); program.steps.len()];
+        let mut needed: Vec<bool> = vec![false; roots.len()];
+        for result in program.results {
+            needed[roots[*result]] = true;
+        }
+        for (at, step) in program.steps.iter().enumerate().rev() {
+            for array in arrays_of(step) {
+                let root = roots[array];
+                if !needed[root] {
+                    needed[root] = true;
+                    dead_after[at].push(root);
+                }
+            }
+        }
+        Ok(Plan { site_base: sites.add(program.sites), roots, dead_after })
+    }
+}
+
+fn root(program: &GpuProgram, mut array: usize) -> usize {
+    // Views point to arrays that came before, so this ends; the bound is for programs that are not well formed.
+    for _ in 0..program.arrays.len() {
+        match program.arrays[array].home {
+            GpuHome::View(of) => array = of,
+            _ => break,
+        }
+    }
+    array
+}
+
+fn arrays_of(step: &GpuStep) -> Vec<usize> {
+    let of_shader = |s: &Shader| s.bindings.iter().map(|(array, _)| *array).collect::<Vec<_>>();
+    match step {
+        GpuStep::Points { shader, .. } => of_shader(shader),
+        GpuStep::Reduce { points, groups, result, .. } => {
+            let mut all = of_shader(points);
+            all.extend(of_shader(groups));
+            all.push(*result);
+            all
+        }
+        GpuStep::Contract { out, a, b, .. } => vec![out.0, a.0, b.0],
+        GpuStep::Fill(array, _) => vec![*array],
+        GpuStep::Copy(to, from) => vec![*to, *from],
+        GpuStep::Check(_) => Vec::new(),
+    }
+}
+
+/// Refuses `f64` anywhere, and `i64` arrays that the host would see.
+fn check_elems(program: &'static GpuProgram, roots: &[usize]) -> Result<(), Error> {
+    let refuse = |role: &str, array: usize, instead: &str| {
+        let info = &program.arrays[array];
+        let elem = if info.elem == Elem::F64 { "f64" } else { "i64" };
+        let what = format!("{role} `{}` has element type {elem}", info.name);
+        Err(Error::UnsupportedOnGpu { kernel: program.name, what, help: format!("use {instead}") })
+    };
+    let seen = |arrays: &'static [usize], role: &str| {
+        for &array in arrays {
+            let info = &program.arrays[array];
+            match info.elem {
+                Elem::F64 => refuse(role, array, "f32")?,
+                Elem::I64 if !info.dims.is_empty() => refuse(role, array, "i32")?,
+                _ => {}
+            }
+        }
+        Ok(())
+    };
+    seen(program.inputs, "argument")?;
+    seen(program.results, "result")?;
+    debug_assert_eq!(roots.len(), program.arrays.len());
+    match program.arrays.iter().position(|info| info.elem == Elem::F64) {
+        Some(array) => refuse("array", array, "f32"),
+        None => Ok(()),
+    }
+}
+
+/// Whether the device can bind what a shader needs.
+fn check_shader(
+    program: &'static GpuProgram,
+    shader: &'static Shader,
+    limits: &wgpu::Limits,
+) -> Result<(), Error> {
+    let lacks = |what: String| {
+        let fix = "split the kernel, or use fewer arrays in one expression".to_string();
+        Err(Error::GpuLacks { kernel: program.name, what, fix })
+    };
+    let (needed, most) = (storage_buffers(shader), limits.max_storage_buffers_per_shader_stage);
+    if needed > most as usize {
+        return lacks(format!(
+            "storage buffers: one of the kernel's loops uses {needed}, and {most} can be bound"
+        ));
+    }
+    let (needed, most) = (shader.words.len(), Recorder::most_words(limits));
+    if needed > most {
+        return lacks(format!(
+            "uniform words: one of the kernel's loops uses {needed}, and {most} can be bound"
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{Access, GpuArrayInfo, Poly, Site};
+
+    const N: Poly = Poly(&[(1, &[0])]);
+    const SHADER: Shader = Shader {
+        label: "s",
+        wgsl: "",
+        words: &[],
+        bindings: &[(0, Access::Read), (1, Access::Write), (3, Access::Write)],
+        status: true,
+    };
+
+    const fn array(name: &'static str, elem: Elem, home: GpuHome) -> GpuArrayInfo {
+        GpuArrayInfo { name, elem, dims: &[N], home }
+    }
+
+    static PROGRAM: GpuProgram = GpuProgram {
+        name: "f",
+        arrays: &[
+            array("x", Elem::F32, GpuHome::Input),
+            array("t", Elem::F32, GpuHome::Heap),
+            array("v", Elem::F32, GpuHome::View(1)),
+            array("y", Elem::F32, GpuHome::Heap),
+        ],
+        inputs: &[0],
+        results: &[3],
+        steps: &[GpuStep::Points { shader: SHADER, extents: &[N] }, GpuStep::Copy(3, 2), GpuStep::Fill(3, 0)],
+        sites: &[Site { kernel: "f", file: "a.rs", line: 1 }],
+    };
+
+    #[test]
+    fn memory_lives_until_the_last_use_through_any_view() {
+        let plan = Plan::new(&PROGRAM, &wgpu::Limits::default(), &mut Sites::default()).unwrap();
+        assert_eq!(plan.roots, [0, 1, 1, 3]);
+        assert_eq!(plan.dead_after, [vec![0], vec![1], vec![]]);
+    }
+
+    #[test]
+    fn what_the_device_lacks_is_named() {
+        let limits = wgpu::Limits { max_storage_buffers_per_shader_stage: 3, ..wgpu::Limits::default() };
+        let error = Plan::new(&PROGRAM, &limits, &mut Sites::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "kernel `f`: this GPU lacks storage buffers: one of the kernel's loops uses 4, and 3 can be bound; \
+             split the kernel, or use fewer arrays in one expression"
+        );
+    }
+
+    #[test]
+    fn wide_elements_are_refused() {
+        static I64_INSIDE: GpuProgram = GpuProgram {
+            name: "g",
+            arrays: &[array("x", Elem::F32, GpuHome::Input), array("i", Elem::I64, GpuHome::Heap)],
+            inputs: &[0],
+            results: &[0],
+            steps: &[],
+            sites: &[],
+        };
+        static I64_RESULT: GpuProgram = GpuProgram { results: &[1], inputs: I64_INSIDE.inputs, ..COPY };
+        const COPY: GpuProgram = GpuProgram {
+            name: "g",
+            arrays: &[array("x", Elem::F32, GpuHome::Input), array("i", Elem::I64, GpuHome::Heap)],
+            inputs: &[0],
+            results: &[],
+            steps: &[],
+            sites: &[],
+        };
+        static F64_INSIDE: GpuProgram =
+            GpuProgram { arrays: &[array("d", Elem::F64, GpuHome::Nowhere)], inputs: &[], ..COPY };
+        let message = |p: &'static GpuProgram| {
+            Plan::new(p, &wgpu::Limits::default(), &mut Sites::default())
+                .map(|_| ())
+                .map_err(|e| e.to_string())
+        };
+        assert_eq!(message(&I64_INSIDE), Ok(()));
+        let text = "kernel `g` cannot run on a GPU: result `i` has element type i64; use i32";
+        assert_eq!(message(&I64_RESULT), Err(text.into()));
+        let text = "kernel `g` cannot run on a GPU: array `d` has element type f64; use f32";
+        assert_eq!(message(&F64_INSIDE), Err(text.into()));
+    }
+}

@@ -1,0 +1,180 @@
+//! Buffers and their reuse. A buffer goes back to the pool when its last handle is dropped and serves later
+//! requests of its size class.
+//!
+//! All work goes through one queue in the order of recording, so a buffer may be handed out again at once: whoever
+//! gets it next is executed after whoever had it before. Uploads are the exception, since they overtake recorded work that
+//! is not submitted yet; therefore a buffer remembers the batch in which it came back.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::device::{Counters, Failures, scoped};
+use crate::error::Error;
+
+/// The smallest buffer in bytes.
+const SMALLEST: u64 = 256;
+
+/// Memory on the device that holds so many elements of 32 bits. Clones share it.
+#[derive(Clone, Debug)]
+pub struct GpuBuffer {
+    memory: Arc<Memory>,
+    elements: usize,
+}
+
+/// One buffer; goes back to the pool when dropped.
+#[derive(Debug)]
+struct Memory {
+    raw: wgpu::Buffer,
+    pool: Arc<Pool>,
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let batch = self.pool.batch.load(Relaxed);
+        self.pool.idle().entry(self.raw.size()).or_default().push((self.raw.clone(), batch));
+    }
+}
+
+impl GpuBuffer {
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.elements
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.elements == 0
+    }
+
+    /// Whether both are the same memory.
+    pub fn shares_memory(&self, other: &GpuBuffer) -> bool {
+        Arc::ptr_eq(&self.memory, &other.memory)
+    }
+
+    pub(super) fn raw(&self) -> &wgpu::Buffer {
+        &self.memory.raw
+    }
+
+    /// The bytes that the elements take.
+    pub(super) fn bytes(&self) -> u64 {
+        self.elements as u64 * 4
+    }
+
+    /// The bytes to bind: at least one element.
+    pub(super) fn bound_bytes(&self) -> u64 {
+        self.bytes().max(4)
+    }
+
+    pub(super) fn is_of(&self, pool: &Arc<Pool>) -> bool {
+        Arc::ptr_eq(&self.memory.pool, pool)
+    }
+}
+
+/// Idle buffers by size in bytes, each with the number of the batch that was being recorded when it came back.
+type Idle = HashMap<u64, Vec<(wgpu::Buffer, u64)>>;
+
+/// The pool of one device.
+#[derive(Debug)]
+pub(super) struct Pool {
+    device: wgpu::Device,
+    failures: Arc<Failures>,
+    counters: Arc<Counters>,
+    /// The largest buffer in bytes.
+    largest: u64,
+    /// The number of the batch that is being recorded.
+    batch: AtomicU64,
+    idle: Mutex<Idle>,
+}
+
+impl Pool {
+    pub(super) fn new(
+        device: wgpu::Device,
+        failures: Arc<Failures>,
+        counters: Arc<Counters>,
+        largest: u64,
+    ) -> Pool {
+        Pool { device, failures, counters, largest, batch: AtomicU64::new(1), idle: Mutex::default() }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The most elements that one array can have.
+    pub(super) fn most_elements(&self) -> usize {
+        usize::try_from(self.largest / 4).map_or(i32::MAX as usize, |n| n.min(i32::MAX as usize))
+    }
+
+    /// A buffer for so many elements, not more than [`Pool::most_elements`]. Its contents are arbitrary. With it comes
+    /// whether recorded, not yet submitted work may still use its memory.
+    pub(super) fn take(self: &Arc<Pool>, elements: usize) -> Result<(GpuBuffer, bool), Error> {
+        let bytes = size_class(elements as u64 * 4).min(self.largest);
+        let idle = self.idle().get_mut(&bytes).and_then(Vec::pop);
+        let (raw, batch) = match idle {
+            Some(found) => {
+                self.counters.buffers_reused.fetch_add(1, Relaxed);
+                found
+            }
+            None => (self.create(bytes)?, 0),
+        };
+        let is_in_use = batch == self.batch.load(Relaxed);
+        Ok((GpuBuffer { memory: Arc::new(Memory { raw, pool: self.clone() }), elements }, is_in_use))
+    }
+
+    /// Makes a buffer. Where memory is short, idle buffers are freed first.
+    fn create(&self, size: u64) -> Result<wgpu::Buffer, Error> {
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+        let descriptor =
+            wgpu::BufferDescriptor { label: Some("array"), size, usage, mapped_at_creation: false };
+        let attempt = || scoped(&self.device, || self.device.create_buffer(&descriptor));
+        let raw = attempt().or_else(|_| {
+            self.trim();
+            // What was freed is still in use by submitted work; a failure to wait shows in the second attempt.
+            self.failures.guard(|| self.device.poll(wgpu::PollType::wait_indefinitely())).ok();
+            attempt()
+        });
+        let raw =
+            raw.map_err(|e| Error::Gpu { message: format!("no memory for a buffer of {size} bytes: {e}") })?;
+        self.counters.buffers_allocated.fetch_add(1, Relaxed);
+        self.counters.bytes_allocated.fetch_add(size, Relaxed);
+        Ok(raw)
+    }
+
+    /// Frees all idle buffers.
+    pub(super) fn trim(&self) {
+        self.idle().clear();
+    }
+
+    /// The recorded work was submitted.
+    pub(super) fn next_batch(&self) {
+        self.batch.fetch_add(1, Relaxed);
+    }
+}
+
+/// The size of the buffer that serves a request: multiples of an eighth of a power of two, so that arrays of almost the
+/// same size share buffers and at most an eighth is lost.
+fn size_class(bytes: u64) -> u64 {
+    if bytes <= SMALLEST {
+        return SMALLEST;
+    }
+    let step = (1u64 << (63 - (bytes - 1).leading_zeros())) / 8;
+    bytes.div_ceil(step) * step
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn size_classes_lose_at_most_an_eighth() {
+        assert_eq!([0, 1, 256].map(size_class), [256; 3]);
+        assert_eq!([257, 288, 289, 512, 513].map(size_class), [288, 288, 320, 512, 576]);
+        for bytes in [1000u64, 4097, 1 << 20, (1 << 20) + 1, (1 << 31) - 5] {
+            let class = size_class(bytes);
+            assert!(bytes <= class && class - bytes <= bytes / 8, "{bytes} -> {class}");
+            assert_eq!(size_class(class), class, "a class is a fixed point");
+            assert_eq!(class % 4, 0);
+        }
+    }
+}

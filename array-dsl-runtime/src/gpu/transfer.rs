@@ -1,0 +1,125 @@
+//! The bytes of uploads and downloads.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::device::Shared;
+use super::pool::GpuBuffer;
+use super::record::wait;
+use super::status::STATUS_BYTES;
+use crate::error::Error;
+
+/// Larger arrays are moved in pieces, so that little memory is needed to move them.
+const PIECE: u64 = 64 << 20;
+
+/// Larger buffers for downloads are not kept.
+const KEPT: u64 = 16 << 20;
+
+impl Shared {
+    /// Writes the bytes of a new array. `is_in_use` tells whether recorded work may still use the buffer: uploads overtake
+    /// what is recorded, so that is submitted first.
+    pub(super) fn write(&self, buffer: &GpuBuffer, is_in_use: bool, bytes: &[u8]) -> Result<(), Error> {
+        self.failures.check()?;
+        let mut state = self.state();
+        if is_in_use {
+            state.recorder.submit(self)?;
+        }
+        for (piece, offset) in bytes.chunks(PIECE as usize).zip((0..).step_by(PIECE as usize)) {
+            self.queue.write_buffer(buffer.raw(), offset, piece);
+            if bytes.len() as u64 > PIECE {
+                // Starts the transfer, after which the memory that the piece waits in is free again.
+                self.queue.submit([]);
+            }
+        }
+        self.failures.check()
+    }
+
+    /// Calls `read` with the bytes of an array, piece by piece in order, and reports an index error that a shader met
+    /// so far. Without an array only the latter.
+    pub(super) fn read_back(
+        &self,
+        buffer: Option<&GpuBuffer>,
+        read: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), Error> {
+        self.failures.check()?;
+        let total = buffer.map_or(0, GpuBuffer::bytes);
+        let staging = self.staging(total.min(PIECE) + STATUS_BYTES)?;
+        let mut start = 0;
+        let status = loop {
+            let bytes = (total - start).min(PIECE);
+            let status = self.read_piece(&staging, buffer, start, bytes, read)?;
+            start += bytes;
+            if start >= total {
+                break status;
+            }
+        };
+        if staging.size() <= KEPT {
+            self.staging.lock().unwrap_or_else(PoisonError::into_inner).push(staging);
+        }
+        self.failures.check()?;
+        if status[0] == 0 {
+            return Ok(());
+        }
+        let mut state = self.state();
+        state.recorder.clear(&self.status, STATUS_BYTES);
+        state.sites.error(status)
+    }
+
+    /// One piece, with the words of the status.
+    fn read_piece(
+        &self,
+        staging: &wgpu::Buffer,
+        buffer: Option<&GpuBuffer>,
+        start: u64,
+        bytes: u64,
+        read: &mut dyn FnMut(&[u8]),
+    ) -> Result<[u32; 4], Error> {
+        let submission = {
+            let mut state = self.state();
+            if let Some(buffer) = buffer {
+                state.recorder.copy((buffer.raw(), start), (staging, 0), bytes);
+            }
+            state.recorder.copy((&self.status, 0), (staging, bytes), STATUS_BYTES);
+            state.recorder.submit(self)?
+        };
+        let mapped = Arc::new(Mutex::new(None));
+        let answer = mapped.clone();
+        let slice = staging.slice(0..bytes + STATUS_BYTES);
+        slice.map_async(wgpu::MapMode::Read, move |result| {
+            *answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        });
+        if let Some(submission) = submission {
+            wait(self, submission)?;
+        }
+        self.failures.check()?;
+        if !matches!(*mapped.lock().unwrap_or_else(PoisonError::into_inner), Some(Ok(()))) {
+            return Err(Error::Gpu { message: "the result of a download cannot be read".into() });
+        }
+        let view = slice.get_mapped_range().map_err(|e| Error::Gpu { message: e.to_string() })?;
+        let (data, words) = view.split_at(bytes as usize);
+        read(data);
+        let mut status = [0u32; 4];
+        bytemuck::cast_slice_mut::<u32, u8>(&mut status).copy_from_slice(words);
+        drop(view);
+        staging.unmap();
+        Ok(status)
+    }
+
+    /// A buffer that the host can read, of at least so many bytes.
+    fn staging(&self, bytes: u64) -> Result<wgpu::Buffer, Error> {
+        let mut kept = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = kept.iter().position(|b| b.size() >= bytes) {
+            return Ok(kept.swap_remove(at));
+        }
+        // A larger one takes the place of a smaller one.
+        kept.pop();
+        drop(kept);
+        let descriptor = wgpu::BufferDescriptor {
+            label: Some("download"),
+            size: bytes.max(4096).next_power_of_two().min(bytes.max(self.limits.max_buffer_size)),
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        };
+        super::device::scoped(&self.device, || self.device.create_buffer(&descriptor))
+            .map_err(|e| Error::Gpu { message: format!("no memory to download {bytes} bytes: {e}") })
+    }
+}

@@ -1,0 +1,242 @@
+//! Programs as data: the constants that generated code hands to the runtime. The compiler prints them; nothing
+//! here is meant to be written by hand.
+
+/// An integer polynomial over size atoms: the sum of `coefficient * product of atoms`. Atoms are positions in
+/// the list of size values that a call works with: first the named sizes, then host scalars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Poly(pub &'static [(i64, &'static [u16])]);
+
+impl Poly {
+    /// The value; `None` on overflow.
+    pub fn eval(&self, atoms: &[i64]) -> Option<i64> {
+        let mut sum = 0i64;
+        for (c, atoms_of_term) in self.0 {
+            let mut p = *c;
+            for a in *atoms_of_term {
+                p = p.checked_mul(atoms[usize::from(*a)])?;
+            }
+            sum = sum.checked_add(p)?;
+        }
+        Some(sum)
+    }
+}
+
+/// Element types as the runtime sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "Rust's names")]
+pub enum Elem {
+    F32,
+    F64,
+    I32,
+    I64,
+    U32,
+    Bool,
+}
+
+/// A place in the user's source that an error can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "plain")]
+pub struct Site {
+    pub kernel: &'static str,
+    pub file: &'static str,
+    pub line: u32,
+}
+
+/// What a kernel expects of its arguments: checked on entry, in order.
+#[derive(Debug)]
+pub struct Signature {
+    /// The kernel's name.
+    pub kernel: &'static str,
+    /// The named sizes; the first atoms of every `Poly`. A name that starts with `#` was not given by the user.
+    pub sizes: &'static [&'static str],
+    /// One entry per array (leaves of tuples included; scalars have no dimensions).
+    pub arrays: &'static [ArrayArg],
+    /// The file of the kernel.
+    pub file: &'static str,
+    /// The line of the kernel.
+    pub line: u32,
+}
+
+/// One array of the arguments.
+#[derive(Debug)]
+pub struct ArrayArg {
+    /// The argument's name, with the position for a component of a tuple (`p.0`).
+    pub name: &'static str,
+    /// Declared dimensions with the text the user wrote. A dimension that is one size atom, met for the
+    /// first time, binds it.
+    pub dims: &'static [(Poly, &'static str)],
+}
+
+/// A host-level check.
+#[derive(Debug)]
+pub struct Check {
+    /// What must hold.
+    pub kind: CheckKind,
+    /// Made only if all of these are positive.
+    pub guards: &'static [Poly],
+    /// Where it comes from.
+    pub site: Site,
+}
+
+/// What a check compares; each polynomial comes with its text.
+#[derive(Debug)]
+pub enum CheckKind {
+    /// Equal sizes.
+    Equal((Poly, &'static str), (Poly, &'static str)),
+    /// Not negative.
+    NonNegative((Poly, &'static str)),
+    /// The second is at least the first.
+    AtLeast((Poly, &'static str), (Poly, &'static str)),
+}
+
+/// How the values of a reduction are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "as in the compiler")]
+pub enum Reducer {
+    Add,
+    Mul,
+    Min,
+    Max,
+    And,
+    Or,
+}
+
+/// A kernel for the GPU.
+#[derive(Debug)]
+pub struct GpuProgram {
+    /// The kernel's name.
+    pub name: &'static str,
+    /// Every array; steps and results are positions here.
+    pub arrays: &'static [GpuArrayInfo],
+    /// Which arrays the inputs are, in the order of `Signature::arrays`.
+    pub inputs: &'static [usize],
+    /// Which arrays the results are, in order. (A result may be an input or a view.)
+    pub results: &'static [usize],
+    /// What is done, in order.
+    pub steps: &'static [GpuStep],
+    /// Places that index errors name; a shader's site number plus its `site_base` word is a position here.
+    pub sites: &'static [Site],
+}
+
+/// An array of a GPU program.
+#[derive(Debug)]
+pub struct GpuArrayInfo {
+    /// The user's name or one derived from it.
+    pub name: &'static str,
+    /// Element type. In memory: `f32`, `i32`, `u32` as they are; `bool` as a `u32` that is 0 or 1; `i64` only for
+    /// arrays that never leave the device, held as `i32`. `f64` is refused.
+    pub elem: Elem,
+    /// Dimensions.
+    pub dims: &'static [Poly],
+    /// Where the elements are.
+    pub home: GpuHome,
+}
+
+/// Where the elements of a GPU array are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GpuHome {
+    /// An input of rank one or more: the caller's buffer.
+    Input,
+    /// An input of rank 0: a value on the host, passed in uniform words.
+    HostScalar,
+    /// A buffer from the pool.
+    Heap,
+    /// The buffer of another array.
+    View(usize),
+    /// Fused away.
+    Nowhere,
+}
+
+/// A word of a shader's uniform block: binding 0, `var<uniform> words: array<vec4<u32>, N>`, word `w` at `words[w / 4][w % 4]`.
+#[derive(Debug)]
+pub enum Word {
+    /// A size or extent, as `u32` (bit pattern of the `i32` if negative); refused if it needs more than 31 bits.
+    Size(Poly),
+    /// The bits of a host scalar (`f32`, `i32`, `u32`, `bool` as 0 or 1; `i64` as `i32`, refused if it does not fit).
+    Scalar(usize),
+    /// What must be added to a shader's site numbers (one number space per device).
+    SiteBase,
+    /// Only in `GpuStep::Reduce`'s `groups`: the number of outer points, of inner points, and of parts.
+    Outer,
+    /// See `Outer`.
+    Inner,
+    /// See `Outer`.
+    Parts,
+}
+
+/// How a shader uses an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// `var<storage, read>`.
+    Read,
+    /// `var<storage, read_write>`, every element of it written by one thread at most.
+    Write,
+    /// `var<storage, read_write>` of `array<atomic<u32>>` or `array<atomic<i32>>`.
+    Atomic,
+}
+
+/// One compute shader with its interface. Entry point `main`, workgroup size 256 x 1 x 1.
+///
+/// Bindings of group 0: 0 the uniform words; 1 the status words (`array<atomic<u32>, 4>`, only if `status`: `[0]` is the
+/// failing site + base + 1, set by compare-and-exchange from 0 by the first thread to fail, which then sets `[1]` to the index and
+/// `[2]` to the length, both as bits); from 2 on the arrays of `bindings` in order.
+#[derive(Debug)]
+pub struct Shader {
+    /// For labels in tools.
+    pub label: &'static str,
+    /// The text.
+    pub wgsl: &'static str,
+    /// The uniform words.
+    pub words: &'static [Word],
+    /// The arrays.
+    pub bindings: &'static [(usize, Access)],
+    /// Whether binding 1 is there.
+    pub status: bool,
+}
+
+/// A step of a GPU program.
+#[derive(Debug)]
+pub enum GpuStep {
+    /// One thread for each point of a space. Thread number: `(wg.x + wg.y * num_wg.x) * 256 + local`; the shader
+    /// returns at once when that is not below the product of the extents.
+    Points {
+        /// The shader.
+        shader: Shader,
+        /// Extents; one thread for each point of their product.
+        extents: &'static [Poly],
+    },
+    /// A reduction over inner points for each outer point, in whichever of two ways suits the sizes.
+    Reduce {
+        /// One thread per outer point that loops over the inner ones, as for `Points`.
+        points: Shader,
+        /// Extents of the outer space.
+        outer: &'static [Poly],
+        /// Extents of the inner space.
+        inner: &'static [Poly],
+        /// Workgroup number `g = wg.x + wg.y * num_wg.x`: outer point `g / parts`, part `g % parts`. The workgroup's 256 threads
+        /// fold the inner points `part * 256 + local`, stepping by `parts * 256`, combine through workgroup memory, and write element
+        /// `g` of the last binding, which is the result if `parts` is 1 and else a scratch array that the runtime reduces.
+        groups: Shader,
+        /// The operator.
+        reducer: Reducer,
+        /// The result array.
+        result: usize,
+    },
+    /// A sum of products of `f32` arrays; positions in `extents`, as in the compiler's `Contract`.
+    Contract {
+        /// Extents of all axes.
+        extents: &'static [Poly],
+        /// The result and its axes, outermost first.
+        out: (usize, &'static [usize]),
+        /// The first operand and its axes.
+        a: (usize, &'static [usize]),
+        /// The second operand and its axes.
+        b: (usize, &'static [usize]),
+    },
+    /// Sets every element to these bits.
+    Fill(usize, u32),
+    /// Copies the elements of the second to the first.
+    Copy(usize, usize),
+    /// Fails the call if it does not hold.
+    Check(Check),
+}

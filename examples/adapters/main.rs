@@ -1,0 +1,21 @@
+//! Lists the GPU adapters of this machine and says which one `Gpu::new` picks. Fails when it finds none to use.
+
+use std::process::ExitCode;
+
+use array_dsl::prelude::Gpu;
+
+fn main() -> ExitCode {
+    for info in Gpu::list() {
+        println!("found: {info}");
+    }
+    match Gpu::new() {
+        Ok(gpu) => {
+            println!("picked: {}", gpu.info());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("no adapter to use: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Worked examples of array-dsl. Each lives in a folder of its own beside this one:
+//!
+//! * `cargo run --release --example digits` trains a small network on handwritten digits;
+//! * `cargo run --example adapters` lists the GPU adapters of the machine.

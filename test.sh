@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# Checks everything: format, lints, all tests on the CPU and on a GPU, and the digits example from end to end.
+#
+# The GPU tests need a Vulkan driver. On a Debian-like system without one, root gets Mesa's software driver
+# installed. ARRAY_DSL_GPU=skip leaves out whatever needs a GPU; ARRAY_DSL_ADAPTER=<part of a name> picks one.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+step=preparation
+passed=""
+scratch=$(mktemp -d)
+report() {
+    local code=$?
+    rm -rf "$scratch"
+    if [ "$code" -ne 0 ]; then
+        echo "test.sh: FAILED in: $step (passed before:${passed:- nothing})" >&2
+    fi
+    exit "$code"
+}
+trap report EXIT
+fail() {
+    echo "test.sh: $*" >&2
+    exit 1
+}
+run() {
+    step=$1
+    shift
+    echo "== $step: $*"
+    "$@"
+    passed+=" $step"
+}
+
+gpu=yes
+if [ "${ARRAY_DSL_GPU:-}" = skip ]; then gpu=no; fi
+# Vulkan drivers want a private directory; without one Mesa complains at every start.
+export XDG_RUNTIME_DIR=$scratch
+
+has_vulkan() {
+    [ "$(uname -s)" = Linux ] || return 0 # Metal and DX12 come with their systems
+    local drivers="${VK_DRIVER_FILES:-}:${VK_ICD_FILENAMES:-}" manifest found=no
+    for manifest in ${drivers//:/ } {/usr/share,/usr/local/share,/etc}/vulkan/icd.d/*.json; do
+        if [ -e "$manifest" ]; then found=yes; fi
+    done
+    # Not `grep -q`: it may leave ldconfig writing into a closed pipe, which counts as a failure here.
+    [ "$found" = yes ] && PATH="$PATH:/usr/sbin:/sbin" ldconfig -p | grep 'libvulkan\.so\.1' >/dev/null
+}
+
+packages=()
+command -v cc >/dev/null || packages+=(gcc libc6-dev)
+if [ "$gpu" = yes ] && ! has_vulkan; then packages+=(mesa-vulkan-drivers libvulkan1); fi
+if [ ${#packages[@]} -gt 0 ]; then
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+        fail "please install ${packages[*]} (Debian's names: a C linker, a Vulkan driver and its loader)," \
+            "or set ARRAY_DSL_GPU=skip to leave out the GPU tests"
+    fi
+    echo "== installing: ${packages[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq
+    apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
+fi
+command -v cargo >/dev/null || fail "cargo is missing: install Rust from https://rustup.rs"
+cargo fmt --version >/dev/null || fail "rustfmt is missing: rustup component add rustfmt"
+cargo clippy --version >/dev/null || fail "clippy is missing: rustup component add clippy"
+
+# One profile and one choice of packages throughout, so that no crate is compiled twice for running: `cargo run`
+# would choose the features of the dependencies anew, so the examples are started from where the build put them.
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
+examples=$CARGO_TARGET_DIR/debug/examples
+
+run format cargo fmt --all --check
+run lints cargo clippy --workspace --all-targets -- -D warnings
+run build cargo test --workspace --no-run
+if [ "$gpu" = yes ]; then
+    run adapter "$examples/adapters"
+fi
+run tests cargo test --workspace # documentation tests are among them, benchmarks are not
+run digits "$examples/digits" --out "$scratch/digits.png"
+if [ "$gpu" = yes ]; then
+    run digits-gpu "$examples/digits" --gpu --out "$scratch/digits.png"
+fi
+
+if [ "$gpu" = yes ]; then note=""; else note=" (GPU tests left out: ARRAY_DSL_GPU=skip)"; fi
+echo "test.sh: all passed:$passed$note"

@@ -1,0 +1,332 @@
+//! Sizes: the example programs of the notes on size inference (Henriksen), with literal, named, computed and unnamed
+//! dimensions. Sizes are polynomials in normal form, so equal expressions need no check; what is left unequal is one
+//! check when the kernel is called. Programs that must not compile are in the `ui` folder.
+
+mod common;
+
+use array_dsl::prelude::*;
+use common::{assert_close, assert_gradient};
+use ndarray::{Array1, Array2, Array3, array};
+
+// S1, the running example: `concat`, rows to (sum, product), and both mapped over an outer axis. The result has 2m columns.
+
+#[kernel]
+fn joined(xs: [f64; n], ys: [f64; m]) -> [f64; n + m] {
+    build(n + m, |i| if i < n { xs[i] } else { ys[i - n] })
+}
+
+#[kernel]
+fn sums_and_products(vss: [[f64; k]; m]) -> [f64; 2 * m] {
+    let (ys, zs) = map(|vs| (sum(vs), prod(vs)), vss);
+    joined(ys, zs)
+}
+
+#[kernel]
+fn mapped(vsss: [[[f64; k]; m]; n]) -> [[f64; 2 * m]; n] {
+    map(|vss| sums_and_products(vss), vsss)
+}
+
+#[kernel]
+fn lifted(vsss: [[[f64; k]; m]; n]) -> [[f64; 2 * m]; n] {
+    sums_and_products(vsss)
+}
+
+#[test]
+fn s1_running_example() {
+    let square = array![[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]];
+    let result = array![[3.0, 7.0, 2.0, 12.0], [11.0, 15.0, 30.0, 56.0]];
+    assert_eq!(mapped(&square), result);
+    assert_eq!(lifted(&square), result);
+    let narrow = array![[[1.0, 2.0, 3.0, 4.0]], [[0.0, 1.0, 0.0, 2.0]], [[2.0, 2.0, 2.0, 2.0]]];
+    let result = array![[10.0, 24.0], [3.0, 0.0], [8.0, 16.0]];
+    assert_eq!(mapped(&narrow), result);
+    assert_eq!(lifted(&narrow), result);
+}
+
+#[test]
+fn s1_gradient() {
+    let narrow = array![[[1.0, 2.0, 3.0, 4.0]], [[0.0, 1.0, 0.5, 2.0]], [[2.0, 2.0, 2.0, 2.0]]];
+    let seed = array![[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]];
+    let (_, cotangent) = vjp(mapped)(&narrow, &seed);
+    let expected =
+        array![[[241.0, 121.0, 81.0, 61.0]], [[22.0, 2.0, 2.0, 2.0]], [[243.0, 243.0, 243.0, 243.0]]];
+    assert_close(cotangent.clone(), expected, 1e-13);
+    assert_gradient(|v: &Array3<f64>| (mapped(v) * &seed).sum(), &narrow, &cotangent);
+}
+
+#[test]
+fn s1_empty_arrays_keep_their_sizes() {
+    assert_eq!(mapped(&Array3::<f64>::zeros((0, 3, 2))).shape(), [0, 6]);
+    assert_eq!(mapped(&Array3::<f64>::zeros((2, 0, 2))).shape(), [2, 0]);
+    assert_eq!(mapped(&Array3::<f64>::zeros((1, 2, 0))), array![[0.0, 0.0, 1.0, 1.0]]);
+}
+
+// S2b: branches with equal shapes.
+
+#[kernel]
+fn counted_or_doubled(count: bool, xs: [f64; n]) -> [f64; n] {
+    if count { iota(n) as f64 } else { map(|x| 2.0 * x, xs) }
+}
+
+#[test]
+fn s2b_branches_of_equal_shape() {
+    let xs = array![5.0, 6.0, 7.0];
+    let ones = Array1::ones(3);
+    assert_eq!(vjp(counted_or_doubled)(true, &xs, &ones), (array![0.0, 1.0, 2.0], Array1::zeros(3)));
+    assert_eq!(vjp(counted_or_doubled)(false, &xs, &ones), (array![10.0, 12.0, 14.0], 2.0 * ones));
+}
+
+// S3: unnamed sizes used as one: a check when called. An annotation asks for the same check between named sizes.
+
+#[kernel]
+fn product_of_unnamed(a: [f64], b: [f64; _]) -> [f64] {
+    a * b
+}
+
+#[kernel]
+fn product_with_annotation(a: [f64; n], b: [f64; m]) -> [f64; n] {
+    let b: [f64; n] = b;
+    map(|x, y| x * y, a, b)
+}
+
+#[test]
+fn s3_check_at_run_time() {
+    let (a, b) = (array![1.0, 2.0, 3.0], array![4.0, 5.0, 6.0]);
+    assert_eq!(product_of_unnamed(&a, &b), array![4.0, 10.0, 18.0]);
+    assert_eq!(product_with_annotation(&a, &b), array![4.0, 10.0, 18.0]);
+    let short = array![4.0, 5.0];
+    let text = Cpu.run(product_of_unnamed, (&a, &short)).unwrap_err().to_string();
+    assert!(
+        text.contains("kernel `product_of_unnamed`") && text.contains('3') && text.contains('2'),
+        "{text}"
+    );
+    let text = Cpu.run(product_with_annotation, (&a, &short)).unwrap_err().to_string();
+    assert!(
+        text.contains("kernel `product_with_annotation`") && text.contains('3') && text.contains('2'),
+        "{text}"
+    );
+}
+
+// S4: one name, checked on entry.
+
+#[kernel]
+fn product_of_named(a: [f64; n], b: [f64; n]) -> [f64; n] {
+    map(mul, a, b)
+}
+
+#[test]
+fn s4_check_on_entry() {
+    assert_eq!(product_of_named(&array![1.0, 2.0], &array![3.0, 4.0]), array![3.0, 8.0]);
+    let text = Cpu.run(product_of_named, (&array![1.0, 2.0], &array![3.0])).unwrap_err().to_string();
+    assert!(
+        text.contains("argument `b`, dimension 0: expected n = 2 (from argument `a`), found 1"),
+        "{text}"
+    );
+}
+
+// S9, S9b: equalities that the normal form decides.
+
+#[kernel]
+fn one_row(a: [[f64; m]; n]) -> [f64; n * m] {
+    reshape(a, (m * n,))
+}
+
+#[kernel]
+fn both_orders(a: [f64; n], b: [f64; m]) -> [f64; m + n] {
+    concat(a, b) - concat(b, a)
+}
+
+#[kernel]
+fn of_square_of_sum(a: [f64; n], b: [f64; m]) -> [f64; n * n + 2 * n * m + m * m] {
+    flatten(outer(joined(a, b), joined(a, b)))
+}
+
+#[test]
+fn s9_products_commute() {
+    let a = array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    let (row, cotangent) = vjp(one_row)(&a, &array![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    assert_eq!(row, array![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    assert_eq!(cotangent, a);
+}
+
+#[test]
+fn s9b_sums_commute() {
+    let (a, b) = (array![1.0, 2.0], array![10.0, 20.0, 30.0]);
+    let (value, (a_adj, b_adj)) = vjp(both_orders)(&a, &b, &array![1.0, 2.0, 4.0, 8.0, 16.0]);
+    assert_eq!(value, array![-9.0, -18.0, -20.0, 19.0, 28.0]);
+    assert_eq!(a_adj, array![1.0 - 8.0, 2.0 - 16.0]);
+    assert_eq!(b_adj, array![4.0 - 1.0, 8.0 - 2.0, 16.0 - 4.0]);
+    assert_eq!(of_square_of_sum(&array![1.0], &array![2.0]), array![1.0, 2.0, 2.0, 4.0]);
+}
+
+// S10: a reshape to sizes that only the call knows.
+
+#[kernel]
+fn folded(a: [f64; n], p: usize, q: usize) -> [[f64; q]; p] {
+    reshape(a, (p, q))
+}
+
+#[test]
+fn s10_reshape_is_checked() {
+    let a = array![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    assert_eq!(folded(&a, 2, 3), array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    assert_eq!(folded(&a, 3, 2), array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
+    assert_eq!(folded(&a, 6, 1).shape(), [6, 1]);
+    let text = Cpu.run(folded, (&a, 4, 2)).unwrap_err().to_string();
+    assert!(text.contains("kernel `folded`") && text.contains('6') && text.contains('8'), "{text}");
+}
+
+// S12: a size that can become negative.
+
+#[kernel]
+fn differences(a: [f64; n]) -> [f64; n - 1] {
+    map(|i| a[i + 1] - a[i], iota(n - 1))
+}
+
+#[kernel]
+fn differences_of_slices(a: [f64; n]) -> [f64; n - 1] {
+    a[1..n] - a[..n - 1]
+}
+
+#[test]
+fn s12_differences() {
+    let a = array![1.0, 4.0, 9.0, 16.0];
+    let expected = (array![3.0, 5.0, 7.0], array![-1.0, -9.0, -90.0, 100.0]);
+    let seed = array![1.0, 10.0, 100.0];
+    assert_eq!(vjp(differences)(&a, &seed), expected);
+    assert_eq!(vjp(differences_of_slices)(&a, &seed), expected);
+    let nothing = Array1::<f64>::zeros(0);
+    assert_eq!(differences(&array![7.0]), nothing);
+    assert_eq!(differences_of_slices(&array![7.0]), nothing);
+}
+
+#[test]
+fn s12_negative_sizes_are_errors() {
+    let nothing = Array1::<f64>::zeros(0);
+    let text = Cpu.run(differences, (&nothing,)).unwrap_err().to_string();
+    assert!(text.contains("kernel `differences`") && text.contains("n - 1") && text.contains("-1"), "{text}");
+    let text = Cpu.run(differences_of_slices, (&nothing,)).unwrap_err().to_string();
+    assert!(text.contains("kernel `differences_of_slices`"), "{text}");
+}
+
+// S14: sums of columns, with a neutral row.
+
+#[kernel]
+fn column_sums(xss: [[f64; m]; n]) -> [f64; m] {
+    reduce(add, zeros(m), xss)
+}
+
+#[kernel]
+fn column_sums_by_transpose(xss: [[f64; m]; n]) -> [f64; m] {
+    sum(transpose(xss))
+}
+
+#[test]
+fn s14_column_sums() {
+    let xss = array![[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]];
+    let seed = array![1.0, 2.0, 3.0];
+    let expected = (array![11.0, 22.0, 33.0], array![[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]);
+    assert_eq!(vjp(column_sums)(&xss, &seed), expected);
+    assert_eq!(vjp(column_sums_by_transpose)(&xss, &seed), expected);
+    assert_eq!(column_sums(&Array2::<f64>::zeros((0, 3))), Array1::<f64>::zeros(3));
+}
+
+// S15, S15b: matrix product; with unnamed inner sizes the check is made outside of both maps and only if they run.
+
+#[kernel]
+fn product_named(a: [[f64; k]; n], b: [[f64; m]; k]) -> [[f64; m]; n] {
+    map(|row| map(|column| sum(row * column), transpose(b)), a)
+}
+
+#[kernel]
+fn product_unnamed(a: [[f64; _]; n], b: [[f64; m]; _]) -> [[f64; m]; n] {
+    map(|row| map(|column| sum(row * column), transpose(b)), a)
+}
+
+#[test]
+fn s15_matrix_product() {
+    let a = array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    let b = array![[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]];
+    assert_eq!(product_named(&a, &b), array![[4.0, 5.0], [10.0, 11.0]]);
+    assert_eq!(product_unnamed(&a, &b), array![[4.0, 5.0], [10.0, 11.0]]);
+    let text = Cpu.run(product_named, (&a, &a)).unwrap_err().to_string();
+    assert!(
+        text.contains("argument `b`, dimension 0: expected k = 3 (from argument `a`), found 2"),
+        "{text}"
+    );
+    let text = Cpu.run(product_unnamed, (&a, &a)).unwrap_err().to_string();
+    assert!(text.contains("kernel `product_unnamed`") && text.contains('3') && text.contains('2'), "{text}");
+}
+
+#[test]
+fn s15b_no_check_where_nothing_is_computed() {
+    let wide = Array2::<f64>::zeros((0, 3));
+    assert_eq!(product_unnamed(&wide, &Array2::<f64>::zeros((2, 4))).shape(), [0, 4]);
+    let tall = Array2::<f64>::zeros((5, 3));
+    assert_eq!(product_unnamed(&tall, &Array2::<f64>::zeros((2, 0))).shape(), [5, 0]);
+    assert!(Cpu.run(product_unnamed, (&tall, &Array2::<f64>::zeros((2, 4)))).is_err());
+}
+
+// Further: literal and computed dimensions of arguments, and sizes as values.
+
+#[kernel]
+fn cross_product(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+#[kernel]
+fn piecewise_area(edges: [f64; n + 1], heights: [f64; n]) -> f64 {
+    sum(build(n, |i| (edges[i + 1] - edges[i]) * heights[i]))
+}
+
+#[kernel]
+fn average(xs: [f64; n]) -> f64 {
+    xs.sum() / n as f64
+}
+
+#[kernel]
+fn area_of_shape(a: [[f64; m]; n]) -> i64 {
+    n * m + a.len()
+}
+
+#[kernel]
+fn middle(a: [f64; n], lo: i64, hi: i64) -> [f64; _] {
+    a[lo..hi]
+}
+
+#[test]
+fn literal_sizes() {
+    let (a, b) = (array![1.0, 2.0, 3.0], array![4.0, 5.0, 6.0]);
+    assert_eq!(cross_product(&a, &b), array![-3.0, 6.0, -3.0]);
+    let text = Cpu.run(cross_product, (&a, &array![1.0, 2.0])).unwrap_err().to_string();
+    assert!(text.contains("argument `b`, dimension 0: expected 3, found 2"), "{text}");
+}
+
+#[test]
+fn computed_sizes_of_arguments() {
+    let (edges, heights) = (array![0.0, 1.0, 3.0, 6.0], array![5.0, 1.0, 2.0]);
+    let (area, (by_edges, by_heights)) = value_and_grad(piecewise_area)(&edges, &heights);
+    assert_eq!(area, 13.0);
+    assert_eq!(by_heights, array![1.0, 2.0, 3.0]);
+    assert_eq!(by_edges, array![-5.0, 4.0, -1.0, 2.0]);
+    let text = Cpu.run(piecewise_area, (&heights, &heights)).unwrap_err().to_string();
+    assert!(text.contains("argument `edges`, dimension 0: expected n + 1 = 4"), "{text}");
+    assert!(text.contains("found 3"), "{text}");
+}
+
+#[test]
+fn sizes_as_values() {
+    assert_eq!(value_and_grad(average)(&array![1.0, 2.0, 3.0, 6.0]), (3.0, array![0.25, 0.25, 0.25, 0.25]));
+    assert_eq!(area_of_shape(&Array2::<f64>::zeros((3, 5))), 18);
+}
+
+#[test]
+fn slices_between_arguments() {
+    let a = array![1.0, 2.0, 3.0, 4.0, 5.0];
+    assert_eq!(middle(&a, 1, 4), array![2.0, 3.0, 4.0]);
+    assert_eq!(middle(&a, 2, 2), Array1::<f64>::zeros(0));
+    assert_eq!(middle(&a, 0, 5), a);
+    assert!(Cpu.run(middle, (&a, 3, 6)).is_err());
+    assert!(Cpu.run(middle, (&a, 4, 3)).is_err());
+    assert!(Cpu.run(middle, (&a, -1, 3)).is_err());
+}
