@@ -286,7 +286,9 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::IndexOutOfRange { index, len, .. } => write!(f, "index {index} is out of range for length {len}"),
+            Fault::IndexOutOfRange { index, len, .. } => {
+                write!(f, "index {index} is out of range for length {len}")
+            }
             Fault::DivisionByZero { .. } => f.write_str("integer division by zero"),
             Fault::EmptyExtremum { .. } => f.write_str("`argmin` or `argmax` of an empty array"),
             Fault::SizeCheck { message, .. } => f.write_str(message),

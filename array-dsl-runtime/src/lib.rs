@@ -6,8 +6,10 @@ pub mod entry;
 pub mod error;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod host;
 pub mod program;
 pub mod real;
 pub mod status;
 
 pub use error::Error;
+pub use ndarray;

@@ -1,1 +1,34 @@
-//! Placeholder.
+//! Kernels over arrays as ordinary Rust functions, with gradients, on all cores and on any GPU.
+//!
+//! ```
+//! use array_dsl::prelude::*;
+//! use ndarray::array;
+//!
+//! #[kernel]
+//! fn energy(x: [f64; n], k: f64) -> f64 {
+//!     0.5 * k * (x * x).sum()
+//! }
+//!
+//! let x = array![1.0, 2.0];
+//! assert_eq!(energy(&x, 2.0), 5.0);
+//! let (dx, dk) = grad(energy)(&x, 2.0);
+//! assert_eq!(dx, array![2.0, 4.0]);
+//! assert_eq!(dk, 2.5);
+//! ```
+
+pub use array_dsl_macros::{__compile, kernel};
+pub use array_dsl_runtime::Error;
+pub use array_dsl_runtime::host::{
+    Cpu, HasGrad, HasHvp, HasJvp, HasValueAndGrad, HasVjp, Kernel, grad, hvp, jvp, value_and_grad, vjp,
+};
+#[cfg(feature = "gpu")]
+pub use array_dsl_runtime::gpu::{Gpu, GpuArray, GpuInfo, GpuKernel};
+#[doc(hidden)]
+pub use array_dsl_runtime as __rt;
+
+/// What a file with kernels imports.
+pub mod prelude {
+    pub use crate::{Cpu, Error, Kernel, grad, hvp, jvp, kernel, value_and_grad, vjp};
+    #[cfg(feature = "gpu")]
+    pub use crate::{Gpu, GpuArray};
+}

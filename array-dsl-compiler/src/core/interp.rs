@@ -21,7 +21,9 @@ pub fn run(f: &Function, args: &[Value]) -> Result<Vec<Value>, Fault> {
     let mut m = Machine { f, sizes: HashMap::new(), vars: vec![None; f.vars.len()] };
     m.bind_params(args)?;
     let results = m.body(&f.body)?;
-    let leaf = |i: &usize| results.get(*i).cloned().ok_or_else(|| Fault::internal(format!("there is no result {i}")));
+    let leaf = |i: &usize| {
+        results.get(*i).cloned().ok_or_else(|| Fault::internal(format!("there is no result {i}")))
+    };
     f.result.leaves().into_iter().map(leaf).collect()
 }
 
@@ -59,7 +61,8 @@ impl Machine<'_> {
                 let expected = self.dim(d).map_err(|f| f.at(loc))?;
                 if expected != found as i64 {
                     let (name, d) = (&info.name, self.show(d));
-                    let message = format!("argument `{name}`, dimension {i}: expected {d} = {expected}, found {found}");
+                    let message =
+                        format!("argument `{name}`, dimension {i}: expected {d} = {expected}, found {found}");
                     return Err(Fault::size(message).at(loc));
                 }
             }
@@ -118,7 +121,8 @@ impl Machine<'_> {
             let n = self.dim(d)?;
             let n = if empty { n.max(0) } else { n };
             empty |= n == 0;
-            usize::try_from(n).map_err(|_| Fault::size(format!("a dimension is negative: {} = {n}", self.show(d))))
+            usize::try_from(n)
+                .map_err(|_| Fault::size(format!("a dimension is negative: {} = {n}", self.show(d))))
         };
         dims.into_iter().map(extent).collect()
     }
@@ -164,13 +168,17 @@ impl Machine<'_> {
             }
             Exp::Size(d) => Ok(Value::scalar(Scalar::I64(self.dim(d)?))),
             Exp::Index(a, index) => {
-                let index: Result<Vec<i64>, Fault> = index.iter().map(|i| integer(self.scalar(*i)?)).collect();
+                let index: Result<Vec<i64>, Fault> =
+                    index.iter().map(|i| integer(self.scalar(*i)?)).collect();
                 self.var(*a)?.index(&index?)
             }
             Exp::Reshape(a, dims) => {
                 let (value, shape) = (self.var(*a)?, self.shape(dims)?);
                 if shape.iter().product::<usize>() != value.data().len() {
-                    return Err(Fault::size(format!("an array of shape {:?} reshaped to {shape:?}", value.shape())));
+                    return Err(Fault::size(format!(
+                        "an array of shape {:?} reshaped to {shape:?}",
+                        value.shape()
+                    )));
                 }
                 value.reshape(shape)
             }
@@ -194,7 +202,11 @@ impl Machine<'_> {
         if x == y || (relation == "<=" && x < y) {
             return Ok(());
         }
-        Err(Fault::size(format!("expected {} {relation} {}, found {x} and {y}", self.show(left), self.show(right))))
+        Err(Fault::size(format!(
+            "expected {} {relation} {}, found {x} and {y}",
+            self.show(left),
+            self.show(right)
+        )))
     }
 
     /// Runs `f` at every point of the axes in row-major order, with the indices bound.
@@ -235,7 +247,13 @@ impl Machine<'_> {
         s.vars.iter().zip(data).map(array).collect()
     }
 
-    fn reduce(&mut self, reducers: &[Reducer], axis: &Axis, body: &Body, loc: Loc) -> Result<Vec<Value>, Fault> {
+    fn reduce(
+        &mut self,
+        reducers: &[Reducer],
+        axis: &Axis,
+        body: &Body,
+        loc: Loc,
+    ) -> Result<Vec<Value>, Fault> {
         let n = self.trips(axis).map_err(|f| f.at(loc))?;
         if n == 0 && reducers.iter().any(|r| r.op().is_none()) {
             return Err(Fault::EmptyExtremum { loc });
@@ -292,7 +310,8 @@ impl Machine<'_> {
 }
 
 fn item(v: &Value) -> Result<Scalar, Fault> {
-    v.item().ok_or_else(|| Fault::internal(format!("an array of shape {:?} where a scalar belongs", v.shape())))
+    v.item()
+        .ok_or_else(|| Fault::internal(format!("an array of shape {:?} where a scalar belongs", v.shape())))
 }
 
 fn integer(x: Scalar) -> Result<i64, Fault> {

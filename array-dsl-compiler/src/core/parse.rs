@@ -4,12 +4,14 @@
 //! places has one entry for it; numbers that no variable has become unused variables. The parser only reads: whether
 //! the function obeys the rules of Core is for the verifier to say.
 
+mod constants;
 mod tokens;
 
 use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Param, Reducer, Stm, Type, Var, VarInfo};
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
-use crate::ty::{Const, Elem, Loc, Name, Place, Tree};
+use crate::ty::{Elem, Loc, Name, Place, Tree};
+use constants::{number, word_constant};
 use tokens::{Token, tokenize};
 
 /// The largest number of a variable, and the deepest nesting: a text cannot make the parser use up memory or stack.
@@ -212,7 +214,9 @@ impl Parser {
         Ok(match self.peek() {
             Some(Token::Number(_)) => {
                 let size: i128 = self.number("a size")?;
-                Dim::constant(i64::try_from(sign * size).map_err(|_| format!("the size {size} is too large"))?)
+                Dim::constant(
+                    i64::try_from(sign * size).map_err(|_| format!("the size {size} is too large"))?,
+                )
             }
             Some(Token::Var(..)) => Dim::atom(SizeAtom::Scalar(self.var()?.0)).scale(sign as i64),
             _ => Dim::name(self.name("a size")?).scale(sign as i64),
@@ -243,7 +247,8 @@ impl Parser {
             let used = self.uses.iter().find(|(_, used, _)| *used as usize == id);
             VarInfo { name: used.map_or("unused", |u| &u.0).into(), ty: Type::scalar(Elem::I64) }
         };
-        let vars = self.vars.iter().enumerate().map(|(id, v)| v.clone().unwrap_or_else(|| unknown(id))).collect();
+        let vars =
+            self.vars.iter().enumerate().map(|(id, v)| v.clone().unwrap_or_else(|| unknown(id))).collect();
         Ok(Function { name, sizes, params, vars, body, result, result_types, places })
     }
 
@@ -325,7 +330,7 @@ impl Parser {
     fn is_atom(&self) -> bool {
         match self.peek() {
             Some(Token::Var(..) | Token::Number(_) | Token::Symbol("-")) => true,
-            Some(Token::Word(w)) => is_constant(w),
+            Some(Token::Word(w)) => word_constant(w, false).is_some(),
             _ => false,
         }
     }
@@ -429,45 +434,6 @@ impl Parser {
         };
         let guards = if self.take("when") { self.some(Self::dim)? } else { Vec::new() };
         Ok(Check { kind, guards })
-    }
-}
-
-/// Whether a word is a constant.
-fn is_constant(word: &str) -> bool {
-    word_constant(word, false).is_some()
-}
-
-/// `true`, `false`, `inf_f64`, `nan_f64`, `nan_7ff8000000000001_f64`.
-fn word_constant(word: &str, minus: bool) -> Option<Const> {
-    match word {
-        "true" | "false" if !minus => return Some(Const::bool(word == "true")),
-        _ => {}
-    }
-    let (value, elem) = word.rsplit_once('_')?;
-    let elem = Elem::from_name(elem).filter(|e| e.is_float())?;
-    let value = match value.split_once('_') {
-        None if value == "inf" => if minus { f64::NEG_INFINITY } else { f64::INFINITY },
-        None if value == "nan" && !minus => f64::NAN,
-        Some(("nan", bits)) if !minus => f64::from_bits(u64::from_str_radix(bits, 16).ok()?),
-        _ => return None,
-    };
-    Some(Const::float(elem, value))
-}
-
-/// `12`, `12i32`, `1.5e-3f64`: without a suffix an `i64`.
-fn number(word: &str, minus: bool) -> Option<Const> {
-    let settled = Elem::ALL.into_iter().filter(|e| *e != Elem::Bool);
-    let typed = settled.filter_map(|e| Some((word.strip_suffix(e.name())?, e))).next();
-    let (digits, elem) = typed.unwrap_or((word, Elem::I64));
-    let sign = if minus { "-" } else { "" };
-    match elem {
-        // Through `f32`, so that digits which name an `f32` exactly give that very number.
-        Elem::F32 => Some(Const::float(elem, f64::from(format!("{sign}{digits}").parse::<f32>().ok()?))),
-        Elem::F64 => Some(Const::float(elem, format!("{sign}{digits}").parse().ok()?)),
-        elem => {
-            let value: i64 = format!("{sign}{digits}").parse().ok()?;
-            Some(Const::int(elem, value)).filter(|c| c.as_i64() == value)
-        }
     }
 }
 

@@ -194,7 +194,8 @@ impl Scope<'_> {
 
     fn stm(&mut self, s: &Stm) {
         self.loc(s.loc);
-        let types = self.exp(&s.exp);
+        let before = self.errors.len();
+        let types = self.exp(&s.exp).filter(|_| self.errors.len() == before);
         if let Some(n) = types.as_ref().map(Vec::len).filter(|n| *n != s.vars.len()) {
             let vars: Vec<String> = s.vars.iter().map(|v| self.show(*v)).collect();
             self.error(format!("a statement binds ({}) to {n} values", vars.join(", ")));
@@ -265,8 +266,11 @@ impl Scope<'_> {
                 let no = self.inside(|s| s.body(no));
                 let (yes, no) = (yes?, no?);
                 if yes != no {
-                    let show = |types: &[Type]| types.iter().map(|t| self.show_type(t)).collect::<Vec<_>>().join(", ");
-                    let message = format!("the branches of an `if` give ({}) and ({})", show(&yes), show(&no));
+                    let show = |types: &[Type]| {
+                        types.iter().map(|t| self.show_type(t)).collect::<Vec<_>>().join(", ")
+                    };
+                    let message =
+                        format!("the branches of an `if` give ({}) and ({})", show(&yes), show(&no));
                     self.error(message);
                     return None;
                 }
@@ -275,7 +279,12 @@ impl Scope<'_> {
             Exp::Build(axes, body) => {
                 let types = self.points(axes, body)?;
                 let extents = || axes.iter().map(|a| a.extent.clone());
-                Some(types.into_iter().map(|t| Type { elem: t.elem, dims: extents().chain(t.dims).collect() }).collect())
+                Some(
+                    types
+                        .into_iter()
+                        .map(|t| Type { elem: t.elem, dims: extents().chain(t.dims).collect() })
+                        .collect(),
+                )
             }
             Exp::Reduce(reducers, axis, body) => self.reduce(reducers, axis, body),
             Exp::Scatter { reducer, dest, axes, body } => {
@@ -365,7 +374,9 @@ impl Scope<'_> {
             self.error(format!("a scatter of {found} into an array of {}", dest.elem));
         }
         match reducer {
-            Some(Reducer::ArgMin | Reducer::ArgMax) => self.error("a scatter cannot combine by `argmin` or `argmax`"),
+            Some(Reducer::ArgMin | Reducer::ArgMax) => {
+                self.error("a scatter cannot combine by `argmin` or `argmax`")
+            }
             Some(r) => self.reducer(r, &Type::scalar(dest.elem)),
             None => {}
         }
@@ -373,7 +384,9 @@ impl Scope<'_> {
 
     fn sizes_of(&mut self, c: &Check) {
         match &c.kind {
-            CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => [a, b].into_iter().for_each(|d| self.dim(d, "a check")),
+            CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => {
+                [a, b].into_iter().for_each(|d| self.dim(d, "a check"))
+            }
             CheckKind::NonNegative(d) => self.dim(d, "a check"),
         }
         c.guards.iter().for_each(|g| self.dim(g, "the guard of a check"));

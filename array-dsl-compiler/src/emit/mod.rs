@@ -1,3 +1,5 @@
 //! The back ends: scheduled programs as text.
 
+pub mod cpu;
+pub mod host;
 pub mod wgsl;

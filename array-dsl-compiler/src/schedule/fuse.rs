@@ -64,7 +64,7 @@ pub(super) struct Fuse<'a> {
     floor: usize,
     /// What each view views.
     views: HashMap<ArrayId, ArrayId>,
-    pub vars: Vec<Elem>,
+    vars: Vec<Elem>,
 }
 
 impl<'a> Fuse<'a> {
@@ -184,8 +184,8 @@ impl<'a> Fuse<'a> {
         m.reads.iter().any(|(a, ix)| !ix.is_empty() && q.reads.iter().any(|(b, _)| self.root(*a) == self.root(*b)))
     }
 
-    /// The steps of all groups.
-    pub fn finish(mut self) -> Vec<Step> {
+    /// The steps of all groups, and the types of all scalars.
+    pub fn finish(mut self) -> (Vec<Step>, Vec<Elem>) {
         let groups = std::mem::take(&mut self.groups);
         let mut steps = Vec::new();
         for g in groups {
@@ -194,7 +194,7 @@ impl<'a> Fuse<'a> {
                 Group::Members(ms) => steps.push(Step::Tree(self.tree(ms))),
             }
         }
-        steps
+        (steps, self.vars)
     }
 
     fn tree(&mut self, members: Vec<Member>) -> Tree {

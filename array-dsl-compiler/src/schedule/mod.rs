@@ -89,8 +89,7 @@ pub fn schedule(p: &bulk::Program, target: Target) -> Program {
             Stm::Reshape { .. } => {}
         }
     }
-    out.vars = f.vars.clone();
-    out.steps = f.finish();
+    (out.steps, out.vars) = f.finish();
     place::place(&mut out, target);
     out
 }

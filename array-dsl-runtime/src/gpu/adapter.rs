@@ -46,7 +46,8 @@ pub(super) fn all() -> Vec<(wgpu::Adapter, GpuInfo)> {
         return Vec::new();
     }
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-    // Validation layers are for the development of drivers and engines; whoever wants them sets wgpu's variables.
+    // Validation layers are for the development of drivers and engines; whoever wants them sets wgpu's
+    // variables.
     descriptor.flags = wgpu::InstanceFlags::empty().with_env();
     let instance = wgpu::Instance::new(descriptor);
     let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));

@@ -74,8 +74,8 @@ impl<T: GpuElem, D: Dimension> GpuArray<T, D> {
 
     /// Copies the elements to the host, after all work that they depend on is done.
     ///
-    /// Errors: [`Error::IndexOutOfRange`] and its like if any kernel that ran on the device since the last download met
-    /// one; [`Error::Gpu`] if the device failed.
+    /// Errors: [`Error::IndexOutOfRange`] and its like if any kernel that ran on the device since the last
+    /// download met one; [`Error::Gpu`] if the device failed.
     pub fn download(&self) -> Result<Array<T, D>, Error> {
         let mut elements: Vec<T> = Vec::new();
         // Memory is taken once: appending piece by piece would move large arrays.
@@ -93,11 +93,11 @@ impl<T: GpuElem> GpuArray<T, Ix0> {
 }
 
 impl Gpu {
-    /// Copies an array to the device. `&Array` and `&ArrayView` are accepted where an `&ArrayRef` is wanted; the
-    /// elements need not be contiguous.
+    /// Copies an array to the device. `&Array` and `&ArrayView` are accepted where an `&ArrayRef` is wanted;
+    /// the elements need not be contiguous.
     ///
-    /// Errors: [`Error::UnsupportedOnGpu`] for element types that have no place there, [`Error::TooLargeForGpu`]
-    /// beyond 2^31 - 1 elements or what the device can bind, [`Error::Gpu`].
+    /// Errors: [`Error::UnsupportedOnGpu`] for element types that have no place there,
+    /// [`Error::TooLargeForGpu`] beyond 2^31 - 1 elements or what the device can bind, [`Error::Gpu`].
     pub fn upload<T: GpuElem, D: Dimension>(&self, array: &ArrayRef<T, D>) -> Result<GpuArray<T, D>, Error> {
         if let Some(instead) = T::INSTEAD {
             return Err(Error::UnsupportedOnGpu {

@@ -1,6 +1,6 @@
 //! The shaders of this crate, named by what they depend on; their texts are made when they are first needed.
 
-use super::contract_shader::{Counts, SUM_PARTS, thin, tiled};
+use super::contract_shader::{Counts, SUM_PARTS, Tile, thin, tiled};
 use super::execute::FILL;
 use super::reduce::combine;
 use crate::program::{Elem, Reducer};
@@ -17,7 +17,7 @@ pub(super) enum Builtin {
     /// A contraction with few rows or columns.
     Thin { counts: Counts, a_along_sums: bool },
     /// Any other contraction.
-    Tiled { counts: Counts, is_large: bool, a_along_sums: bool, b_along_sums: bool },
+    Tiled { counts: Counts, tile: Tile, a_along_sums: bool, b_along_sums: bool },
 }
 
 impl Builtin {
@@ -48,8 +48,8 @@ impl Builtin {
             Builtin::Combine(elem, reducer) => combine(elem, reducer),
             Builtin::SumParts => SUM_PARTS.to_string(),
             Builtin::Thin { counts, a_along_sums } => thin(counts, a_along_sums),
-            Builtin::Tiled { counts, is_large, a_along_sums, b_along_sums } => {
-                tiled(counts, is_large, a_along_sums, b_along_sums)
+            Builtin::Tiled { counts, tile, a_along_sums, b_along_sums } => {
+                tiled(counts, tile, a_along_sums, b_along_sums)
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Sums of products: `out[..] = sum over the other axes of a[..] * b[..]` for any axes in any order.
 //!
-//! Every axis has a stride in each of the three arrays, 0 where it is missing. By these the axes fall into classes:
+//! Every axis has a stride in each of the three arrays, 0 where it is missing. By these the axes fall into
+//! classes:
 //!
 //! | class | in `a` | in `b` | in `out` |
 //! |---|---|---|---|
@@ -9,23 +10,28 @@
 //! | sums | | | no |
 //! | batch | both or none | | yes |
 //!
-//! Neighbors of a class that are evenly spaced in all arrays merge into one axis, so a plain matrix product, whatever is
-//! transposed, has one axis per class and its shader no division. The shaders are generated for the number of
-//! axes that are left (`contract_shader`).
+//! Neighbors of a class that are evenly spaced in all arrays merge into one axis, so a plain matrix product,
+//! whatever is transposed, has one axis per class and its shader no division. The shaders are generated for
+//! the number of axes that are left (`contract_shader`).
 //!
-//! * **Tiled**: a workgroup makes a tile of 64 x 64 or 128 x 128 results from pieces of `a` and `b` in workgroup memory.
-//! * **Thin**, for few rows or columns: threads side by side fold one result, as in a product of matrix and vector.
+//! * **Tiled**: a workgroup makes a tile of results, square or narrow, from pieces of `a` and `b` in
+//!   workgroup memory.
+//! * **Thin**, for few rows or columns: threads side by side fold one result, as in a product of matrix and
+//!   vector.
 //!
 //! Where that gives too few workgroups, the sums are split into parts, which a second dispatch adds up.
 
 use super::builtin::Builtin;
-use super::contract_shader::{Counts, THIN_LANES};
+use super::contract_shader::{Counts, THIN_LANES, Tile};
 use super::execute::Run;
 use crate::error::Error;
 use crate::program::Poly;
 
-/// With fewer rows or columns, most of a tile would be empty.
-const THIN: u32 = 8;
+/// With fewer rows or columns, most of any tile would be empty.
+const THIN: u64 = 4;
+
+/// With no more rows or columns, most of a square tile would be empty.
+const NARROW: u64 = 16;
 
 /// The workgroups that keep a large device busy.
 const BUSY: u64 = 512;
@@ -119,15 +125,18 @@ impl Classes {
         self.swapped = !self.swapped;
     }
 
-    /// Thin: rows are the longer side. Tiled: columns are what is contiguous in the result.
+    /// Thin or narrow: rows are the longer side. Else columns are what is contiguous in the result. The result
+    /// is whether it is thin.
     fn orient(&mut self) -> bool {
         let (rows, columns) = (total(&self.rows), total(&self.columns));
-        let is_thin = rows.min(columns) < u64::from(THIN);
+        let least = rows.min(columns);
         let fastest = |axes: &[Axis]| axes.last().map_or(u64::MAX, |axis| axis.out);
-        if if is_thin { rows < columns } else { fastest(&self.rows) < fastest(&self.columns) } {
+        let is_better_swapped =
+            if least <= NARROW { rows < columns } else { fastest(&self.rows) < fastest(&self.columns) };
+        if is_better_swapped {
             self.swap();
         }
-        is_thin
+        least < THIN
     }
 
     fn counts(&self) -> Counts {
@@ -161,7 +170,8 @@ fn merge(axes: &mut Vec<Axis>) {
     *axes = merged;
 }
 
-/// How often the sums are split so that there are enough workgroups: parts and sums per part, a multiple of `step`.
+/// How often the sums are split so that there are enough workgroups: parts and sums per part, a multiple of
+/// `step`.
 fn split(groups: u64, sums: u64, results: u64, step: u64) -> (u64, u64) {
     let most = sums.div_ceil(SUMS_PER_PART).min(MOST_IN_PARTS / results.max(1));
     let parts = (BUSY / groups.max(1)).min(most).max(1);
@@ -216,13 +226,22 @@ impl Run<'_> {
             let (parts, length) = split(blocks, sums, results, u64::from(lanes) * 4);
             (Builtin::Thin { counts, a_along_sums }, [blocks, 1], parts, length)
         } else {
-            let tiles = |side: u64| [rows.div_ceil(side), columns.div_ceil(side)];
-            let is_large =
-                rows.min(columns) >= 128 && tiles(128)[0] * tiles(128)[1] * batch >= MANY_LARGE_TILES;
-            let tiles = tiles(if is_large { 128 } else { 64 });
+            let tiles = |tile: Tile| {
+                let [down, across] = tile.sides();
+                [rows.div_ceil(down), columns.div_ceil(across)]
+            };
+            let [down, across] = tiles(Tile::Large);
+            let tile = if columns <= NARROW {
+                Tile::Narrow
+            } else if rows.min(columns) >= 128 && down * across * batch >= MANY_LARGE_TILES {
+                Tile::Large
+            } else {
+                Tile::Medium
+            };
+            let tiles = tiles(tile);
             let b_along_sums = classes.along_sums(&classes.columns, |axis| axis.b);
             let (parts, length) = split(tiles[0] * tiles[1] * batch, sums, results, 16);
-            (Builtin::Tiled { counts, is_large, a_along_sums, b_along_sums }, tiles, parts, length)
+            (Builtin::Tiled { counts, tile, a_along_sums, b_along_sums }, tiles, parts, length)
         };
         // A thin block may hold results of several batches.
         let groups = tiles[0] * tiles[1] * parts * if is_thin { 1 } else { batch };

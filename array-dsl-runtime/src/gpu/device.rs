@@ -89,7 +89,8 @@ impl Failures {
         }
     }
 
-    /// Waits for the device. wgpu panics where a device that it waits for is lost; that becomes an error here.
+    /// Waits for the device. wgpu panics where a device that it waits for is lost; that becomes an error
+    /// here.
     pub(super) fn guard(
         &self,
         wait: impl FnOnce() -> Result<wgpu::PollStatus, wgpu::PollError>,
@@ -214,9 +215,9 @@ impl Shared {
         self.pool.take(elements)
     }
 
-    /// The number of workgroups per dimension that `groups` workgroups take, so that
-    /// `wg.x + wg.y * num_wg.x` counts them: one row if it is short enough, else a rectangle that is nearly square. The
-    /// last row may have workgroups too many.
+    /// The number of workgroups per dimension that `groups` workgroups take, so that `wg.x + wg.y * num_wg.x`
+    /// counts them: one row if it is short enough, else a rectangle that is nearly square. The last row may
+    /// have workgroups too many.
     pub(super) fn grid(&self, groups: u32) -> [u32; 2] {
         let longest = self.limits.max_compute_workgroups_per_dimension.min(65_535);
         if groups <= longest {

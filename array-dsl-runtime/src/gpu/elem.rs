@@ -6,9 +6,10 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A type of elements. `f32`, `i32` and `u32` are on the device as they are and `bool` as 0 or 1. Arrays of `f64` and
-/// `i64` are refused, with an error when they are uploaded rather than when the program is compiled, so that code that
-/// is generic over the element type can be written; a single `i64` that fits 32 bits is accepted.
+/// A type of elements. `f32`, `i32` and `u32` are on the device as they are and `bool` as 0 or 1. Arrays of
+/// `f64` and `i64` are refused, with an error when they are uploaded rather than when the program is
+/// compiled, so that code that is generic over the element type can be written; a single `i64` that fits 32
+/// bits is accepted.
 pub trait GpuElem: Copy + Send + Sync + sealed::Sealed + 'static {
     /// The type.
     const ELEM: Elem;

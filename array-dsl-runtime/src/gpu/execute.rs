@@ -2,7 +2,8 @@
 //!
 //! * Heap arrays get their memory at the first step that touches them and give it back after the last one.
 //! * A step over no points is skipped; its arrays still get (minimal) memory.
-//! * Sizes and indices are 32-bit on the device. Whatever does not fit is refused before anything is recorded about it.
+//! * Sizes and indices are 32-bit on the device. Whatever does not fit is refused before anything is recorded
+//!   about it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -50,11 +51,12 @@ impl GpuInput<'_> {
 }
 
 impl Gpu {
-    /// Records the steps of a program and returns its results, which may share memory with inputs. `inputs` is in
-    /// the order of the program's inputs; `atoms` are the values of sizes, as [`entry::bind`] returns them.
+    /// Records the steps of a program and returns its results, which may share memory with inputs. `inputs`
+    /// is in the order of the program's inputs; `atoms` are the values of sizes, as [`entry::bind`] returns
+    /// them.
     ///
-    /// Errors: [`Error::SizeCheck`] from the program's checks, [`Error::UnsupportedOnGpu`], [`Error::GpuLacks`],
-    /// [`Error::TooLargeForGpu`], [`Error::Gpu`].
+    /// Errors: [`Error::SizeCheck`] from the program's checks, [`Error::UnsupportedOnGpu`],
+    /// [`Error::GpuLacks`], [`Error::TooLargeForGpu`], [`Error::Gpu`].
     pub fn execute(
         &self,
         program: &'static GpuProgram,

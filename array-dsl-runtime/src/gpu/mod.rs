@@ -1,9 +1,10 @@
-//! The GPU side, on wgpu: device arrays, a pool of buffers, pipelines made once, programs executed step by step.
+//! The GPU side, on wgpu: device arrays, a pool of buffers, pipelines made once, programs executed step by
+//! step.
 //!
 //! * A [`Gpu`] is one opened device; its clones share it. A [`GpuArray`] owns (or shares) elements on it.
-//! * Work is **recorded** and submitted in batches: when something is downloaded, when [`Gpu::synchronize`] is called, or when
-//!   enough has gathered. One queue executes everything in the order of recording, so a buffer may be reused
-//!   as soon as its last handle is dropped.
+//! * Work is **recorded** and submitted in batches: when something is downloaded, when [`Gpu::synchronize`]
+//!   is called, or when enough has gathered. One queue executes everything in the order of recording, so a
+//!   buffer may be reused as soon as its last handle is dropped.
 //! * Nothing here panics on what a device or driver does: failures come back as [`Error::Gpu`].
 //! * An index out of range, found by a shader, is kept in a status buffer and reported by the next download.
 //!
@@ -37,6 +38,7 @@ mod plan;
 mod pool;
 mod record;
 mod reduce;
+mod run;
 mod status;
 mod transfer;
 
@@ -49,19 +51,33 @@ pub use device::GpuStatistics;
 pub use elem::GpuElem;
 pub use execute::GpuInput;
 pub use pool::GpuBuffer;
+#[doc(hidden)]
+pub use run::result;
+pub use run::GpuKernel;
 
 use crate::error::Error;
 use device::Shared;
 
 /// An opened GPU. Cheap to clone: all clones are the same device.
+///
+/// ```no_run
+/// # use array_dsl_runtime::gpu::Gpu;
+/// let gpu = Gpu::new()?;
+/// println!("{}", gpu.info());
+/// let x = gpu.upload(&ndarray::array![[1f32, 2.0], [3.0, 4.0]])?;
+/// assert_eq!(x.shape(), [2, 2]);
+/// assert_eq!(x.download()?[[1, 0]], 3.0);
+/// # Ok::<(), array_dsl_runtime::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Gpu {
     shared: Arc<Shared>,
 }
 
 impl Gpu {
-    /// Opens the best GPU there is: a discrete one before an integrated one, that before a virtual one, and a software
-    /// implementation last. The environment variable `ARRAY_DSL_ADAPTER`, part of a name, restricts the choice.
+    /// Opens the best GPU there is: a discrete one before an integrated one, that before a virtual one, and a
+    /// software implementation last. The environment variable `ARRAY_DSL_ADAPTER`, part of a name, restricts
+    /// the choice.
     ///
     /// Errors: [`Error::NoGpu`] with the reason.
     pub fn new() -> Result<Gpu, Error> {
@@ -100,7 +116,8 @@ impl Gpu {
 
     /// Submits all recorded work and waits until it is done.
     ///
-    /// Errors: [`Error::IndexOutOfRange`] and its like if a shader found one since the last download; [`Error::Gpu`].
+    /// Errors: [`Error::IndexOutOfRange`] and its like if a shader found one since the last download;
+    /// [`Error::Gpu`].
     pub fn synchronize(&self) -> Result<(), Error> {
         self.shared.read_back(None, &mut |_| ())
     }
@@ -119,5 +136,45 @@ impl Gpu {
 impl fmt::Debug for Gpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Gpu").field("info", self.info()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_device_is_an_error_forever() {
+        if std::env::var("ARRAY_DSL_GPU").is_ok_and(|v| v == "skip") {
+            println!("skipped: ARRAY_DSL_GPU=skip");
+            return;
+        }
+        let gpu = Gpu::new().expect("a GPU; set ARRAY_DSL_GPU=skip to do without");
+        let x = gpu.upload(&ndarray::arr1(&[1f32, 2.0])).unwrap();
+        gpu.shared.device.destroy();
+        for _ in 0..3 {
+            assert!(matches!(x.download(), Err(Error::Gpu { .. })));
+            assert!(matches!(gpu.upload(&ndarray::arr1(&[1f32])), Err(Error::Gpu { .. })));
+            assert!(matches!(gpu.synchronize(), Err(Error::Gpu { .. })));
+        }
+    }
+
+    #[test]
+    fn what_wgpu_reports_is_the_next_error_once() {
+        if std::env::var("ARRAY_DSL_GPU").is_ok_and(|v| v == "skip") {
+            println!("skipped: ARRAY_DSL_GPU=skip");
+            return;
+        }
+        let gpu = Gpu::new().expect("a GPU; set ARRAY_DSL_GPU=skip to do without");
+        // This combination of usages is not valid.
+        let _ = gpu.shared.device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 4,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        });
+        let error = gpu.synchronize().unwrap_err().to_string();
+        assert!(error.starts_with("the GPU reported an error: "), "{error}");
+        assert_eq!(gpu.synchronize(), Ok(()));
     }
 }

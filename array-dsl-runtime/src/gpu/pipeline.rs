@@ -21,7 +21,8 @@ pub(super) struct Pipeline {
     pub(super) status: bool,
 }
 
-/// What the bindings of a shader are: whether the status is bound, and for each array whether it is only read.
+/// What the bindings of a shader are: whether the status is bound, and for each array whether it is only
+/// read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Interface {
     status: bool,
@@ -46,8 +47,8 @@ pub(super) fn storage_buffers(shader: &Shader) -> usize {
 /// Whose text a shader is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
-    /// Of a program: wgpu adds checks so that whatever the text does, nothing outside its arrays is touched and
-    /// every loop ends.
+    /// Of a program: wgpu adds checks so that whatever the text does, nothing outside its arrays is touched
+    /// and every loop ends.
     Program,
     /// Of this crate: every index is in range by construction, every loop ends, nothing is divided by zero.
     Runtime,

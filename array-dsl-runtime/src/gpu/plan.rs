@@ -1,5 +1,5 @@
-//! What can be known about a program before it runs: whether the device can run it at all, whose memory each array
-//! has, and after which step that memory is not needed any more. Made once per program and device.
+//! What can be known about a program before it runs: whether the device can run it at all, whose memory each
+//! array has, and after which step that memory is not needed any more. Made once per program and device.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -62,7 +62,8 @@ impl Plan {
 }
 
 fn root(program: &GpuProgram, mut array: usize) -> usize {
-    // Views point to arrays that came before, so this ends; the bound is for programs that are not well formed.
+    // Views point to arrays that came before, so this ends; the bound is for programs that are not well
+    // formed.
     for _ in 0..program.arrays.len() {
         match program.arrays[array].home {
             GpuHome::View(of) => array = of,

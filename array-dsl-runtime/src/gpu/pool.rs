@@ -1,9 +1,10 @@
 //! Buffers and their reuse. A buffer goes back to the pool when its last handle is dropped and serves later
 //! requests of its size class.
 //!
-//! All work goes through one queue in the order of recording, so a buffer may be handed out again at once: whoever
-//! gets it next is executed after whoever had it before. Uploads are the exception, since they overtake recorded work that
-//! is not submitted yet; therefore a buffer remembers the batch in which it came back.
+//! All work goes through one queue in the order of recording, so a buffer may be handed out again at once:
+//! whoever gets it next is executed after whoever had it before. Uploads are the exception, since they
+//! overtake recorded work that is not submitted yet; therefore a buffer remembers the batch in which it came
+//! back.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -71,7 +72,8 @@ impl GpuBuffer {
     }
 }
 
-/// Idle buffers by size in bytes, each with the number of the batch that was being recorded when it came back.
+/// Idle buffers by size in bytes, each with the number of the batch that was being recorded when it came
+/// back.
 type Idle = HashMap<u64, Vec<(wgpu::Buffer, u64)>>;
 
 /// The pool of one device.
@@ -106,8 +108,8 @@ impl Pool {
         usize::try_from(self.largest / 4).map_or(i32::MAX as usize, |n| n.min(i32::MAX as usize))
     }
 
-    /// A buffer for so many elements, not more than [`Pool::most_elements`]. Its contents are arbitrary. With it comes
-    /// whether recorded, not yet submitted work may still use its memory.
+    /// A buffer for so many elements, not more than [`Pool::most_elements`]. Its contents are arbitrary. With
+    /// it comes whether recorded, not yet submitted work may still use its memory.
     pub(super) fn take(self: &Arc<Pool>, elements: usize) -> Result<(GpuBuffer, bool), Error> {
         let bytes = size_class(elements as u64 * 4).min(self.largest);
         let idle = self.idle().get_mut(&bytes).and_then(Vec::pop);
@@ -130,7 +132,8 @@ impl Pool {
         let attempt = || scoped(&self.device, || self.device.create_buffer(&descriptor));
         let raw = attempt().or_else(|_| {
             self.trim();
-            // What was freed is still in use by submitted work; a failure to wait shows in the second attempt.
+            // What was freed is still in use by submitted work; a failure to wait shows in the second
+            // attempt.
             self.failures.guard(|| self.device.poll(wgpu::PollType::wait_indefinitely())).ok();
             attempt()
         });
@@ -152,8 +155,8 @@ impl Pool {
     }
 }
 
-/// The size of the buffer that serves a request: multiples of an eighth of a power of two, so that arrays of almost the
-/// same size share buffers and at most an eighth is lost.
+/// The size of the buffer that serves a request: multiples of an eighth of a power of two, so that arrays of
+/// almost the same size share buffers and at most an eighth is lost.
 fn size_class(bytes: u64) -> u64 {
     if bytes <= SMALLEST {
         return SMALLEST;

@@ -1,5 +1,6 @@
-//! What is recorded and how it is submitted. Commands gather until something is downloaded or a batch is full;
-//! then they go to the device in one submission, with the uniform blocks of all dispatches in one write.
+//! What is recorded and how it is submitted. Commands gather until something is downloaded or a batch is
+//! full; then they go to the device in one submission, with the uniform blocks of all dispatches in one
+//! write.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
@@ -28,8 +29,9 @@ enum Command {
 pub(super) struct Recorder {
     commands: Vec<Command>,
     dispatches: usize,
-    /// The uniform blocks of the recorded dispatches, each at a multiple of the device's alignment. They are written
-    /// to `uniforms` when they are submitted, which the device does after everything submitted before.
+    /// The uniform blocks of the recorded dispatches, each at a multiple of the device's alignment. They are
+    /// written to `uniforms` when they are submitted, which the device does after everything submitted
+    /// before.
     blocks: Vec<u8>,
     uniforms: wgpu::Buffer,
     alignment: usize,
@@ -167,7 +169,8 @@ fn encode(device: &wgpu::Device, commands: &[Command]) -> wgpu::CommandBuffer {
                 rest = after;
             }
             Command::Dispatch { .. } => {
-                // One pass for all dispatches up to the next copy; wgpu puts barriers where they depend on each other.
+                // One pass for all dispatches up to the next copy; wgpu puts barriers where they depend on
+                // each other.
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
                 while let Some((Command::Dispatch { pipeline, group, offset, grid }, after)) =
                     rest.split_first()

@@ -1,10 +1,11 @@
 //! Reductions. Which way suits the sizes:
 //!
 //! * many outer points, or few inner ones: one thread per outer point (`points`);
-//! * else one workgroup per outer point, or several parts if there are few outer points and many inner ones (`groups`). The
-//!   parts go to a scratch array that a second dispatch folds with the same operator.
+//! * else one workgroup per outer point, or several parts if there are few outer points and many inner ones
+//!   (`groups`). The parts go to a scratch array that a second dispatch folds with the same operator.
 //!
-//! A reduction of nothing takes the first way, whose loop is then empty, so that the result is the neutral element.
+//! A reduction of nothing takes the first way, whose loop is then empty, so that the result is the neutral
+//! element.
 
 use super::builtin::Builtin;
 use super::execute::Run;
@@ -65,8 +66,8 @@ impl Run<'_> {
     }
 }
 
-/// Folds rows of `words[0].y` elements, one workgroup per row; `words[0].x` rows. Threads without an element take no
-/// part, so no neutral element is needed.
+/// Folds rows of `words[0].y` elements, one workgroup per row; `words[0].x` rows. Threads without an element
+/// take no part, so no neutral element is needed.
 pub(super) fn combine(elem: Elem, reducer: Reducer) -> String {
     let kind = match elem {
         Elem::F32 | Elem::F64 => "f32",

@@ -1,5 +1,6 @@
 //! Index errors found by shaders. A shader cannot stop a program: it writes down the first failure in the
-//! status buffer of the device and goes on with a harmless value. Downloads bring the words of the status along.
+//! status buffer of the device and goes on with a harmless value. Downloads bring the words of the status
+//! along.
 //!
 //! | word | meaning |
 //! |---|---|
@@ -7,7 +8,8 @@
 //! | 1 | the index, as the bits of an `i32` |
 //! | 2 | the length, likewise; -1 for an integer division by zero, -2 for the place of an extremum of nothing |
 //!
-//! Word 0 is set first, by compare-and-exchange, and downloads come after whole dispatches, so all three belong together.
+//! Word 0 is set first, by compare-and-exchange, and downloads come after whole dispatches, so all three
+//! belong together.
 
 use crate::error::Error;
 use crate::program::Site;

@@ -15,8 +15,8 @@ const PIECE: u64 = 64 << 20;
 const KEPT: u64 = 16 << 20;
 
 impl Shared {
-    /// Writes the bytes of a new array. `is_in_use` tells whether recorded work may still use the buffer: uploads overtake
-    /// what is recorded, so that is submitted first.
+    /// Writes the bytes of a new array. `is_in_use` tells whether recorded work may still use the buffer:
+    /// uploads overtake what is recorded, so that is submitted first.
     pub(super) fn write(&self, buffer: &GpuBuffer, is_in_use: bool, bytes: &[u8]) -> Result<(), Error> {
         self.failures.check()?;
         let mut state = self.state();
@@ -33,8 +33,8 @@ impl Shared {
         self.failures.check()
     }
 
-    /// Calls `read` with the bytes of an array, piece by piece in order, and reports an index error that a shader met
-    /// so far. Without an array only the latter.
+    /// Calls `read` with the bytes of an array, piece by piece in order, and reports an index error that a
+    /// shader met so far. Without an array only the latter.
     pub(super) fn read_back(
         &self,
         buffer: Option<&GpuBuffer>,

@@ -55,7 +55,6 @@ fn check(gpu: &Gpu, case: &Case, extents: [usize; 5]) {
 
     // Axes that occur nowhere have extent 1 here.
     let mut expected = vec![0f64; length];
-    let mut sums = 1;
     for at in 0..extents.iter().product() {
         let mut rest: usize = at;
         let mut index = [0; 5];
@@ -67,11 +66,7 @@ fn check(gpu: &Gpu, case: &Case, extents: [usize; 5]) {
             f64::from(a[place(case.a, &extents, &index)]) * f64::from(b[place(case.b, &extents, &index)]);
         expected[place(case.out, &extents, &index)] += product;
     }
-    for axis in 0..5 {
-        if !case.out.contains(&axis) {
-            sums *= extents[axis];
-        }
-    }
+    let sums: usize = (0..5).filter(|axis| !case.out.contains(axis)).map(|axis| extents[axis]).product();
     let bound = 1e-6 * (sums as f64).sqrt().max(1.0) * 4.0;
     let worst = y.iter().zip(&expected).map(|(y, e)| (f64::from(*y) - e).abs()).fold(0.0, f64::max);
     assert!(worst <= bound, "{:?} * {:?} -> {:?} with {extents:?}: off by {worst}", case.a, case.b, case.out);
@@ -108,6 +103,19 @@ fn large_tiles() {
     // 8 x 8 tiles of 128 x 128, the last ones incomplete.
     check(&gpu, &case!([0, 2] * [2, 1] -> [0, 1]), [1000, 901, 5, 1, 1]);
     check(&gpu, &case!([2, 0] * [1, 2] -> [0, 1]), [901, 1000, 13, 1, 1]);
+}
+
+#[test]
+fn narrow_results() {
+    let Some(gpu) = gpu() else { return };
+    for narrow in [2, 4, 10, 16, 17] {
+        for (long, k) in [(1, 300), (600, 9), (70, 1100)] {
+            check(&gpu, &case!([0, 2] * [2, 1] -> [0, 1]), [long, narrow, k, 1, 1]);
+            check(&gpu, &case!([2, 0] * [1, 2] -> [0, 1]), [long, narrow, k, 1, 1]);
+            check(&gpu, &case!([0, 2] * [2, 1] -> [0, 1]), [narrow, long, k, 1, 1]);
+            check(&gpu, &case!([3, 2, 0] * [3, 1, 2] -> [3, 0, 1]), [narrow, long, k, 3, 1]);
+        }
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The GPU side with programs written by hand. There must be a GPU (a software one will do), unless the environment says
-//! `ARRAY_DSL_GPU=skip`.
+//! The GPU side with programs written by hand. There must be a GPU (a software one will do), unless the
+//! environment says `ARRAY_DSL_GPU=skip`.
 
 mod contract;
 mod errors;
@@ -16,7 +16,8 @@ fn gpu() -> Option<Gpu> {
         println!("skipped: ARRAY_DSL_GPU=skip");
         return None;
     }
-    // A device of its own for each test, so that index errors and counters of one test are not seen by another.
+    // A device of its own for each test, so that index errors and counters of one test are not seen by
+    // another.
     Some(Gpu::new().expect("a GPU; set ARRAY_DSL_GPU=skip to do without"))
 }
 

@@ -66,7 +66,8 @@ fn large_arrays_move_in_pieces() {
     assert!(gpu.upload(&x).unwrap().download().unwrap() == x);
 }
 
-/// `n` is atom 0. Array 0 is filled with ones, 1 with zeros, 2 is a copy of 0, 3 a view of 2, 4 the scalar `s`.
+/// `n` is atom 0. Array 0 is filled with ones, 1 with zeros, 2 is a copy of 0, 3 a view of 2, 4 the scalar
+/// `s`.
 static FILLED: GpuProgram = GpuProgram {
     name: "filled",
     arrays: &[

@@ -1,0 +1,195 @@
+//! Scalar code as Rust.
+
+use super::Cpu;
+use super::tree::Region;
+use crate::bulk::{ArrayId, Atom, Branch, Exp, Let, Reducer};
+use crate::loops::Home;
+use crate::scalar::Op;
+use crate::ty::{Const, Elem};
+
+/// A constant; negative ones in parentheses, so that methods can be called on it.
+pub(super) fn constant(c: Const) -> String {
+    let text = match c.elem {
+        Elem::Bool => return c.as_bool().to_string(),
+        e if e.is_float() => {
+            let x = c.as_f64();
+            if x.is_nan() {
+                return format!("{e}::NAN");
+            } else if x.is_infinite() {
+                return if x > 0.0 { format!("{e}::INFINITY") } else { format!("{e}::NEG_INFINITY") };
+            } else if e == Elem::F32 {
+                format!("{:?}f32", x as f32)
+            } else {
+                format!("{x:?}f64")
+            }
+        }
+        Elem::I64 if c.as_i64() == i64::MIN => return "i64::MIN".into(),
+        Elem::I32 if c.as_i64() == i64::from(i32::MIN) => return "i32::MIN".into(),
+        e => format!("{}{e}", c.as_i64()),
+    };
+    if text.starts_with('-') { format!("({text})") } else { text }
+}
+
+pub(super) fn atom(a: Atom) -> String {
+    match a {
+        Atom::Var(v) => format!("v{}", v.0),
+        Atom::Const(c) => constant(c),
+    }
+}
+
+/// `a` and `b` combined by a reducer.
+pub(super) fn combine(r: Reducer, elem: Elem, a: &str, b: &str) -> String {
+    match r.op() {
+        Some(op) => apply(op, &[elem, elem], &[a.to_string(), b.to_string()], 0),
+        None => String::new(),
+    }
+}
+
+/// A function of the table applied to texts.
+fn apply(op: Op, elems: &[Elem], args: &[String], site: usize) -> String {
+    let elem = match op {
+        Op::Select => elems[1],
+        _ => elems[0],
+    };
+    if let Op::Cast(to) = op {
+        return match (elem, to) {
+            (Elem::Bool, t) if t.is_float() => format!("({} as i64 as {t})", args[0]),
+            (f, Elem::Bool) if f.is_float() => format!("({} != 0.0)", args[0]),
+            (_, Elem::Bool) if elem != Elem::Bool => format!("({} != 0)", args[0]),
+            (_, t) => format!("({} as {t})", args[0]),
+        };
+    }
+    // Unsigned integers have no sign functions.
+    match (op, elem) {
+        (Op::Abs, Elem::U32) => return args[0].clone(),
+        (Op::Signum0, Elem::U32) => return format!("(({} != 0) as u32)", args[0]),
+        _ => {}
+    }
+    let Some(row) = op.row() else { return String::new() };
+    let template = if elem.is_int() && !row.rust_int.is_empty() { row.rust_int } else { row.rust };
+    let mut out = String::new();
+    let mut chars = template.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '{' | '}' if chars.peek() == Some(&c) => {
+                out.push(c);
+                chars.next();
+            }
+            '{' => {
+                let digit = chars.next().and_then(|d| d.to_digit(10)).unwrap_or(0) as usize;
+                out.push_str(args.get(digit).map_or("", |s| s.as_str()));
+                chars.next();
+            }
+            c => out.push(c),
+        }
+    }
+    out.replace("R::", &format!("<{elem} as __rt::real::Real>::"))
+        .replace("D::", &format!("<{elem} as __rt::real::Division>::"))
+        .replace("SITE", &format!("{site}u32"))
+}
+
+impl Cpu<'_> {
+    pub(super) fn atom_elem(&self, a: Atom) -> Elem {
+        match a {
+            Atom::Var(v) => self.p.vars[v.0 as usize],
+            Atom::Const(c) => c.elem,
+        }
+    }
+
+    /// A statement.
+    pub(super) fn binding(&mut self, l: &Let, r: &mut Region) -> String {
+        match &l.exp {
+            Exp::If(c, x, y) => {
+                let names: Vec<String> = l.vars.iter().map(|v| format!("v{}", v.0)).collect();
+                l.vars.iter().for_each(|v| r.bound(*v));
+                let left = if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(", ")) };
+                let c = r.atom(*c);
+                let (x, y) = (self.branch(x, r), self.branch(y, r));
+                format!("let {left} = if {c} {{\n{x}}} else {{\n{y}}};\n")
+            }
+            e => {
+                let text = self.expression(e, l, r);
+                r.bound(l.vars[0]);
+                let elem = self.p.vars[l.vars[0].0 as usize];
+                format!("let v{}: {elem} = {text};\n", l.vars[0].0)
+            }
+        }
+    }
+
+    fn branch(&mut self, b: &Branch, r: &mut Region) -> String {
+        let mut out = String::new();
+        for l in &b.block.lets {
+            out.push_str(&self.binding(l, r));
+        }
+        let results: Vec<String> = b.results.iter().map(|a| r.atom(*a)).collect();
+        if results.len() == 1 {
+            out + &results[0] + "\n"
+        } else {
+            format!("{out}({})\n", results.join(", "))
+        }
+    }
+
+    fn expression(&mut self, e: &Exp, l: &Let, r: &mut Region) -> String {
+        match e {
+            Exp::Op(op, args) => {
+                let site = if op.can_fail() { self.site(l.loc) } else { 0 };
+                let elems: Vec<Elem> = args.iter().map(|a| self.atom_elem(*a)).collect();
+                let texts: Vec<String> = args.iter().map(|a| r.atom(*a)).collect();
+                apply(*op, &elems, &texts, site)
+            }
+            Exp::Size(d) => self.dim_in(d, r),
+            Exp::StopGradient(a) => r.atom(*a),
+            Exp::Read { array, index, checked } => {
+                if self.rank(*array) == 0 {
+                    r.uses_array(self.root(*array));
+                    return self.name(*array);
+                }
+                let at = self.linear(*array, index, r);
+                let name = r.array(self, *array);
+                let read = format!("__rt::cpu::get({name}, {at})");
+                if !checked {
+                    return read;
+                }
+                let site = self.site(l.loc);
+                let dims: Vec<String> = self.memory_dims(*array).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
+                let tests: Vec<String> = index
+                    .iter()
+                    .zip(dims)
+                    .map(|(i, d)| format!("__rt::status::in_range({}, {d}, status, {site}u32)", r.atom(*i)))
+                    .collect();
+                let zero = constant(Const::of(self.elem(*array), 0));
+                format!("if {} {{ {read} }} else {{ {zero} }}", tests.join(" && "))
+            }
+            Exp::If(..) => String::new(),
+        }
+    }
+
+    /// The position of an element in an array's memory. In the region that writes it, memory starts at the chunk's
+    /// first row.
+    pub(super) fn linear(&mut self, array: ArrayId, index: &[Atom], r: &mut Region) -> String {
+        let dims: Vec<String> = self.memory_dims(array).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
+        let local = r.is_output(self.root(array)) && !matches!(self.p.arrays[array.0 as usize].home, Home::Row { .. });
+        let mut out = String::new();
+        for (k, i) in index.iter().enumerate() {
+            let mut text = r.atom(*i);
+            if k == 0 && local {
+                text = format!("({text} - lo)");
+            }
+            out = if k == 0 { text } else { format!("({out} * {} + {text})", dims[k]) };
+        }
+        if out.is_empty() { "0i64".into() } else { out }
+    }
+
+    /// A dimension inside a region, which then needs its sizes.
+    pub(super) fn dim_in(&self, d: &crate::dim::Dim, r: &mut Region) -> String {
+        for a in d.atoms() {
+            match a {
+                crate::dim::SizeAtom::Name(n) => {
+                    r.uses_size(self.p.sizes.iter().position(|s| *s == n).unwrap_or(0));
+                }
+                crate::dim::SizeAtom::Scalar(s) => r.uses_array(self.root(ArrayId(s))),
+            }
+        }
+        self.dim(d)
+    }
+}

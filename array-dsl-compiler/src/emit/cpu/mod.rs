@@ -1,0 +1,290 @@
+//! Loops as Rust for all cores.
+//!
+//! A program becomes the body of a function: sizes are bound, arrays allocated, and each step executed in order. A
+//! tree becomes a **region**: a struct of what it uses with a method `run` that the runtime calls inside functions
+//! compiled for the CPU's vector extensions, once per chunk of the outermost axis. Chunk boundaries depend on
+//! sizes only.
+//!
+//! Names: `n3` size, `a7` array (a scalar if its rank is 0), `v12` scalar. Everything else is a path of `__rt`.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `mod` | the steps of a program |
+//! | `tree` | regions; loops |
+//! | `fold` | reductions in lanes |
+//! | `expr` | scalar code |
+
+mod expr;
+mod fold;
+mod tree;
+
+use std::collections::{HashMap, HashSet};
+
+use crate::Verified;
+use crate::bulk::{ArrayId, Check, CheckKind};
+use crate::dim::{Dim, SizeAtom};
+use crate::loops::{Contract, Home, Program, Step};
+use crate::ty::{Const, Elem, Loc};
+
+/// The generated code of one program.
+pub struct CpuCode {
+    /// Items: the regions.
+    pub items: String,
+    /// Statements that compute the result arrays; they use `return Err(..)` through `?`.
+    pub body: String,
+    /// Places that errors name, in the order of their numbers.
+    pub sites: Vec<Loc>,
+}
+
+/// Prints a verified program. `prefix` makes the regions' names unique.
+pub fn emit(p: &Verified<Program>, prefix: &str) -> CpuCode {
+    let mut c = Cpu { p, prefix, items: String::new(), sites: Vec::new(), allocated: HashSet::new(), regions: 0 };
+    let last = c.last_uses();
+    let mut body = String::new();
+    for (i, s) in p.steps.iter().enumerate() {
+        body.push_str(&c.step(s));
+        for a in last.get(&i).into_iter().flatten() {
+            if c.allocated.contains(a) && c.rank(*a) > 0 {
+                body.push_str(&format!("::core::mem::drop({});\n", c.name(*a)));
+            }
+        }
+    }
+    CpuCode { items: c.items, body, sites: c.sites }
+}
+
+struct Cpu<'a> {
+    p: &'a Program,
+    prefix: &'a str,
+    items: String,
+    sites: Vec<Loc>,
+    /// Heap arrays whose memory exists.
+    allocated: HashSet<ArrayId>,
+    regions: usize,
+}
+
+impl Cpu<'_> {
+    fn root(&self, a: ArrayId) -> ArrayId {
+        let mut a = a;
+        while let Home::View(b) = self.p.arrays[a.0 as usize].home {
+            a = b;
+        }
+        a
+    }
+
+    fn rank(&self, a: ArrayId) -> usize {
+        self.p.arrays[a.0 as usize].dims.len()
+    }
+
+    fn elem(&self, a: ArrayId) -> Elem {
+        self.p.arrays[a.0 as usize].elem
+    }
+
+    /// The variable that holds an array's elements.
+    fn name(&self, a: ArrayId) -> String {
+        format!("a{}", self.root(a).0)
+    }
+
+    /// The dimensions that an array's memory has: those of its rows for `Row`.
+    fn memory_dims(&self, a: ArrayId) -> &[Dim] {
+        let info = &self.p.arrays[a.0 as usize];
+        match info.home {
+            Home::Row { depth } => &info.dims[depth..],
+            _ => &info.dims,
+        }
+    }
+
+    fn site(&mut self, l: Loc) -> usize {
+        self.sites.iter().position(|s| *s == l).unwrap_or_else(|| {
+            self.sites.push(l);
+            self.sites.len() - 1
+        })
+    }
+
+    /// A dimension as an `i64` expression.
+    fn dim(&self, d: &Dim) -> String {
+        let mut sum = String::new();
+        for (m, c) in d.terms() {
+            // Products saturate: an absurd size must stay absurd until its allocation is refused.
+            let mut factors = m.iter().map(|a| self.atom(a));
+            let mut term = match (c, factors.next()) {
+                (1, Some(f)) => f,
+                (c, Some(f)) => format!("{f}.saturating_mul({c}i64)"),
+                (c, None) => format!("({c}i64)"),
+            };
+            for f in factors {
+                term = format!("{term}.saturating_mul({f})");
+            }
+            if !sum.is_empty() {
+                sum.push_str(" + ");
+            }
+            sum.push_str(&term);
+        }
+        if sum.is_empty() { "0i64".into() } else { format!("({sum})") }
+    }
+
+    fn atom(&self, a: &SizeAtom) -> String {
+        match a {
+            SizeAtom::Name(n) => {
+                let k = self.p.sizes.iter().position(|s| s == n).unwrap_or(0);
+                format!("n{k}")
+            }
+            SizeAtom::Scalar(s) => self.name(ArrayId(*s)),
+        }
+    }
+
+    /// The step after which each heap array is not needed any more.
+    fn last_uses(&self) -> HashMap<usize, Vec<ArrayId>> {
+        let kept: HashSet<ArrayId> = self.p.result.leaves().into_iter().map(|a| self.root(*a)).collect();
+        let mut last: HashMap<ArrayId, usize> = HashMap::new();
+        for (i, s) in self.p.steps.iter().enumerate() {
+            for a in tree::arrays_of(s) {
+                last.insert(self.root(a), i);
+            }
+        }
+        let mut out: HashMap<usize, Vec<ArrayId>> = HashMap::new();
+        let mut sorted: Vec<_> = last.into_iter().collect();
+        sorted.sort();
+        for (a, i) in sorted {
+            if !kept.contains(&a) && self.p.arrays[a.0 as usize].home == Home::Heap {
+                out.entry(i).or_default().push(a);
+            }
+        }
+        out
+    }
+
+    /// Code that makes an array's memory exist.
+    fn allocate(&mut self, a: ArrayId) -> String {
+        let a = self.root(a);
+        if self.p.arrays[a.0 as usize].home != Home::Heap || !self.allocated.insert(a) {
+            return String::new();
+        }
+        let (name, t) = (self.name(a), self.elem(a));
+        if self.rank(a) == 0 {
+            return format!("let mut {name}: {t} = ::core::default::Default::default();\n");
+        }
+        let dims: Vec<String> = self.memory_dims(a).iter().map(|d| self.dim(d)).collect();
+        let (kernel, array) = (&*self.p.name, &*self.p.arrays[a.0 as usize].name);
+        format!(
+            "let mut {name}: ::std::vec::Vec<{t}> = __rt::cpu::alloc::<{t}>(__rt::host::elements::<{t}>(&[{}], {kernel:?}, {array:?}, SIGNATURE.line)?);\n",
+            dims.join(", ")
+        )
+    }
+
+    fn step(&mut self, s: &Step) -> String {
+        match s {
+            Step::Tree(t) => self.tree(t),
+            Step::Contract(c) => self.contract(c),
+            Step::Check(c, l) => self.check(c, *l),
+            Step::Fill { array, value } => {
+                let fresh = !self.allocated.contains(&self.root(*array));
+                let out = self.allocate(*array);
+                if fresh && value.is_zero() && self.rank(*array) > 0 {
+                    return out;
+                }
+                out + &self.fill(*array, *value)
+            }
+            Step::Copy { array, source } => {
+                let out = self.allocate(*array);
+                let (to, from) = (self.name(*array), self.name(*source));
+                if self.rank(*array) == 0 {
+                    return format!("{out}{to} = {from};\n");
+                }
+                format!("{out}__rt::cpu::copy(&mut {to}[..], &{from}[..]);\n")
+            }
+        }
+    }
+
+    fn fill(&self, array: ArrayId, value: Const) -> String {
+        let (to, value) = (self.name(array), expr::constant(value));
+        if self.rank(array) == 0 {
+            return format!("{to} = {value};\n");
+        }
+        format!("__rt::cpu::fill(&mut {to}[..], {value});\n")
+    }
+
+    fn contract(&mut self, c: &Contract) -> String {
+        let out = self.allocate(c.result);
+        let extents: Vec<String> = c.extents.iter().map(|d| format!("{}.max(0)", self.dim(d))).collect();
+        format!(
+            "{out}__rt::contract::contract(&mut {}[..], &{}[..], &{}[..], &[{}], &{:?}, &{:?}, &{:?});\n",
+            self.name(c.result),
+            self.name(c.a.0),
+            self.name(c.b.0),
+            extents.join(", "),
+            c.out,
+            c.a.1,
+            c.b.1
+        )
+    }
+
+    /// A check with the atoms it mentions as its own little list of sizes.
+    fn check(&mut self, c: &Check, l: Loc) -> String {
+        let mut dims: Vec<&Dim> = c.guards.iter().collect();
+        match &c.kind {
+            CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => dims.extend([a, b]),
+            CheckKind::NonNegative(a) => dims.push(a),
+        }
+        let mut atoms: Vec<SizeAtom> = dims.iter().flat_map(|d| d.atoms()).collect();
+        atoms.sort();
+        atoms.dedup();
+        let poly = |d: &Dim| poly(d, &|a| atoms.iter().position(|b| b == a).unwrap_or(0));
+        let described = |d: &Dim| format!("({}, {:?})", poly(d), self.show(d));
+        let kind = match &c.kind {
+            CheckKind::Equal(a, b) => format!("Equal({}, {})", described(a), described(b)),
+            CheckKind::AtLeast(a, b) => format!("AtLeast({}, {})", described(a), described(b)),
+            CheckKind::NonNegative(a) => format!("NonNegative({})", described(a)),
+        };
+        let guards: Vec<String> = c.guards.iter().map(poly).collect();
+        let values: Vec<String> = atoms.iter().map(|a| self.atom(a)).collect();
+        format!(
+            "{{ static CHECK: __rt::program::Check = __rt::program::Check {{ kind: __rt::program::CheckKind::{kind}, guards: &[{}], site: {} }};\n__rt::entry::check(&CHECK, &[{}], {:?})?; }}\n",
+            guards.join(", "),
+            site(self.p, l),
+            values.join(", "),
+            self.p.name,
+        )
+    }
+
+    /// A dimension in the user's names.
+    fn show(&self, d: &Dim) -> String {
+        show(self.p, d)
+    }
+}
+
+/// A dimension in the user's names.
+pub fn show(p: &Program, d: &Dim) -> String {
+    let named = d.substitute(&mut |a| match a {
+        SizeAtom::Name(n) => match n.strip_prefix('#') {
+            Some(rest) => {
+                let array = rest.rsplit_once('.').map_or(rest, |(a, _)| a);
+                Dim::name(format!("{array}.len()"))
+            }
+            None => Dim::atom(a.clone()),
+        },
+        SizeAtom::Scalar(_) => Dim::atom(a.clone()),
+    });
+    named.show(&|s| p.arrays[s as usize].name.to_string())
+}
+
+/// A polynomial as a `Poly` constant; `at` numbers the atoms.
+pub fn poly(d: &Dim, at: &dyn Fn(&SizeAtom) -> usize) -> String {
+    let terms: Vec<String> = d
+        .terms()
+        .map(|(m, c)| {
+            let atoms: Vec<String> = m.iter().map(|a| at(a).to_string()).collect();
+            format!("({c}, &[{}])", atoms.join(", "))
+        })
+        .collect();
+    format!("__rt::program::Poly(&[{}])", terms.join(", "))
+}
+
+/// A place as a `Site` constant.
+pub fn site(p: &Program, l: Loc) -> String {
+    match p.places.get(l.0 as usize) {
+        Some(s) => format!(
+            "__rt::program::Site {{ kernel: {:?}, file: {:?}, line: {} }}",
+            s.kernel, s.file, s.line
+        ),
+        None => format!("__rt::program::Site {{ kernel: {:?}, file: \"\", line: 0 }}", p.name),
+    }
+}

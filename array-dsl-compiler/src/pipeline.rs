@@ -1,0 +1,72 @@
+//! The order of the stages. Nothing else knows it.
+//!
+//! ```text
+//! syntax      tokens -> Ast
+//! elaborate   Ast    -> Core     names, types, rank lifting, sizes, called kernels inlined
+//! flatten     Core   -> Bulk     the bulk-operation transform
+//! optimize    Bulk   -> Bulk
+//! derive      Bulk   -> Bulk     vjp, jvp by dual arrays; repeatable
+//! optimize    Bulk   -> Bulk     and contractions
+//! schedule    Bulk   -> Loops    once for the CPU, once for the GPU
+//! emit        Loops  -> Rust, WGSL
+//! ```
+//!
+//! In debug builds every stage's result is verified.
+
+use crate::bulk;
+use crate::core;
+use crate::derive::{self, Derivative, NotDifferentiable};
+use crate::diagnostics::Diagnostics;
+use crate::elaborate::{self, Callees, Elaborated};
+use crate::flatten;
+use crate::loops;
+use crate::optimize;
+use crate::schedule::{self, Target};
+use crate::syntax;
+use crate::Verified;
+
+/// Tokens to Core: the front end. `None` when errors were recorded.
+pub fn front(item: &syn::ItemFn, callees: &Callees, diagnostics: &mut Diagnostics) -> Option<Elaborated> {
+    let ast = syntax::parse_function(item, diagnostics);
+    if !diagnostics.is_empty() {
+        return None;
+    }
+    let e = elaborate::elaborate(&ast, callees, diagnostics)?;
+    checked("elaborate", || core::verify::check(&e.function));
+    Some(e)
+}
+
+/// Core to optimized Bulk.
+pub fn middle(f: &core::Function) -> bulk::Program {
+    let mut p = flatten::flatten(f);
+    checked("flatten", || bulk::verify::check(&p));
+    optimize::optimize(&mut p);
+    checked("optimize", || bulk::verify::check(&p));
+    p
+}
+
+/// Bulk to its derivative, optimized.
+pub fn derivative(p: &bulk::Program, what: Derivative) -> Result<bulk::Program, NotDifferentiable> {
+    let mut d = derive::derive(p, what)?;
+    checked("derive", || bulk::verify::check(&d));
+    optimize::optimize(&mut d);
+    checked("optimize", || bulk::verify::check(&d));
+    Ok(d)
+}
+
+/// Optimized Bulk to Loops for one target, verified: what a back end takes.
+pub fn back(p: &bulk::Program, target: Target) -> Result<Verified<loops::Program>, Vec<String>> {
+    let mut p = p.clone();
+    optimize::contractions(&mut p);
+    checked("contractions", || bulk::verify::check(&p));
+    loops::verify::verify(schedule::schedule(&p, target))
+}
+
+
+/// In debug builds, a stage whose result breaks its IR's rules is a bug of the compiler that must not go unnoticed.
+fn checked(stage: &str, errors: impl FnOnce() -> Vec<String>) {
+    if cfg!(debug_assertions) {
+        let errors = errors();
+        assert!(errors.is_empty(), "after {stage}: {}", errors.join("; "));
+    }
+}

@@ -1,0 +1,54 @@
+//! Running kernels on a device.
+
+use ndarray::Dimension;
+
+use super::{Gpu, GpuArray, GpuBuffer};
+use crate::Error;
+use crate::host::Kernel;
+use crate::program::Poly;
+
+use super::elem::GpuElem;
+
+/// Kernels as the GPU runs them.
+pub trait GpuKernel: Kernel {
+    /// The arguments: references to device arrays, host scalars by value, tuples of these.
+    type GpuArgs<'a>;
+    /// The result: device arrays (of rank 0 for scalars), tuples of these.
+    type GpuOutput;
+
+    /// Records the kernel's work and returns without waiting for it.
+    ///
+    /// # Errors
+    /// Sizes that do not fit, types or sizes that the device lacks.
+    fn run_gpu(gpu: &Gpu, args: Self::GpuArgs<'_>) -> Result<Self::GpuOutput, Error>;
+}
+
+impl Gpu {
+    /// Runs a kernel on device arrays; the results stay on the device. Nothing is transferred and nothing is
+    /// waited for: an index out of range is reported by the next download.
+    ///
+    /// # Errors
+    /// Sizes that do not fit, types or sizes that the device lacks.
+    pub fn run<K: GpuKernel>(&self, kernel: K, args: K::GpuArgs<'_>) -> Result<K::GpuOutput, Error> {
+        let _ = kernel;
+        K::run_gpu(self, args)
+    }
+}
+
+/// A result buffer as a typed array.
+#[doc(hidden)]
+pub fn result<T: GpuElem, D: Dimension>(
+    gpu: &Gpu,
+    buffer: Option<GpuBuffer>,
+    dims: &[Poly],
+    atoms: &[i64],
+) -> Result<GpuArray<T, D>, Error> {
+    let mut shape = D::zeros(dims.len());
+    for (s, d) in shape.slice_mut().iter_mut().zip(dims) {
+        *s = d.eval(atoms).unwrap_or(0).max(0) as usize;
+    }
+    match buffer {
+        Some(b) => Ok(GpuArray::from_buffer(gpu, b, shape)),
+        None => Err(Error::Gpu { message: "a result is missing".into() }),
+    }
+}

@@ -1,0 +1,163 @@
+//! The host interface: kernels as values, their derivatives, and running them on the CPU.
+//!
+//! A `#[kernel]` function is a unit struct that implements [`Kernel`]. It derefs to a plain `fn`, so it is called
+//! by name. Derivatives are kernels again.
+
+use std::borrow::Cow;
+
+use bytemuck::Zeroable;
+use ndarray::{Array, ArrayRef, Dimension};
+
+use crate::Error;
+
+/// A compiled function over arrays.
+pub trait Kernel: Copy + Default + 'static {
+    /// The name, with that of the derivative around it: `grad(f)`.
+    const NAME: &'static str;
+    /// The text of the program after every stage of the compiler.
+    const EXPLAIN: &'static str;
+    /// The arguments: references to arrays, scalars by value, tuples of these.
+    type Args<'a>;
+    /// The result: owned arrays, scalars, tuples of these.
+    type Output;
+
+    /// Runs on all cores.
+    ///
+    /// # Errors
+    /// Sizes that do not fit, indices out of range, integer division by zero.
+    fn run(args: Self::Args<'_>) -> Result<Self::Output, Error>;
+
+    /// The text of the program after every stage: typed and lifted source, bulk program, loops, Rust, WGSL.
+    fn explain(self) -> &'static str {
+        Self::EXPLAIN
+    }
+}
+
+macro_rules! derivative {
+    ($(#[$doc:meta])* $trait:ident, $assoc:ident, $function:ident, $message:literal, $note:literal) => {
+        #[doc = concat!("Kernels with `", stringify!($function), "`.")]
+        #[diagnostic::on_unimplemented(message = $message, label = "this kernel has none", note = $note)]
+        pub trait $trait: Kernel {
+            /// The derived kernel.
+            type $assoc: Kernel;
+        }
+
+        $(#[$doc])*
+        #[must_use]
+        pub fn $function<F: $trait>(f: F) -> F::$assoc {
+            let _ = f;
+            F::$assoc::default()
+        }
+    };
+}
+
+derivative!(
+    /// The gradient of a kernel whose value is one float: `grad(f)(args..)` has the derivatives by every float
+    /// argument that is not marked `#[no_grad]`; one such argument bare, several as a tuple. Shapes and units are
+    /// those of the arguments (per unit of the value).
+    HasGrad, Grad, grad,
+    "`{Self}` has no gradient",
+    "`grad` needs a kernel whose value is one f32 or f64 and that has a float argument without `#[no_grad]`; for integer functions there is no derivative, for array values use `vjp`"
+);
+derivative!(
+    /// Value and gradient in one pass: `value_and_grad(f)(args..)` is `(value, gradient)`; see [`grad`].
+    HasValueAndGrad, ValueAndGrad, value_and_grad,
+    "`{Self}` has no gradient",
+    "`value_and_grad` needs a kernel whose value is one f32 or f64 and that has a float argument without `#[no_grad]`"
+);
+derivative!(
+    /// Reverse mode: `vjp(f)(args.., cotangents..)` is `(value, cotangents of the arguments)`, with one cotangent
+    /// argument for each float component of the value.
+    HasVjp, Vjp, vjp,
+    "`{Self}` has no derivative",
+    "`vjp` needs a float result and a float argument without `#[no_grad]`"
+);
+derivative!(
+    /// Forward mode: `jvp(f)(args.., tangents..)` is `(value, tangent)`, with one tangent argument for each
+    /// differentiable argument.
+    HasJvp, Jvp, jvp,
+    "`{Self}` has no derivative",
+    "`jvp` needs a float result and a float argument without `#[no_grad]`"
+);
+derivative!(
+    /// Hessian times vector of a kernel whose value is one float: `hvp(f)(args.., tangents..)`.
+    HasHvp, Hvp, hvp,
+    "`{Self}` has no `hvp`",
+    "ask for it where the kernel is defined: `#[kernel(hvp)]`; the value must be one float"
+);
+
+/// The CPU as something to run kernels on; unlike a plain call, `run` returns errors instead of panicking.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cpu;
+
+impl Cpu {
+    /// Runs a kernel on all cores. Arguments as for a call, in a tuple (one argument: `(&x,)`).
+    ///
+    /// # Errors
+    /// Sizes that do not fit, indices out of range, integer division by zero.
+    #[allow(clippy::unused_self, reason = "the device is named where it is used, as for a GPU")]
+    pub fn run<K: Kernel>(&self, kernel: K, args: K::Args<'_>) -> Result<K::Output, Error> {
+        let _ = kernel;
+        K::run(args)
+    }
+}
+
+/// The elements of an array in row-major order, copied only if they are not so in memory.
+#[doc(hidden)]
+pub fn dense<T: Clone, D: Dimension>(x: &ArrayRef<T, D>) -> Cow<'_, [T]> {
+    match x.as_slice() {
+        Some(s) => Cow::Borrowed(s),
+        None => Cow::Owned(x.iter().cloned().collect()),
+    }
+}
+
+/// The number of elements of an array about to be allocated.
+///
+/// # Errors
+/// `SizeOverflow` if the array would not fit the address space.
+#[doc(hidden)]
+pub fn elements<T>(dims: &[i64], kernel: &'static str, array: &'static str, line: u32) -> Result<i64, Error> {
+    let mut bytes: i64 = size_of::<T>() as i64;
+    let mut count: i64 = 1;
+    for d in dims {
+        let d = (*d).max(0);
+        match (count.checked_mul(d), bytes.checked_mul(d.max(1))) {
+            (Some(c), Some(b)) if isize::try_from(b).is_ok() => {
+                count = c;
+                bytes = b;
+            }
+            _ => return Err(Error::SizeOverflow { kernel, array, file: "", line }),
+        }
+    }
+    Ok(count)
+}
+
+/// A result as an ndarray.
+#[doc(hidden)]
+pub fn array<T: Zeroable + Clone, D: Dimension>(data: Vec<T>, dims: &[i64]) -> Array<T, D> {
+    let mut shape = D::zeros(dims.len());
+    for (s, d) in shape.slice_mut().iter_mut().zip(dims) {
+        *s = (*d).max(0) as usize;
+    }
+    // The compiler allocates exactly the product of the dimensions.
+    match Array::from_shape_vec(shape.clone(), data) {
+        Ok(a) => a,
+        Err(_) => Array::from_elem(shape, T::zeroed()),
+    }
+}
+
+/// Expands to its tokens if the runtime was built with GPU support.
+#[cfg(feature = "gpu")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! if_gpu {
+    ($($t:tt)*) => { $($t)* };
+}
+
+/// Expands to nothing: the runtime was built without GPU support.
+#[cfg(not(feature = "gpu"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! if_gpu {
+    ($($t:tt)*) => {};
+}
