@@ -3,9 +3,13 @@
 //!
 //! ```text
 //! min, max   1 at the first extremal point, else 0:     best = argmin v;   slope = (k == best[i])
-//! mul        the product of the others:                 p = prod of the nonzero v;  z = number of zeros
-//!            slope = v == 0 ? (z == 1 ? p : 0) : (z == 0 ? p / v : 0)
+//! mul        the product of the others:    p = prod of the nonzero v;  z = number of zeros;  s = sum of the zeros
+//!            slope = v == 0 ? (z == 1 ? p : z == 2 ? (s - v) * p : 0)
+//!                           : (z == 0 ? p / v : z == 1 ? s * (p / v) : 0)
 //! ```
+//!
+//! The sum of the zeros is zero, but it stands for the one zero (or, less `v`, for the other of two), so that the
+//! slope's own derivative is right as well: gradients and Hessians of products are exact at zeros.
 //!
 //! Cost: one more execution of the nest. Source: thesis 3.4.1 (special operators), with zeros counted.
 
@@ -20,8 +24,8 @@ pub(super) enum Slope {
     One,
     /// The position of the extremum.
     At(ArrayId),
-    /// The product of the nonzero values, and the number of zeros.
-    Product(ArrayId, ArrayId),
+    /// The product of the nonzero values, the number of zeros, and their sum.
+    Product(ArrayId, ArrayId, ArrayId),
 }
 
 /// Computes what the slopes of `reducer` over `value` need.
@@ -43,11 +47,16 @@ pub(super) fn prepare(p: &mut Program, n: &Nest, reducer: Reducer, over: usize, 
                     let zero = code.op(p, Op::Eq, &[v, Atom::Const(Const::of(elem, 0))]);
                     let nonzero = code.select(p, zero, Atom::Const(Const::of(elem, 1)), v);
                     let count = code.select(p, zero, int(1), int(0));
-                    vec![(Reducer::Mul, elem, nonzero, "product"), (Reducer::Add, Elem::I64, count, "zeros")]
+                    let itself = code.select(p, zero, v, Atom::Const(Const::of(elem, 0)));
+                    vec![
+                        (Reducer::Mul, elem, nonzero, "product"),
+                        (Reducer::Add, Elem::I64, count, "zeros"),
+                        (Reducer::Add, elem, itself, "sum_of_zeros"),
+                    ]
                 },
                 over,
             );
-            Some(Slope::Product(arrays[0], arrays[1]))
+            Some(Slope::Product(arrays[0], arrays[1], arrays[2]))
         }
         _ => None,
     }
@@ -65,17 +74,22 @@ pub(super) fn apply(p: &mut Program, code: &mut Code, s: &Slope, axes: &[Atom], 
             let here = code.op(p, Op::Eq, &[axes[axes.len() - 1], at]);
             code.select(p, here, d, zero)
         }
-        Slope::Product(product, zeros) => {
+        Slope::Product(product, zeros, sum) => {
             let z = code.read(p, *zeros, outer);
             let q = code.read(p, *product, outer);
+            let sum = code.read(p, *sum, outer);
             let is_zero = code.op(p, Op::Eq, &[v, zero]);
-            let only = code.op(p, Op::Eq, &[z, int(1)]);
-            let none = code.op(p, Op::Eq, &[z, int(0)]);
+            let [none, one, two] = [0, 1, 2].map(|n| code.op(p, Op::Eq, &[z, int(n)]));
             let mut first = Code::new(code.loc);
-            let at_zero = first.select(p, only, q, zero);
+            let other = first.op(p, Op::Sub, &[sum, v]);
+            let pair = first.mul(p, other, q);
+            let at_two = first.select(p, two, pair, zero);
+            let at_zero = first.select(p, one, q, at_two);
             let mut second = Code::new(code.loc);
             let quotient = second.op(p, Op::Div, &[q, v]);
-            let elsewhere = second.select(p, none, quotient, zero);
+            let through = second.mul(p, sum, quotient);
+            let at_one = second.select(p, one, through, zero);
+            let elsewhere = second.select(p, none, quotient, at_one);
             let branch = |c: Code, r: Atom| Branch { block: Block { lets: c.lets }, results: vec![r] };
             let slope = p.new_var(elem);
             let exp = Exp::If(is_zero, branch(first, at_zero), branch(second, elsewhere));

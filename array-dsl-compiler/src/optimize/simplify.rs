@@ -216,16 +216,30 @@ fn speculate(p: &Program, lets: Vec<Let>) -> (Vec<Let>, Vec<Let>) {
     (hoisted, kept)
 }
 
-/// Keeps the statements whose results are used; `live` gains what they use.
+/// Whether executing `e` may report an index error. Such code is kept even where its value is not used: a gradient
+/// that does not need `x[i]` still owes the error for an `i` outside.
+fn reports(e: &Exp) -> bool {
+    match e {
+        Exp::Read { checked, .. } => *checked,
+        Exp::If(_, x, y) => [x, y].iter().any(|b| b.block.lets.iter().any(|l| reports(&l.exp))),
+        _ => false,
+    }
+}
+
+/// Keeps the statements whose results are used or that may report an error; `live` gains what they use.
 pub(crate) fn live_lets(lets: Vec<Let>, live: &mut HashSet<Var>) -> Vec<Let> {
     let mut kept = Vec::new();
     for mut l in lets.into_iter().rev() {
-        if !l.vars.iter().any(|v| live.contains(v)) {
+        if !l.vars.iter().any(|v| live.contains(v)) && !reports(&l.exp) {
             continue;
         }
         if let Exp::If(c, x, y) = &mut l.exp {
             // Unused results of a choice are dropped.
-            let used: Vec<bool> = l.vars.iter().map(|v| live.contains(v)).collect();
+            let mut used: Vec<bool> = l.vars.iter().map(|v| live.contains(v)).collect();
+            // Kept for its errors alone: one result stays, so that it is still a statement.
+            if used.iter().all(|u| !u) {
+                used[0] = true;
+            }
             keep(&mut l.vars, &used);
             for b in [x, y] {
                 keep(&mut b.results, &used);

@@ -318,7 +318,7 @@ impl<'a> Fuse<'a> {
                     exists &= o.map.contains_key(&v) || binds(&l.exp, v);
                 }
             });
-            if !exists || (!all && may_fail(&l.exp)) {
+            if !exists || (!all && may_fail(&self.vars, &l)) {
                 rest.push(l);
                 continue;
             }
@@ -440,12 +440,12 @@ fn binds(e: &Exp, v: Var) -> bool {
     }
 }
 
-/// Whether executing `e` may report an error: such code stays where its whole nest is executed.
-fn may_fail(e: &Exp) -> bool {
-    match e {
+/// Whether executing a statement may report an error: such code stays where its whole nest is executed.
+fn may_fail(vars: &[Elem], l: &Let) -> bool {
+    match &l.exp {
         Exp::Read { checked, .. } => *checked,
-        Exp::Op(op, _) => op.can_fail(),
-        Exp::If(_, x, y) => [x, y].iter().any(|b| b.block.lets.iter().any(|l| may_fail(&l.exp))),
+        Exp::Op(op, _) => op.can_fail() && !vars[l.vars[0].0 as usize].is_float(),
+        Exp::If(_, x, y) => [x, y].iter().any(|b| b.block.lets.iter().any(|l| may_fail(vars, l))),
         _ => false,
     }
 }

@@ -1,6 +1,7 @@
 //! The shaders of this crate, named by what they depend on; their texts are made when they are first needed.
 
-use super::contract_shader::{Counts, SUM_PARTS, Tile, thin, tiled};
+use super::contract_shader::{Counts, SUM_PARTS, thin};
+use super::contract_tile::{Tile, tiled};
 use super::execute::FILL;
 use super::reduce::combine;
 use crate::program::{Elem, Reducer};

@@ -22,7 +22,8 @@
 //! Where that gives too few workgroups, the sums are split into parts, which a second dispatch adds up.
 
 use super::builtin::Builtin;
-use super::contract_shader::{Counts, THIN_LANES, Tile};
+use super::contract_shader::{Counts, THIN_LANES};
+use super::contract_tile::Tile;
 use super::execute::Run;
 use crate::error::Error;
 use crate::program::Poly;

@@ -23,13 +23,14 @@
 //! | `execute` | the steps of a program |
 //! | `reduce` | reductions and the combination of their parts |
 //! | `builtin` | the shaders of this crate |
-//! | `contract`, `contract_shader` | sums of products |
+//! | `contract`, `contract_shader`, `contract_tile` | sums of products |
 
 mod adapter;
 mod array;
 mod builtin;
 mod contract;
 mod contract_shader;
+mod contract_tile;
 mod device;
 mod elem;
 mod execute;
@@ -51,9 +52,9 @@ pub use device::GpuStatistics;
 pub use elem::GpuElem;
 pub use execute::GpuInput;
 pub use pool::GpuBuffer;
+pub use run::GpuKernel;
 #[doc(hidden)]
 pub use run::result;
-pub use run::GpuKernel;
 
 use crate::error::Error;
 use device::Shared;

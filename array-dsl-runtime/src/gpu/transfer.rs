@@ -1,6 +1,8 @@
 //! The bytes of uploads and downloads.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::PoisonError;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use super::device::Shared;
 use super::pool::GpuBuffer;
@@ -10,6 +12,9 @@ use crate::error::Error;
 
 /// Larger arrays are moved in pieces, so that little memory is needed to move them.
 const PIECE: u64 = 64 << 20;
+
+/// How long an answer may take before the device is asked again.
+const PATIENCE: Duration = Duration::from_millis(10);
 
 /// Larger buffers for downloads are not kept.
 const KEPT: u64 = 16 << 20;
@@ -81,19 +86,16 @@ impl Shared {
             state.recorder.copy((&self.status, 0), (staging, bytes), STATUS_BYTES);
             state.recorder.submit(self)?
         };
-        let mapped = Arc::new(Mutex::new(None));
-        let answer = mapped.clone();
+        let (answer, mapped) = mpsc::channel();
         let slice = staging.slice(0..bytes + STATUS_BYTES);
         slice.map_async(wgpu::MapMode::Read, move |result| {
-            *answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            // Nobody listens any more if the wait failed.
+            answer.send(result).ok();
         });
         if let Some(submission) = submission {
             wait(self, submission)?;
         }
-        self.failures.check()?;
-        if !matches!(*mapped.lock().unwrap_or_else(PoisonError::into_inner), Some(Ok(()))) {
-            return Err(Error::Gpu { message: "the result of a download cannot be read".into() });
-        }
+        self.await_answer(&mapped)?;
         let view = slice.get_mapped_range().map_err(|e| Error::Gpu { message: e.to_string() })?;
         let (data, words) = view.split_at(bytes as usize);
         read(data);
@@ -102,6 +104,24 @@ impl Shared {
         drop(view);
         staging.unmap();
         Ok(status)
+    }
+
+    /// Waits until a buffer is mapped. That the work is done does not mean that the answer is here: another thread
+    /// that waits for the device may have taken it upon itself to deliver it, and be about to.
+    fn await_answer(&self, mapped: &mpsc::Receiver<Result<(), wgpu::BufferAsyncError>>) -> Result<(), Error> {
+        loop {
+            match mapped.recv_timeout(PATIENCE) {
+                Ok(Ok(())) => return self.failures.check(),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.failures.check()?;
+                    self.failures.guard(|| self.device.poll(wgpu::PollType::Poll))?;
+                }
+                Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => {
+                    self.failures.check()?;
+                    return Err(Error::Gpu { message: "the result of a download cannot be read".into() });
+                }
+            }
+        }
     }
 
     /// A buffer that the host can read, of at least so many bytes.

@@ -91,11 +91,12 @@ fn many_dispatches_go_in_one_submission() {
 #[test]
 fn threads_share_a_device() {
     let Some(gpu) = gpu() else { return };
+    // Many rounds: a thread that waits for the device may be the one that delivers another thread's download.
     std::thread::scope(|scope| {
         for thread in 0..4 {
             let gpu = gpu.clone();
             scope.spawn(move || {
-                for round in 0..20 {
+                for round in 0..500 {
                     let x = Array1::from_vec(noise(500 + thread, round * 4 + thread as u32));
                     let y = scaled(&gpu, &gpu.upload(&x).unwrap());
                     assert_eq!(y.download().unwrap(), x.mapv(|x| 2.0 * x + 1.0));

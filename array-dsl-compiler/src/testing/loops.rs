@@ -1,0 +1,370 @@
+//! Loops executed as they stand: what a schedule means, to be compared with the Bulk program it was made from.
+//!
+//! * Memory starts out undefined, and reading what was not written is a fault: so is reading what another point of the
+//!   parallel axes of the same tree writes, unless it comes earlier. The points are visited in **reverse** order, so
+//!   that whatever relies on the usual one is found.
+//! * A row array belongs to one point of the parallel axes and of its `depth` leading axes; at another point it is
+//!   undefined again.
+//! * `Accumulate` and `Write` ignore indices outside; any other index outside is a fault, reported as of the
+//!   running program where the read is checked, and as internal where it is not.
+
+use std::collections::HashMap;
+
+use crate::bulk::{ArrayId, Atom, Block, CheckKind, Contract, Exp, Reducer};
+use crate::dim::{Dim, SizeAtom};
+use crate::loops::{Check, Home, Loop, Node, Program, Step, Tree};
+use crate::ty::{Elem, Loc, Name};
+use crate::value::{Fault, Scalar, Value, apply, combine, improves};
+
+/// The results (the leaves of the result's structure) for these arguments (the leaves of the parameters).
+pub fn run(p: &Program, args: &[Value]) -> Result<Vec<Value>, Fault> {
+    let mut m = Machine {
+        p,
+        sizes: HashMap::new(),
+        memory: vec![None; p.arrays.len()],
+        rows: HashMap::new(),
+        vars: vec![None; p.vars.len()],
+        axes: Vec::new(),
+        parallel: 0,
+    };
+    m.params(args)?;
+    p.steps.iter().try_for_each(|s| m.step(s))?;
+    p.result.leaves().into_iter().map(|a| m.whole(*a)).collect()
+}
+
+/// The elements of an array; `None` where nothing has been written.
+type Memory = Vec<Option<Scalar>>;
+
+struct Machine<'a> {
+    p: &'a Program,
+    sizes: HashMap<Name, i64>,
+    memory: Vec<Option<Memory>>,
+    /// Row arrays, and the point they belong to.
+    rows: HashMap<ArrayId, (Vec<i64>, Memory)>,
+    vars: Vec<Option<Scalar>>,
+    /// The values of the axes around the current place, of which the first are parallel.
+    axes: Vec<i64>,
+    parallel: usize,
+}
+
+impl Machine<'_> {
+    fn params(&mut self, args: &[Value]) -> Result<(), Fault> {
+        let params: Vec<ArrayId> = self.p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
+        if params.len() != args.len() {
+            return Err(Fault::internal(format!("{} arguments for {} parameters", args.len(), params.len())));
+        }
+        for (a, arg) in params.iter().zip(args) {
+            for (d, n) in self.p.arrays[a.0 as usize].dims.iter().zip(arg.shape()) {
+                if let Some(SizeAtom::Name(name)) = d.as_atom() {
+                    self.sizes.entry(name.clone()).or_insert(*n as i64);
+                }
+            }
+            self.memory[a.0 as usize] = Some(arg.data().iter().copied().map(Some).collect());
+        }
+        for (a, arg) in params.iter().zip(args) {
+            if self.shape(*a)? != arg.shape() {
+                return Err(Fault::size(format!("argument `{}` has another shape", self.p.arrays[a.0 as usize].name)));
+            }
+        }
+        Ok(())
+    }
+
+    fn root(&self, a: ArrayId) -> ArrayId {
+        let mut a = a;
+        while let Home::View(of) = self.p.arrays[a.0 as usize].home {
+            a = of;
+        }
+        a
+    }
+
+    fn dim(&self, d: &Dim) -> Result<i64, Fault> {
+        let mut unknown = false;
+        let value = d.eval(&mut |atom| {
+            let value = match atom {
+                SizeAtom::Name(n) => self.sizes.get(n).copied(),
+                SizeAtom::Scalar(s) => {
+                    let memory = self.memory[self.root(ArrayId(*s)).0 as usize].as_ref();
+                    memory.and_then(|m| m.first().copied().flatten()).and_then(Scalar::as_i64)
+                }
+            };
+            unknown |= value.is_none();
+            value.unwrap_or(0)
+        });
+        match value {
+            Some(n) if !unknown => Ok(n),
+            _ => Err(Fault::internal(format!("the size {d} has no value"))),
+        }
+    }
+
+    fn trips(&self, d: &Dim) -> Result<usize, Fault> {
+        Ok(usize::try_from(self.dim(d)?).unwrap_or(0))
+    }
+
+    fn shape(&self, a: ArrayId) -> Result<Vec<usize>, Fault> {
+        self.p.arrays[a.0 as usize].dims.iter().map(|d| self.trips(d)).collect()
+    }
+
+    /// All of an array that has memory.
+    fn whole(&self, a: ArrayId) -> Result<Value, Fault> {
+        let info = &self.p.arrays[a.0 as usize];
+        let undefined = || Fault::internal(format!("`{}.{}` is used before it is written", info.name, a.0));
+        let memory = self.memory[self.root(a).0 as usize].as_ref();
+        let shape = self.shape(a)?;
+        if memory.is_none() && shape.contains(&0) {
+            return Value::new(info.elem, shape, Vec::new());
+        }
+        let data: Option<Vec<Scalar>> = memory.ok_or_else(undefined)?.iter().copied().collect();
+        Value::new(info.elem, shape, data.ok_or_else(undefined)?)
+    }
+
+    fn step(&mut self, s: &Step) -> Result<(), Fault> {
+        match s {
+            Step::Tree(t) => self.tree(t),
+            Step::Contract(c) => self.contract(c),
+            Step::Check(c, loc) => self.check(c).map_err(|f| f.at(*loc)),
+            Step::Fill { array, value } => {
+                let len = self.shape(*array)?.iter().product();
+                self.memory[self.root(*array).0 as usize] = Some(vec![Some((*value).into()); len]);
+                Ok(())
+            }
+            Step::Copy { array, source } => {
+                let data = self.whole(*source)?.data().iter().copied().map(Some).collect();
+                self.memory[self.root(*array).0 as usize] = Some(data);
+                Ok(())
+            }
+        }
+    }
+
+    fn check(&self, c: &Check) -> Result<(), Fault> {
+        for guard in &c.guards {
+            if self.dim(guard)? <= 0 {
+                return Ok(());
+            }
+        }
+        let holds = match &c.kind {
+            CheckKind::Equal(a, b) => self.dim(a)? == self.dim(b)?,
+            CheckKind::NonNegative(d) => self.dim(d)? >= 0,
+            CheckKind::AtLeast(lo, d) => self.dim(lo)? <= self.dim(d)?,
+        };
+        if holds { Ok(()) } else { Err(Fault::size(format!("{c:?}"))) }
+    }
+
+    fn contract(&mut self, c: &Contract) -> Result<(), Fault> {
+        let extents: Vec<usize> = c.extents.iter().map(|d| self.trips(d)).collect::<Result<_, _>>()?;
+        let (a, b) = (self.whole(c.a.0)?, self.whole(c.b.0)?);
+        let shape: Vec<usize> = c.out.iter().map(|x| extents[*x]).collect();
+        let elem = self.p.arrays[c.result.0 as usize].elem;
+        let mut out = Value::filled(shape, Scalar::zero(elem));
+        let mut point = vec![0i64; extents.len()];
+        for i in 0..extents.iter().product::<usize>() {
+            let mut rest = i;
+            for (p, n) in point.iter_mut().zip(&extents).rev() {
+                (*p, rest) = ((rest % n) as i64, rest / n);
+            }
+            let at = |list: &[usize]| -> Vec<i64> { list.iter().map(|x| point[*x]).collect() };
+            let (x, y) = (a.range(&at(&c.a.1))?.start, b.range(&at(&c.b.1))?.start);
+            let product = apply(crate::scalar::Op::Mul, &[a.data()[x], b.data()[y]])?;
+            let place = out.range(&at(&c.out))?.start;
+            let sum = combine(Reducer::Add, out.data()[place], product)?;
+            out.data_mut()[place] = sum;
+        }
+        self.memory[self.root(c.result).0 as usize] = Some(out.data().iter().copied().map(Some).collect());
+        Ok(())
+    }
+
+    fn tree(&mut self, t: &Tree) -> Result<(), Fault> {
+        let extents: Vec<usize> = t.axes.iter().map(|a| self.trips(&a.extent)).collect::<Result<_, _>>()?;
+        self.prepare(&t.body)?;
+        self.parallel = t.axes.len();
+        self.rows.clear();
+        for i in (0..extents.iter().product::<usize>()).rev() {
+            let mut rest = i;
+            self.axes = vec![0; extents.len()];
+            for (p, n) in self.axes.iter_mut().zip(&extents).rev() {
+                (*p, rest) = ((rest % n) as i64, rest / n);
+            }
+            // Scalars belong to one point.
+            self.vars.fill(None);
+            for (a, x) in t.axes.iter().zip(&self.axes) {
+                self.vars[a.var.0 as usize] = Some(Scalar::I64(*x));
+            }
+            self.nodes(&t.body)?;
+        }
+        self.axes.clear();
+        Ok(())
+    }
+
+    /// Memory for what a tree stores.
+    fn prepare(&mut self, body: &[Node]) -> Result<(), Fault> {
+        for n in body {
+            match n {
+                Node::Loop(l) => self.prepare(&l.body)?,
+                Node::Store { array, .. } if !matches!(self.p.arrays[array.0 as usize].home, Home::Row { .. }) => {
+                    let len = self.shape(*array)?.iter().product();
+                    self.memory[self.root(*array).0 as usize] = Some(vec![None; len]);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn nodes(&mut self, body: &[Node]) -> Result<(), Fault> {
+        for n in body {
+            match n {
+                Node::Let(l) => self.block(&Block { lets: vec![l.clone()] })?,
+                Node::Loop(l) => self.sequential(l)?,
+                Node::Store { array, index, value } => {
+                    let value = self.atom(*value)?;
+                    self.update(*array, index, true, |_| Ok(value))?;
+                }
+                Node::Accumulate { array, reducer, index, value } => {
+                    let value = self.atom(*value)?;
+                    self.update(*array, index, false, |old| {
+                        let old = old.ok_or_else(|| Fault::internal("accumulation into nothing"))?;
+                        combine(*reducer, old, value)
+                    })?;
+                }
+                Node::Write { array, index, value } => {
+                    let value = self.atom(*value)?;
+                    self.update(*array, index, false, |_| Ok(value))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn sequential(&mut self, l: &Loop) -> Result<(), Fault> {
+        let n = self.trips(&l.axis.extent)?;
+        let mut folded: Vec<(Option<Scalar>, i64)> = vec![(None, 0); l.folds.len()];
+        for i in 0..n {
+            self.axes.push(i as i64);
+            self.vars[l.axis.var.0 as usize] = Some(Scalar::I64(i as i64));
+            self.nodes(&l.body)?;
+            for (fold, (best, place)) in l.folds.iter().zip(&mut folded) {
+                let value = self.atom(fold.value)?;
+                let old = best.unwrap_or_else(|| fold.reducer.neutral(value.elem()).into());
+                if fold.reducer.op().is_some() {
+                    *best = Some(combine(fold.reducer, old, value)?);
+                } else if improves(fold.reducer, value, old) {
+                    (*best, *place) = (Some(value), i as i64);
+                }
+            }
+            self.axes.pop();
+        }
+        for (fold, (best, place)) in l.folds.iter().zip(folded) {
+            let extremum = fold.reducer.op().is_none();
+            if extremum && n == 0 {
+                return Err(Fault::EmptyExtremum { loc: l.loc });
+            }
+            let elem = match fold.value {
+                Atom::Var(v) => self.p.vars[v.0 as usize],
+                Atom::Const(c) => c.elem,
+            };
+            let neutral = || Scalar::from(fold.reducer.neutral(elem));
+            let result = if extremum { Scalar::I64(place) } else { best.unwrap_or_else(neutral) };
+            self.vars[fold.result.0 as usize] = Some(result);
+        }
+        Ok(())
+    }
+
+    fn atom(&self, a: Atom) -> Result<Scalar, Fault> {
+        match a {
+            Atom::Const(c) => Ok(c.into()),
+            Atom::Var(v) => {
+                self.vars[v.0 as usize].ok_or_else(|| Fault::internal(format!("scalar %{} has no value", v.0)))
+            }
+        }
+    }
+
+    /// The memory that indices into `a` mean now, and its shape.
+    fn memory(&mut self, a: ArrayId) -> Result<(&mut Memory, Vec<usize>), Fault> {
+        let shape = self.shape(a)?;
+        let root = self.root(a);
+        if let Home::Row { depth } = self.p.arrays[root.0 as usize].home {
+            let shape = shape[depth.min(shape.len())..].to_vec();
+            let point = self.axes[..depth.max(self.parallel).min(self.axes.len())].to_vec();
+            let row = self.rows.entry(root).or_default();
+            if row.0 != point || row.1.is_empty() {
+                *row = (point, vec![None; shape.iter().product()]);
+            }
+            return Ok((&mut row.1, shape));
+        }
+        let undefined = || Fault::internal(format!("array {} has no memory", root.0));
+        Ok((self.memory[root.0 as usize].as_mut().ok_or_else(undefined)?, shape))
+    }
+
+    fn update(
+        &mut self,
+        a: ArrayId,
+        index: &[Atom],
+        inside: bool,
+        f: impl FnOnce(Option<Scalar>) -> Result<Scalar, Fault>,
+    ) -> Result<(), Fault> {
+        let index = self.index(index)?;
+        let (memory, shape) = self.memory(a)?;
+        match place(&index, &shape) {
+            Ok(at) => memory[at] = Some(f(memory[at])?),
+            Err(_) if inside => return Err(Fault::internal(format!("a store outside: {index:?} of {shape:?}"))),
+            Err(_) => {}
+        }
+        Ok(())
+    }
+
+    fn index(&self, index: &[Atom]) -> Result<Vec<i64>, Fault> {
+        index
+            .iter()
+            .map(|a| self.atom(*a)?.as_i64().ok_or_else(|| Fault::internal("an index is no integer")))
+            .collect()
+    }
+
+    fn read(&mut self, a: ArrayId, index: &[Atom], checked: bool, loc: Loc) -> Result<Scalar, Fault> {
+        let index = self.index(index)?;
+        let name = self.p.arrays[a.0 as usize].name.clone();
+        let (memory, shape) = self.memory(a)?;
+        match place(&index, &shape) {
+            Ok(at) => memory[at].ok_or_else(|| Fault::internal(format!("`{name}.{}` is read before it is written", a.0))),
+            Err((index, len)) if checked => Err(Fault::IndexOutOfRange { index, len, loc }),
+            Err(_) => Err(Fault::internal(format!("unchecked read outside: {index:?} of {shape:?}"))),
+        }
+    }
+
+    fn block(&mut self, b: &Block) -> Result<(), Fault> {
+        for l in &b.lets {
+            let values = match &l.exp {
+                Exp::Op(op, args) => {
+                    let args: Vec<Scalar> = args.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?;
+                    vec![apply(*op, &args).map_err(|f| f.at(l.loc))?]
+                }
+                Exp::Size(d) => vec![Scalar::I64(self.dim(d)?)],
+                Exp::Read { array, index, checked } => vec![self.read(*array, index, *checked, l.loc)?],
+                Exp::StopGradient(a) => vec![self.atom(*a)?],
+                Exp::If(c, x, y) => {
+                    let side = if self.atom(*c)?.as_bool() == Some(true) { x } else { y };
+                    self.block(&side.block)?;
+                    side.results.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?
+                }
+            };
+            for (v, x) in l.vars.iter().zip(values) {
+                let declared: Elem = self.p.vars[v.0 as usize];
+                if declared != x.elem() {
+                    return Err(Fault::internal(format!("scalar %{} is {declared} and gets {x}", v.0)));
+                }
+                self.vars[v.0 as usize] = Some(x);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The position of an element in row-major order; `Err` of the index and the dimension where it is outside.
+fn place(index: &[i64], shape: &[usize]) -> Result<usize, (i64, i64)> {
+    let mut at = 0;
+    for (&i, &n) in index.iter().zip(shape) {
+        match usize::try_from(i) {
+            Ok(k) if k < n => at = at * n + k,
+            _ => return Err((i, n as i64)),
+        }
+    }
+    Ok(at)
+}
