@@ -1,5 +1,6 @@
 //! What generated code calls: CPU building blocks on rayon, vector mathematics, GEMM; the GPU side on wgpu.
 
+pub mod check;
 pub mod contract;
 pub mod cpu;
 pub mod entry;

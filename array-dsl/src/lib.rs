@@ -18,6 +18,7 @@
 
 pub use array_dsl_macros::{__compile, kernel};
 pub use array_dsl_runtime::Error;
+pub use array_dsl_runtime::check::{CheckGrad, GradientCheck, check_grad};
 pub use array_dsl_runtime::host::{
     Cpu, HasGrad, HasHvp, HasJvp, HasValueAndGrad, HasVjp, Kernel, grad, hvp, jvp, value_and_grad, vjp,
 };
@@ -28,7 +29,7 @@ pub use array_dsl_runtime as __rt;
 
 /// What a file with kernels imports.
 pub mod prelude {
-    pub use crate::{Cpu, Error, Kernel, grad, hvp, jvp, kernel, value_and_grad, vjp};
+    pub use crate::{Cpu, Error, Kernel, check_grad, grad, hvp, jvp, kernel, value_and_grad, vjp};
     #[cfg(feature = "gpu")]
     pub use crate::{Gpu, GpuArray};
 }

@@ -21,7 +21,7 @@ use std::collections::{HashMap, HashSet};
 use super::adjoint::{Adjoints, Contribution, active_scalars, backwards};
 use super::reduce::{self, Slope};
 use super::{Derivative, NotDifferentiable, active_arrays, active_params, as_nest, bundle, fresh};
-use crate::bulk::build::{Code, renamed};
+use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{
     ArrayId, Atom, Block, Branch, Exp, Let, Nest, Param, Program, Reducer, Stm, Var, Yield, YieldKind,
 };
@@ -172,6 +172,7 @@ impl Reverse {
         let mut code = Code::new(n.loc);
         code.lets = self.p.copy_lets(&n.body.lets, &mut map);
         let primal = code.lets.clone();
+        self.reuse_stored(n, &map, &index, &mut code);
         let active = active_scalars(&self.p, &primal, &self.active, &HashSet::new());
         let mut adjoints = Adjoints::default();
         for (y, adj, slope) in &seeded {
@@ -198,6 +199,19 @@ impl Reverse {
         Ok(())
     }
 
+    /// An expensive value that the primal nest stored is read instead of computed again: the `tanh` of a layer is
+    /// evaluated once.
+    fn reuse_stored(&self, n: &Nest, map: &Renaming, index: &[Atom], code: &mut Code) {
+        for y in &n.yields {
+            let YieldKind::Store(v) = &y.kind else { continue };
+            let Atom::Var(v) = renamed(map, *v) else { continue };
+            let definition = code.lets.iter_mut().find(|l| l.vars == [v]);
+            if let Some(l) = definition.filter(|l| matches!(&l.exp, Exp::Op(op, _) if !op.is_cheap())) {
+                l.exp = Exp::Read { array: y.array, index: index.to_vec(), checked: false };
+            }
+        }
+    }
+
     /// The seed of a yield's value at one point.
     fn point_seed(
         &mut self,
@@ -206,7 +220,7 @@ impl Reverse {
         adj: ArrayId,
         slope: &Slope,
         index: &[Atom],
-        map: &crate::bulk::build::Renaming,
+        map: &Renaming,
     ) -> (Atom, Atom) {
         let p = &mut self.p;
         match &y.kind {

@@ -50,6 +50,10 @@ pub fn items(kernel: &Ident, vis: &TokenStream, doc: &TokenStream, variants: &[V
             });
         }
         inner.extend(kernel_impl(&name, v));
+        let has = |d: Derivative| variants.iter().any(|w| w.path == [d]);
+        if v.path.is_empty() && has(Derivative::Vjp) && has(Derivative::Jvp) {
+            inner.extend(check_impl(&name, v));
+        }
         for d in variants.iter().filter(|w| w.path.len() == v.path.len() + 1 && w.path.starts_with(&v.path)) {
             let derived = struct_name(kernel, &d.path);
             let Some(last) = d.path.last() else { continue };
@@ -82,6 +86,115 @@ pub fn items(kernel: &Ident, vis: &TokenStream, doc: &TokenStream, variants: &[V
             use ::array_dsl::__rt;
             #inner
         };
+    }
+}
+
+/// The most arrays that tuples of the runtime's comparison hold.
+const CHECKED_ARRAYS: usize = 12;
+
+/// `check_grad` of a kernel with `vjp` and `jvp`: its differentiable arrays as one tuple `x`, the float parts of its
+/// result as another.
+fn check_impl(name: &Ident, v: &Variant) -> TokenStream {
+    let h = Host { p: &v.cpu };
+    let float = |a: &ArrayId| h.elem(*a).is_float();
+    let mut leaves: Vec<(ArrayId, String)> = Vec::new();
+    for q in h.p.params.iter().filter(|q| q.active) {
+        for (i, a) in q.arrays.leaves().into_iter().enumerate().filter(|(_, a)| float(a)) {
+            leaves.push((*a, part_name(q, i)));
+        }
+    }
+    let outputs: Vec<ArrayId> = h.p.result.leaves().into_iter().copied().filter(|a| float(a)).collect();
+    if leaves.len() > CHECKED_ARRAYS || outputs.len() > CHECKED_ARRAYS {
+        return TokenStream::new();
+    }
+    // An argument as the host passes it, from the tuple `from` where it is differentiable.
+    let pass = |a: ArrayId, from: &str| {
+        let reference = if h.rank(a) == 0 { "" } else { "&" };
+        match leaves.iter().position(|l| l.0 == a) {
+            Some(k) => format!("{reference}{from}.{k}"),
+            None => format!("p{}", a.0),
+        }
+    };
+    let arguments = |from: &str| -> String {
+        h.p.params.iter().map(|q| tree(&q.arrays, &mut |a| pass(*a, from)) + ", ").collect()
+    };
+    let point: String = leaves
+        .iter()
+        .map(|(a, _)| if h.rank(*a) == 0 { format!("p{}, ", a.0) } else { format!("p{}.to_owned(), ", a.0) })
+        .collect();
+    let names: String = leaves.iter().map(|(_, n)| format!("{n:?}, ")).collect();
+    let mut k = 0;
+    let result = tree(&h.p.result, &mut |a| {
+        k += 1;
+        if float(a) { format!("y{}", k - 1) } else { "_".into() }
+    });
+    let values: String = h
+        .p
+        .result
+        .leaves()
+        .into_iter()
+        .enumerate()
+        .filter(|(_, a)| float(a))
+        .map(|(i, _)| format!("y{i}, "))
+        .collect();
+    let cotangents: String = outputs
+        .iter()
+        .enumerate()
+        .map(|(i, a)| format!("{}c.{i}, ", if h.rank(*a) == 0 { "" } else { "&" }))
+        .collect();
+    // The parts of each differentiable parameter, bundled as the derivatives bundle them.
+    let mut trees: Vec<Tree<usize>> = Vec::new();
+    let mut next = 0;
+    for q in h.p.params.iter().filter(|q| q.active) {
+        if let Some(t) = floats(&q.arrays, &float, &mut next) {
+            trees.push(t);
+        }
+    }
+    let tangents: String = trees
+        .iter()
+        .map(|t| tree(t, &mut |k| format!("{}t.{k}", if h.rank(leaves[*k].0) == 0 { "" } else { "&" })) + ", ")
+        .collect();
+    let bundle = |parts: Vec<String>| match parts.as_slice() {
+        [one] => one.clone(),
+        many => format!("({},)", many.join(", ")),
+    };
+    let gradient = bundle(trees.iter().map(|t| tree(t, &mut |k| format!("g{k}"))).collect());
+    let gradients: String = (0..leaves.len()).map(|k| format!("g{k}, ")).collect();
+    // The float parts of the result keep its structure in the tangent.
+    let mut next = 0;
+    let slope = floats(&h.p.result, &float, &mut next).map_or("()".into(), |t| tree(&t, &mut |k| format!("s{k}")));
+    let slopes: String = (0..outputs.len()).map(|k| format!("s{k}, ")).collect();
+    let body = tokens(&format!(
+        "let {pattern} = args;\n\
+         let x = ({point});\n\
+         __rt::check::compare({kernel:?}, &[{names}], &x,\n\
+         |x| {{ let {result} = <Self as __rt::host::Kernel>::run(({run}))?; ::core::result::Result::Ok(({values})) }},\n\
+         |x, c| {{ let (_, {gradient}) = <<Self as __rt::host::HasVjp>::Vjp as __rt::host::Kernel>::run(({run}{cotangents}))?; ::core::result::Result::Ok(({gradients})) }},\n\
+         |x, t| {{ let (_, {slope}) = <<Self as __rt::host::HasJvp>::Jvp as __rt::host::Kernel>::run(({run}{tangents}))?; ::core::result::Result::Ok(({slopes})) }})\n",
+        pattern = h.pattern(),
+        kernel = &*h.p.name,
+        run = arguments("x"),
+    ));
+    quote! {
+        impl __rt::check::CheckGrad for #name {
+            fn check(args: Self::Args<'_>) -> ::core::result::Result<__rt::check::GradientCheck, __rt::Error> {
+                #body
+            }
+        }
+    }
+}
+
+/// The float leaves of a structure, numbered; as `derive` leaves out the others.
+fn floats(t: &Tree<ArrayId>, float: &dyn Fn(&ArrayId) -> bool, next: &mut usize) -> Option<Tree<usize>> {
+    match t {
+        Tree::Leaf(a) => float(a).then(|| {
+            *next += 1;
+            Tree::Leaf(*next - 1)
+        }),
+        Tree::Tuple(ts) => {
+            let parts: Vec<Tree<usize>> = ts.iter().filter_map(|t| floats(t, float, next)).collect();
+            (!parts.is_empty()).then_some(Tree::Tuple(parts))
+        }
     }
 }
 
