@@ -79,8 +79,8 @@ pub enum Error {
     #[error("kernel `{kernel}`: this GPU lacks {what}; {fix}")]
     GpuLacks { kernel: &'static str, what: String, fix: String },
 
-    /// The kernel does something that no GPU code exists for.
-    #[error("kernel `{kernel}` cannot run on a GPU: {what}; {help}")]
+    /// The kernel does something that no GPU code exists for. Uploads have no kernel (it is empty).
+    #[error("{}{what}; {help}", if kernel.is_empty() { String::new() } else { format!("kernel `{kernel}` cannot run on a GPU: ") })]
     UnsupportedOnGpu {
         kernel: &'static str,
         /// Such as "argument `x` has element type f64".

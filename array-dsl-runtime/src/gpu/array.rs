@@ -101,7 +101,7 @@ impl Gpu {
     pub fn upload<T: GpuElem, D: Dimension>(&self, array: &ArrayRef<T, D>) -> Result<GpuArray<T, D>, Error> {
         if let Some(instead) = T::INSTEAD {
             return Err(Error::UnsupportedOnGpu {
-                kernel: "upload",
+                kernel: "",
                 what: format!("{} arrays are not supported on the GPU", T::NAME),
                 help: format!("use {instead}"),
             });
