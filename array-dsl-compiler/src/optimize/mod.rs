@@ -22,27 +22,39 @@ mod split;
 use crate::bulk::Program;
 pub(crate) use simplify::{live_lets, rename_exp};
 
-/// Optimizes before or after differentiation: everything but the recognition of contractions, which have no
-/// derivative rule of their own.
+/// One pass: its name, and what it does to a program.
+pub type Pass = (&'static str, fn(&mut Program));
+
+/// One round, in order.
+pub const ROUND: &[Pass] = &[
+    ("split", split::split),
+    ("simplify", simplify::simplify),
+    ("share", share::share),
+    ("accumulate", accumulate::accumulate),
+    ("inline", inline::inline),
+    ("simplify", simplify::simplify),
+    ("share", share::share),
+];
+
+/// Recognizes contractions: the last step before scheduling, because they have no derivative rule of their own.
+pub const CONTRACT: Pass = ("contract", contract::contract);
+
+/// Optimizes before or after differentiation: rounds until nothing changes.
 pub fn optimize(p: &mut Program) {
     // Each round strictly shrinks the program or leaves it alone; the bound guards against passes that undo
     // each other.
     for _ in 0..12 {
         let before = (p.stms.clone(), p.result.clone());
-        split::split(p);
-        simplify::simplify(p);
-        share::share(p);
-        accumulate::accumulate(p);
-        inline::inline(p);
-        simplify::simplify(p);
-        share::share(p);
+        for (_, pass) in ROUND {
+            pass(p);
+        }
         if before == (p.stms.clone(), p.result.clone()) {
             break;
         }
     }
 }
 
-/// Recognizes contractions; the last step before scheduling.
+/// Runs the last step.
 pub fn contractions(p: &mut Program) {
-    contract::contract(p);
+    CONTRACT.1(p);
 }
