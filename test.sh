@@ -58,7 +58,7 @@ if [ ${#packages[@]} -gt 0 ]; then
     apt-get update -qq
     apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
 fi
-command -v cargo >/dev/null || fail "cargo is missing: install Rust from https://rustup.rs"
+command -v cargo >/dev/null || fail "cargo is missing: install Rust"
 cargo fmt --version >/dev/null || fail "rustfmt is missing: rustup component add rustfmt"
 cargo clippy --version >/dev/null || fail "clippy is missing: rustup component add clippy"
 

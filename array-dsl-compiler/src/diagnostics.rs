@@ -48,6 +48,17 @@ pub struct Diagnostic {
     pub help: String,
 }
 
+impl Diagnostic {
+    /// As printed: code, message, help.
+    pub fn text(&self) -> String {
+        let mut text = format!("[{}] {}", self.code.text(), self.message);
+        if !self.help.is_empty() {
+            text.push_str(&format!("\nhelp: {}", self.help));
+        }
+        text
+    }
+}
+
 /// The collector every front-end pass reports to.
 #[derive(Debug, Default)]
 pub struct Diagnostics {
@@ -80,10 +91,7 @@ impl Diagnostics {
         self.list
             .iter()
             .map(|d| {
-                let mut text = format!("[{}] {}", d.code.text(), d.message);
-                if !d.help.is_empty() {
-                    text.push_str(&format!("\nhelp: {}", d.help));
-                }
+                let text = d.text();
                 quote_spanned!(d.span => ::core::compile_error!(#text);)
             })
             .collect()

@@ -2,16 +2,17 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::ext::IdentExt;
 
 use crate::bulk;
 use crate::core;
 use crate::derive::Derivative;
 use crate::diagnostics::{Code, Diagnostics};
-use crate::elaborate::{Callees, is_builtin};
+use crate::elaborate::{Callees, is_builtin, takes_function};
 use crate::emit::host::{self, Variant};
-use crate::emit::{cpu, wgsl};
+use crate::emit::{cpu, fallback, wgsl};
 use crate::pipeline;
 use crate::schedule::Target;
 use crate::syntax::{self, ast};
@@ -27,45 +28,45 @@ impl Options {
     /// Reads the attribute's arguments.
     pub fn parse(attr: &TokenStream, diagnostics: &mut Diagnostics) -> Options {
         let mut options = Options::default();
-        for t in attr.clone() {
-            match &t {
-                proc_macro2::TokenTree::Ident(i) if i == "hvp" => options.hvp = true,
-                proc_macro2::TokenTree::Punct(p) if p.as_char() == ',' => {}
-                other => diagnostics.error(
-                    Code::Attribute,
-                    other.span(),
-                    format!("unknown option `{other}` of `#[kernel]`"),
-                    "the options are: hvp",
-                ),
+        let tokens: Vec<TokenTree> = attr.clone().into_iter().collect();
+        for option in tokens.split(|t| matches!(t, TokenTree::Punct(p) if p.as_char() == ',')) {
+            match option {
+                [] => {}
+                [TokenTree::Ident(i)] if i == "hvp" => options.hvp = true,
+                [first, ..] => {
+                    let written: TokenStream = option.iter().cloned().collect();
+                    diagnostics.error(
+                        Code::Attribute,
+                        first.span(),
+                        format!("unknown option `{written}` of `#[kernel]`"),
+                        "the one option is `hvp`, which adds Hessian-vector products",
+                    );
+                }
             }
         }
         options
     }
 }
 
-/// The paths that an item calls and that are not built in: the kernels to be linked.
-pub fn callees(item: &syn::ItemFn) -> Vec<ast::Path> {
-    let mut ignored = Diagnostics::default();
-    let f = syntax::parse_function(item, &mut ignored);
-    syntax::free_calls(&f, &|n| is_builtin(n))
+/// The paths that an item calls and that are not built in: the kernels to be linked. Errors of syntax are
+/// recorded.
+pub fn callees(item: &syn::ItemFn, diagnostics: &mut Diagnostics) -> Vec<ast::Path> {
+    let f = syntax::parse_function(item, diagnostics);
+    syntax::free_calls(&f, &syntax::Builtins { contains: &is_builtin, takes_function: &takes_function })
 }
 
-/// A path as tokens.
+/// A path as tokens: at the user's place but made here, so that rustc has no advice about a `!` that nobody wrote.
 pub fn path_tokens(p: &ast::Path) -> TokenStream {
     let mut out = TokenStream::new();
     for (i, s) in p.segments.iter().enumerate() {
+        let span = Span::call_site().located_at(s.span);
         if i > 0 || p.leading_colon {
-            out.extend(quote::quote_spanned!(s.span => ::));
+            out.extend(quote_spanned!(span => ::));
         }
         out.extend(match syn::parse_str::<Ident>(&s.name) {
-            Ok(mut id) => {
-                id.set_span(s.span);
-                id.to_token_stream()
-            }
-            Err(_) => {
-                // `self`, `super` and `crate` are idents to proc_macro2.
-                Ident::new(&s.name, s.span).to_token_stream()
-            }
+            Ok(id) => Ident::new(&id.to_string(), span).to_token_stream(),
+            // `self`, `super` and `crate` are idents to proc_macro2.
+            Err(_) => Ident::new(&s.name, span).to_token_stream(),
         });
     }
     out
@@ -73,7 +74,7 @@ pub fn path_tokens(p: &ast::Path) -> TokenStream {
 
 /// What stands for a kernel whose errors have been reported.
 pub fn failed(item: &syn::ItemFn) -> TokenStream {
-    let mut out = fallback(item);
+    let mut out = fallback::items(item);
     out.extend(carrier(item, FAILED));
     out
 }
@@ -135,8 +136,16 @@ fn build(
         if !d.exists(&program) {
             continue;
         }
-        // A construct without a derivative only means that the derivative is missing.
-        let Ok(derived) = pipeline::derivative(&program, d) else { continue };
+        // A construct without a derivative only means that the derivative is missing; `explain` says why.
+        let derived = match pipeline::derivative(&program, d) {
+            Ok(derived) => derived,
+            Err(reason) => {
+                let line = program.places.get(reason.loc.0 as usize).map_or(0, |p| p.line);
+                let text = format!("== {} ==\nnone: {} in line {line} has no derivative\n", d.name(), reason.what);
+                variants[0].explain.push_str(&text);
+                continue;
+            }
+        };
         add(&mut variants, vec![d], &derived, "", item, diagnostics)?;
         if d == Derivative::Grad && Derivative::Grad.exists(&derived) {
             if let Ok(second) = pipeline::derivative(&derived, Derivative::Grad) {
@@ -186,16 +195,20 @@ fn add(
     Some(())
 }
 
-/// The macro of the kernel's name, through which other kernels get its Core.
-fn carrier(item: &syn::ItemFn, text: &str) -> TokenStream {
-    let name = &item.sig.ident;
+/// A name for what a kernel leaves beside it, unique by file and position.
+pub fn hidden(name: &Ident) -> Ident {
     let at = name.span().start();
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for b in name.span().file().bytes().chain(format!("{}:{}", at.line, at.column).bytes()) {
         hash = (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3);
     }
-    let plain = name.to_string();
-    let hidden = Ident::new(&format!("__array_dsl_{}_{hash:016x}", plain.trim_start_matches("r#")), Span::call_site());
+    Ident::new(&format!("__array_dsl_{}_{hash:016x}", name.unraw()), Span::call_site())
+}
+
+/// The macro of the kernel's name, through which other kernels get its Core.
+fn carrier(item: &syn::ItemFn, text: &str) -> TokenStream {
+    let name = &item.sig.ident;
+    let hidden = hidden(name);
     let vis = &item.vis;
     let public = matches!(vis, syn::Visibility::Public(_));
     let export = public.then(|| quote! { #[macro_export] });
@@ -210,15 +223,5 @@ fn carrier(item: &syn::ItemFn, text: &str) -> TokenStream {
         #[doc(hidden)]
         #[allow(unused_imports)]
         #vis use #hidden as #name;
-    }
-}
-
-/// A function of the declared signature, so that callers of a kernel with errors are not flooded with more.
-fn fallback(item: &syn::ItemFn) -> TokenStream {
-    let (vis, name) = (&item.vis, &item.sig.ident);
-    quote! {
-        #[allow(non_camel_case_types)]
-        #[derive(Clone, Copy, Debug, Default)]
-        #vis struct #name;
     }
 }

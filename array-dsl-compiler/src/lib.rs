@@ -19,6 +19,8 @@ pub mod pipeline;
 pub mod scalar;
 pub mod schedule;
 pub mod syntax;
+#[doc(hidden)]
+pub mod testing;
 pub mod ty;
 pub mod value;
 

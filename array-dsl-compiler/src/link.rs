@@ -9,12 +9,18 @@
 //! __compile! { .. {f, h} {} }   =>   h! { [::array_dsl::__compile] {..} {g} {h} {"f" "core of f"} }
 //! __compile! { .. {h} {..} }    =>   g, compiled
 //! ```
+//!
+//! A name without a macro is rustc's to find and ends the chain there. rustc says only that there is no such macro, so
+//! every answer leaves a constant behind, and the first one that is missing is an error in the user's terms.
 
-use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
+use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::ext::IdentExt;
 
-use crate::diagnostics::{Code, Diagnostics};
-use crate::kernel;
+use crate::diagnostics::{Code, Diagnostic, Diagnostics};
+use crate::elaborate::{similar_builtin, unavailable};
+use crate::kernel::{self, Options};
+use crate::syntax::ast;
 
 /// What `#[kernel]` is replaced by.
 pub fn attribute(attr: TokenStream, item: TokenStream) -> TokenStream {
@@ -33,22 +39,81 @@ pub fn attribute(attr: TokenStream, item: TokenStream) -> TokenStream {
             return out;
         }
     };
-    let own = function.sig.ident.to_string();
-    let paths = kernel::callees(&function);
-    if let Some(p) = paths.iter().find(|p| p.text() == own) {
-        let mut d = Diagnostics::default();
+    let mut d = Diagnostics::default();
+    Options::parse(&attr, &mut d);
+    let paths = kernel::callees(&function, &mut d);
+    let own = function.sig.ident.unraw().to_string();
+    if let Some(p) = paths.iter().find(|p| p.text().trim_start_matches("self::") == own) {
         d.error(
             Code::Recursion,
             p.span(),
             format!("kernel `{own}` calls itself"),
             "kernels cannot be recursive: write the recursion as a reduction, or unroll it",
         );
+    }
+    if !d.is_empty() {
         let mut out = d.to_tokens();
         out.extend(kernel::failed(&function));
         return out;
     }
+    let mut out = missing(&function, &paths);
     let paths: Vec<TokenStream> = paths.iter().map(kernel::path_tokens).collect();
-    proceed(attr, item, function, paths, Vec::new())
+    out.extend(proceed(attr, item, function, paths, Vec::new()));
+    out
+}
+
+/// The type that holds the answers to a kernel.
+fn answers(kernel: &Ident) -> Ident {
+    format_ident!("{}_answers", kernel::hidden(kernel))
+}
+
+/// The constant that the answer of callee `k` leaves behind.
+fn answered(k: usize) -> Ident {
+    format_ident!("ANSWERED_{k}")
+}
+
+/// An error, unless every callee answers: an inherent constant hides the trait's of the same name.
+fn missing(function: &syn::ItemFn, paths: &[ast::Path]) -> TokenStream {
+    if paths.is_empty() {
+        return TokenStream::new();
+    }
+    let name = &function.sig.ident;
+    let answers = answers(name);
+    let constants = (0..paths.len()).map(answered);
+    let checks = paths.iter().enumerate().map(|(k, p)| {
+        let constant = answered(k);
+        let (code, message, help) = not_a_kernel(&name.to_string(), p);
+        let text = Diagnostic { code, span: p.span(), message, help }.text().replace('{', "{{").replace('}', "}}");
+        quote_spanned! {p.span()=> if !#answers::#constant { ::core::panic!(#text) } }
+    });
+    quote! {
+        #[doc(hidden)]
+        #[allow(non_camel_case_types)]
+        struct #answers;
+        const _: () = {
+            trait Unanswered {
+                #(const #constants: bool = false;)*
+            }
+            impl Unanswered for #answers {}
+            #(#checks)*
+        };
+    }
+}
+
+/// What is wrong when the name that a kernel calls is no macro.
+fn not_a_kernel(kernel: &str, p: &ast::Path) -> (Code, String, String) {
+    let name = p.text();
+    if let Some(help) = unavailable(&name) {
+        return (Code::UnknownFunction, format!("there is no function `{name}` in kernels"), help.into());
+    }
+    if let Some(near) = similar_builtin(&name) {
+        let help = format!("did you mean `{near}`? otherwise put `#[kernel]` on the definition of `{name}`");
+        return (Code::UnknownFunction, format!("unknown function `{name}`"), help);
+    }
+    let message = format!("kernel `{kernel}` calls `{name}`, which is neither built in nor a kernel here");
+    let help = "put `#[kernel]` on its definition, and import it if it is in another module; if it is a kernel with an \
+                error of its own, correct that first; two kernels cannot call each other";
+    (Code::NotAKernel, message, help.into())
 }
 
 /// What `__compile!` is replaced by: a callee has answered with its Core.
@@ -63,11 +128,19 @@ pub fn resume(state: TokenStream) -> TokenStream {
     let Ok(function) = syn::parse2::<syn::ItemFn>(item.clone()) else {
         return quote! { ::core::compile_error!("`__compile!` is not for direct use"); };
     };
+    let mut out = TokenStream::new();
     if !paths.is_empty() {
-        let answered = paths.remove(0);
-        known.push((path_text(&answered), literal(core)));
+        let path = paths.remove(0);
+        let (answers, constant) = (answers(&function.sig.ident), answered(known.len()));
+        out.extend(quote! {
+            impl #answers {
+                const #constant: bool = true;
+            }
+        });
+        known.push((path_text(&path), literal(core)));
     }
-    proceed(inside(attr), item, function, paths, known)
+    out.extend(proceed(inside(attr), item, function, paths, known));
+    out
 }
 
 /// Asks the next callee, or compiles.

@@ -123,3 +123,13 @@ program f(x.0: [n]f64) sizes n
     let p = parse(text).unwrap();
     insta::assert_snapshot!(print(&pipeline::derivative(&p, Derivative::Jvp).unwrap()));
 }
+
+#[test]
+fn invariant_work_is_done_once() {
+    let text = "
+program f(x.0: [m]f64, w.1: [n][m]f64) sizes m, n
+  s.2: [n]f64 = nest [%0 < n, %1 < m] { %2 = x.0[%1]; %3 = exp %2 } reduce(add) 1 %3
+  z.3: [n][m]f64 = nest [%4 < n, %5 < m] { %6 = s.2[%4]; %7 = w.1[%4, %5]; %8 = mul %6 %7 } store %8
+  => z.3";
+    insta::assert_snapshot!(after(&["invariant", "inline", "simplify", "share"], text));
+}

@@ -11,6 +11,11 @@ use ndarray::{Array, ArrayRef, Dimension};
 use crate::Error;
 
 /// A compiled function over arrays.
+#[diagnostic::on_unimplemented(
+    message = "[AD0012] `{Self}` is not a kernel",
+    label = "expected a `#[kernel]` function",
+    note = "put `#[kernel]` on its definition"
+)]
 pub trait Kernel: Copy + Default + 'static {
     /// The name, with that of the derivative around it: `grad(f)`.
     const NAME: &'static str;
@@ -33,58 +38,94 @@ pub trait Kernel: Copy + Default + 'static {
     }
 }
 
-macro_rules! derivative {
-    ($(#[$doc:meta])* $trait:ident, $assoc:ident, $function:ident, $message:literal, $note:literal) => {
-        #[doc = concat!("Kernels with `", stringify!($function), "`.")]
-        #[diagnostic::on_unimplemented(message = $message, label = "this kernel has none", note = $note)]
-        pub trait $trait: Kernel {
-            /// The derived kernel.
-            type $assoc: Kernel;
-        }
-
-        $(#[$doc])*
-        #[must_use]
-        pub fn $function<F: $trait>(f: F) -> F::$assoc {
-            let _ = f;
-            F::$assoc::default()
-        }
-    };
+/// Kernels with [`grad`].
+#[diagnostic::on_unimplemented(
+    message = "[AD0013] `{Self}` has no gradient",
+    label = "not a kernel with a gradient",
+    note = "`grad` needs a `#[kernel]` function whose value is one f32 or f64, with a float argument that is not `#[no_grad]`; for array values use `vjp`"
+)]
+pub trait HasGrad: Kernel {
+    /// The derived kernel.
+    type Grad: Kernel;
 }
 
-derivative!(
-    /// The gradient of a kernel whose value is one float: `grad(f)(args..)` has the derivatives by every float
-    /// argument that is not marked `#[no_grad]`; one such argument bare, several as a tuple. Shapes and units are
-    /// those of the arguments (per unit of the value).
-    HasGrad, Grad, grad,
-    "`{Self}` has no gradient",
-    "`grad` needs a kernel whose value is one f32 or f64 and that has a float argument without `#[no_grad]`; for integer functions there is no derivative, for array values use `vjp`"
-);
-derivative!(
-    /// Value and gradient in one pass: `value_and_grad(f)(args..)` is `(value, gradient)`; see [`grad`].
-    HasValueAndGrad, ValueAndGrad, value_and_grad,
-    "`{Self}` has no gradient",
-    "`value_and_grad` needs a kernel whose value is one f32 or f64 and that has a float argument without `#[no_grad]`"
-);
-derivative!(
-    /// Reverse mode: `vjp(f)(args.., cotangents..)` is `(value, cotangents of the arguments)`, with one cotangent
-    /// argument for each float component of the value.
-    HasVjp, Vjp, vjp,
-    "`{Self}` has no derivative",
-    "`vjp` needs a float result and a float argument without `#[no_grad]`"
-);
-derivative!(
-    /// Forward mode: `jvp(f)(args.., tangents..)` is `(value, tangent)`, with one tangent argument for each
-    /// differentiable argument.
-    HasJvp, Jvp, jvp,
-    "`{Self}` has no derivative",
-    "`jvp` needs a float result and a float argument without `#[no_grad]`"
-);
-derivative!(
-    /// Hessian times vector of a kernel whose value is one float: `hvp(f)(args.., tangents..)`.
-    HasHvp, Hvp, hvp,
-    "`{Self}` has no `hvp`",
-    "ask for it where the kernel is defined: `#[kernel(hvp)]`; the value must be one float"
-);
+/// Kernels with [`value_and_grad`].
+#[diagnostic::on_unimplemented(
+    message = "[AD0013] `{Self}` has no gradient",
+    label = "not a kernel with a gradient",
+    note = "`value_and_grad` needs a `#[kernel]` function whose value is one f32 or f64, with a float argument that is not `#[no_grad]`; for array values use `vjp`"
+)]
+pub trait HasValueAndGrad: Kernel {
+    /// The derived kernel.
+    type ValueAndGrad: Kernel;
+}
+
+/// Kernels with [`vjp`].
+#[diagnostic::on_unimplemented(
+    message = "[AD0013] `{Self}` has no derivative",
+    label = "not a kernel with a derivative",
+    note = "`vjp` needs a `#[kernel]` function with a float in its value and a float argument that is not `#[no_grad]`"
+)]
+pub trait HasVjp: Kernel {
+    /// The derived kernel.
+    type Vjp: Kernel;
+}
+
+/// Kernels with [`jvp`].
+#[diagnostic::on_unimplemented(
+    message = "[AD0013] `{Self}` has no derivative",
+    label = "not a kernel with a derivative",
+    note = "`jvp` needs a `#[kernel]` function with a float in its value and a float argument that is not `#[no_grad]`"
+)]
+pub trait HasJvp: Kernel {
+    /// The derived kernel.
+    type Jvp: Kernel;
+}
+
+/// Kernels with [`hvp`].
+#[diagnostic::on_unimplemented(
+    message = "[AD0013] `{Self}` has no `hvp`",
+    label = "not a kernel with `hvp`",
+    note = "ask for it where the kernel is defined: `#[kernel(hvp)]`; the value must be one f32 or f64"
+)]
+pub trait HasHvp: Kernel {
+    /// The derived kernel.
+    type Hvp: Kernel;
+}
+
+/// The gradient of a kernel whose value is one float: `grad(f)(args..)` has the derivatives by every float argument
+/// that is not marked `#[no_grad]`; one such argument bare, several as a tuple. Shapes and units are those of the
+/// arguments (per unit of the value).
+#[must_use]
+pub fn grad<F: HasGrad>(_: F) -> F::Grad {
+    F::Grad::default()
+}
+
+/// Value and gradient in one pass: `value_and_grad(f)(args..)` is `(value, gradient)`; see [`grad`].
+#[must_use]
+pub fn value_and_grad<F: HasValueAndGrad>(_: F) -> F::ValueAndGrad {
+    F::ValueAndGrad::default()
+}
+
+/// Reverse mode: `vjp(f)(args.., cotangents..)` is `(value, cotangents of the arguments)`, with one cotangent
+/// argument for each float component of the value.
+#[must_use]
+pub fn vjp<F: HasVjp>(_: F) -> F::Vjp {
+    F::Vjp::default()
+}
+
+/// Forward mode: `jvp(f)(args.., tangents..)` is `(value, tangent)`, with one tangent argument for each differentiable
+/// argument.
+#[must_use]
+pub fn jvp<F: HasJvp>(_: F) -> F::Jvp {
+    F::Jvp::default()
+}
+
+/// Hessian times vector of a kernel whose value is one float: `hvp(f)(args.., tangents..)`.
+#[must_use]
+pub fn hvp<F: HasHvp>(_: F) -> F::Hvp {
+    F::Hvp::default()
+}
 
 /// The CPU as something to run kernels on; unlike a plain call, `run` returns errors instead of panicking.
 #[derive(Clone, Copy, Debug, Default)]

@@ -33,3 +33,8 @@ pub mod prelude {
     #[cfg(feature = "gpu")]
     pub use crate::{Gpu, GpuArray};
 }
+
+/// The examples of the README are compiled with the documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

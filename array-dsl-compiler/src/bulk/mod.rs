@@ -10,7 +10,8 @@
 //! * Yields:
 //!   - `Store(v)`: one element per point; the result's dimensions are the axes' extents.
 //!   - `Reduce { reducer, over, value }`: folded over the last `over` axes (one or more); the others remain.
-//!     All `Reduce` yields and the axes: `ArgMin`/`ArgMax` need `over == 1`.
+//!     All `Reduce` yields and the axes: `ArgMin`/`ArgMax` need `over == 1`, and give 0 for nothing: that `argmin` of nothing is an
+//!     error is for a `Check` to say, since derivatives ask for the place of an extremum that nobody uses.
 //!   - `Accumulate { reducer, into, index, value }`: starts from the array `into`, combines `value` in at `index`; an index
 //!     outside is ignored. Only `Add`, `Mul`, `Min`, `Max`, `And`, `Or`.
 //!   - `Write { into, index, value }`: starts from `into`, overwrites; outside is ignored; of several values for one

@@ -23,8 +23,10 @@ use super::reduce::{self, Slope};
 use super::{Derivative, NotDifferentiable, active_arrays, active_params, as_nest, bundle, fresh};
 use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{
-    ArrayId, Atom, Block, Branch, Exp, Let, Nest, Param, Program, Reducer, Stm, Var, Yield, YieldKind,
+    ArrayId, ArrayInfo, Atom, Block, Branch, Check, CheckKind, Exp, Let, Nest, Param, Program, Reducer, Stm, Var,
+    Yield, YieldKind,
 };
+use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Const, Loc, Name, Tree};
 
 /// See the module header and [`Derivative`].
@@ -64,14 +66,7 @@ impl Reverse {
             let ct = match what {
                 Derivative::Vjp => {
                     let name = if several { format!("cotangent{i}") } else { "cotangent".into() };
-                    let ct = self.p.new_array(name.as_str(), info.elem, info.dims);
-                    self.p.params.push(Param {
-                        name: Name::from(name),
-                        arrays: Tree::Leaf(ct),
-                        active: true,
-                        loc: Loc::default(),
-                    });
-                    ct
+                    self.cotangent(name.into(), &info)
                 }
                 _ => self.p.constant("seed", &info.dims, Const::of(info.elem, 1), Loc::default()),
             };
@@ -79,6 +74,43 @@ impl Reverse {
                 self.adjoints.entry(*a).or_default().push(ct);
             }
         }
+    }
+
+    /// A parameter for the cotangent of a result. A dimension that only the primal's run tells is a size of its own in the
+    /// signature, and checked when the primal's is known.
+    fn cotangent(&mut self, name: Name, info: &ArrayInfo) -> ArrayId {
+        let mut dims = Vec::new();
+        for (k, d) in info.dims.iter().enumerate() {
+            if self.entry_scalars(d) {
+                dims.push(d.clone());
+                continue;
+            }
+            let mut size = Name::from(format!("#{name}.{k}"));
+            while self.p.sizes.contains(&size) {
+                size = Name::from(format!("{size}'"));
+            }
+            self.p.sizes.push(size.clone());
+            let equal = CheckKind::Equal(Dim::name(size.clone()), d.clone());
+            self.p.stms.push(Stm::Check(Check { kind: equal, guards: Vec::new() }, Loc::default()));
+            dims.push(Dim::name(size));
+        }
+        let param = self.p.new_array(name.clone(), info.elem, dims);
+        self.p.params.push(Param { name, arrays: Tree::Leaf(param), active: true, loc: Loc::default() });
+        if self.p.array(param).dims == info.dims {
+            return param;
+        }
+        let ct = self.p.new_array(self.p.array(param).name.clone(), info.elem, info.dims.clone());
+        self.p.stms.push(Stm::Reshape { result: ct, source: param });
+        ct
+    }
+
+    /// Whether a dimension is known on entry: its scalars, if any, are parameters.
+    fn entry_scalars(&self, d: &Dim) -> bool {
+        let params: Vec<ArrayId> = self.p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
+        d.atoms().iter().all(|a| match a {
+            SizeAtom::Name(_) => true,
+            SizeAtom::Scalar(s) => params.contains(&ArrayId(*s)),
+        })
     }
 
     /// The adjoint of an array, if it has one.

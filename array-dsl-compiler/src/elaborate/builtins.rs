@@ -3,7 +3,6 @@
 use proc_macro2::Span;
 
 use super::Elaborator;
-use super::expr::distance;
 use super::library::{self, ANY};
 use super::value::{Function, Scope, Value};
 use crate::core::{Atom, Axis, Body, CheckKind, Exp, Reducer, Stm, Type};
@@ -11,25 +10,6 @@ use crate::diagnostics::Code;
 use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Name};
-
-/// Functions with a rule in this file.
-const NATIVE: &[&str] = &[
-    "build", "map", "reduce", "sum", "prod", "minimum", "maximum", "any", "all", "argmin", "argmax", "replicate", "zeros",
-    "ones", "permute", "reshape", "flatten", "unflatten", "concat", "slice", "len", "dim", "zip", "unzip", "scatter",
-    "reduce_by_index", "stop_gradient",
-];
-
-/// Whether `name` is a built-in function or method.
-pub fn is_builtin(name: &str) -> bool {
-    NATIVE.contains(&name) || library::find(name).is_some() || (Op::from_name(name).is_some() && !name.starts_with("as_"))
-}
-
-/// The built-in whose name is closest.
-pub(super) fn similar_builtin(name: &str) -> Option<String> {
-    let ops = crate::scalar::TABLE.iter().map(|r| r.name);
-    let all = NATIVE.iter().copied().chain(library::LIBRARY.iter().map(|l| l.name)).chain(ops);
-    all.filter(|n| distance(n, name) <= 1 + name.len() / 4).min_by_key(|n| (distance(n, name), *n)).map(String::from)
-}
 
 impl Elaborator<'_> {
     /// Calls a built-in function.
@@ -50,7 +30,7 @@ impl Elaborator<'_> {
             _ => 2..=usize::MAX,
         };
         if !arity.contains(&args.len()) {
-            self.argument_count(&shown, *arity.start(), args.len(), span);
+            self.argument_count(name, *arity.start(), args.len(), span);
             return None;
         }
         match &**name {
@@ -145,7 +125,7 @@ impl Elaborator<'_> {
     fn apply_library(&mut self, l: &library::Library, args: &[Value], span: Span) -> Option<Value> {
         let shown = format!("`{}`", l.name);
         if args.len() != l.params.len() {
-            self.argument_count(&shown, l.params.len(), args.len(), span);
+            self.argument_count(l.name, l.params.len(), args.len(), span);
             return None;
         }
         let body = library::body(l.name)?;
@@ -164,9 +144,11 @@ impl Elaborator<'_> {
                 scope.bind(Name::from(*name), value);
             }
             let saved = std::mem::replace(&mut e.scope, scope);
-            let outer = e.call_span.replace(e.call_span.unwrap_or(span));
+            let outer = (e.call_span, e.call_name.clone());
+            e.call_span.get_or_insert(span);
+            e.call_name.get_or_insert_with(|| shown.clone());
             let v = e.expr(&body);
-            e.call_span = outer;
+            (e.call_span, e.call_name) = outer;
             e.scope = saved;
             v
         })
@@ -504,7 +486,7 @@ impl Elaborator<'_> {
         let dims = self.atom_type(a).dims;
         if order.len() > dims.len() {
             let found = self.show_type(&self.atom_type(a));
-            self.error(Code::Rank, span, format!("expected an array of rank {} or more, found {found}", order.len()), "");
+            self.error(Code::Rank, span, format!("expected an array of rank {} or more, found {found}", order.len()), "check the neutral element's rank");
             return None;
         }
         let extents: Vec<Dim> = order.iter().map(|p| dims[*p].clone()).collect();

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use proc_macro2::Span;
 
 use super::Elaborator;
+use super::names::usage;
 use super::value::{Closure, Function, Value};
 use crate::core::{self, Atom, Body, Check, CheckKind, Exp, Stm, Type, Var};
 use crate::diagnostics::Code;
@@ -25,7 +26,7 @@ impl Elaborator<'_> {
         }
         self.depth += 1;
         let result = match f {
-            Function::Closure(c) => self.apply_closure(&c.clone(), args, span),
+            Function::Closure(c) => self.apply_closure(&c.clone(), args),
             Function::Builtin(name) => self.apply_builtin(&name.clone(), args, span),
             Function::Kernel(k) => self.apply_kernel(&k.clone(), args, span),
         };
@@ -33,7 +34,7 @@ impl Elaborator<'_> {
         result
     }
 
-    fn apply_closure(&mut self, c: &Rc<Closure>, args: &[Value], span: Span) -> Option<Value> {
+    fn apply_closure(&mut self, c: &Rc<Closure>, args: &[Value]) -> Option<Value> {
         // `|(x, y)| ..` over two arrays and `|x, y| ..` over an array of pairs mean the same.
         let spread;
         let args = match (c.params.len(), args) {
@@ -47,8 +48,8 @@ impl Elaborator<'_> {
         if c.params.len() != args.len() {
             self.error(
                 Code::ArgumentCount,
-                span,
-                format!("this closure takes {} argument(s), but {} are given", c.params.len(), args.len()),
+                c.params.first().map_or(c.body.span, |(p, _)| p.span()),
+                format!("this closure has {}, but gets {}", count(c.params.len(), "parameter"), args.len()),
                 "change the parameters between the bars `| |`",
             );
             return None;
@@ -72,23 +73,28 @@ impl Elaborator<'_> {
 
     /// Calls a scalar function of the table, lifted over arrays.
     pub(super) fn apply_scalar(&mut self, op: Op, args: &[Value], span: Span) -> Option<Value> {
-        let name = format!("`{}`", op.name());
+        let name = op.name();
         if args.len() != op.arity() {
             self.argument_count(&name, op.arity(), args.len(), span);
             return None;
         }
-        let atoms = self.plain_atoms(&name, args, span)?;
-        self.scalar_types(op, &atoms, &name, span)?;
+        self.apply_operator(op, &format!("`{name}`"), args, span)
+    }
+
+    /// Calls a scalar function that messages call `name`, with the right number of arguments.
+    pub(super) fn apply_operator(&mut self, op: Op, name: &str, args: &[Value], span: Span) -> Option<Value> {
+        let atoms = self.plain_atoms(name, args, span)?;
+        self.scalar_types(op, &atoms, name, span)?;
         let expected = vec![0; atoms.len()];
-        self.lift(&name, &expected, &atoms, span, &mut |e, cells| Some(Value::Atom(e.op(op, cells, span))))
+        self.lift(name, &expected, &atoms, span, &mut |e, cells| Some(Value::Atom(e.op(op, cells, span))))
     }
 
     pub(super) fn argument_count(&mut self, name: &str, expected: usize, found: usize, span: Span) {
         self.error(
             Code::ArgumentCount,
             span,
-            format!("{name} takes {expected} argument(s), found {found}"),
-            "methods count their receiver: `x.max(y)` is `max(x, y)`",
+            format!("`{name}` takes {}, found {found}", count(expected, "argument")),
+            format!("write `{}`; the receiver of a method is its first argument", usage(name)),
         );
     }
 
@@ -168,11 +174,12 @@ impl Elaborator<'_> {
     fn apply_kernel(&mut self, k: &Rc<core::Function>, args: &[Value], span: Span) -> Option<Value> {
         let name = format!("`{}`", k.name);
         if args.len() != k.params.len() {
+            let params: Vec<&str> = k.params.iter().map(|p| &*p.name).collect();
             self.error(
                 Code::ArgumentCount,
                 span,
-                format!("kernel {name} takes {} argument(s), found {}", k.params.len(), args.len()),
-                "pass one value for each parameter",
+                format!("kernel {name} takes {}, found {}", count(k.params.len(), "argument"), args.len()),
+                format!("write `{}({})`", k.name, params.join(", ")),
             );
             return None;
         }
@@ -186,8 +193,8 @@ impl Elaborator<'_> {
                     self.error(
                         Code::TupleShape,
                         span,
-                        format!("kernel {name}: argument `{}` expects {leaves} part(s), found {found}", param.name),
-                        "pass a tuple of the same structure",
+                        format!("kernel {name}, argument `{}`: expected {}, found {found}", param.name, self.describe_param(k, &param.vars)),
+                        "pass a value of the same structure",
                     );
                     return None;
                 }
@@ -200,6 +207,16 @@ impl Elaborator<'_> {
         }
         let expected: Vec<usize> = vars.iter().map(|v| k.ty(*v).rank()).collect();
         self.lift(&name, &expected, &atoms, span, &mut |e, cells| e.inline(k, &vars, cells, span))
+    }
+
+    /// The type of a parameter in the callee's notation.
+    fn describe_param(&self, k: &core::Function, t: &Tree<Var>) -> String {
+        match t {
+            Tree::Leaf(v) => self.show_type(k.ty(*v)),
+            Tree::Tuple(ts) => {
+                format!("({})", ts.iter().map(|t| self.describe_param(k, t)).collect::<Vec<_>>().join(", "))
+            }
+        }
     }
 
     /// The body of `k` with its parameters replaced.
@@ -235,6 +252,11 @@ impl Elaborator<'_> {
         }
         Some(value(&k.result, &results))
     }
+}
+
+/// `1 argument`, `2 arguments`.
+pub(super) fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
 fn same_shape(v: &Value, t: &Tree<Var>) -> bool {

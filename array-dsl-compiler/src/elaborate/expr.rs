@@ -5,6 +5,8 @@ use std::rc::Rc;
 use proc_macro2::Span;
 
 use super::Elaborator;
+use super::call::count;
+use super::names::{closest, similar_builtin, unavailable};
 use super::value::{Closure, Function, Value};
 use crate::core::{Atom, Body, CheckKind, Exp, Stm, Type};
 use crate::diagnostics::Code;
@@ -32,12 +34,14 @@ impl Elaborator<'_> {
                 if let (Unary::Neg, Value::Atom(Atom::Const(c))) = (op, &v) {
                     return Some(Value::Atom(Atom::Const(self.negate(*c))));
                 }
-                self.apply_scalar(if *op == Unary::Neg { Op::Neg } else { Op::Not }, &[v], e.span)
+                let (op, shown) = if *op == Unary::Neg { (Op::Neg, "`-`") } else { (Op::Not, "`!`") };
+                self.apply_operator(op, shown, &[v], e.span)
             }
             ExprKind::Binary(op @ (Binary::And | Binary::Or), a, b, span) => self.lazy_logic(*op == Binary::And, a, b, *span),
             ExprKind::Binary(op, a, b, span) => {
                 let (a, b) = (self.expr(a), self.expr(b));
-                self.apply_scalar(binary_op(*op), &[a?, b?], *span)
+                let (op, symbol) = binary_op(*op);
+                self.apply_operator(op, &format!("`{symbol}`"), &[a?, b?], *span)
             }
             ExprKind::Cast(a, ty) => {
                 let v = self.expr(a)?;
@@ -91,15 +95,15 @@ impl Elaborator<'_> {
     /// `a && b` and `a || b`: the right side is evaluated only where the left one does not decide.
     fn lazy_logic(&mut self, and: bool, a: &Expr, b: &Expr, span: Span) -> Option<Value> {
         let left = self.expr(a)?;
-        let op = if and { Op::And } else { Op::Or };
+        let (op, shown) = if and { (Op::And, "`&&`") } else { (Op::Or, "`||`") };
         let Value::Atom(left @ Atom::Var(_)) = left else {
             let right = self.expr(b)?;
-            return self.apply_scalar(op, &[left, right], span);
+            return self.apply_operator(op, shown, &[left, right], span);
         };
         self.unify(self.elem(left), Elem::Bool, a.span, "the operands of `&&` and `||`")?;
         if self.rank(left) > 0 {
             let right = self.expr(b)?;
-            return self.apply_scalar(op, &[Value::Atom(left), right], span);
+            return self.apply_operator(op, shown, &[Value::Atom(left), right], span);
         }
         // An array on the right lifts the operator, so it is evaluated as a whole.
         let errors = self.diagnostics.list().len();
@@ -126,7 +130,7 @@ impl Elaborator<'_> {
         if rank > 0 && self.diagnostics.list().len() == errors {
             self.bodies = saved;
             let right = self.expr(b)?;
-            return self.apply_scalar(op, &[Value::Atom(left), right], span);
+            return self.apply_operator(op, shown, &[Value::Atom(left), right], span);
         }
         chosen
     }
@@ -185,25 +189,18 @@ impl Elaborator<'_> {
                 }
             }
         }
-        // A name whose definition failed is bound to nothing: stop before follow-up errors.
-        let value = if !ok {
-            None
-        } else {
-            match result {
-                Some(e) => self.expr(e),
-                None => {
-                    self.error(
-                        Code::Unsupported,
-                        span,
-                        "this block has no value",
-                        "end it with an expression without a semicolon",
-                    );
-                    None
+        let value = match result {
+            Some(e) => self.expr(e),
+            None => {
+                if ok {
+                    let help = "end it with an expression without a semicolon";
+                    self.error(Code::Unsupported, span, "this block has no value", help);
                 }
+                None
             }
         };
         self.scope = saved;
-        value
+        value.filter(|_| ok)
     }
 
     /// Gives a freshly computed variable the name that the user binds it to.
@@ -217,9 +214,10 @@ impl Elaborator<'_> {
         }
     }
 
+    /// Binds the names of a pattern to nothing: their error is known, uses give no more.
     fn poison(&mut self, pattern: &Pattern) {
         match pattern {
-            Pattern::Name(n) => self.scope.bind(n.name.clone(), Value::Tuple(Vec::new())),
+            Pattern::Name(n) => self.scope.poison(n.name.clone()),
             Pattern::Tuple(ps, _) => ps.iter().for_each(|p| self.poison(p)),
             Pattern::Wildcard(_) => {}
         }
@@ -251,6 +249,9 @@ impl Elaborator<'_> {
 
     fn path(&mut self, p: &Path) -> Option<Value> {
         if let Some(name) = p.single() {
+            if self.scope.is_poisoned(&name.name) {
+                return None;
+            }
             if let Some(v) = self.scope.get(&name.name) {
                 return Some(v.clone());
             }
@@ -291,14 +292,15 @@ impl Elaborator<'_> {
 
     /// The name in sight that is closest to `text`.
     fn similar(&self, text: &str) -> Option<String> {
-        let names = self.scope.names().chain(&self.sizes).map(|n| n.to_string());
-        names.filter(|n| distance(n, text) <= 1 + text.len() / 4).min_by_key(|n| (distance(n, text), n.clone()))
+        let sizes = self.sizes.iter().filter(|s| !s.starts_with('#'));
+        closest(text, self.scope.names().chain(sizes).map(|n| &**n))
     }
 
     fn call(&mut self, f: &Expr, args: &[Expr], span: Span) -> Option<Value> {
         let function = match &f.kind {
             ExprKind::Path(p) => match self.function(p) {
                 Some(f) => f,
+                None if p.single().is_some_and(|n| self.scope.is_poisoned(&n.name)) => return None,
                 None if p.single().is_some_and(|n| self.scope.get(&n.name).is_some()) => {
                     self.error(
                         Code::NotAFunction,
@@ -309,7 +311,7 @@ impl Elaborator<'_> {
                     return None;
                 }
                 None => {
-                    let near = super::builtins::similar_builtin(&p.text());
+                    let near = similar_builtin(&p.text());
                     let help = near.map_or_else(
                         || "call built-in functions, closures bound by `let`, or other `#[kernel]` functions".to_string(),
                         |n| format!("did you mean `{n}`?"),
@@ -341,8 +343,9 @@ impl Elaborator<'_> {
             all.push(a?);
         }
         if !super::is_builtin(&name.name) {
-            let near = super::builtins::similar_builtin(&name.name);
+            let near = similar_builtin(&name.name);
             let help = match &*name.name {
+                n if unavailable(n).is_some() => unavailable(n).unwrap_or_default().to_string(),
                 "iter" | "into_iter" => "arrays have no iterators here: use `map`, `build` or a reduction such as `sum()`".to_string(),
                 "clone" | "to_owned" => "values are never moved here: just use the name again".to_string(),
                 _ => near.map_or_else(|| "methods are the built-in functions".to_string(), |n| format!("did you mean `{n}`?")),
@@ -394,12 +397,12 @@ impl Elaborator<'_> {
         let rank = self.rank(a);
         if rank < at.len() {
             let found = self.show_type(&self.atom_type(a));
-            self.error(
-                Code::Rank,
-                span,
-                format!("{} indices for {found}, which has {rank} dimension(s)", at.len()),
-                "give at most one index for each dimension",
-            );
+            let (indices, help) = (if at.len() == 1 { "1 index".into() } else { format!("{} indices", at.len()) }, "give at most one index for each dimension");
+            let message = match rank {
+                0 => format!("{found} is a scalar and cannot be indexed"),
+                r => format!("{indices} for {found}, which has {}", count(r, "dimension")),
+            };
+            self.error(Code::Rank, span, message, help);
             return None;
         }
         let at = self.plain_atoms("an index", at, span)?;
@@ -680,24 +683,51 @@ impl Elaborator<'_> {
     }
 }
 
-fn binary_op(op: Binary) -> Op {
+/// The scalar function of an operator, and its symbol.
+fn binary_op(op: Binary) -> (Op, &'static str) {
     match op {
-        Binary::Add => Op::Add,
-        Binary::Sub => Op::Sub,
-        Binary::Mul => Op::Mul,
-        Binary::Div => Op::Div,
-        Binary::Rem => Op::Rem,
-        Binary::Eq => Op::Eq,
-        Binary::Ne => Op::Ne,
-        Binary::Lt => Op::Lt,
-        Binary::Le => Op::Le,
-        Binary::Gt => Op::Gt,
-        Binary::Ge => Op::Ge,
-        Binary::And | Binary::BitAnd => Op::And,
-        Binary::Or | Binary::BitOr => Op::Or,
-        Binary::BitXor => Op::Xor,
-        Binary::Shl => Op::Shl,
-        Binary::Shr => Op::Shr,
+        Binary::Add => (Op::Add, "+"),
+        Binary::Sub => (Op::Sub, "-"),
+        Binary::Mul => (Op::Mul, "*"),
+        Binary::Div => (Op::Div, "/"),
+        Binary::Rem => (Op::Rem, "%"),
+        Binary::Eq => (Op::Eq, "=="),
+        Binary::Ne => (Op::Ne, "!="),
+        Binary::Lt => (Op::Lt, "<"),
+        Binary::Le => (Op::Le, "<="),
+        Binary::Gt => (Op::Gt, ">"),
+        Binary::Ge => (Op::Ge, ">="),
+        Binary::And => (Op::And, "&&"),
+        Binary::Or => (Op::Or, "||"),
+        Binary::BitAnd => (Op::And, "&"),
+        Binary::BitOr => (Op::Or, "|"),
+        Binary::BitXor => (Op::Xor, "^"),
+        Binary::Shl => (Op::Shl, "<<"),
+        Binary::Shr => (Op::Shr, ">>"),
+    }
+}
+
+/// The name of what an operator computes, for intermediate arrays; of functions, their own.
+pub(super) fn operator_name(what: &str) -> &str {
+    match what {
+        "+" => "add",
+        "-" => "sub",
+        "*" => "mul",
+        "/" => "div",
+        "%" => "rem",
+        "!" => "not",
+        "==" => "eq",
+        "!=" => "ne",
+        "<" => "lt",
+        "<=" => "le",
+        ">" => "gt",
+        ">=" => "ge",
+        "&&" | "&" => "and",
+        "||" | "|" => "or",
+        "^" => "xor",
+        "<<" => "shl",
+        ">>" => "shr",
+        name => name,
     }
 }
 
@@ -744,20 +774,4 @@ fn constant(path: &str) -> Option<Const> {
         _ => return None,
     };
     Some(Const::int(ty, value))
-}
-
-/// Edit distance, for suggestions.
-pub(super) fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substitute = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -154,12 +154,25 @@ impl Elaborator<'_> {
         if self.inference.unify(found, expected) {
             return Some(());
         }
-        let (f, e) = (self.inference.describe(found), self.inference.describe(expected));
-        let help = if self.inference.is_int(found) && self.inference.is_float(expected) {
-            "write the number with a point (`2.0`), or convert it: `i as f64`".to_string()
-        } else {
-            format!("convert one of them, for example with `as {}`", if e.starts_with('a') { &f } else { &e })
+        // A literal adapts to the other, not the other to it; and an integer is what can become a float.
+        let literal = |e: Elem| matches!(self.inference.resolve(e), Elem::Infer(_));
+        let (found, expected) = match (literal(found), literal(expected)) {
+            (false, true) => (expected, found),
+            (true, true) if self.inference.is_float(found) => (expected, found),
+            _ => (found, expected),
         };
+        let (f, e) = (self.inference.describe(found), self.inference.describe(expected));
+        let help = match (self.inference.resolve(expected), self.inference.resolve(found)) {
+            (Elem::Bool, _) => "compare it with something: `x != 0`".to_string(),
+            (_, Elem::Infer(_)) if self.inference.is_float(expected) => {
+                "write the number with a point: `2.0`".to_string()
+            }
+            (_, Elem::Infer(_)) if self.inference.is_int(expected) => {
+                format!("write a whole number, or convert the other operand with `as {}`", Elem::F64)
+            }
+            _ => format!("convert it with `as {e}`"),
+        };
+        let what = self.subject(what);
         self.error(Code::ElementType, span, format!("{what}: expected {e}, found {f}"), help);
         None
     }

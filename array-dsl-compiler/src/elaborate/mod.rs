@@ -12,6 +12,7 @@
 //! | `call` | closures, scalar functions, kernels |
 //! | `builtins` | array functions with rules of their own |
 //! | `library` | array functions written in the language itself |
+//! | `names` | the names of the built-in functions, suggestions |
 //!
 //! Rules: a function that returns `Option` has recorded an error when it returns `None`; errors inside library
 //! code are reported at the user's call; every `Infer` type is gone when `elaborate` returns.
@@ -21,6 +22,7 @@ mod call;
 mod expr;
 mod infer;
 mod library;
+mod names;
 mod rank;
 mod sizes;
 mod value;
@@ -35,7 +37,7 @@ use crate::diagnostics::{Code, Diagnostics};
 use crate::dim::{Dim, SizeAtom};
 use crate::syntax::ast;
 use crate::ty::{Elem, Loc, Name, Place, Tree};
-pub use builtins::is_builtin;
+pub use names::{is_builtin, similar_builtin, takes_function, unavailable};
 use infer::Inference;
 use value::{Scope, Value};
 
@@ -55,6 +57,10 @@ pub fn elaborate(f: &ast::Function, callees: &Callees, diagnostics: &mut Diagnos
     let before = diagnostics.list().len();
     let mut e = Elaborator::new(f, callees, diagnostics);
     let params = e.signature(f);
+    // A body under a wrong signature would only give more errors.
+    if e.diagnostics.list().len() > before {
+        return None;
+    }
     let result = e.body(f);
     let inference = e.inference.clone();
     let (vars, places, spans, sizes) = (e.vars, e.places, e.spans, e.sizes);
@@ -98,6 +104,8 @@ struct Elaborator<'a> {
     known: HashMap<Var, Dim>,
     /// While in library code or a called kernel: the user's call.
     call_span: Option<Span>,
+    /// While in library code: the function that the user calls, for messages.
+    call_name: Option<String>,
     /// Nesting of closure calls, to refuse runaway recursion.
     depth: usize,
 }
@@ -119,6 +127,7 @@ impl<'a> Elaborator<'a> {
             scope: Scope::default(),
             known: HashMap::new(),
             call_span: None,
+            call_name: None,
             depth: 0,
         }
     }
@@ -126,6 +135,11 @@ impl<'a> Elaborator<'a> {
     /// Records an error at `span`, or at the user's call while in code that is not the user's here.
     fn error(&mut self, code: Code, span: Span, message: impl Into<String>, help: impl Into<String>) {
         self.diagnostics.error(code, self.call_span.unwrap_or(span), message, help);
+    }
+
+    /// What a message is about: the user's call while in library code.
+    fn subject(&self, what: &str) -> String {
+        self.call_name.clone().unwrap_or_else(|| what.into())
     }
 
     /// The place of a span.

@@ -58,7 +58,7 @@ impl Elaborator<'_> {
             Some(Lifting::Map { frame, excess }) => {
                 let extents = self.frame_extents(what, frame, &excess, args, span)?;
                 let args = self.align(what, &extents, &excess, args, span)?;
-                let name = what.trim_matches('`').to_string();
+                let name = super::expr::operator_name(what.trim_matches('`')).to_string();
                 self.build(&name, &extents, &[], span, |e, ix| {
                     let cells: Vec<Atom> =
                         args.iter().zip(&excess).map(|(a, k)| e.index(*a, &ix[frame - k..], span)).collect();

@@ -142,7 +142,8 @@ impl Elaborator<'_> {
     fn annotation_dim(&mut self, e: &ast::Expr) -> Option<Dim> {
         if let ExprKind::Path(p) = &e.kind {
             if let Some(name) = p.single() {
-                if self.scope.get(&name.name).is_none() && !self.sizes.contains(&name.name) {
+                let local = self.scope.get(&name.name).is_some() || self.scope.is_poisoned(&name.name);
+                if !local && !self.sizes.contains(&name.name) {
                     let known = self.size_names();
                     self.error(
                         Code::UnknownName,
@@ -180,13 +181,14 @@ impl Elaborator<'_> {
                 let (dims, elem) = self.annotated_dims(t)?;
                 let ty = self.atom_type(*a);
                 if ty.rank() != dims.len() {
-                    let found = self.show_type(&ty);
-                    self.error(
-                        Code::ResultType,
-                        t.span,
-                        format!("{what} is declared with {} dimension(s), found {found}", dims.len()),
-                        format!("declare it as `{found}`, or change the value"),
-                    );
+                    let (found, declared) = (self.show_type(&ty), written(t));
+                    let rank = format!("{what} is declared as {declared}, found {found}");
+                    let help = if ty.rank() > dims.len() && dims.is_empty() {
+                        format!("reduce it, with `sum` for example, or declare it as `{found}`")
+                    } else {
+                        format!("declare it as `{found}`, or change the value")
+                    };
+                    self.error(Code::ResultType, t.span, rank, help);
                     return None;
                 }
                 if let Some(e) = elem {
@@ -201,8 +203,8 @@ impl Elaborator<'_> {
                 self.error(
                     Code::ResultType,
                     t.span,
-                    format!("{what} does not have its declared type: found {found}"),
-                    "declare the type of the value, or change the value",
+                    format!("{what} is declared as {}, found {found}", written(t)),
+                    format!("declare it as `{found}`, or change the value"),
                 );
                 None
             }
@@ -242,6 +244,7 @@ impl Elaborator<'_> {
     /// Requires two dimensions to be equal.
     pub(super) fn equal(&mut self, a: &Dim, b: &Dim, span: Span, what: &str, asked: bool) -> Option<()> {
         let difference = a.sub(b);
+        let what = self.subject(what);
         let (sa, sb) = (self.show(a), self.show(b));
         match difference.as_constant() {
             Some(0) => return Some(()),
@@ -312,5 +315,30 @@ impl Elaborator<'_> {
     /// A name that stands for a size of the signature.
     pub(super) fn is_size(&self, name: &Name) -> bool {
         self.sizes.contains(name)
+    }
+}
+
+/// A declared type as it was written.
+fn written(t: &ast::Type) -> String {
+    match &t.kind {
+        TypeKind::Scalar(e) => e.to_string(),
+        TypeKind::Infer => "_".into(),
+        TypeKind::Tuple(ts) => format!("({})", ts.iter().map(written).collect::<Vec<_>>().join(", ")),
+        TypeKind::Array(inner, size) => {
+            let size = size.as_ref().map_or("_".into(), |e| written_size(e));
+            format!("[{}; {size}]", written(inner))
+        }
+    }
+}
+
+fn written_size(e: &ast::Expr) -> String {
+    match &e.kind {
+        ExprKind::Int(i, _) => i.to_string(),
+        ExprKind::Path(p) => p.text(),
+        ExprKind::Unary(Unary::Neg, a) => format!("-{}", written_size(a)),
+        ExprKind::Binary(Binary::Add, a, b, _) => format!("{} + {}", written_size(a), written_size(b)),
+        ExprKind::Binary(Binary::Sub, a, b, _) => format!("{} - {}", written_size(a), written_size(b)),
+        ExprKind::Binary(Binary::Mul, a, b, _) => format!("{} * {}", written_size(a), written_size(b)),
+        _ => "..".into(),
     }
 }

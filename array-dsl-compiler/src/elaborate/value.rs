@@ -75,18 +75,29 @@ impl Value {
 /// The names in sight.
 #[derive(Clone, Default)]
 pub(super) struct Scope {
-    names: HashMap<Name, Value>,
+    /// `None`: the definition has an error.
+    names: HashMap<Name, Option<Value>>,
 }
 
 impl Scope {
     /// Binds a name, hiding an earlier one.
     pub fn bind(&mut self, name: Name, value: Value) {
-        self.names.insert(name, value);
+        self.names.insert(name, Some(value));
+    }
+
+    /// Binds a name whose definition has an error, hiding an earlier one.
+    pub fn poison(&mut self, name: Name) {
+        self.names.insert(name, None);
+    }
+
+    /// Whether the name's definition has an error.
+    pub fn is_poisoned(&self, name: &str) -> bool {
+        matches!(self.names.get(name), Some(None))
     }
 
     /// The value of a name.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.names.get(name)
+        self.names.get(name)?.as_ref()
     }
 
     /// All names, for suggestions.

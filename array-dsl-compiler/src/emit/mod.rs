@@ -1,5 +1,6 @@
 //! The back ends: scheduled programs as text.
 
 pub mod cpu;
+pub mod fallback;
 pub mod host;
 pub mod wgsl;

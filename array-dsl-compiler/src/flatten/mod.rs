@@ -80,8 +80,9 @@ struct Flatten<'a> {
     frames: Vec<Frame>,
     /// The frame that defines a template scalar.
     home: HashMap<Var, usize>,
-    /// Template scalars that have been stored in arrays over their frame.
-    stored: HashMap<Var, ArrayId>,
+    /// Template scalars that have been stored in arrays over the axes around them. What a branch has stored is still
+    /// read after its frame is gone, where its code stands in an `if`.
+    stored: HashMap<Var, (ArrayId, Vec<Var>)>,
     /// Integers of depth 0 that dimensions mention, as arrays of rank 0.
     host: HashMap<core::Var, ArrayId>,
 }

@@ -186,10 +186,9 @@ impl Flatten<'_> {
     }
 
     fn read_back(&mut self, v: Var, copy: &HashMap<Var, Atom>) -> (Exp, Var) {
-        let array = self.stored[&v];
-        let level = self.home[&v];
-        let index = self.frames[..=level].iter().flat_map(|f| &f.axes).map(|a| renamed(copy, Atom::Var(a.var))).collect();
-        (Exp::Read { array, index, checked: false }, self.p.new_var(self.p.vars[v.0 as usize]))
+        let (array, axes) = &self.stored[&v];
+        let index = axes.iter().map(|a| renamed(copy, Atom::Var(*a))).collect();
+        (Exp::Read { array: *array, index, checked: false }, self.p.new_var(self.p.vars[v.0 as usize]))
     }
 
     fn copy_exp(&mut self, e: &Exp, copy: &HashMap<Var, Atom>) -> Exp {
@@ -264,18 +263,19 @@ impl Flatten<'_> {
 
     /// The array over its frame that holds a template scalar.
     pub(super) fn store(&mut self, v: Var) -> ArrayId {
-        if let Some(a) = self.stored.get(&v) {
+        if let Some((a, _)) = self.stored.get(&v) {
             return *a;
         }
         let Some(level) = self.home.get(&v).copied() else { return ArrayId(0) };
-        let dims: Vec<Dim> = self.frames[..=level].iter().flat_map(|f| f.axes.iter().map(|a| a.extent.clone())).collect();
+        let axes: Vec<Axis> = self.frames[..=level].iter().flat_map(|f| f.axes.clone()).collect();
+        let dims: Vec<Dim> = axes.iter().map(|a| a.extent.clone()).collect();
         let elem = self.p.vars[v.0 as usize];
         let array = self.p.new_array(Name::from("saved"), elem, dims);
         let nest = self.make_nest(level + 1, &[(Atom::Var(v), Const::of(elem, 0))], Loc::default(), |atoms, _| {
             vec![(array, YieldKind::Store(atoms[0]))]
         });
         self.p.stms.push(Stm::Nest(nest));
-        self.stored.insert(v, array);
+        self.stored.insert(v, (array, axes.iter().map(|a| a.var).collect()));
         array
     }
 }

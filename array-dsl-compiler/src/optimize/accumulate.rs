@@ -13,7 +13,7 @@
 //! of y, which filling y with zeros costs anyway. A nest with several accumulations is split into one for each.
 //! Source: thesis 3.5.1 (accumulators to map-reduce), dual arrays part 12 (affine scatters to gathers).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::affine::{Affine, Facts};
 use crate::bulk::build::{Code, Renaming, int, renamed};
@@ -320,14 +320,62 @@ fn scatter(p: &mut Program, n: &Nest, used: &[Var], compact: ArrayId, array: Arr
     for a in n.axes.iter().filter(|a| !used.contains(&a.var)) {
         map.insert(a.var, int(0));
     }
-    let mut live = index.iter().filter_map(|a| if let Atom::Var(v) = a { Some(*v) } else { None }).collect();
-    let needed = super::simplify::live_lets(n.body.lets.clone(), &mut live);
+    let needed = needed(&n.body.lets, index);
     let mut code = Code::new(n.loc);
-    code.lets = p.copy_lets(&needed, &mut map);
+    let lets = p.copy_lets(&needed, &mut map);
     let at: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+    let mut index: Vec<Atom> = index.iter().map(|a| renamed(&map, *a)).collect();
+    if needed.iter().any(|l| may_fail(p, l)) {
+        // Where another axis is empty there was no point, and its code must not run: the index is outside.
+        let mut some = Atom::Const(Const::bool(true));
+        for a in n.axes.iter().filter(|a| !used.contains(&a.var)) {
+            let size = code.size(p, &a.extent);
+            let here = code.op(p, Op::Gt, &[size, int(0)]);
+            some = code.op(p, Op::And, &[some, here]);
+        }
+        let vars: Vec<Var> = index.iter().map(|i| p.new_var(p.elem(*i))).collect();
+        let outside = index.iter().map(|i| Atom::Const(Const::int(p.elem(*i), -1))).collect();
+        let taken = Branch { block: Block { lets }, results: index };
+        let exp = Exp::If(some, taken, Branch { block: Block::default(), results: outside });
+        index = vars.iter().map(|v| Atom::Var(*v)).collect();
+        code.lets.push(Let { vars, exp, loc: n.loc });
+    } else {
+        code.lets.extend(lets);
+    }
     let value = code.read(p, compact, &at);
-    let index = index.iter().map(|a| renamed(&map, *a)).collect();
     let kind = YieldKind::Accumulate { reducer: Reducer::Add, into, index, value };
     let yields = vec![Yield { array, kind }];
     p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+}
+
+/// The statements that atoms depend on. Those that are executed for their errors alone stay behind: the values' nest
+/// has them as well.
+fn needed(lets: &[Let], atoms: &[Atom]) -> Vec<Let> {
+    let mut live: HashSet<Var> = HashSet::new();
+    let add = |a: Atom, live: &mut HashSet<Var>| {
+        if let Atom::Var(v) = a {
+            live.insert(v);
+        }
+    };
+    atoms.iter().for_each(|a| add(*a, &mut live));
+    let mut out: Vec<Let> = Vec::new();
+    for l in lets.iter().rev() {
+        if !l.vars.iter().any(|v| live.contains(v)) {
+            continue;
+        }
+        l.exp.visit_atoms(&mut |a| add(a, &mut live));
+        out.push(l.clone());
+    }
+    out.reverse();
+    out
+}
+
+/// Whether executing a statement may report an error.
+fn may_fail(p: &Program, l: &Let) -> bool {
+    match &l.exp {
+        Exp::Read { checked, .. } => *checked,
+        Exp::Op(op, _) => op.can_fail() && !p.vars[l.vars[0].0 as usize].is_float(),
+        Exp::If(_, x, y) => [x, y].iter().any(|b| b.block.lets.iter().any(|l| may_fail(p, l))),
+        _ => false,
+    }
 }

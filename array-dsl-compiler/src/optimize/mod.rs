@@ -6,6 +6,7 @@
 //! | `affine` | index expressions as polynomials over axes and sizes; what is certain about them |
 //! | `simplify` | scalar code: folding, identities, common subexpressions, dead code, proven reads |
 //! | `inline` | producers into their consumers |
+//! | `invariant` | axes that a nest does not depend on |
 //! | `accumulate` | accumulations into stores, reductions and gathers |
 //! | `split` | reshapes: splitting the axes of nests that read them |
 //! | `share` | equal and unused statements |
@@ -15,6 +16,7 @@ mod accumulate;
 mod affine;
 mod contract;
 mod inline;
+mod invariant;
 mod share;
 mod simplify;
 mod split;
@@ -31,6 +33,7 @@ pub const ROUND: &[Pass] = &[
     ("simplify", simplify::simplify),
     ("share", share::share),
     ("accumulate", accumulate::accumulate),
+    ("invariant", invariant::invariant),
     ("inline", inline::inline),
     ("simplify", simplify::simplify),
     ("share", share::share),

@@ -70,6 +70,16 @@ pub enum Pattern {
     Tuple(Vec<Pattern>, Span),
 }
 
+impl Pattern {
+    /// Where it stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Pattern::Name(name) => name.span,
+            Pattern::Wildcard(span) | Pattern::Tuple(_, span) => *span,
+        }
+    }
+}
+
 /// An expression.
 #[derive(Clone, Debug)]
 pub struct Expr {

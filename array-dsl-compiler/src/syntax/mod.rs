@@ -12,5 +12,5 @@ mod refuse;
 mod testing;
 mod types;
 
-pub use names::{free_calls, size_names};
+pub use names::{Builtins, free_calls, size_names};
 pub use parse::parse_function;

@@ -1,8 +1,9 @@
 //! Which names of a kernel stand for sizes, and which for other kernels.
 //!
 //! A name in the size of a parameter's type is an implicit size unless a scalar parameter has that name. A path
-//! stands for another kernel where it is called, or is itself an argument of a call, and neither a local
-//! variable, a size, a built-in function nor a constant can be meant.
+//! stands for another kernel where it is called, or stands where a call takes a function, and neither a local
+//! variable, a size, a built-in function nor a constant can be meant. Anywhere else an unknown name is a
+//! misspelled value.
 
 use std::collections::HashSet;
 
@@ -21,10 +22,18 @@ pub fn size_names(f: &Function) -> Vec<Ident> {
     names
 }
 
-/// The paths that may be other kernels, each once, in order of first occurrence. `is_builtin` knows the built-in
-/// functions by their plain names. The kernel's own name is among them where it calls itself.
-pub fn free_calls(f: &Function, is_builtin: &dyn Fn(&str) -> bool) -> Vec<Path> {
-    let mut walk = Walk { scope: Vec::new(), is_builtin, seen: HashSet::new(), found: Vec::new() };
+/// The built-in functions, as far as finding kernels goes.
+pub struct Builtins<'a> {
+    /// Whether a plain name is one of them.
+    pub contains: &'a dyn Fn(&str) -> bool,
+    /// Whether the argument of the named one at this position is a function.
+    pub takes_function: &'a dyn Fn(&str, usize) -> bool,
+}
+
+/// The paths that may be other kernels, each once, in order of first occurrence. The kernel's own name is among
+/// them where it calls itself.
+pub fn free_calls(f: &Function, builtins: &Builtins<'_>) -> Vec<Path> {
+    let mut walk = Walk { scope: Vec::new(), builtins, seen: HashSet::new(), found: Vec::new() };
     for Param { pattern, ty, .. } in &f.params {
         walk.bind(pattern);
         walk.bind_sizes(ty);
@@ -79,7 +88,7 @@ fn is_of_rust(path: &Path) -> bool {
 
 struct Walk<'a> {
     scope: Vec<Name>,
-    is_builtin: &'a dyn Fn(&str) -> bool,
+    builtins: &'a Builtins<'a>,
     seen: HashSet<String>,
     found: Vec<Path>,
 }
@@ -114,7 +123,7 @@ impl Walk<'_> {
     fn function(&mut self, e: &Expr, called: bool) {
         let ExprKind::Path(path) = &e.kind else { return self.expr(e) };
         let known = match path.single() {
-            Some(name) => self.scope.contains(&name.name) || (self.is_builtin)(&name.name),
+            Some(name) => self.scope.contains(&name.name) || (self.builtins.contains)(&name.name),
             None => is_of_rust(path),
         };
         let constant = !called && path.segments.last().is_some_and(|s| is_screaming(&s.name));
@@ -127,8 +136,24 @@ impl Walk<'_> {
         es.iter().for_each(|e| self.expr(e));
     }
 
-    fn arguments(&mut self, es: &[Expr]) {
-        es.iter().for_each(|e| self.function(e, false));
+    /// The arguments of a call; those for which `function` holds may be functions.
+    fn arguments(&mut self, es: &[Expr], function: impl Fn(usize) -> bool) {
+        for (i, e) in es.iter().enumerate() {
+            if function(i) { self.function(e, false) } else { self.expr(e) }
+        }
+    }
+
+    /// The arguments of a call of `f`: closures and built-in functions may take functions, kernels do not.
+    fn arguments_of(&mut self, f: &Expr, es: &[Expr]) {
+        let builtins = self.builtins;
+        match &f.kind {
+            ExprKind::Path(path) => match path.single().map(|n| &*n.name) {
+                Some(n) if self.scope.iter().any(|s| **s == *n) => self.arguments(es, |_| true),
+                Some(n) if (builtins.contains)(n) => self.arguments(es, |i| (builtins.takes_function)(n, i)),
+                _ => self.arguments(es, |_| false),
+            },
+            _ => self.arguments(es, |_| true),
+        }
     }
 
     fn expr(&mut self, e: &Expr) {
@@ -146,11 +171,14 @@ impl Walk<'_> {
             }
             ExprKind::Call(f, args) => {
                 self.function(f, true);
-                self.arguments(args);
+                self.arguments_of(f, args);
             }
-            ExprKind::Method(receiver, _, args) => {
+            ExprKind::Method(receiver, name, args) => {
                 self.expr(receiver);
-                self.arguments(args);
+                // The receiver is the first argument, except that `xs.map(f)` is `map(f, xs)`.
+                let shift = usize::from(&*name.name != "map");
+                let builtins = self.builtins;
+                self.arguments(args, |i| (builtins.takes_function)(&name.name, i + shift));
             }
             ExprKind::Index(a, index) => {
                 self.expr(a);
@@ -201,7 +229,7 @@ impl Walk<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{free_calls, size_names};
+    use super::{Builtins, free_calls, size_names};
     use crate::syntax::testing::parsed;
 
     fn sizes(source: &str) -> String {
@@ -212,8 +240,11 @@ mod tests {
         let source = format!("fn f(x: f64, (g, k): (f64, i64), a: [[f64; m]; n]) -> [f64; r] {{ {body} }}");
         let (f, diagnostics) = parsed(&source);
         assert!(diagnostics.is_empty(), "{body}: {:?}", diagnostics.list());
-        let builtin = |name: &str| ["map", "build", "sum", "exp", "grad", "filter"].contains(&name);
-        free_calls(&f, &builtin).iter().map(|p| p.text()).collect::<Vec<_>>().join(" ")
+        let builtins = Builtins {
+            contains: &|name| ["map", "build", "sum", "exp", "grad", "filter"].contains(&name),
+            takes_function: &|name, i| matches!((name, i), ("map" | "grad" | "filter", 0) | ("build", 1)),
+        };
+        free_calls(&f, &builtins).iter().map(|p| p.text()).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -231,6 +262,8 @@ mod tests {
         for (body, found) in [
             ("foo(x) + m::foo(x) + foo(g) + crate::m::h(x)", "foo m::foo crate::m::h"),
             ("map(relu, a) + a.map(m::relu) + map(exp, a)", "relu m::relu"),
+            ("sum(aa) + build(mm, |i| bb) + map(foo, aa) + a.sum(aa) + m::foo(aa)", "foo m::foo"),
+            ("{ let h = |p| p(x); h(foo) }", "foo"),
             ("grad(loss)(x) + build((n, m), |i, j| bar(i))", "loss bar"),
             ("g(x) + k(x)", ""),
             ("build(n, |i| i) + build(r, |(p, q)| p(q))", ""),

@@ -10,7 +10,7 @@ use super::ast::ExprKind;
 use super::parse::{Parser, text};
 
 /// What to write instead of loops and assignments.
-const BULK: &str = "use `build`, `map`, `reduce` or `scan`; to name a new value use another `let`";
+const BULK: &str = "use `build`, `map`, `reduce` or `hist`; to name a new value use another `let`";
 
 impl Parser<'_> {
     /// Records why an expression is not one of a kernel.

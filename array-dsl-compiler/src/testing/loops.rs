@@ -2,7 +2,8 @@
 //!
 //! * Memory starts out undefined, and reading what was not written is a fault: so is reading what another point of the
 //!   parallel axes of the same tree writes, unless it comes earlier. The points are visited in **reverse** order, so
-//!   that whatever relies on the usual one is found.
+//!   that whatever relies on the usual one is found. (Not in a tree with `Write` nodes: of several values for one place
+//!   the last is kept, as in the other interpreters.)
 //! * A row array belongs to one point of the parallel axes and of its `depth` leading axes; at another point it is
 //!   undefined again.
 //! * `Accumulate` and `Write` ignore indices outside; any other index outside is a fault, reported as of the
@@ -77,6 +78,11 @@ impl Machine<'_> {
         a
     }
 
+    fn set(&mut self, a: ArrayId, data: Memory) {
+        let root = self.root(a);
+        self.memory[root.0 as usize] = Some(data);
+    }
+
     fn dim(&self, d: &Dim) -> Result<i64, Fault> {
         let mut unknown = false;
         let value = d.eval(&mut |atom| {
@@ -124,12 +130,12 @@ impl Machine<'_> {
             Step::Check(c, loc) => self.check(c).map_err(|f| f.at(*loc)),
             Step::Fill { array, value } => {
                 let len = self.shape(*array)?.iter().product();
-                self.memory[self.root(*array).0 as usize] = Some(vec![Some((*value).into()); len]);
+                self.set(*array, vec![Some((*value).into()); len]);
                 Ok(())
             }
             Step::Copy { array, source } => {
                 let data = self.whole(*source)?.data().iter().copied().map(Some).collect();
-                self.memory[self.root(*array).0 as usize] = Some(data);
+                self.set(*array, data);
                 Ok(())
             }
         }
@@ -168,7 +174,7 @@ impl Machine<'_> {
             let sum = combine(Reducer::Add, out.data()[place], product)?;
             out.data_mut()[place] = sum;
         }
-        self.memory[self.root(c.result).0 as usize] = Some(out.data().iter().copied().map(Some).collect());
+        self.set(c.result, out.data().iter().copied().map(Some).collect());
         Ok(())
     }
 
@@ -177,8 +183,10 @@ impl Machine<'_> {
         self.prepare(&t.body)?;
         self.parallel = t.axes.len();
         self.rows.clear();
-        for i in (0..extents.iter().product::<usize>()).rev() {
-            let mut rest = i;
+        let count = extents.iter().product::<usize>();
+        let writes = t.body.iter().any(|n| matches!(n, Node::Write { .. }));
+        for i in 0..count {
+            let mut rest = if writes { i } else { count - 1 - i };
             self.axes = vec![0; extents.len()];
             for (p, n) in self.axes.iter_mut().zip(&extents).rev() {
                 (*p, rest) = ((rest % n) as i64, rest / n);
@@ -201,7 +209,7 @@ impl Machine<'_> {
                 Node::Loop(l) => self.prepare(&l.body)?,
                 Node::Store { array, .. } if !matches!(self.p.arrays[array.0 as usize].home, Home::Row { .. }) => {
                     let len = self.shape(*array)?.iter().product();
-                    self.memory[self.root(*array).0 as usize] = Some(vec![None; len]);
+                    self.set(*array, vec![None; len]);
                 }
                 _ => {}
             }
@@ -254,9 +262,6 @@ impl Machine<'_> {
         }
         for (fold, (best, place)) in l.folds.iter().zip(folded) {
             let extremum = fold.reducer.op().is_none();
-            if extremum && n == 0 {
-                return Err(Fault::EmptyExtremum { loc: l.loc });
-            }
             let elem = match fold.value {
                 Atom::Var(v) => self.p.vars[v.0 as usize],
                 Atom::Const(c) => c.elem,

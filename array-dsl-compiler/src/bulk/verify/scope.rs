@@ -327,7 +327,27 @@ impl<'a> Scope<'a> {
 /// Whether arrays of dimensions `a` and `b` have the same number of elements, given the checks made before: the
 /// products are equal as polynomials, or what they differ by, besides common dimensions, is what a check compares.
 /// A check with guards counts if the guards are among the common dimensions: where one of them is zero, so are both products.
+/// A check without guards that one size is something else replaces it by that first.
 pub(crate) fn same_product(a: &[Dim], b: &[Dim], checks: &[&Check]) -> bool {
+    let replaced = |dims: &[Dim]| -> Vec<Dim> { dims.iter().map(|d| resolved(d, checks)).collect() };
+    same_up_to_one_check(a, b, checks) || same_up_to_one_check(&replaced(a), &replaced(b), checks)
+}
+
+/// A dimension with the sizes that checks say are others replaced by those.
+fn resolved(d: &Dim, checks: &[&Check]) -> Dim {
+    let mut out = d.clone();
+    for c in checks.iter().filter(|c| c.guards.is_empty()) {
+        if let CheckKind::Equal(x, y) = &c.kind
+            && let Some(atom) = x.as_atom()
+            && !y.atoms().contains(atom)
+        {
+            out = out.substitute(&mut |a| if a == atom { y.clone() } else { Dim::atom(a.clone()) });
+        }
+    }
+    out
+}
+
+fn same_up_to_one_check(a: &[Dim], b: &[Dim], checks: &[&Check]) -> bool {
     let mut rest: Vec<&Dim> = b.iter().collect();
     let mut common = Vec::new();
     let mut own = Vec::new();

@@ -108,12 +108,6 @@ impl Shader<'_, '_> {
             }
         }
         self.close("}");
-        if l.folds.iter().any(|f| f.reducer.op().is_none())
-            && l.axis.extent.as_constant().is_none_or(|c| c <= 0)
-        {
-            let site = self.site(l.loc);
-            self.line(format!("if {n} <= 0i {{ adsl_fail(0i, -2i, {site}); }}"));
-        }
         Ok(())
     }
 

@@ -1,0 +1,98 @@
+//! Work that does not depend on an axis is done once and not once per point of it.
+//!
+//! ```text
+//! before   t = nest [i, j, k] { .. j, k alone .. } reduce(+) over k           t: [n][m]
+//! after    u = nest [j, k] { .. } reduce(+) over k;   t = nest [i, j] { u[j] }          u: [m]
+//! ```
+//!
+//! The second nest is free and disappears into its readers. Code that may report an error stays: with no points
+//! along the axis it would not have been executed. Source: rule G3 of the bulk-operation transform, for whole nests.
+
+use std::collections::HashSet;
+
+use crate::bulk::build::{Code, Renaming};
+use crate::bulk::{Atom, Axis, Block, Exp, Let, Nest, Program, Stm, Var, Yield, YieldKind};
+
+/// Removes axes that nests do not depend on.
+pub(super) fn invariant(p: &mut Program) {
+    for s in std::mem::take(&mut p.stms) {
+        match s {
+            Stm::Nest(n) => {
+                let unused = unused_axes(&n);
+                if unused.is_empty() || is_free(&n.body) || may_fail(p, &n.body) {
+                    p.stms.push(Stm::Nest(n));
+                } else {
+                    without(p, n, &unused);
+                }
+            }
+            s => p.stms.push(s),
+        }
+    }
+}
+
+/// The axes that become dimensions of every result and occur nowhere in the body.
+fn unused_axes(n: &Nest) -> HashSet<Var> {
+    let mut outer = n.axes.len();
+    for y in &n.yields {
+        match &y.kind {
+            YieldKind::Store(_) => {}
+            YieldKind::Reduce { over, .. } => outer = outer.min(n.axes.len() - over),
+            YieldKind::Accumulate { .. } | YieldKind::Write { .. } => return HashSet::new(),
+        }
+    }
+    let mut used: HashSet<Var> = HashSet::new();
+    let mut note = |a: Atom| {
+        if let Atom::Var(v) = a {
+            used.insert(v);
+        }
+    };
+    n.body.lets.iter().for_each(|l| l.exp.visit_atoms(&mut note));
+    n.yields.iter().for_each(|y| y.kind.atoms().into_iter().for_each(&mut note));
+    n.axes[..outer].iter().map(|a| a.var).filter(|v| !used.contains(v)).collect()
+}
+
+/// A constant or one read: inlining takes care of it.
+fn is_free(b: &Block) -> bool {
+    matches!(b.lets.as_slice(), [] | [Let { exp: Exp::Read { .. } | Exp::Size(_), .. }])
+}
+
+fn may_fail(p: &Program, b: &Block) -> bool {
+    b.lets.iter().any(|l| match &l.exp {
+        Exp::Read { checked, .. } => *checked,
+        Exp::Op(op, _) => op.can_fail() && p.vars[l.vars[0].0 as usize].is_int(),
+        Exp::If(_, x, y) => may_fail(p, &x.block) || may_fail(p, &y.block),
+        _ => false,
+    })
+}
+
+fn without(p: &mut Program, n: Nest, unused: &HashSet<Var>) {
+    let kept: Vec<Axis> = n.axes.iter().filter(|a| !unused.contains(&a.var)).cloned().collect();
+    let mut broadcasts = Vec::new();
+    let mut yields = Vec::new();
+    for y in n.yields {
+        let over = match &y.kind {
+            YieldKind::Reduce { over, .. } => *over,
+            _ => 0,
+        };
+        let info = p.array(y.array).clone();
+        let dims = kept[..kept.len() - over].iter().map(|a| a.extent.clone()).collect();
+        let once = p.new_array(info.name, info.elem, dims);
+        yields.push(Yield { array: once, kind: y.kind });
+        // The result, as a read of what was computed once.
+        let mut map = Renaming::new();
+        let outer = n.axes.len() - over;
+        let axes = p.copy_axes(&n.axes[..outer], &mut map);
+        let index: Vec<Atom> = n.axes[..outer]
+            .iter()
+            .zip(&axes)
+            .filter(|(old, _)| !unused.contains(&old.var))
+            .map(|(_, new)| Atom::Var(new.var))
+            .collect();
+        let mut code = Code::new(n.loc);
+        let value = code.read(p, once, &index);
+        let yields = vec![Yield { array: y.array, kind: YieldKind::Store(value) }];
+        broadcasts.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+    }
+    p.stms.push(Stm::Nest(Nest { axes: kept, body: n.body, yields, loc: n.loc }));
+    p.stms.extend(broadcasts);
+}

@@ -1,0 +1,256 @@
+//! A kernel on the CPU and on the GPU, with the same arguments, and the two results compared.
+//!
+//! Floats agree when `|gpu - cpu| <= tolerance * (1 + |cpu|)`, when they are equal infinities, or when both are NaN;
+//! everything else agrees when it is equal. Shapes must be the same.
+
+use std::sync::LazyLock;
+
+use array_dsl::{Cpu, Error, Gpu, GpuArray, GpuKernel};
+use ndarray::{Array, ArrayRef, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4};
+
+/// What most kernels are compared with: a few units in the last place, for each of a few dozen operations.
+pub const TOLERANCE: f32 = 1e-5;
+
+/// Lengths around those of workgroups, and the smallest.
+pub const LENGTHS: [usize; 7] = [0, 1, 2, 255, 256, 257, 1000];
+
+/// Shapes of matrices: empty ones, single rows and columns, and both sides of the length of a workgroup.
+pub const SHAPES: [(usize, usize); 9] =
+    [(0, 0), (0, 5), (5, 0), (1, 1), (1, 300), (300, 1), (3, 257), (257, 3), (20, 31)];
+
+/// Whether tests that need a GPU are to be left out, which they then say.
+pub fn is_skipped() -> bool {
+    let skipped = std::env::var("ARRAY_DSL_GPU").is_ok_and(|v| v == "skip");
+    if skipped {
+        println!("skipped: ARRAY_DSL_GPU=skip");
+    }
+    skipped
+}
+
+/// A device of one's own, for tests that provoke errors or read counters.
+pub fn own_gpu() -> Gpu {
+    Gpu::new().expect("a GPU; set ARRAY_DSL_GPU=skip to do without")
+}
+
+/// The device that the other tests share.
+fn shared_gpu() -> &'static Gpu {
+    static GPU: LazyLock<Gpu> = LazyLock::new(own_gpu);
+    &GPU
+}
+
+/// Numbers in (-1, 1) without a pattern, different ones for different seeds.
+pub fn noise<D: Dimension>(shape: impl ndarray::ShapeBuilder<Dim = D>, seed: u32) -> Array<f32, D> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9) | 1;
+    Array::from_shape_simple_fn(shape, || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+    })
+}
+
+/// Integers of `0..below` without a pattern.
+pub fn integers<D: Dimension>(
+    shape: impl ndarray::ShapeBuilder<Dim = D>,
+    below: i32,
+    seed: u32,
+) -> Array<i32, D> {
+    noise(shape, seed).mapv(|x| ((x + 1.0) * 0.5 * below as f32) as i32)
+}
+
+/// What is passed to a kernel without giving it away: scalars by value, arrays by reference.
+pub trait Lend {
+    /// As the kernel takes it.
+    type Lent<'a>
+    where
+        Self: 'a;
+    /// The loan.
+    fn lend(&self) -> Self::Lent<'_>;
+}
+
+/// A kernel's argument on the host.
+pub trait Argument: Lend {
+    /// The same on the device.
+    type Device: Lend;
+    /// Brings arrays to the device.
+    fn upload(&self, gpu: &Gpu) -> Result<Self::Device, Error>;
+}
+
+/// A kernel's result on the device.
+pub trait Fetch {
+    /// The same on the host.
+    type Host;
+    /// Brings arrays to the host.
+    fn fetch(&self) -> Result<Self::Host, Error>;
+}
+
+/// A kernel's result on the host.
+pub trait Compare {
+    /// The first difference from what was expected.
+    fn difference(&self, expected: &Self, tolerance: f32) -> Option<String>;
+}
+
+macro_rules! scalars {
+    ($($t:ty: $close:expr;)*) => {$(
+        impl Lend for $t {
+            type Lent<'a> = $t;
+            fn lend(&self) -> $t {
+                *self
+            }
+        }
+        impl Argument for $t {
+            type Device = $t;
+            fn upload(&self, _: &Gpu) -> Result<$t, Error> {
+                Ok(*self)
+            }
+        }
+        impl Compare for $t {
+            fn difference(&self, expected: &$t, tolerance: f32) -> Option<String> {
+                let close: fn($t, $t, f32) -> bool = $close;
+                (!close(*self, *expected, tolerance)).then(|| format!("found {self:?}, expected {expected:?}"))
+            }
+        }
+        impl<D: Dimension + 'static> Argument for Array<$t, D> {
+            type Device = GpuArray<$t, D>;
+            fn upload(&self, gpu: &Gpu) -> Result<GpuArray<$t, D>, Error> {
+                gpu.upload(self)
+            }
+        }
+        impl Fetch for GpuArray<$t, Ix0> {
+            type Host = $t;
+            fn fetch(&self) -> Result<$t, Error> {
+                self.item()
+            }
+        }
+        scalars!(@arrays $t: Ix1 Ix2 Ix3 Ix4);
+    )*};
+    (@arrays $t:ty: $($d:ty)*) => {$(
+        impl Fetch for GpuArray<$t, $d> {
+            type Host = Array<$t, $d>;
+            fn fetch(&self) -> Result<Array<$t, $d>, Error> {
+                self.download()
+            }
+        }
+    )*};
+}
+
+scalars! {
+    f32: |a, e, tolerance| a == e || (a.is_nan() && e.is_nan()) || (a - e).abs() <= tolerance * (1.0 + e.abs());
+    i32: |a, e, _| a == e;
+    u32: |a, e, _| a == e;
+    i64: |a, e, _| a == e;
+    bool: |a, e, _| a == e;
+}
+
+impl<T: 'static, D: 'static> Lend for Array<T, D>
+where
+    D: Dimension,
+{
+    type Lent<'a> = &'a ArrayRef<T, D>;
+    fn lend(&self) -> &ArrayRef<T, D> {
+        self
+    }
+}
+
+impl<T: 'static, D: 'static> Lend for GpuArray<T, D> {
+    type Lent<'a> = &'a GpuArray<T, D>;
+    fn lend(&self) -> &GpuArray<T, D> {
+        self
+    }
+}
+
+impl<T: Compare, D: Dimension> Compare for Array<T, D> {
+    fn difference(&self, expected: &Self, tolerance: f32) -> Option<String> {
+        if self.shape() != expected.shape() {
+            return Some(format!("found shape {:?}, expected {:?}", self.shape(), expected.shape()));
+        }
+        self.indexed_iter().zip(expected.iter()).find_map(|((at, found), wanted)| {
+            let difference = found.difference(wanted, tolerance)?;
+            Some(format!("at {at:?}: {difference}"))
+        })
+    }
+}
+
+macro_rules! tuples {
+    ($($part:ident $at:tt),*) => {
+        impl<$($part: Lend),*> Lend for ($($part,)*) {
+            type Lent<'a> = ($($part::Lent<'a>,)*) where Self: 'a;
+            fn lend(&self) -> Self::Lent<'_> {
+                ($(self.$at.lend(),)*)
+            }
+        }
+        impl<$($part: Argument),*> Argument for ($($part,)*) {
+            type Device = ($($part::Device,)*);
+            fn upload(&self, gpu: &Gpu) -> Result<Self::Device, Error> {
+                Ok(($(self.$at.upload(gpu)?,)*))
+            }
+        }
+        impl<$($part: Fetch),*> Fetch for ($($part,)*) {
+            type Host = ($($part::Host,)*);
+            fn fetch(&self) -> Result<Self::Host, Error> {
+                Ok(($(self.$at.fetch()?,)*))
+            }
+        }
+        impl<$($part: Compare),*> Compare for ($($part,)*) {
+            fn difference(&self, expected: &Self, tolerance: f32) -> Option<String> {
+                $(
+                    if let Some(text) = self.$at.difference(&expected.$at, tolerance) {
+                        return Some(format!("component {}: {text}", $at));
+                    }
+                )*
+                None
+            }
+        }
+    };
+}
+
+tuples!(A 0);
+tuples!(A 0, B 1);
+tuples!(A 0, B 1, C 2);
+tuples!(A 0, B 1, C 2, D 3);
+tuples!(A 0, B 1, C 2, D 3, E 4);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+
+/// Runs a kernel on `gpu` and fetches the results.
+pub fn on<K, A, T>(gpu: &Gpu, kernel: K, arguments: &A) -> Result<T, Error>
+where
+    K: GpuKernel,
+    A: Argument + 'static,
+    A::Device: 'static,
+    for<'a> A::Device: Lend<Lent<'a> = K::GpuArgs<'a>>,
+    K::GpuOutput: Fetch<Host = T>,
+{
+    let device = arguments.upload(gpu)?;
+    gpu.run(kernel, device.lend())?.fetch()
+}
+
+/// Fails unless the kernel gives the same on the CPU and on the GPU. The arguments are owned arrays and scalars, in a
+/// tuple. Does nothing if GPU tests are skipped.
+#[track_caller]
+pub fn agree<K, A>(kernel: K, arguments: A, tolerance: f32)
+where
+    K: GpuKernel,
+    K::Output: Compare,
+    A: Argument + 'static,
+    A::Device: 'static,
+    for<'a> A: Lend<Lent<'a> = K::Args<'a>>,
+    for<'a> A::Device: Lend<Lent<'a> = K::GpuArgs<'a>>,
+    K::GpuOutput: Fetch<Host = K::Output>,
+{
+    if is_skipped() {
+        return;
+    }
+    let expected = Cpu.run(kernel, arguments.lend());
+    let found = on(shared_gpu(), kernel, &arguments);
+    match (found, expected) {
+        (Ok(found), Ok(expected)) => {
+            if let Some(text) = found.difference(&expected, tolerance) {
+                panic!("{} differs on the GPU, {text}", K::NAME);
+            }
+        }
+        (Err(error), _) => panic!("{} fails on the GPU: {error}", K::NAME),
+        (_, Err(error)) => panic!("{} fails on the CPU: {error}", K::NAME),
+    }
+}

@@ -1,0 +1,26 @@
+//! Kernels on a GPU: the same source, the same arguments, and the same results as on the CPU, for values and for
+//! derivatives. There must be a GPU (a software one will do), unless the environment says `ARRAY_DSL_GPU=skip`.
+//!
+//! `agreement` has what the other modules share; each of them is about one group of constructs.
+
+mod agreement;
+mod composition;
+mod contraction;
+mod elementwise;
+mod failures;
+mod indexing;
+mod integers;
+mod reduction;
+mod resources;
+mod shape;
+mod training;
+
+// The example's network and images, so that what is trained here is what is trained there.
+#[path = "../../../examples/digits/data.rs"]
+#[allow(dead_code, reason = "the example uses the rest")]
+mod data;
+#[path = "../../../examples/digits/network.rs"]
+#[allow(dead_code, reason = "the example uses the rest")]
+mod network;
+#[path = "../../../examples/digits/random.rs"]
+mod random;

@@ -1,0 +1,20 @@
+//! Types and sizes that nothing tells.
+
+use array_dsl::prelude::*;
+
+#[kernel]
+fn open(x: _) -> f64 {
+    1.0
+}
+
+#[kernel]
+fn pairs(x: [f64; 2 * n]) -> [f64; n] {
+    build(n, |i| x[2 * i])
+}
+
+#[kernel]
+fn empty() -> [f64; 0] {
+    []
+}
+
+fn main() {}

@@ -1,0 +1,15 @@
+//! Two kernels that call each other: rustc finds that neither is there for the other.
+
+use array_dsl::prelude::*;
+
+#[kernel]
+fn even(k: i64) -> bool {
+    if k == 0 { true } else { odd(k - 1) }
+}
+
+#[kernel]
+fn odd(k: i64) -> bool {
+    if k == 0 { false } else { even(k - 1) }
+}
+
+fn main() {}
