@@ -55,21 +55,33 @@ pub fn callees(item: &syn::ItemFn, diagnostics: &mut Diagnostics) -> Vec<ast::Pa
     syntax::free_calls(&f, &syntax::Builtins { contains: &is_builtin, takes_function: &takes_function })
 }
 
-/// A path as tokens: at the user's place but made here, so that rustc has no advice about a `!` that nobody wrote.
-pub fn path_tokens(p: &ast::Path) -> TokenStream {
+/// A path of `item` as tokens.
+pub fn path_tokens(p: &ast::Path, item: &syn::ItemFn) -> TokenStream {
     let mut out = TokenStream::new();
     for (i, s) in p.segments.iter().enumerate() {
-        let span = Span::call_site().located_at(s.span);
+        let span = s.span;
         if i > 0 || p.leading_colon {
             out.extend(quote_spanned!(span => ::));
         }
-        out.extend(match syn::parse_str::<Ident>(&s.name) {
-            Ok(id) => Ident::new(&id.to_string(), span).to_token_stream(),
-            // `self`, `super` and `crate` are idents to proc_macro2.
-            Err(_) => Ident::new(&s.name, span).to_token_stream(),
-        });
+        let ident = match &*s.name {
+            // Only the token itself knows its crate.
+            "$crate" => find(item.to_token_stream(), "$crate"),
+            name @ ("self" | "super" | "crate") => Some(Ident::new(name, span)),
+            name if syn::parse_str::<Ident>(name).is_ok() => Some(Ident::new(name, span)),
+            name => Some(Ident::new_raw(name, span)),
+        };
+        out.extend(ident.map(ToTokens::into_token_stream));
     }
     out
+}
+
+/// The first identifier of this text.
+fn find(tokens: TokenStream, text: &str) -> Option<Ident> {
+    tokens.into_iter().find_map(|t| match t {
+        TokenTree::Ident(i) if i == text => Some(i),
+        TokenTree::Group(g) => find(g.stream(), text),
+        _ => None,
+    })
 }
 
 /// What stands for a kernel whose errors have been reported.

@@ -57,7 +57,7 @@ pub fn attribute(attr: TokenStream, item: TokenStream) -> TokenStream {
         return out;
     }
     let mut out = missing(&function, &paths);
-    let paths: Vec<TokenStream> = paths.iter().map(kernel::path_tokens).collect();
+    let paths: Vec<TokenStream> = paths.iter().map(|p| kernel::path_tokens(p, &function)).collect();
     out.extend(proceed(attr, item, function, paths, Vec::new()));
     out
 }
@@ -143,6 +143,14 @@ pub fn resume(state: TokenStream) -> TokenStream {
     out
 }
 
+/// The macros that Rust has in sight everywhere.
+const OF_RUST: &[&str] = &[
+    "assert", "assert_eq", "assert_ne", "cfg", "column", "compile_error", "concat", "concat_bytes", "dbg", "debug_assert",
+    "debug_assert_eq", "debug_assert_ne", "env", "eprint", "eprintln", "file", "format", "format_args", "include",
+    "include_bytes", "include_str", "line", "matches", "module_path", "option_env", "panic", "print", "println",
+    "stringify", "thread_local", "todo", "unimplemented", "unreachable", "vec", "write", "writeln",
+];
+
 /// Asks the next callee, or compiles.
 fn proceed(
     attr: TokenStream,
@@ -152,9 +160,11 @@ fn proceed(
     known: Vec<(String, String)>,
 ) -> TokenStream {
     let Some(next) = paths.first() else { return kernel::compile(&attr, &function, known) };
+    // A kernel may have the name of a macro of Rust, which is in sight before the kernel's own macro is.
+    let by_path = OF_RUST.contains(&next.to_string().as_str()).then(|| quote! { self:: });
     let known = known.iter().map(|(path, core)| quote! { (#path #core) });
     let all = paths.iter().map(|p| quote! { (#p) });
-    quote! { #next ! { [::array_dsl::__compile] { #attr } { #item } { #(#all)* } { #(#known)* } } }
+    quote! { #by_path #next ! { [::array_dsl::__compile] { #attr } { #item } { #(#all)* } { #(#known)* } } }
 }
 
 fn inside(t: &TokenTree) -> TokenStream {
@@ -193,6 +203,7 @@ fn literal(t: &TokenTree) -> String {
     syn::parse2::<syn::LitStr>(inner).map(|l| l.value()).unwrap_or_default()
 }
 
+/// As `ast::Path::text` writes it.
 fn path_text(p: &TokenStream) -> String {
-    p.to_string().split_whitespace().collect()
+    p.to_string().split_whitespace().collect::<String>().replace("r#", "")
 }

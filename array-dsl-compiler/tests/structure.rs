@@ -1,7 +1,5 @@
 //! What programs look like after optimization and scheduling: how many loops, arrays and updates they have.
 
-mod common;
-
 use std::collections::HashSet;
 
 use array_dsl_compiler::bulk::interp::run_counted;
@@ -74,15 +72,97 @@ const K_MEANS: &str = "fn f(centers: [[f64; d]; k], #[no_grad] points: [[f64; d]
     sum(map(|p| minimum(map(|c| { let away = p - c; sum(away * away) }, centers)), points))
 }";
 
-#[test]
-fn explore() {
-    for (n, t) in [("lse", LOGSUMEXP), ("lse2", LOGSUMEXP_BY_HAND), ("sine", SINE), ("matmul", MATMUL), ("matmul2", MATMUL_BY_MAPS), ("stencil", STENCIL), ("transpose", TRANSPOSE), ("kmeans", K_MEANS)] {
-        let p = program(t);
-        println!("##### {n} {:?} rank {} {}", counts(&p), highest_rank(&p), shown(&p));
-        for w in [Derivative::Grad, Derivative::Vjp, Derivative::Hvp] {
-            if !w.exists(&p) { continue }
-            let d = derivative(t, w);
-            println!("##### {n} {w:?} {:?} rank {} nests {} {}", counts(&d), highest_rank(&d), nests(&d), shown(&d));
-        }
+/// The work of a program for matrices of `n` by `n`.
+fn work(f: &Function, p: &Program, n: i64, seeds: &[usize]) -> u64 {
+    let mut args = arguments_within(f, 1, &Ranges { sizes: (n, n), integers: (0, 1), floats: (0.5, 1.5) });
+    for i in seeds {
+        args.push(args[*i].clone());
     }
+    let (_, c) = run_counted(p, &args).expect("it runs");
+    c.scalar_ops + c.reads + c.updates + c.elements_allocated
+}
+
+#[test]
+fn logsumexp_of_rows_is_one_tree_without_arrays() {
+    for text in [LOGSUMEXP, LOGSUMEXP_BY_HAND] {
+        let p = program(text);
+        assert_eq!(counts(&p), Counts { trees: 1, loops: 2, ..Counts::default() }, "{}", shown(&p));
+        let d = derivative(text, Derivative::Vjp);
+        let c = counts(&d);
+        assert_eq!(Counts { loops: 0, ..c }, Counts { trees: 1, ..Counts::default() }, "{}", shown(&d));
+        assert!(c.loops <= 4, "{}", shown(&d));
+    }
+}
+
+#[test]
+fn the_gradient_of_a_sum_of_a_map_is_one_nest() {
+    let p = program(SINE);
+    assert_eq!(counts(&p), Counts { trees: 1, loops: 1, ..Counts::default() }, "{}", shown(&p));
+    let d = derivative(SINE, Derivative::Grad);
+    assert_eq!(nests(&d), 1, "{}", shown(&d));
+    assert_eq!(counts(&d), Counts { trees: 1, ..Counts::default() }, "{}", shown(&d));
+    let both = derivative(SINE, Derivative::ValueAndGrad);
+    assert_eq!(counts(&both), Counts { trees: 1, loops: 1, ..Counts::default() }, "{}", shown(&both));
+    let second = derivative(SINE, Derivative::Hvp);
+    assert_eq!(nests(&second), 1, "{}", shown(&second));
+}
+
+#[test]
+fn the_gradient_of_a_matrix_product_is_two_contractions() {
+    for text in [MATMUL, MATMUL_BY_MAPS] {
+        let p = program(text);
+        assert_eq!(counts(&p), Counts { contracts: 1, ..Counts::default() }, "{}", shown(&p));
+        // The value is one, each cotangent is one.
+        let d = derivative(text, Derivative::Vjp);
+        assert_eq!(counts(&d), Counts { contracts: 3, ..Counts::default() }, "{}", shown(&d));
+        assert_eq!(highest_rank(&d), 2, "{}", shown(&d));
+    }
+}
+
+#[test]
+fn the_gradient_of_a_stencil_is_a_gather() {
+    let d = derivative(STENCIL, Derivative::Vjp);
+    assert_eq!(counts(&d), Counts { trees: 2, ..Counts::default() }, "{}", shown(&d));
+}
+
+#[test]
+fn a_transpose_by_nested_builds_stays_quadratic() {
+    let f = kernel(TRANSPOSE);
+    let (p, d) = (program(TRANSPOSE), derivative(TRANSPOSE, Derivative::Vjp));
+    let flat = array_dsl_compiler::flatten::flatten(&f);
+    // As it is written, and optimized: one read and one element for each.
+    assert_eq!(work(&f, &flat, 20, &[]), 2 * 400);
+    assert_eq!(work(&f, &p, 20, &[]), 2 * 400);
+    assert_eq!(work(&f, &d, 20, &[0]), 4 * 400);
+}
+
+#[test]
+fn the_cost_of_clusters_has_no_array_of_all_differences() {
+    let p = program(K_MEANS);
+    assert_eq!(counts(&p), Counts { trees: 1, loops: 3, ..Counts::default() }, "{}", shown(&p));
+    for what in [Derivative::Grad, Derivative::ValueAndGrad, Derivative::Jvp, Derivative::Hvp] {
+        let d = derivative(K_MEANS, what);
+        assert!(highest_rank(&d) <= 2, "{}", shown(&d));
+        let c = counts(&d);
+        // Forward mode keeps a row of the tangents of one point's distances.
+        assert!(c.heap_arrays <= 1 && c.row_arrays <= 1 && c.accumulates == 0, "{c:?}\n{}", shown(&d));
+    }
+}
+
+#[test]
+fn expensive_elements_are_computed_once() {
+    let text = "fn f(x: [f64; n], w: [f64; k]) -> [f64; n + 1 - k] {
+        let e = x.exp();
+        build(n + 1 - k, |i| sum(build(k, |j| e[i + j] * w[j])))
+    }";
+    let p = program(text);
+    // One nest makes the exponentials, the other reads them.
+    assert_eq!(nests(&p), 2, "{}", shown(&p));
+    // Along an axis that counts like a digit, each is read once.
+    let text = "fn f(x: [f64; n * m], y: [[f64; m]; n]) -> [[f64; m]; n] {
+        let e = x.exp();
+        build((n, m), |i, j| e[i * m + j] * y[i][j])
+    }";
+    let p = program(text);
+    assert_eq!(nests(&p), 1, "{}", shown(&p));
 }

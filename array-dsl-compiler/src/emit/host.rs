@@ -1,7 +1,7 @@
 //! The Rust items of a kernel: its unit struct, the `Kernel` implementations of the function and its derivatives,
 //! and the macro that carries its Core to other kernels.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Group, Ident, Spacing, Span, TokenStream, TokenTree};
 use quote::quote;
 
 use super::cpu::{self, CpuCode};
@@ -177,7 +177,7 @@ fn check_impl(name: &Ident, v: &Variant) -> TokenStream {
     ));
     quote! {
         impl __rt::check::CheckGrad for #name {
-            fn check(args: Self::Args<'_>) -> ::core::result::Result<__rt::check::GradientCheck, __rt::Error> {
+            fn check(__args: Self::Args<'_>) -> ::core::result::Result<__rt::check::GradientCheck, __rt::Error> {
                 #body
             }
         }
@@ -200,10 +200,61 @@ fn floats(t: &Tree<ArrayId>, float: &dyn Fn(&ArrayId) -> bool, next: &mut usize)
 
 fn tokens(text: &str) -> TokenStream {
     // The texts are this crate's own; one that does not lex shows up as an error inside generated code.
-    text.parse().unwrap_or_else(|e: proc_macro2::LexError| {
-        let message = format!("internal error of array-dsl: generated code does not lex: {e}");
-        quote! { ::core::compile_error!(#message) }
-    })
+    match text.parse::<TokenStream>() {
+        Ok(t) => hidden_locals(t),
+        Err(e) => {
+            let message = format!("internal error of array-dsl: generated code does not lex: {e}");
+            quote! { ::core::compile_error!(#message) }
+        }
+    }
+}
+
+/// The plain words that generated code uses for its variables.
+const LOCALS: &[&str] = &[
+    "args", "at", "atoms", "base", "block", "c", "count", "end", "gpu", "hi", "i", "lane", "lo", "old", "out", "status", "t",
+    "target", "width", "x", "y",
+];
+
+/// Puts `__` before the generated code's variables. A pattern `count` would be taken for the user's kernel of
+/// that name, which is a unit struct; hygiene does not help, because items are looked up without it.
+fn hidden_locals(t: TokenStream) -> TokenStream {
+    let mut out = TokenStream::new();
+    let all: Vec<TokenTree> = t.into_iter().collect();
+    let is = |k: Option<usize>, c: char| match k.and_then(|k| all.get(k)) {
+        Some(TokenTree::Punct(p)) => p.as_char() == c,
+        _ => false,
+    };
+    // `::` is a joint colon and a second one; in `a: ::b` a lone one comes first.
+    let path = |k: Option<usize>| match k.and_then(|k| all.get(k)) {
+        Some(TokenTree::Punct(p)) => p.as_char() == ':' && p.spacing() == Spacing::Joint,
+        _ => false,
+    };
+    for (k, t) in all.iter().enumerate() {
+        let before = k.checked_sub(1);
+        // Not paths (`a::b`), fields and methods (`x.b`), lifetimes (`'a`).
+        let joined = path(Some(k + 1))
+            || (is(before, ':') && path(k.checked_sub(2)))
+            || (is(before, '.') && !is(k.checked_sub(2), '.'))
+            || is(before, '\'');
+        out.extend([match t {
+            TokenTree::Group(g) => TokenTree::Group(Group::new(g.delimiter(), hidden_locals(g.stream()))),
+            TokenTree::Ident(id) if !joined && is_local(&id.to_string()) => {
+                TokenTree::Ident(Ident::new(&format!("__{id}"), id.span()))
+            }
+            t => t.clone(),
+        }]);
+    }
+    out
+}
+
+/// One of `LOCALS`, or a letter or such a word with a number: `v12`, `lanes3`.
+fn is_local(name: &str) -> bool {
+    let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let numbered = word.len() < name.len()
+        && (word.len() == 1 || ["state", "lanes", "block"].contains(&word))
+        && word.chars().all(|c| c.is_ascii_lowercase())
+        && !["f32", "f64", "i32", "i64", "u32"].contains(&name);
+    numbered || LOCALS.contains(&name)
 }
 
 /// A type or value that follows the structure of a tree.
@@ -482,7 +533,7 @@ fn kernel_impl(name: &Ident, v: &Variant) -> TokenStream {
     let run = tokens(&h.run(&code));
     let items = tokens(&code.items);
     let signature = tokens(&h.signature());
-    let names: Vec<Ident> = (0..h.p.params.len()).map(|i| Ident::new(&format!("p{i}"), Span::mixed_site())).collect();
+    let names: Vec<Ident> = (0..h.p.params.len()).map(|i| Ident::new(&format!("__p{i}"), Span::mixed_site())).collect();
     let (gpu_args, gpu_output) = (tokens(&h.arguments("'a ", true)), tokens(&h.output(true)));
     let (run_gpu, program) = h.run_gpu(v);
     let run_gpu = tokens(&run_gpu);
@@ -496,7 +547,7 @@ fn kernel_impl(name: &Ident, v: &Variant) -> TokenStream {
                 type Args<'a> = #args;
                 type Output = #output;
                 #[inline]
-                fn run(args: Self::Args<'_>) -> ::core::result::Result<Self::Output, __rt::Error> {
+                fn run(__args: Self::Args<'_>) -> ::core::result::Result<Self::Output, __rt::Error> {
                     #run
                 }
             }
@@ -505,8 +556,8 @@ fn kernel_impl(name: &Ident, v: &Variant) -> TokenStream {
                 fn deref(&self) -> &Self::Target {
                     const CALL: fn(#plain) -> #output = |#(#names),*| {
                         match <#name as __rt::host::Kernel>::run((#(#names,)*)) {
-                            ::core::result::Result::Ok(value) => value,
-                            ::core::result::Result::Err(error) => ::core::panic!("{error}"),
+                            ::core::result::Result::Ok(__value) => __value,
+                            ::core::result::Result::Err(__error) => ::core::panic!("{}", __error),
                         }
                     };
                     &CALL
@@ -518,8 +569,8 @@ fn kernel_impl(name: &Ident, v: &Variant) -> TokenStream {
                     type GpuOutput = #gpu_output;
                     #[inline]
                     fn run_gpu(
-                        gpu: &__rt::gpu::Gpu,
-                        args: Self::GpuArgs<'_>,
+                        __gpu: &__rt::gpu::Gpu,
+                        __args: Self::GpuArgs<'_>,
                     ) -> ::core::result::Result<Self::GpuOutput, __rt::Error> {
                         #program
                         #run_gpu

@@ -113,7 +113,7 @@ struct Forms {
 impl Forms {
     fn new(axes: &[Axis]) -> Forms {
         let depends = axes.iter().map(|a| (a.var, vec![a.var])).collect();
-        Forms { facts: Facts::new(axes, Vec::new()), depends, definitions: HashMap::new() }
+        Forms { facts: Facts::new(axes, &[]), depends, definitions: HashMap::new() }
     }
 
     fn block(&mut self, p: &Program, lets: &[Let]) {

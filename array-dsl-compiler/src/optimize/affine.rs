@@ -1,7 +1,7 @@
 //! Index expressions as polynomials: a sum of axes with coefficients, plus a part without axes. What is certain
 //! about them follows from the axes' extents, from checks made before, and from enclosing conditions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::bulk::{Atom, Axis, CheckKind, Exp, Let, Program, Stm, Var};
 use crate::dim::{Dim, SizeAtom};
@@ -62,20 +62,23 @@ pub(super) struct Facts {
     conditions: HashMap<Var, (Op, Atom, Atom)>,
     /// Polynomials over sizes that are at least zero.
     sizes: Vec<Dim>,
+    /// Those that are only if all of some dimensions are positive.
+    guarded: Vec<(Dim, Vec<Dim>)>,
     /// Polynomials over axes and sizes that are at least zero.
     here: Vec<Affine>,
 }
 
-/// The polynomials that the program's checks make nonnegative.
-pub(super) fn checked_sizes(p: &Program) -> Vec<Dim> {
+/// The polynomials that the program's checks make nonnegative, each with the dimensions that must be positive for that.
+pub(super) fn checked_sizes(p: &Program) -> Vec<(Dim, Vec<Dim>)> {
     let mut out = Vec::new();
     for s in &p.stms {
         if let Stm::Check(c, _) = s {
-            match &c.kind {
-                CheckKind::NonNegative(d) => out.push(d.clone()),
-                CheckKind::AtLeast(a, b) => out.push(b.sub(a)),
-                CheckKind::Equal(a, b) => out.extend([a.sub(b), b.sub(a)]),
-            }
+            let least = match &c.kind {
+                CheckKind::NonNegative(d) => vec![d.clone()],
+                CheckKind::AtLeast(a, b) => vec![b.sub(a)],
+                CheckKind::Equal(a, b) => vec![a.sub(b), b.sub(a)],
+            };
+            out.extend(least.into_iter().map(|d| (d, c.guards.clone())));
         }
     }
     out
@@ -83,9 +86,16 @@ pub(super) fn checked_sizes(p: &Program) -> Vec<Dim> {
 
 impl Facts {
     /// At the start of a nest with these axes.
-    pub fn new(axes: &[Axis], sizes: Vec<Dim>) -> Facts {
-        let mut f =
-            Facts { extents: HashMap::new(), forms: HashMap::new(), conditions: HashMap::new(), sizes, here: Vec::new() };
+    pub fn new(axes: &[Axis], sizes: &[(Dim, Vec<Dim>)]) -> Facts {
+        let (always, guarded): (Vec<_>, Vec<_>) = sizes.iter().cloned().partition(|(_, guards)| guards.is_empty());
+        let mut f = Facts {
+            extents: HashMap::new(),
+            forms: HashMap::new(),
+            conditions: HashMap::new(),
+            sizes: always.into_iter().map(|(d, _)| d).collect(),
+            guarded,
+            here: Vec::new(),
+        };
         for a in axes {
             f.extents.insert(a.var, a.extent.clone());
             f.forms.insert(a.var, Affine::axis(a.var));
@@ -184,6 +194,61 @@ impl Facts {
             least = least.add(&c.mul(&extent.sub(&Dim::constant(1))));
         }
         least.is_nonnegative() || self.sizes.iter().any(|s| least.sub(s).is_nonnegative())
+    }
+
+    /// Whether a read at `index` of an array of dimensions `dims` is certainly inside. A check that was made only where
+    /// some axes are not empty counts if the index moves along these axes: then the read stays within their loops.
+    pub fn all_inside(&self, index: &[Atom], dims: &[Dim]) -> bool {
+        let inside = |f: &Facts| index.iter().zip(dims).all(|(i, d)| f.inside(*i, d));
+        if inside(self) {
+            return true;
+        }
+        let along: Vec<&Dim> = index
+            .iter()
+            .filter_map(|i| self.form(*i))
+            .flat_map(|f| f.axes.into_keys())
+            .filter_map(|v| self.extents.get(&v))
+            .collect();
+        let more: Vec<Dim> = self
+            .guarded
+            .iter()
+            .filter(|(_, guards)| guards.iter().all(|g| along.contains(&g)))
+            .map(|(d, _)| d.clone())
+            .collect();
+        if more.is_empty() {
+            return false;
+        }
+        let mut known = self.clone();
+        known.sizes.extend(more);
+        inside(&known)
+    }
+
+    /// Whether `index` tells the values of all `axes`, so that different points have different indices: each component
+    /// tells the one axis in it that the others have not told, or several that it counts like digits.
+    pub fn tells_all(&self, index: &[Atom], axes: &HashSet<Var>) -> bool {
+        let mut forms: Vec<Affine> = index.iter().filter_map(|i| self.form(*i)).collect();
+        let mut told: HashSet<Var> = HashSet::new();
+        while !axes.iter().all(|a| told.contains(a)) {
+            let new = forms.iter().position(|f| self.digits(f, &told));
+            let Some(i) = new else { return false };
+            told.extend(forms.remove(i).axes.into_keys());
+        }
+        true
+    }
+
+    /// Whether `f` has axes that are not told, and tells them: one alone, or `.. + a * |b| * |c| + b * |c| + c`.
+    fn digits(&self, f: &Affine, told: &HashSet<Var>) -> bool {
+        let mut rest: Vec<(&Var, &Dim)> = f.axes.iter().filter(|(v, _)| !told.contains(v)).collect();
+        if rest.len() < 2 {
+            return rest.len() == 1;
+        }
+        let mut weight = Dim::constant(1);
+        while !rest.is_empty() {
+            let Some(i) = rest.iter().position(|(_, c)| **c == weight) else { return false };
+            let Some(extent) = self.extents.get(rest.remove(i).0) else { return false };
+            weight = weight.mul(extent);
+        }
+        true
     }
 
     /// Whether `index` certainly lies in `0..dim`.

@@ -29,7 +29,7 @@ pub(super) fn inline(p: &mut Program) {
     for s in &mut stms {
         if let Stm::Nest(n) = s {
             let axes: HashSet<Var> = n.axes.iter().map(|a| a.var).collect();
-            let mut facts = Facts::new(&n.axes, Vec::new());
+            let mut facts = Facts::new(&n.axes, &[]);
             let lets = std::mem::take(&mut n.body.lets);
             n.body.lets = block(p, lets, &axes, &mut facts, &producers, &mut Renaming::new(), &mut n.yields);
             for y in &n.yields {
@@ -162,14 +162,7 @@ fn block(
 
 fn pays(q: &Producer, index: &[Atom], axes: &HashSet<Var>, facts: &Facts) -> bool {
     let Some(cost) = q.cost else { return true };
-    let mut seen: HashSet<Var> = HashSet::new();
-    for i in index {
-        if let Some(f) = facts.form(*i) {
-            seen.extend(f.axes.keys().copied());
-        }
-    }
     // Each point of the reader wants another element.
-    let injective = axes.iter().all(|a| seen.contains(a));
-    injective && (q.single || cost <= CHEAP)
+    facts.tells_all(index, axes) && (q.single || cost <= CHEAP)
 }
 

@@ -82,6 +82,8 @@ impl Replace {
 fn equal(p: &mut Program) {
     let mut replace = Replace(HashMap::new());
     let mut seen: HashMap<String, Vec<ArrayId>> = HashMap::new();
+    // And their views.
+    let mut params: HashSet<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
     let mut stms = Vec::new();
     for mut s in std::mem::take(&mut p.stms) {
         replace.stm(&mut s);
@@ -91,12 +93,19 @@ fn equal(p: &mut Program) {
                 replace.0.insert(result, source);
                 continue;
             }
+            if params.contains(&source) {
+                params.insert(result);
+            }
             // A view of a view is a view of the array.
             if let Some(Stm::Reshape { source: inner, .. }) =
                 stms.iter().find(|t: &&Stm| matches!(t, Stm::Reshape { result, .. } if *result == source)).cloned()
             {
                 s = Stm::Reshape { result, source: inner };
             }
+        }
+        if let Some((copy, source)) = copy_of(p, &s, &params) {
+            replace.0.insert(copy, source);
+            continue;
         }
         let key = key(p, &s);
         let results = s.results();
@@ -117,6 +126,18 @@ fn equal(p: &mut Program) {
         p.arrays[i].dims = dims;
     }
     p.result = p.result.map(&mut |a| replace.array(*a));
+}
+
+/// The array that a nest copies as it is. Copies of parameters stay: a result has memory of its own.
+fn copy_of(p: &Program, s: &Stm, params: &HashSet<ArrayId>) -> Option<(ArrayId, ArrayId)> {
+    let Stm::Nest(n) = s else { return None };
+    let ([y], [l]) = (n.yields.as_slice(), n.body.lets.as_slice()) else { return None };
+    let (YieldKind::Store(v), Exp::Read { array, index, .. }) = (&y.kind, &l.exp) else { return None };
+    let same = *v == Atom::Var(l.vars[0])
+        && index.iter().copied().eq(n.axes.iter().map(|a| Atom::Var(a.var)))
+        && p.array(*array).dims == p.array(y.array).dims
+        && !params.contains(array);
+    same.then_some((y.array, *array))
 }
 
 /// A text that equal statements share: results left out, scalars numbered from zero.

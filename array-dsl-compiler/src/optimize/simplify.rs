@@ -23,9 +23,9 @@ pub(super) fn simplify(p: &mut Program) {
     p.stms = stms;
 }
 
-fn nest(p: &Program, n: &mut Nest, sizes: &[Dim]) {
+fn nest(p: &Program, n: &mut Nest, sizes: &[(Dim, Vec<Dim>)]) {
     let mut map = Renaming::new();
-    let mut facts = Facts::new(&n.axes, sizes.to_vec());
+    let mut facts = Facts::new(&n.axes, sizes);
     let mut known = Known::default();
     let lets = block(p, &n.body.lets, &mut map, &mut facts, &mut known);
     n.body = Block { lets };
@@ -278,7 +278,7 @@ fn simple(p: &Program, e: &Exp, facts: &Facts, known: &Known) -> Simple {
         },
         Exp::Read { array, index, checked } => {
             let dims = &p.array(*array).dims;
-            let checked = *checked && !index.iter().zip(dims).all(|(i, d)| facts.inside(*i, d));
+            let checked = *checked && !facts.all_inside(index, dims);
             Simple::Exp(Exp::Read { array: *array, index: index.clone(), checked })
         }
         Exp::StopGradient(Atom::Const(c)) => Simple::Atom(Atom::Const(*c)),

@@ -127,7 +127,7 @@ impl<'a> Fuse<'a> {
     fn sizes_mention(&self, m: &Member, a: ArrayId) -> bool {
         let mention = |d: &Dim| d.atoms().contains(&crate::dim::SizeAtom::Scalar(a.0));
         m.axes.iter().any(|x| mention(&x.extent))
-            || m.lets.iter().any(|l| matches!(&l.exp, Exp::Size(d) if mention(d)))
+            || m.lets.iter().any(|l| mentions(&l.exp, &mention))
             || m.reads.iter().any(|(r, _)| self.p.array(*r).dims.iter().any(mention))
     }
 
@@ -428,6 +428,15 @@ impl Known {
 
 fn rename(e: &Exp, map: &Renaming) -> Exp {
     crate::optimize::rename_exp(e, map)
+}
+
+/// Whether a size in `e` is one that `mention` looks for.
+fn mentions(e: &Exp, mention: &impl Fn(&Dim) -> bool) -> bool {
+    match e {
+        Exp::Size(d) => mention(d),
+        Exp::If(_, x, y) => [x, y].iter().any(|b| b.block.lets.iter().any(|l| mentions(&l.exp, mention))),
+        _ => false,
+    }
 }
 
 /// Whether `v` is bound inside the branches of `e`.

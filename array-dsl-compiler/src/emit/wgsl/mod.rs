@@ -1,7 +1,8 @@
 //! The GPU back end: WGSL shaders and the constant that tells the runtime how to run them.
 //!
 //! * `context` knows the program's arrays, sizes and places;
-//! * `split` rewrites the program so that reductions stand alone and the runtime's limits hold;
+//! * `sizes` rewrites sizes that only the device knows, `split` the program so that reductions stand alone and the runtime's
+//!   limits hold;
 //! * `entry` makes the shaders of a tree, `body` its statements, `expr` its expressions, `prelude` the functions they call;
 //! * `shader` keeps a shader's interface, `types` maps element types;
 //! * `host` prints the constant.
@@ -18,6 +19,7 @@ mod expr;
 mod host;
 mod prelude;
 mod shader;
+mod sizes;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -54,7 +56,8 @@ pub struct ShaderText {
 /// Prints a program for the GPU; the error is the reason why it cannot run there, naming the construct.
 pub fn emit(p: &Verified<Program>) -> Result<GpuCode, String> {
     refuse_f64(p)?;
-    let program = split::split(p);
+    let mut program = split::split(p);
+    sizes::read_computed(&mut program);
     let mut cx = Context { program: &program, scalars: size_scalars(&program), sites: Vec::new() };
     let mut shaders = Vec::new();
     let mut steps = Vec::new();

@@ -9,8 +9,10 @@
 //!   ```
 //!
 //!   With axes this is done for a single fold (more would each pass over the data again, which pays only when there are
-//!   few points); without axes for all of them, since otherwise one thread would do everything. There the place of
-//!   an extremum also becomes two reductions: the extremum, and the first place that has it.
+//!   few points); without axes for all of them, since otherwise one thread would do everything.
+//! * The place of an extremum becomes two reductions: the extremum, and the first place that has it. Both must see the same
+//!   bits, which two shaders that compute the same formula need not give. So values that are computed are stored first;
+//!   with axes, where that would be an array of one more dimension, only values that are just read are treated so.
 //! * A contraction of other numbers than `f32`, or of host scalars, becomes a tree; so does a copy of a host scalar.
 
 use std::collections::HashSet;
@@ -90,10 +92,11 @@ impl Program {
         let pure = is_pure(&tree.body[..last]) && loops.iter().all(|l| is_pure(&l.body));
         let long = loops.iter().any(|l| trips(l).is_none_or(|n| n > SHORT));
         let one_fold = match (loops.as_slice(), loops[0].folds.as_slice()) {
-            ([_], [fold]) if fold.reducer.op().is_some() => Some(fold.result),
+            ([_], [fold]) if fold.reducer.op().is_some() || is_copy(&loops[0].body) => Some(fold),
             _ => None,
         };
-        let alone = one_fold.is_some_and(|result| self.is_stored(tree, last, result));
+        let alone = one_fold
+            .is_some_and(|f| f.reducer.op().is_some() && self.is_stored(tree, last, f.result));
         pure && long && !alone && (tree.axes.is_empty() || one_fold.is_some())
     }
 
@@ -150,6 +153,13 @@ impl Program {
     /// The place of an extremum: `best = min x`, then the least `i` with `x[i] = best`; 0 if there is none.
     fn extremum(&mut self, base: &Reducing<'_>, fold: &Fold) -> Vec<Let> {
         let elem = self.elem_of(fold.value);
+        let stored;
+        let base = if is_copy(&base.l.body) {
+            base
+        } else {
+            stored = self.stored(base, fold.value);
+            &Reducing { before: &[], l: &stored, ..*base }
+        };
         let reducer = if fold.reducer == Reducer::ArgMin { Reducer::Min } else { Reducer::Max };
         let best = self.fresh_var(elem);
         let best = self.reduction(base, Fold { result: best, reducer, value: fold.value });
@@ -181,6 +191,24 @@ impl Program {
                 ),
             ),
         ]
+    }
+
+    /// Adds a tree that stores the value of each trip of a loop. Gives the loop that reads them.
+    fn stored(&mut self, base: &Reducing<'_>, value: Atom) -> Loop {
+        let axes: Vec<Axis> = base.axes.iter().chain([&base.l.axis]).cloned().collect();
+        let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        let elem = self.elem_of(value);
+        let array = self.temporary(elem, axes.iter().map(|a| a.extent.clone()).collect());
+        let mut body = base.before.to_vec();
+        body.extend(base.l.body.iter().cloned());
+        body.push(Node::Store { array, index: index.clone(), value });
+        self.steps.push(Step::Tree(Tree { axes, body: prune(body), loc: base.loc }));
+        let read = Exp::Read { array, index, checked: false };
+        let bound = match value {
+            Atom::Var(v) => vec![Node::Let(Let { vars: vec![v], exp: read, loc: base.l.loc })],
+            Atom::Const(_) => Vec::new(),
+        };
+        Loop { body: bound, ..base.l.clone() }
     }
 
     /// `result[out] = fold over the summed axes of a * b`.
@@ -238,6 +266,11 @@ struct Reducing<'t> {
 
 fn as_loop(node: &Node) -> Option<&Loop> {
     if let Node::Loop(l) = node { Some(l) } else { None }
+}
+
+/// Whether the nodes compute no floats, so that every shader gets the same bits.
+fn is_copy(nodes: &[Node]) -> bool {
+    nodes.iter().all(|n| matches!(n, Node::Let(Let { exp: Exp::Read { .. } | Exp::Size(_), .. })))
 }
 
 /// The trips of a loop with those inside, if constant.
