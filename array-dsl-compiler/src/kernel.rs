@@ -105,11 +105,22 @@ pub fn compile(attr: &TokenStream, item: &syn::ItemFn, callees: Vec<(String, Str
             Ok(f) => {
                 linked.insert(path, Rc::new(f));
             }
-            Err(_) => unlinked = true,
+            // Its errors have been reported where it is defined.
+            Err(_) if text == FAILED => unlinked = true,
+            Err(_) => {
+                let message = format!("kernel `{path}` was compiled by another version of array-dsl");
+                let help = "build the crates that share kernels with one version of it";
+                diagnostics.error(Code::Limit, item.sig.ident.span(), message, help);
+                unlinked = true;
+            }
         }
     }
     let kernel = &item.sig.ident;
     let result = if unlinked { None } else { build(item, &linked, &options, &mut diagnostics) };
+    if result.is_none() && diagnostics.is_empty() && !unlinked {
+        let message = "internal error of array-dsl: no reason given for an error";
+        diagnostics.error(Code::Limit, kernel.span(), message, "please report this kernel");
+    }
     match result {
         Some((function, variants)) if diagnostics.is_empty() => {
             let vis = item.vis.to_token_stream();
@@ -153,16 +164,18 @@ fn build(
             Ok(derived) => derived,
             Err(reason) => {
                 let line = program.places.get(reason.loc.0 as usize).map_or(0, |p| p.line);
-                let text = format!("== {} ==\nnone: {} in line {line} has no derivative\n", d.name(), reason.what);
+                let text =
+                    format!("== {} ==\nnone: {} in line {line} has no derivative\n", d.name(), reason.what);
                 variants[0].explain.push_str(&text);
                 continue;
             }
         };
         add(&mut variants, vec![d], &derived, "", item, diagnostics)?;
-        if d == Derivative::Grad && Derivative::Grad.exists(&derived) {
-            if let Ok(second) = pipeline::derivative(&derived, Derivative::Grad) {
-                add(&mut variants, vec![d, d], &second, "", item, diagnostics)?;
-            }
+        if d == Derivative::Grad
+            && Derivative::Grad.exists(&derived)
+            && let Ok(second) = pipeline::derivative(&derived, Derivative::Grad)
+        {
+            add(&mut variants, vec![d, d], &second, "", item, diagnostics)?;
         }
     }
     Some((e.function, variants))

@@ -83,12 +83,13 @@ fn missing(function: &syn::ItemFn, paths: &[ast::Path]) -> TokenStream {
     let checks = paths.iter().enumerate().map(|(k, p)| {
         let constant = answered(k);
         let (code, message, help) = not_a_kernel(&name.to_string(), p);
-        let text = Diagnostic { code, span: p.span(), message, help }.text().replace('{', "{{").replace('}', "}}");
+        let text =
+            Diagnostic { code, span: p.span(), message, help }.text().replace('{', "{{").replace('}', "}}");
         quote_spanned! {p.span()=> if !#answers::#constant { ::core::panic!(#text) } }
     });
     quote! {
         #[doc(hidden)]
-        #[allow(non_camel_case_types)]
+        #[allow(non_camel_case_types, dead_code)]
         struct #answers;
         const _: () = {
             trait Unanswered {
@@ -145,10 +146,42 @@ pub fn resume(state: TokenStream) -> TokenStream {
 
 /// The macros that Rust has in sight everywhere.
 const OF_RUST: &[&str] = &[
-    "assert", "assert_eq", "assert_ne", "cfg", "column", "compile_error", "concat", "concat_bytes", "dbg", "debug_assert",
-    "debug_assert_eq", "debug_assert_ne", "env", "eprint", "eprintln", "file", "format", "format_args", "include",
-    "include_bytes", "include_str", "line", "matches", "module_path", "option_env", "panic", "print", "println",
-    "stringify", "thread_local", "todo", "unimplemented", "unreachable", "vec", "write", "writeln",
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "cfg",
+    "column",
+    "compile_error",
+    "concat",
+    "concat_bytes",
+    "dbg",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "env",
+    "eprint",
+    "eprintln",
+    "file",
+    "format",
+    "format_args",
+    "include",
+    "include_bytes",
+    "include_str",
+    "line",
+    "matches",
+    "module_path",
+    "option_env",
+    "panic",
+    "print",
+    "println",
+    "stringify",
+    "thread_local",
+    "todo",
+    "unimplemented",
+    "unreachable",
+    "vec",
+    "write",
+    "writeln",
 ];
 
 /// Asks the next callee, or compiles.

@@ -18,6 +18,7 @@ use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Scalar, Value};
 use array_dsl_compiler::{core, kernel, pipeline};
 use common::{Checked, Derived, derivatives, stage, values};
+use syn::ext::IdentExt as _;
 
 /// The kernels of one file by name.
 struct File {
@@ -33,7 +34,7 @@ fn read(path: &Path) -> File {
         .into_iter()
         .filter_map(|item| match item {
             syn::Item::Fn(f) if f.attrs.iter().any(|a| a.path().is_ident("kernel")) => {
-                Some((f.sig.ident.to_string(), f))
+                Some((f.sig.ident.unraw().to_string(), f))
             }
             _ => None,
         })
@@ -137,12 +138,11 @@ fn check(name: &str, f: &Function) -> Result<Derived, String> {
     Ok(total)
 }
 
-#[test]
-fn kernels_mean_the_same_in_every_stage() {
-    std::panic::set_hook(Box::new(|_| {}));
+/// Checks every second kernel.
+fn half(which: usize) {
     let (mut failures, mut kernels, mut total) = (Vec::new(), 0, Derived::default());
     for file in files() {
-        for name in file.kernels.keys() {
+        for name in file.kernels.keys().skip(which).step_by(2) {
             kernels += 1;
             match file.compile(name).and_then(|f| check(name, &f)) {
                 Ok(d) => total += d,
@@ -150,8 +150,17 @@ fn kernels_mean_the_same_in_every_stage() {
             }
         }
     }
-    drop(std::panic::take_hook());
     eprintln!("{kernels} kernels, {total:?}");
-    assert!(kernels > 200, "only {kernels} kernels were found");
+    assert!(kernels > 100, "only {kernels} kernels were found");
     assert!(failures.is_empty(), "{} of {kernels}\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn kernels_mean_the_same_in_every_stage_1() {
+    half(0);
+}
+
+#[test]
+fn kernels_mean_the_same_in_every_stage_2() {
+    half(1);
 }

@@ -51,7 +51,9 @@ fn vectors(c: &mut Criterion, n: usize, size: &str) {
         "rayon",
         || saxpy(1.5, &x, &y),
         || match (x.as_slice(), y.as_slice()) {
-            (Some(x), Some(y)) => x.par_iter().zip(y).with_min_len(1 << 14).map(|(x, y)| 1.5 * x + y).collect(),
+            (Some(x), Some(y)) => {
+                x.par_iter().zip(y).with_min_len(1 << 14).map(|(x, y)| 1.5 * x + y).collect()
+            }
             _ => Vec::new(),
         },
     );

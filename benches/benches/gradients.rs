@@ -77,7 +77,13 @@ fn gathers(c: &mut Criterion) {
     let (n, m) = (1 << 16, 1 << 22);
     let x: Array1<f32> = numbers(n);
     let at: Array1<i64> = (0..m as i64).map(|i| i.wrapping_mul(2_654_435_761) % n as i64).collect();
-    pair(c, "gradient of gather f32 2^22 of 2^16", "primal", || grad(gathered)(&x, &at), || gathered(&x, &at));
+    pair(
+        c,
+        "gradient of gather f32 2^22 of 2^16",
+        "primal",
+        || grad(gathered)(&x, &at),
+        || gathered(&x, &at),
+    );
 }
 
 fn main() {

@@ -53,7 +53,8 @@ fn gemm(m: usize, n: usize, k: usize, a: Operand, b: Operand) -> Array2<f32> {
 }
 
 fn square(c: &mut Criterion, n: usize) {
-    let (a, b, ct): (Array2<f32>, Array2<f32>, Array2<f32>) = (numbers((n, n)), numbers((n, n)), numbers((n, n)));
+    let (a, b, ct): (Array2<f32>, Array2<f32>, Array2<f32>) =
+        (numbers((n, n)), numbers((n, n)), numbers((n, n)));
     let primal = || gemm(n, n, n, plain(&a), plain(&b));
     pair(c, &format!("matmul f32 {n}^3"), "gemm", || product(&a, &b), primal);
     let three = || {
@@ -62,13 +63,7 @@ fn square(c: &mut Criterion, n: usize) {
         (primal(), of_a, of_b)
     };
     pair(c, &format!("vjp of matmul f32 {n}^3"), "three gemms", || vjp(product)(&a, &b, &ct), three);
-    pair(
-        c,
-        &format!("vjp of matmul f32 {n}^3"),
-        "primal",
-        || vjp(product)(&a, &b, &ct),
-        || product(&a, &b),
-    );
+    pair(c, &format!("vjp of matmul f32 {n}^3"), "primal", || vjp(product)(&a, &b, &ct), || product(&a, &b));
 }
 
 fn main() {

@@ -82,7 +82,9 @@ fn each_row<T: Copy + Default + Send + Sync>(
     let (n, m) = x.dim();
     let mut out = vec![T::default(); n];
     if let Some(x) = x.as_slice() {
-        out.par_chunks_mut(ROWS).zip(x.par_chunks(ROWS * m)).for_each(|(out, x)| simd(Each { x, out, m, one }));
+        out.par_chunks_mut(ROWS)
+            .zip(x.par_chunks(ROWS * m))
+            .for_each(|(out, x)| simd(Each { x, out, m, one }));
     }
     out.into()
 }
@@ -91,8 +93,22 @@ macro_rules! log_sum_exp {
     ($exp:path, $t:ty) => {
         #[inline(always)]
         |row: &[$t]| {
-            let max = fold(row, <$t>::NEG_INFINITY, #[inline(always)] |x| x, #[inline(always)] |a, b| if b > a { b } else { a });
-            let sum = fold(row, 0.0, #[inline(always)] |x| $exp(x - max), #[inline(always)] |a, b| a + b);
+            let max = fold(
+                row,
+                <$t>::NEG_INFINITY,
+                #[inline(always)]
+                |x| x,
+                #[inline(always)]
+                |a, b| if b > a { b } else { a },
+            );
+            let sum = fold(
+                row,
+                0.0,
+                #[inline(always)]
+                |x| $exp(x - max),
+                #[inline(always)]
+                |a, b| a + b,
+            );
             max + sum.ln()
         }
     };

@@ -446,8 +446,12 @@ mod tests {
         assert_eq!(counts, Counts { scalar_ops: 16, reads: 16, updates: 8, elements_allocated: 22 });
         let empty = run(&p, &[floats(&[0, 0], &[]), ints(&[0], &[])]).expect("nothing to reduce");
         assert_eq!((empty[0].to_f64(), empty[2].to_f64()), (vec![0.], vec![10.; 3]));
-        let no_columns = run(&p, &[floats(&[1, 0], &[]), ints(&[1], &[0])]).expect("checks would refuse it");
-        assert_eq!(no_columns[1], ints(&[1], &[0]));
+        let largest = program(
+            "program g(x.0: [n][m]f64) sizes n, m
+             b.1: [n]i64 = nest [%0 < n, %1 < m] { %2 = x.0[%0, %1] } reduce(argmax) 1 %2
+             => b.1",
+        );
+        assert_eq!(run(&largest, &[floats(&[2, 0], &[])]), Ok(vec![ints(&[2], &[0, 0])]));
     }
 
     #[test]

@@ -126,12 +126,23 @@ fn operation(
     }
     let singular = op.row().is_some_and(|r| r.singular);
     for (a, partial) in args.iter().zip(partials(op)) {
-        if wanted(a) {
-            if let Some(v) = scaled(p, code, d, partial, args, result, singular) {
-                adjoints.add(p, code, *a, v);
-            }
+        if !wanted(a) {
+            continue;
+        }
+        if let Some(v) = scaled(p, code, d, partial, args, result, singular) {
+            adjoints.add(p, code, *a, v);
         }
     }
+}
+
+/// A branch executed again, with what leaves it.
+struct Side {
+    code: Code,
+    /// Adjoints of scalars bound outside.
+    free: BTreeMap<Var, Atom>,
+    contributions: Vec<Contribution>,
+    /// The scalars bound inside.
+    bound: HashSet<Var>,
 }
 
 #[allow(clippy::too_many_arguments, reason = "the state of one walk")]
@@ -151,7 +162,7 @@ fn choice(
         return;
     }
     // Each branch again, and its adjoint.
-    let mut sides: Vec<(Code, BTreeMap<Var, Atom>, Vec<Contribution>, HashSet<Var>)> = Vec::new();
+    let mut sides: Vec<Side> = Vec::new();
     for b in branches {
         let mut inner = Code::new(l.loc);
         let mut map = Renaming::new();
@@ -171,12 +182,12 @@ fn choice(
         backwards(p, &mut inner, &lets, arrays, &inside, &mut adj, &mut contributions);
         let free = adj.0.into_iter().filter(|(v, _)| !own.contains(v) && active.contains(v)).collect();
         let bound: HashSet<Var> = inner.lets.iter().flat_map(|l| l.vars.iter().copied()).collect();
-        sides.push((inner, free, contributions, bound));
+        sides.push(Side { code: inner, free, contributions, bound });
     }
     // What leaves the branches: adjoints of free scalars, and each contribution with the indices that only
     // its branch knows (outside it the index is -1, which is ignored).
     let free: Vec<Var> = {
-        let mut all: Vec<Var> = sides.iter().flat_map(|s| s.1.keys().copied()).collect();
+        let mut all: Vec<Var> = sides.iter().flat_map(|s| s.free.keys().copied()).collect();
         all.sort();
         all.dedup();
         all
@@ -187,13 +198,13 @@ fn choice(
         let elem = p.vars[v.0 as usize];
         elems.push(elem);
         for (side, r) in sides.iter().zip(&mut results) {
-            r.push(side.1.get(v).copied().unwrap_or(Atom::Const(Const::of(elem, 0))));
+            r.push(side.free.get(v).copied().unwrap_or(Atom::Const(Const::of(elem, 0))));
         }
     }
     let mut leaving: Vec<(Contribution, Vec<bool>)> = Vec::new();
     for (i, side) in sides.iter().enumerate() {
-        for k in &side.2 {
-            let local: Vec<bool> = k.index.iter().map(|a| matches!(a, Atom::Var(v) if side.3.contains(v))).collect();
+        for k in &side.contributions {
+            let local: Vec<bool> = k.index.iter().map(|a| matches!(a, Atom::Var(v) if side.bound.contains(v))).collect();
             for (a, _) in k.index.iter().zip(&local).filter(|(_, l)| **l) {
                 elems.push(Elem::I64);
                 results[i].push(*a);
@@ -210,7 +221,7 @@ fn choice(
         return;
     }
     let vars: Vec<Var> = elems.iter().map(|e| p.new_var(*e)).collect();
-    let mut make = results.into_iter().zip(sides).map(|(results, side)| Branch { block: Block { lets: side.0.lets }, results });
+    let mut make = results.into_iter().zip(sides).map(|(results, side)| Branch { block: Block { lets: side.code.lets }, results });
     let (Some(x), Some(y)) = (make.next(), make.next()) else { return };
     code.lets.push(Let { vars: vars.clone(), exp: Exp::If(c, x, y), loc: l.loc });
     let mut vars = vars.into_iter().map(Atom::Var);

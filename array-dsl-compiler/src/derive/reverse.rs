@@ -23,8 +23,8 @@ use super::reduce::{self, Slope};
 use super::{Derivative, NotDifferentiable, active_arrays, active_params, as_nest, bundle, fresh};
 use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{
-    ArrayId, ArrayInfo, Atom, Block, Branch, Check, CheckKind, Exp, Let, Nest, Param, Program, Reducer, Stm, Var,
-    Yield, YieldKind,
+    ArrayId, ArrayInfo, Atom, Block, Branch, Check, CheckKind, Exp, Let, Nest, Param, Program, Reducer, Stm,
+    Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Const, Loc, Name, Tree};
@@ -169,9 +169,11 @@ impl Reverse {
             let Some(adj) = self.total(y.array) else { continue };
             let slope = match &y.kind {
                 YieldKind::Reduce { reducer, over, value } => {
-                    reduce::prepare(&mut self.p, n, *reducer, *over, *value).ok_or_else(|| NotDifferentiable {
-                        what: format!("a reduction by `{}` over {over} axes", reducer.name()),
-                        loc: n.loc,
+                    reduce::prepare(&mut self.p, n, *reducer, *over, *value).ok_or_else(|| {
+                        NotDifferentiable {
+                            what: format!("a reduction by `{}` over {over} axes", reducer.name()),
+                            loc: n.loc,
+                        }
                     })?
                 }
                 YieldKind::Accumulate { reducer, into, .. } => {
@@ -221,7 +223,8 @@ impl Reverse {
             let info = self.p.array(c.array).clone();
             let zeros = self.p.constant("zeros", &info.dims, Const::of(info.elem, 0), c.loc);
             let part = self.p.new_array(format!("{}_adj", info.name), info.elem, info.dims);
-            let kind = YieldKind::Accumulate { reducer: Reducer::Add, into: zeros, index: c.index, value: c.value };
+            let kind =
+                YieldKind::Accumulate { reducer: Reducer::Add, into: zeros, index: c.index, value: c.value };
             yields.push(Yield { array: part, kind });
             self.contribute(c.array, part);
         }

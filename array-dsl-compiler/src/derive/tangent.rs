@@ -39,10 +39,13 @@ pub(super) fn forwards(
     for l in lets {
         code.loc = l.loc;
         match &l.exp {
-            Exp::Read { array, index, .. } => {
+            Exp::Read { array, index, checked } => {
                 code.lets.push(l.clone());
                 if let Some(t) = arrays.get(array) {
-                    let d = code.read(p, *t, index);
+                    // A read outside does not end the program at once: what follows must be as careful.
+                    let elem = p.array(*t).elem;
+                    let read = Exp::Read { array: *t, index: index.clone(), checked: *checked };
+                    let d = code.bind(p, elem, read);
                     tangents.insert(l.vars[0], d);
                 }
             }

@@ -22,8 +22,8 @@ impl Elaborator<'_> {
         }
         let shown = format!("`{name}`");
         let arity: std::ops::RangeInclusive<usize> = match &**name {
-            "sum" | "prod" | "minimum" | "maximum" | "any" | "all" | "argmin" | "argmax" | "zeros" | "ones" | "flatten"
-            | "len" | "unzip" | "stop_gradient" => 1..=1,
+            "sum" | "prod" | "minimum" | "maximum" | "any" | "all" | "argmin" | "argmax" | "zeros"
+            | "ones" | "flatten" | "len" | "unzip" | "stop_gradient" => 1..=1,
             "build" | "replicate" | "permute" | "reshape" | "unflatten" | "dim" => 2..=2,
             "reduce" | "slice" | "scatter" => 3..=3,
             "reduce_by_index" => 4..=4,
@@ -64,7 +64,12 @@ impl Elaborator<'_> {
                     None => {
                         let found = self.describe(&args[0]);
                         let what = if axis == 0 { "an array" } else { "an array of higher rank" };
-                        self.error(Code::Rank, span, format!("expected {what}, found {found}"), "scalars have no length");
+                        self.error(
+                            Code::Rank,
+                            span,
+                            format!("expected {what}, found {found}"),
+                            "scalars have no length",
+                        );
                         None
                     }
                 }
@@ -96,9 +101,7 @@ impl Elaborator<'_> {
             "scatter" => self.scatter(None, &args[0], &args[1], &args[2], span),
             "reduce_by_index" => {
                 let r = self.reducer(&args[1], &shown, span)?;
-                if r.op().is_none() {
-                    return None;
-                }
+                r.op()?;
                 self.scatter(Some(r), &args[0], &args[2], &args[3], span)
             }
             _ => {
@@ -210,7 +213,12 @@ impl Elaborator<'_> {
         let mut arrays = Vec::new();
         for v in &args[1..] {
             let Some(leaves) = v.atoms() else {
-                self.error(Code::NotAFunction, span, "`map` takes one function and then arrays", "write `map(f, xs, ys)`");
+                self.error(
+                    Code::NotAFunction,
+                    span,
+                    "`map` takes one function and then arrays",
+                    "write `map(f, xs, ys)`",
+                );
                 return None;
             };
             let mut aligned = Vec::new();
@@ -265,7 +273,12 @@ impl Elaborator<'_> {
         }
         if self.rank(atoms[0]) == 0 {
             let found = self.show_type(&self.atom_type(atoms[0]));
-            self.error(Code::Rank, span, format!("{what} expects a vector, found {found}"), "reduce an array");
+            self.error(
+                Code::Rank,
+                span,
+                format!("{what} expects a vector, found {found}"),
+                "reduce an array",
+            );
             return None;
         }
         self.lift(what, &[1], &atoms, span, &mut |e, cell| Some(Value::Atom(e.fold(r, cell[0], span))))
@@ -297,7 +310,12 @@ impl Elaborator<'_> {
             Reducer::Or => "any",
             r => r.name(),
         };
-        self.emit(name, Type::scalar(r.result(ty.elem)), Exp::Reduce(vec![r], Axis { var, extent }, body), span)
+        self.emit(
+            name,
+            Type::scalar(r.result(ty.elem)),
+            Exp::Reduce(vec![r], Axis { var, extent }, body),
+            span,
+        )
     }
 
     /// The reducer that a function argument is.
@@ -348,7 +366,12 @@ impl Elaborator<'_> {
         self.unify(self.elem(e), self.elem(xs), span, "the neutral element of `reduce`")?;
         if self.rank(xs) == 0 {
             let found = self.show_type(&self.atom_type(xs));
-            self.error(Code::Rank, span, format!("`reduce` expects an array, found {found}"), "reduce an array");
+            self.error(
+                Code::Rank,
+                span,
+                format!("`reduce` expects an array, found {found}"),
+                "reduce an array",
+            );
             return None;
         }
         let elem = self.elem(xs);
@@ -423,7 +446,7 @@ impl Elaborator<'_> {
     fn checked_reshape(&mut self, a: Atom, dims: Vec<Dim>, span: Span) -> Option<Value> {
         let have = Dim::product(&self.atom_type(a).dims);
         let want = Dim::product(&dims);
-        self.equal(&have, &want, span, "the numbers of elements before and after `reshape`", true)?;
+        self.equal(&have, &want, span, "the number of elements in `reshape`", true)?;
         Some(Value::Atom(self.reshape(a, dims, span)))
     }
 
@@ -443,7 +466,10 @@ impl Elaborator<'_> {
                 self.error(
                     Code::Rank,
                     span,
-                    format!("the order of `permute` must list the axes 0 to {} once each", rank.saturating_sub(1)),
+                    format!(
+                        "the order of `permute` must list the axes 0 to {} once each",
+                        rank.saturating_sub(1)
+                    ),
                     "for example `permute(a, (2, 0, 1))`",
                 );
                 None
@@ -486,7 +512,12 @@ impl Elaborator<'_> {
         let dims = self.atom_type(a).dims;
         if order.len() > dims.len() {
             let found = self.show_type(&self.atom_type(a));
-            self.error(Code::Rank, span, format!("expected an array of rank {} or more, found {found}", order.len()), "check the neutral element's rank");
+            self.error(
+                Code::Rank,
+                span,
+                format!("expected an array of rank {} or more, found {found}", order.len()),
+                "check the neutral element's rank",
+            );
             return None;
         }
         let extents: Vec<Dim> = order.iter().map(|p| dims[*p].clone()).collect();
@@ -530,21 +561,23 @@ impl Elaborator<'_> {
         let v = self.build("concat", &[total], &[], span, |e, ix| {
             let n = e.size_value(&first, span);
             let c = e.op(Op::Lt, &[ix[0], n], span);
-            e.choice(
-                c,
-                span,
-                &mut |e| Some(Value::Atom(e.index(a, &[ix[0]], span))),
-                &mut |e| {
-                    let j = e.op(Op::Sub, &[ix[0], n], span);
-                    Some(Value::Atom(e.index(b, &[j], span)))
-                },
-            )
+            e.choice(c, span, &mut |e| Some(Value::Atom(e.index(a, &[ix[0]], span))), &mut |e| {
+                let j = e.op(Op::Sub, &[ix[0], n], span);
+                Some(Value::Atom(e.index(b, &[j], span)))
+            })
         })?;
         v.atoms().and_then(|a| a.first().copied())
     }
 
     /// `dest` with the rows `v[p]` combined in or written at `at[p]`.
-    fn scatter(&mut self, r: Option<Reducer>, dest: &Value, at: &Value, v: &Value, span: Span) -> Option<Value> {
+    fn scatter(
+        &mut self,
+        r: Option<Reducer>,
+        dest: &Value,
+        at: &Value,
+        v: &Value,
+        span: Span,
+    ) -> Option<Value> {
         let what = if r.is_none() { "`scatter`" } else { "a reduction by index" };
         let atoms = self.plain_atoms(what, &[dest.clone(), at.clone(), v.clone()], span)?;
         let (td, ti, tv) = (self.atom_type(atoms[0]), self.atom_type(atoms[1]), self.atom_type(atoms[2]));
@@ -561,7 +594,12 @@ impl Elaborator<'_> {
         self.unify(tv.elem, td.elem, span, what)?;
         if !self.inference.is_int(ti.elem) {
             let found = self.inference.describe(ti.elem);
-            self.error(Code::ElementType, span, format!("indices must be integers, found {found}"), "convert with `as usize`");
+            self.error(
+                Code::ElementType,
+                span,
+                format!("indices must be integers, found {found}"),
+                "convert with `as usize`",
+            );
             return None;
         }
         let n = ti.dims[0].clone();

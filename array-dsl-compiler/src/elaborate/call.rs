@@ -21,7 +21,12 @@ impl Elaborator<'_> {
     /// Calls a function value.
     pub(super) fn apply(&mut self, f: &Function, args: &[Value], span: Span) -> Option<Value> {
         if self.depth >= MAX_CALL_DEPTH {
-            self.error(Code::Recursion, span, "calls are nested too deeply", "kernels and closures cannot be recursive");
+            self.error(
+                Code::Recursion,
+                span,
+                "calls are nested too deeply",
+                "kernels and closures cannot be recursive",
+            );
             return None;
         }
         self.depth += 1;
@@ -108,18 +113,21 @@ impl Elaborator<'_> {
                 self.unify(elems[2], elems[1], span, name)?;
                 return Some(());
             }
-            Op::Powi | Op::Shl | Op::Shr => {
-                if !self.inference.is_int(elems[1]) {
-                    let found = self.inference.describe(elems[1]);
-                    self.error(
-                        Code::ElementType,
-                        span,
-                        format!("{name}: the second argument must be an integer, found {found}"),
-                        "use `powf` for powers that are not whole numbers",
-                    );
-                    return None;
-                }
+            Op::Powi | Op::Shl | Op::Shr if !self.inference.is_int(elems[1]) => {
+                let found = self.inference.describe(elems[1]);
+                let help = match op {
+                    Op::Powi => "use `powf` for powers that are not whole numbers",
+                    _ => "convert it with `as i64`",
+                };
+                self.error(
+                    Code::ElementType,
+                    span,
+                    format!("{name}: the second argument must be an integer, found {found}"),
+                    help,
+                );
+                return None;
             }
+            Op::Powi | Op::Shl | Op::Shr => {}
             _ if atoms.len() == 2 => self.unify(elems[1], elems[0], span, name)?,
             _ => {}
         }
@@ -193,7 +201,11 @@ impl Elaborator<'_> {
                     self.error(
                         Code::TupleShape,
                         span,
-                        format!("kernel {name}, argument `{}`: expected {}, found {found}", param.name, self.describe_param(k, &param.vars)),
+                        format!(
+                            "kernel {name}, argument `{}`: expected {}, found {found}",
+                            param.name,
+                            self.describe_param(k, &param.vars)
+                        ),
                         "pass a value of the same structure",
                     );
                     return None;
@@ -203,7 +215,12 @@ impl Elaborator<'_> {
         let vars: Vec<Var> = k.params.iter().flat_map(|p| p.vars.leaves().into_iter().copied()).collect();
         for (a, v) in atoms.iter().zip(&vars) {
             let (have, want) = (self.elem(*a), k.ty(*v).elem);
-            self.unify(have, want, span, &format!("kernel {name}, argument `{}`", k.vars[v.0 as usize].name))?;
+            self.unify(
+                have,
+                want,
+                span,
+                &format!("kernel {name}, argument `{}`", k.vars[v.0 as usize].name),
+            )?;
         }
         let expected: Vec<usize> = vars.iter().map(|v| k.ty(*v).rank()).collect();
         self.lift(&name, &expected, &atoms, span, &mut |e, cells| e.inline(k, &vars, cells, span))
@@ -262,7 +279,9 @@ pub(super) fn count(n: usize, noun: &str) -> String {
 fn same_shape(v: &Value, t: &Tree<Var>) -> bool {
     match (v, t) {
         (Value::Atom(_), Tree::Leaf(_)) => true,
-        (Value::Tuple(vs), Tree::Tuple(ts)) => vs.len() == ts.len() && vs.iter().zip(ts).all(|(v, t)| same_shape(v, t)),
+        (Value::Tuple(vs), Tree::Tuple(ts)) => {
+            vs.len() == ts.len() && vs.iter().zip(ts).all(|(v, t)| same_shape(v, t))
+        }
         _ => false,
     }
 }

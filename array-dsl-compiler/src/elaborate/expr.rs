@@ -12,7 +12,9 @@ use crate::core::{Atom, Body, CheckKind, Exp, Stm, Type};
 use crate::diagnostics::Code;
 use crate::dim::Dim;
 use crate::scalar::Op;
-use crate::syntax::ast::{Arm, Binary, Expr, ExprKind, Ident, IndexKind, Path, Pattern, Stmt, TypeKind, Unary};
+use crate::syntax::ast::{
+    Arm, Binary, Expr, ExprKind, Ident, IndexKind, Path, Pattern, Stmt, TypeKind, Unary,
+};
 use crate::ty::{Const, Elem};
 
 impl Elaborator<'_> {
@@ -21,7 +23,11 @@ impl Elaborator<'_> {
         match &e.kind {
             ExprKind::Int(i, elem) => {
                 let elem = elem.unwrap_or_else(|| self.inference.int());
-                Some(Value::Atom(Atom::Const(if elem.is_float() { Const::float(elem, *i as f64) } else { Const::int(elem, *i) })))
+                Some(Value::Atom(Atom::Const(if elem.is_float() {
+                    Const::float(elem, *i as f64)
+                } else {
+                    Const::int(elem, *i)
+                })))
             }
             ExprKind::Float(x, elem) => {
                 let elem = elem.unwrap_or_else(|| self.inference.float());
@@ -37,7 +43,9 @@ impl Elaborator<'_> {
                 let (op, shown) = if *op == Unary::Neg { (Op::Neg, "`-`") } else { (Op::Not, "`!`") };
                 self.apply_operator(op, shown, &[v], e.span)
             }
-            ExprKind::Binary(op @ (Binary::And | Binary::Or), a, b, span) => self.lazy_logic(*op == Binary::And, a, b, *span),
+            ExprKind::Binary(op @ (Binary::And | Binary::Or), a, b, span) => {
+                self.lazy_logic(*op == Binary::And, a, b, *span)
+            }
             ExprKind::Binary(op, a, b, span) => {
                 let (a, b) = (self.expr(a), self.expr(b));
                 let (op, symbol) = binary_op(*op);
@@ -49,12 +57,19 @@ impl Elaborator<'_> {
                     TypeKind::Scalar(e) => *e,
                     TypeKind::Infer => self.inference.float(),
                     _ => {
-                        self.error(Code::ElementType, ty.span, "`as` converts to a scalar type", "it lifts over arrays by itself");
+                        self.error(
+                            Code::ElementType,
+                            ty.span,
+                            "`as` converts to a scalar type",
+                            "it lifts over arrays by itself",
+                        );
                         return None;
                     }
                 };
                 let atoms = self.plain_atoms("`as`", &[v], e.span)?;
-                self.lift("`as`", &[0], &atoms, e.span, &mut |s, c| Some(Value::Atom(s.cast(c[0], elem, e.span))))
+                self.lift("`as`", &[0], &atoms, e.span, &mut |s, c| {
+                    Some(Value::Atom(s.cast(c[0], elem, e.span)))
+                })
             }
             ExprKind::Call(f, args) => self.call(f, args, e.span),
             ExprKind::Method(receiver, name, args) => self.method(receiver, name, args),
@@ -70,7 +85,12 @@ impl Elaborator<'_> {
                 Value::Tuple(mut vs) if *i < vs.len() => Some(vs.swap_remove(*i)),
                 other => {
                     let found = self.describe(&other);
-                    self.error(Code::TupleShape, e.span, format!("there is no part .{i} of {found}"), "tuples count from .0");
+                    self.error(
+                        Code::TupleShape,
+                        e.span,
+                        format!("there is no part .{i} of {found}"),
+                        "tuples count from .0",
+                    );
                     None
                 }
             },
@@ -207,7 +227,8 @@ impl Elaborator<'_> {
     fn name_value(&mut self, pattern: &Pattern, v: &Value) {
         if let (Pattern::Name(n), Value::Atom(Atom::Var(var))) = (pattern, v) {
             let info = &mut self.vars[var.0 as usize];
-            let generated = crate::scalar::Op::from_name(&info.name).is_some() || super::is_builtin(&info.name);
+            let generated =
+                crate::scalar::Op::from_name(&info.name).is_some() || super::is_builtin(&info.name);
             if generated {
                 info.name = n.name.clone();
             }
@@ -267,7 +288,9 @@ impl Elaborator<'_> {
         }
         let text = p.text();
         let help = if text.chars().all(|c| c.is_uppercase() || c == '_' || c.is_numeric()) {
-            format!("a kernel cannot see constants of the surrounding code; pass `{text}` as an argument, or write its value")
+            format!(
+                "a kernel cannot see constants of the surrounding code; pass `{text}` as an argument, or write its value"
+            )
         } else {
             let near = self.similar(&text);
             near.map_or_else(
@@ -298,33 +321,45 @@ impl Elaborator<'_> {
 
     fn call(&mut self, f: &Expr, args: &[Expr], span: Span) -> Option<Value> {
         let function = match &f.kind {
-            ExprKind::Path(p) => match self.function(p) {
-                Some(f) => f,
-                None if p.single().is_some_and(|n| self.scope.is_poisoned(&n.name)) => return None,
-                None if p.single().is_some_and(|n| self.scope.get(&n.name).is_some()) => {
-                    self.error(
-                        Code::NotAFunction,
-                        p.span(),
-                        format!("`{}` is a value, not a function", p.text()),
-                        "index arrays with `a[i]`",
-                    );
-                    return None;
-                }
-                None => {
-                    let near = similar_builtin(&p.text());
-                    let help = near.map_or_else(
+            ExprKind::Path(p) => {
+                match self.function(p) {
+                    Some(f) => f,
+                    None if p.single().is_some_and(|n| self.scope.is_poisoned(&n.name)) => return None,
+                    None if p.single().is_some_and(|n| self.scope.get(&n.name).is_some()) => {
+                        self.error(
+                            Code::NotAFunction,
+                            p.span(),
+                            format!("`{}` is a value, not a function", p.text()),
+                            "index arrays with `a[i]`",
+                        );
+                        return None;
+                    }
+                    None => {
+                        let near = similar_builtin(&p.text());
+                        let help = near.map_or_else(
                         || "call built-in functions, closures bound by `let`, or other `#[kernel]` functions".to_string(),
                         |n| format!("did you mean `{n}`?"),
                     );
-                    self.error(Code::UnknownFunction, p.span(), format!("unknown function `{}`", p.text()), help);
-                    return None;
+                        self.error(
+                            Code::UnknownFunction,
+                            p.span(),
+                            format!("unknown function `{}`", p.text()),
+                            help,
+                        );
+                        return None;
+                    }
                 }
-            },
+            }
             _ => match self.expr(f)? {
                 Value::Function(f) => f,
                 other => {
                     let found = self.describe(&other);
-                    self.error(Code::NotAFunction, f.span, format!("this is not a function but {found}"), "call a function");
+                    self.error(
+                        Code::NotAFunction,
+                        f.span,
+                        format!("this is not a function but {found}"),
+                        "call a function",
+                    );
                     return None;
                 }
             },
@@ -346,9 +381,15 @@ impl Elaborator<'_> {
             let near = similar_builtin(&name.name);
             let help = match &*name.name {
                 n if unavailable(n).is_some() => unavailable(n).unwrap_or_default().to_string(),
-                "iter" | "into_iter" => "arrays have no iterators here: use `map`, `build` or a reduction such as `sum()`".to_string(),
+                "iter" | "into_iter" => {
+                    "arrays have no iterators here: use `map`, `build` or a reduction such as `sum()`"
+                        .to_string()
+                }
                 "clone" | "to_owned" => "values are never moved here: just use the name again".to_string(),
-                _ => near.map_or_else(|| "methods are the built-in functions".to_string(), |n| format!("did you mean `{n}`?")),
+                _ => near.map_or_else(
+                    || "methods are the built-in functions".to_string(),
+                    |n| format!("did you mean `{n}`?"),
+                ),
             };
             self.error(Code::UnknownFunction, name.span, format!("unknown method `{}`", name.name), help);
             return None;
@@ -363,9 +404,9 @@ impl Elaborator<'_> {
 
     fn index_expr(&mut self, v: Value, kind: &IndexKind, span: Span) -> Option<Value> {
         match (v, kind) {
-            (Value::Tuple(vs), _) => {
-                Some(Value::Tuple(vs.into_iter().map(|v| self.index_expr(v, kind, span)).collect::<Option<_>>()?))
-            }
+            (Value::Tuple(vs), _) => Some(Value::Tuple(
+                vs.into_iter().map(|v| self.index_expr(v, kind, span)).collect::<Option<_>>()?,
+            )),
             (Value::Function(_), _) => {
                 self.error(Code::NotAFunction, span, "a function cannot be indexed", "call it");
                 None
@@ -397,7 +438,10 @@ impl Elaborator<'_> {
         let rank = self.rank(a);
         if rank < at.len() {
             let found = self.show_type(&self.atom_type(a));
-            let (indices, help) = (if at.len() == 1 { "1 index".into() } else { format!("{} indices", at.len()) }, "give at most one index for each dimension");
+            let (indices, help) = (
+                if at.len() == 1 { "1 index".into() } else { format!("{} indices", at.len()) },
+                "give at most one index for each dimension",
+            );
             let message = match rank {
                 0 => format!("{found} is a scalar and cannot be indexed"),
                 r => format!("{indices} for {found}, which has {}", count(r, "dimension")),
@@ -430,7 +474,13 @@ impl Elaborator<'_> {
     }
 
     /// `a[lo..hi]`.
-    pub(super) fn slice(&mut self, a: Atom, lo: Option<Value>, hi: Option<Value>, span: Span) -> Option<Value> {
+    pub(super) fn slice(
+        &mut self,
+        a: Atom,
+        lo: Option<Value>,
+        hi: Option<Value>,
+        span: Span,
+    ) -> Option<Value> {
         let ty = self.atom_type(a);
         let Some(len) = ty.dims.first().cloned() else {
             self.error(Code::Rank, span, "a scalar cannot be sliced", "slice an array");
@@ -446,7 +496,9 @@ impl Elaborator<'_> {
                     return None;
                 };
                 let n = match (self.known_offset(*l), self.known_offset(*h)) {
-                    (Some(l), Some(h)) if h.sub(&l).atoms().iter().all(|a| !self.is_index_atom(a)) => h.sub(&l),
+                    (Some(l), Some(h)) if h.sub(&l).atoms().iter().all(|a| !self.is_index_atom(a)) => {
+                        h.sub(&l)
+                    }
                     _ => {
                         let d = self.op(Op::Sub, &[*h, *l], span);
                         self.dim_of(&Value::Atom(d), span)?
@@ -461,7 +513,12 @@ impl Elaborator<'_> {
             }
             (None, None) => (None, len.clone()),
             _ => {
-                self.error(Code::ElementType, span, "the ends of a slice must be integers", "write `a[lo..hi]`");
+                self.error(
+                    Code::ElementType,
+                    span,
+                    "the ends of a slice must be integers",
+                    "write `a[lo..hi]`",
+                );
                 return None;
             }
         };
@@ -566,7 +623,9 @@ impl Elaborator<'_> {
         let at = self.int(base);
         let c = self.op(Op::Eq, &[i, at], span);
         let first = rows[0];
-        self.choice(c, span, &mut |_| Some(Value::Atom(first)), &mut |e| e.choose(i, base + 1, &rows[1..], span))
+        self.choice(c, span, &mut |_| Some(Value::Atom(first)), &mut |e| {
+            e.choose(i, base + 1, &rows[1..], span)
+        })
     }
 
     fn if_expr(&mut self, c: &Expr, a: &Expr, b: Option<&Expr>, span: Span) -> Option<Value> {
@@ -581,7 +640,12 @@ impl Elaborator<'_> {
             return None;
         };
         let Value::Atom(cond) = cond else {
-            self.error(Code::ElementType, c.span, "the condition of an `if` must be a bool", "compare something");
+            self.error(
+                Code::ElementType,
+                c.span,
+                "the condition of an `if` must be a bool",
+                "compare something",
+            );
             return None;
         };
         self.unify(self.elem(cond), Elem::Bool, c.span, "the condition of an `if`")?;
@@ -605,7 +669,12 @@ impl Elaborator<'_> {
         self.branches -= 1;
         let ((xs, x), (mut ys, y)) = (x?, y?);
         let (Some(xr), Some(yr)) = (x.atoms(), y.atoms()) else {
-            self.error(Code::Unsupported, span, "an `if` cannot choose between functions", "choose between their values");
+            self.error(
+                Code::Unsupported,
+                span,
+                "an `if` cannot choose between functions",
+                "choose between their values",
+            );
             return None;
         };
         if xr.len() != yr.len() {
@@ -656,7 +725,12 @@ impl Elaborator<'_> {
 
     fn match_arms(&mut self, subject: Atom, arms: &[Arm], span: Span) -> Option<Value> {
         let Some((arm, rest)) = arms.split_first() else {
-            self.error(Code::Unsupported, span, "this `match` does not cover every value", "end it with `_ => ...`");
+            self.error(
+                Code::Unsupported,
+                span,
+                "this `match` does not cover every value",
+                "end it with `_ => ...`",
+            );
             return None;
         };
         let covers_bool = self.elem(subject) == Elem::Bool && rest.is_empty();
@@ -672,7 +746,9 @@ impl Elaborator<'_> {
         let mut cond: Option<Atom> = None;
         for alt in &arm.alternatives {
             let v = self.expr(alt)?;
-            let Value::Atom(c) = self.apply_scalar(Op::Eq, &[Value::Atom(subject), v], alt.span)? else { return None };
+            let Value::Atom(c) = self.apply_scalar(Op::Eq, &[Value::Atom(subject), v], alt.span)? else {
+                return None;
+            };
             cond = Some(match cond {
                 Some(d) => self.op(Op::Or, &[d, c], alt.span),
                 None => c,
@@ -735,9 +811,8 @@ pub(super) fn operator_name(what: &str) -> &str {
 fn constant(path: &str) -> Option<Const> {
     let path = path.trim_start_matches("::");
     let path = path.strip_prefix("std::").or_else(|| path.strip_prefix("core::")).unwrap_or(path);
-    let (ty, name) = match path.split_once("::")? {
-        (ty, rest) => (Elem::from_name(ty)?, rest.strip_prefix("consts::").unwrap_or(rest)),
-    };
+    let (ty, rest) = path.split_once("::")?;
+    let (ty, name) = (Elem::from_name(ty)?, rest.strip_prefix("consts::").unwrap_or(rest));
     use std::f64::consts as c;
     if ty.is_float() {
         let single = ty == Elem::F32;
@@ -745,10 +820,34 @@ fn constant(path: &str) -> Option<Const> {
             "INFINITY" => f64::INFINITY,
             "NEG_INFINITY" => f64::NEG_INFINITY,
             "NAN" => f64::NAN,
-            "EPSILON" => if single { f64::from(f32::EPSILON) } else { f64::EPSILON },
-            "MAX" => if single { f64::from(f32::MAX) } else { f64::MAX },
-            "MIN" => if single { f64::from(f32::MIN) } else { f64::MIN },
-            "MIN_POSITIVE" => if single { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE },
+            "EPSILON" => {
+                if single {
+                    f64::from(f32::EPSILON)
+                } else {
+                    f64::EPSILON
+                }
+            }
+            "MAX" => {
+                if single {
+                    f64::from(f32::MAX)
+                } else {
+                    f64::MAX
+                }
+            }
+            "MIN" => {
+                if single {
+                    f64::from(f32::MIN)
+                } else {
+                    f64::MIN
+                }
+            }
+            "MIN_POSITIVE" => {
+                if single {
+                    f64::from(f32::MIN_POSITIVE)
+                } else {
+                    f64::MIN_POSITIVE
+                }
+            }
             "PI" => c::PI,
             "TAU" => c::TAU,
             "E" => c::E,

@@ -72,7 +72,9 @@ impl Inference {
         let (a, b) = (self.resolve(a), self.resolve(b));
         match (a, b) {
             _ if a == b => true,
-            (Elem::Infer(i), _) if self.is_float(a) == self.is_float(b) && self.is_int(a) == self.is_int(b) => {
+            (Elem::Infer(i), _)
+                if self.is_float(a) == self.is_float(b) && self.is_int(a) == self.is_int(b) =>
+            {
                 self.table.borrow_mut()[i as usize].1 = Some(b);
                 true
             }
@@ -138,12 +140,16 @@ impl Inference {
     }
 
     fn settle_atom(&self, a: &mut Atom) {
-        if let Atom::Const(c) = a {
-            if let Elem::Infer(_) = c.elem {
-                let float = self.is_float(c.elem);
-                let elem = self.settled(c.elem);
-                *c = if float { Const::float(elem, f64::from_bits(c.raw())) } else { Const::int(elem, c.raw() as i64) };
-            }
+        if let Atom::Const(c) = a
+            && let Elem::Infer(_) = c.elem
+        {
+            let float = self.is_float(c.elem);
+            let elem = self.settled(c.elem);
+            *c = if float {
+                Const::float(elem, f64::from_bits(c.raw()))
+            } else {
+                Const::int(elem, c.raw() as i64)
+            };
         }
     }
 }

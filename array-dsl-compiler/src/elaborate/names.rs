@@ -124,7 +124,9 @@ mod tests {
 
     #[test]
     fn suggestions() {
-        for (written, meant) in [("sigmod", "sigmoid"), ("maximun", "maximum"), ("sqroot", "sqrt"), ("mapp", "map")] {
+        for (written, meant) in
+            [("sigmod", "sigmoid"), ("maximun", "maximum"), ("sqroot", "sqrt"), ("mapp", "map")]
+        {
             assert_eq!(similar_builtin(written).as_deref(), Some(meant), "{written}");
         }
         for other in ["odd", "even", "helper", "loss", "f", "relu"] {

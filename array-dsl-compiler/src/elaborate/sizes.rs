@@ -38,15 +38,14 @@ impl Elaborator<'_> {
 
     /// A size in the signature: new names become size parameters.
     pub(super) fn signature_dim(&mut self, e: &ast::Expr) -> Option<Dim> {
-        if let ExprKind::Path(p) = &e.kind {
-            if let Some(name) = p.single() {
-                if self.scope.get(&name.name).is_none() {
-                    if !self.sizes.contains(&name.name) {
-                        self.sizes.push(name.name.clone());
-                    }
-                    return Some(Dim::name(name.name.clone()));
-                }
+        if let ExprKind::Path(p) = &e.kind
+            && let Some(name) = p.single()
+            && self.scope.get(&name.name).is_none()
+        {
+            if !self.sizes.contains(&name.name) {
+                self.sizes.push(name.name.clone());
             }
+            return Some(Dim::name(name.name.clone()));
         }
         self.dim_expr(e, true)
     }
@@ -57,7 +56,9 @@ impl Elaborator<'_> {
             ExprKind::Block(stms, Some(e)) if stms.is_empty() => self.dim_expr(e, signature),
             ExprKind::Unary(Unary::Neg, a) => Some(self.dim_expr(a, signature)?.scale(-1)),
             ExprKind::Binary(op @ (Binary::Add | Binary::Sub | Binary::Mul), a, b, _) => {
-                let recurse = |s: &mut Self, e: &ast::Expr| if signature { s.signature_dim(e) } else { s.dim_expr(e, false) };
+                let recurse = |s: &mut Self, e: &ast::Expr| {
+                    if signature { s.signature_dim(e) } else { s.dim_expr(e, false) }
+                };
                 let (a, b) = (recurse(self, a)?, recurse(self, b)?);
                 Some(match op {
                     Binary::Add => a.add(&b),
@@ -75,7 +76,12 @@ impl Elaborator<'_> {
     /// The dimension that an integer value is. It must not depend on the index of an enclosing `build`.
     pub(super) fn dim_of(&mut self, v: &Value, span: Span) -> Option<Dim> {
         let Value::Atom(a) = v else {
-            self.error(Code::ElementType, span, "a size must be an integer, found a tuple", "give one size here");
+            self.error(
+                Code::ElementType,
+                span,
+                "a size must be an integer, found a tuple",
+                "give one size here",
+            );
             return None;
         };
         let ty = self.atom_type(*a);
@@ -93,12 +99,12 @@ impl Elaborator<'_> {
         if let Some(d) = self.known_int(*a) {
             return Some(d);
         }
-        if let Atom::Var(v) = a {
-            if self.bodies.len() == 1 {
-                let d = Dim::atom(SizeAtom::Scalar(v.0));
-                self.known.insert(*v, d.clone());
-                return Some(d);
-            }
+        if let Atom::Var(v) = a
+            && self.bodies.len() == 1
+        {
+            let d = Dim::atom(SizeAtom::Scalar(v.0));
+            self.known.insert(*v, d.clone());
+            return Some(d);
         }
         let index = self.frame.last().map_or_else(|| "an `if`".to_string(), |(_, n)| format!("`{n}`"));
         self.error(
@@ -140,24 +146,20 @@ impl Elaborator<'_> {
     }
 
     fn annotation_dim(&mut self, e: &ast::Expr) -> Option<Dim> {
-        if let ExprKind::Path(p) = &e.kind {
-            if let Some(name) = p.single() {
-                let local = self.scope.get(&name.name).is_some() || self.scope.is_poisoned(&name.name);
-                if !local && !self.sizes.contains(&name.name) {
-                    let known = self.size_names();
-                    self.error(
-                        Code::UnknownName,
-                        name.span,
-                        format!("unknown size `{}`", name.name),
-                        if known.is_empty() {
-                            "sizes are named by the arguments' types".to_string()
-                        } else {
-                            format!("the sizes of this kernel are {known}; write `_` to leave it unnamed")
-                        },
-                    );
-                    return None;
-                }
-            }
+        if let ExprKind::Path(p) = &e.kind
+            && let Some(name) = p.single()
+            && self.scope.get(&name.name).is_none()
+            && !self.scope.is_poisoned(&name.name)
+            && !self.sizes.contains(&name.name)
+        {
+            let known = self.size_names();
+            let help = if known.is_empty() {
+                "sizes are named by the arguments' types".to_string()
+            } else {
+                format!("the sizes of this kernel are {known}; write `_` to leave it unnamed")
+            };
+            self.error(Code::UnknownName, name.span, format!("unknown size `{}`", name.name), help);
+            return None;
         }
         self.dim_expr(e, false)
     }
@@ -175,7 +177,9 @@ impl Elaborator<'_> {
             (_, TypeKind::Infer) => Some(v),
             (Value::Tuple(vs), TypeKind::Tuple(ts)) if vs.len() == ts.len() => {
                 let vs = vs.clone();
-                Some(Value::Tuple(vs.into_iter().zip(ts).map(|(v, t)| self.annotate(v, t, what)).collect::<Option<_>>()?))
+                Some(Value::Tuple(
+                    vs.into_iter().zip(ts).map(|(v, t)| self.annotate(v, t, what)).collect::<Option<_>>()?,
+                ))
             }
             (Value::Atom(a), TypeKind::Scalar(_) | TypeKind::Array(..)) => {
                 let (dims, elem) = self.annotated_dims(t)?;
@@ -194,7 +198,8 @@ impl Elaborator<'_> {
                 if let Some(e) = elem {
                     self.unify(ty.elem, e, t.span, what)?;
                 }
-                let dims: Vec<Dim> = dims.into_iter().zip(&ty.dims).map(|(d, e)| d.unwrap_or(e.clone())).collect();
+                let dims: Vec<Dim> =
+                    dims.into_iter().zip(&ty.dims).map(|(d, e)| d.unwrap_or(e.clone())).collect();
                 let annotated = !what.starts_with("the result");
                 Some(Value::Atom(self.coerce(*a, &dims, t.span, what, annotated)?))
             }
@@ -215,14 +220,23 @@ impl Elaborator<'_> {
     pub(super) fn describe(&self, v: &Value) -> String {
         match v {
             Value::Atom(a) => self.show_type(&self.atom_type(*a)),
-            Value::Tuple(vs) => format!("({})", vs.iter().map(|v| self.describe(v)).collect::<Vec<_>>().join(", ")),
+            Value::Tuple(vs) => {
+                format!("({})", vs.iter().map(|v| self.describe(v)).collect::<Vec<_>>().join(", "))
+            }
             Value::Function(_) => "a function".into(),
         }
     }
 
     /// Requires an array to have these dimensions; the array under exactly them. With `asked`, names that
     /// differ are checked when running instead of refused.
-    pub(super) fn coerce(&mut self, a: Atom, dims: &[Dim], span: Span, what: &str, asked: bool) -> Option<Atom> {
+    pub(super) fn coerce(
+        &mut self,
+        a: Atom,
+        dims: &[Dim],
+        span: Span,
+        what: &str,
+        asked: bool,
+    ) -> Option<Atom> {
         let ty = self.atom_type(a);
         let mut same = true;
         for (have, want) in ty.dims.iter().zip(dims) {
@@ -252,8 +266,8 @@ impl Elaborator<'_> {
                 self.error(
                     Code::SizeMismatch,
                     span,
-                    format!("{what}: sizes {sa} and {sb} are never equal"),
-                    "arrays combined element by element must have equal sizes; take a slice, or change a size",
+                    format!("{what}: expected size {sb}, found {sa}"),
+                    "these sizes differ in every run; take a slice, or change one of them",
                 );
                 return None;
             }
@@ -281,8 +295,12 @@ impl Elaborator<'_> {
 
     /// Emits a check at depth 0, guarded by the trip counts of the enclosing loops.
     pub(super) fn check(&mut self, kind: CheckKind, span: Span) {
-        let mut guards: Vec<Dim> =
-            self.frame.iter().map(|(d, _)| d.clone()).filter(|d| d.as_constant().is_none_or(|c| c <= 0)).collect();
+        let mut guards: Vec<Dim> = self
+            .frame
+            .iter()
+            .map(|(d, _)| d.clone())
+            .filter(|d| d.as_constant().is_none_or(|c| c <= 0))
+            .collect();
         guards.dedup();
         let loc = self.loc(span);
         let check = Exp::Check(Check { kind, guards });
@@ -295,16 +313,16 @@ impl Elaborator<'_> {
     /// Checks that a computed size is not negative, unless that is certain. Inside an `if` nothing is checked: a
     /// branch that is not taken must not fail, and a negative extent there means no trips.
     pub(super) fn check_extent(&mut self, d: &Dim, span: Span) -> Option<()> {
-        if let Some(c) = d.as_constant() {
-            if c < 0 {
-                self.error(
-                    Code::SizeMismatch,
-                    span,
-                    format!("the size {c} is negative"),
-                    "sizes are zero or more",
-                );
-                return None;
-            }
+        if let Some(c) = d.as_constant()
+            && c < 0
+        {
+            self.error(
+                Code::SizeMismatch,
+                span,
+                format!("the size {c} is negative"),
+                "sizes are zero or more",
+            );
+            return None;
         }
         if !d.is_nonnegative() && self.branches == 0 {
             self.check(CheckKind::NonNegative(d.clone()), span);

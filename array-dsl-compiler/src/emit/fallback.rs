@@ -60,7 +60,8 @@ pub fn items(item: &syn::ItemFn) -> TokenStream {
 fn signature(item: &syn::ItemFn) -> Option<Signature> {
     let f = syntax::parse_function(item, &mut Diagnostics::default());
     let args = f.params.iter().map(|p| leaves(&p.ty, 0)).collect::<Option<Vec<_>>>()?;
-    let active = f.params.iter().zip(&args).filter(|(p, _)| !p.no_grad).filter_map(|(_, t)| floats(t)).collect();
+    let active =
+        f.params.iter().zip(&args).filter(|(p, _)| !p.no_grad).filter_map(|(_, t)| floats(t)).collect();
     Some(Signature { args, active, result: leaves(&f.result, 0)? })
 }
 

@@ -133,6 +133,8 @@ impl Flatten<'_> {
                     Some(Val::Scalar(Atom::Const(c))) => Dim::constant(c.as_i64()),
                     Some(Val::Scalar(Atom::Var(x))) => {
                         let id = self.store(*x);
+                        // Messages about sizes name it.
+                        self.p.arrays[id.0 as usize].name = "computed_size".into();
                         self.host.insert(v, id);
                         Dim::atom(SizeAtom::Scalar(id.0))
                     }

@@ -69,7 +69,8 @@ impl Flatten<'_> {
                 self.p.new_array(n.clone(), elem, dims.clone())
             })
             .collect();
-        let values: Vec<(Atom, Const)> = values.iter().map(|(v, _)| (*v, Const::of(self.p.elem(*v), 0))).collect();
+        let values: Vec<(Atom, Const)> =
+            values.iter().map(|(v, _)| (*v, Const::of(self.p.elem(*v), 0))).collect();
         self.nest(&values, loc, |atoms, _| {
             atoms.iter().zip(&arrays).map(|(v, a)| (*a, YieldKind::Store(*v))).collect()
         });
@@ -131,8 +132,10 @@ impl Flatten<'_> {
             let c = renamed(&copy, c);
             let (lets, results) = self.lets_and_rest(level, frames, needed, copy, values, &frame, loc);
             let taken = Branch { block: Block { lets }, results };
-            let other =
-                Branch { block: Block::default(), results: values.iter().map(|(_, d)| Atom::Const(*d)).collect() };
+            let other = Branch {
+                block: Block::default(),
+                results: values.iter().map(|(_, d)| Atom::Const(*d)).collect(),
+            };
             let vars: Vec<Var> = values.iter().map(|(_, d)| self.p.new_var(d.elem)).collect();
             let exp = if when { Exp::If(c, taken, other) } else { Exp::If(c, other, taken) };
             return (vec![Let { vars: vars.clone(), exp, loc }], vars.into_iter().map(Atom::Var).collect());
@@ -205,7 +208,10 @@ impl Flatten<'_> {
                     let mut inner = copy.clone();
                     let everything: HashSet<Var> = b.block.lets.iter().flat_map(|l| l.vars.clone()).collect();
                     let lets = self.copy_lets(&b.block.lets, &everything, &mut inner);
-                    Branch { block: Block { lets }, results: b.results.iter().map(|a| renamed(&inner, *a)).collect() }
+                    Branch {
+                        block: Block { lets },
+                        results: b.results.iter().map(|a| renamed(&inner, *a)).collect(),
+                    }
                 };
                 let (x, y) = (side(x), side(y));
                 Exp::If(renamed(copy, *c), x, y)
@@ -271,9 +277,10 @@ impl Flatten<'_> {
         let dims: Vec<Dim> = axes.iter().map(|a| a.extent.clone()).collect();
         let elem = self.p.vars[v.0 as usize];
         let array = self.p.new_array(Name::from("saved"), elem, dims);
-        let nest = self.make_nest(level + 1, &[(Atom::Var(v), Const::of(elem, 0))], Loc::default(), |atoms, _| {
-            vec![(array, YieldKind::Store(atoms[0]))]
-        });
+        let nest =
+            self.make_nest(level + 1, &[(Atom::Var(v), Const::of(elem, 0))], Loc::default(), |atoms, _| {
+                vec![(array, YieldKind::Store(atoms[0]))]
+            });
         self.p.stms.push(Stm::Nest(nest));
         self.stored.insert(v, (array, axes.iter().map(|a| a.var).collect()));
         array

@@ -164,7 +164,14 @@ struct Solution {
     exact: bool,
 }
 
-fn solve(p: &Program, forms: &Forms, n: &Nest, index: &[Atom], dims: &[Dim], used: &[Var]) -> Option<Solution> {
+fn solve(
+    p: &Program,
+    forms: &Forms,
+    n: &Nest,
+    index: &[Atom],
+    dims: &[Dim],
+    used: &[Var],
+) -> Option<Solution> {
     let mut solved: Vec<Var> = Vec::new();
     let mut parts = Vec::new();
     let mut exact = index.len() == used.len();
@@ -225,7 +232,8 @@ fn reduce_into(p: &mut Program, n: &Nest, order: &[Var], array: ArrayId, value: 
     let lets = p.copy_lets(&n.body.lets, &mut map);
     let position = |v: Var| n.axes.iter().position(|a| a.var == v);
     let mut sorted: Vec<Axis> = order.iter().filter_map(|v| position(*v)).map(|i| axes[i].clone()).collect();
-    let rest = n.axes.iter().enumerate().filter(|(_, a)| !order.contains(&a.var)).map(|(i, _)| axes[i].clone());
+    let rest =
+        n.axes.iter().enumerate().filter(|(_, a)| !order.contains(&a.var)).map(|(i, _)| axes[i].clone());
     sorted.extend(rest);
     let over = sorted.len() - order.len();
     let value = renamed(&map, value);
@@ -234,20 +242,34 @@ fn reduce_into(p: &mut Program, n: &Nest, order: &[Var], array: ArrayId, value: 
     } else {
         YieldKind::Reduce { reducer: Reducer::Add, over, value }
     };
-    p.stms.push(Stm::Nest(Nest { axes: sorted, body: Block { lets }, yields: vec![Yield { array, kind }], loc: n.loc }));
+    p.stms.push(Stm::Nest(Nest {
+        axes: sorted,
+        body: Block { lets },
+        yields: vec![Yield { array, kind }],
+        loc: n.loc,
+    }));
 }
 
 /// The values over the used axes alone.
 fn compact(p: &mut Program, n: &Nest, used: &[Var], like: ArrayId, value: Atom) -> ArrayId {
     let info = p.array(like).clone();
-    let dims = used.iter().filter_map(|v| n.axes.iter().find(|a| a.var == *v)).map(|a| a.extent.clone()).collect();
+    let dims =
+        used.iter().filter_map(|v| n.axes.iter().find(|a| a.var == *v)).map(|a| a.extent.clone()).collect();
     let array = p.new_array(info.name, info.elem, dims);
     reduce_into(p, n, used, array, value);
     array
 }
 
 /// Step 2 for a solvable index.
-fn gather(p: &mut Program, n: &Nest, s: &Solution, used: &[Var], compact: ArrayId, array: ArrayId, dims: &[Dim]) {
+fn gather(
+    p: &mut Program,
+    n: &Nest,
+    s: &Solution,
+    used: &[Var],
+    compact: ArrayId,
+    array: ArrayId,
+    dims: &[Dim],
+) {
     let axes = p.new_axes(dims);
     let mut code = Code::new(n.loc);
     let mut solved: HashMap<Var, Atom> = HashMap::new();
@@ -312,7 +334,15 @@ fn gather(p: &mut Program, n: &Nest, s: &Solution, used: &[Var], compact: ArrayI
 }
 
 /// Step 2 for an index that data decides: one update per point of the used axes.
-fn scatter(p: &mut Program, n: &Nest, used: &[Var], compact: ArrayId, array: ArrayId, into: ArrayId, index: &[Atom]) {
+fn scatter(
+    p: &mut Program,
+    n: &Nest,
+    used: &[Var],
+    compact: ArrayId,
+    array: ArrayId,
+    into: ArrayId,
+    index: &[Atom],
+) {
     let mut map = Renaming::new();
     let kept: Vec<Axis> = n.axes.iter().filter(|a| used.contains(&a.var)).cloned().collect();
     let axes = p.copy_axes(&kept, &mut map);

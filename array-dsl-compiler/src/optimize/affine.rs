@@ -87,7 +87,8 @@ pub(super) fn checked_sizes(p: &Program) -> Vec<(Dim, Vec<Dim>)> {
 impl Facts {
     /// At the start of a nest with these axes.
     pub fn new(axes: &[Axis], sizes: &[(Dim, Vec<Dim>)]) -> Facts {
-        let (always, guarded): (Vec<_>, Vec<_>) = sizes.iter().cloned().partition(|(_, guards)| guards.is_empty());
+        let (always, guarded): (Vec<_>, Vec<_>) =
+            sizes.iter().cloned().partition(|(_, guards)| guards.is_empty());
         let mut f = Facts {
             extents: HashMap::new(),
             forms: HashMap::new(),
@@ -165,6 +166,9 @@ impl Facts {
             return;
         }
         let (Some(a), Some(b)) = (self.form(a), self.form(b)) else { return };
+        if !self.exact(&a) || !self.exact(&b) {
+            return;
+        }
         let one = Affine::constant(Dim::constant(1));
         let (lt, le) = (|a: &Affine, b: &Affine| b.sub(a).sub(&one), |a: &Affine, b: &Affine| b.sub(a));
         match (op, when) {
@@ -175,6 +179,24 @@ impl Facts {
             (Op::Eq, true) => self.here.extend([le(&a, &b), le(&b, &a)]),
             _ => {}
         }
+    }
+
+    /// Whether the program's integer is this polynomial and not just congruent to it: integers wrap, so that `k + 1 < n`
+    /// says nothing of `k` if `k` may be any number. Axes and named sizes are counts of things in memory, and their
+    /// products of two are taken not to wrap; another integer is exact alone, or less a constant if it is not negative.
+    fn exact(&self, f: &Affine) -> bool {
+        const SMALL: u64 = 1 << 32;
+        if let (Some(c), true) = (offset_of_scalar(&f.rest), f.axes.is_empty()) {
+            let atom = f.rest.sub(&Dim::constant(c));
+            return c == 0 || (c < 0 && c.unsigned_abs() < SMALL && self.sizes.contains(&atom));
+        }
+        let counts = |d: &Dim, degree: usize| {
+            d.terms().all(|(m, c)| {
+                let names = m.iter().all(|a| matches!(a, SizeAtom::Name(_)));
+                names && m.len() <= degree && c.unsigned_abs() < SMALL
+            })
+        };
+        counts(&f.rest, 2) && f.axes.values().all(|c| counts(c, 1))
     }
 
     /// Whether `e >= 0` is certain.
@@ -262,6 +284,9 @@ impl Facts {
     pub fn decide(&self, op: Op, a: Atom, b: Atom) -> Option<bool> {
         let (a, b) = (self.form(a)?, self.form(b)?);
         let d = b.sub(&a);
+        if d != Affine::default() && !(self.exact(&a) && self.exact(&b)) {
+            return None;
+        }
         let one = Affine::constant(Dim::constant(1));
         let le = |d: &Affine| self.nonnegative(d);
         let (lt_ab, le_ab) = (le(&d.sub(&one)), le(&d));
@@ -283,4 +308,11 @@ impl Facts {
             _ => None,
         }
     }
+}
+
+/// `c` if this is one scalar plus `c`.
+fn offset_of_scalar(d: &Dim) -> Option<i64> {
+    let c = d.terms().find(|(m, _)| m.is_empty()).map_or(0, |(_, c)| c);
+    let atom = d.sub(&Dim::constant(c));
+    matches!(atom.as_atom(), Some(SizeAtom::Scalar(_))).then_some(c)
 }

@@ -17,10 +17,12 @@ use crate::scalar::Op;
 /// Rewrites every nest that is a contraction.
 pub(super) fn contract(p: &mut Program) {
     for i in 0..p.stms.len() {
-        if let Stm::Nest(n) = &p.stms[i] {
-            if let Some(c) = recognize(p, n) {
-                p.stms[i] = Stm::Contract(c);
-            }
+        let found = match &p.stms[i] {
+            Stm::Nest(n) => recognize(p, n),
+            _ => None,
+        };
+        if let Some(c) = found {
+            p.stms[i] = Stm::Contract(c);
         }
     }
 }

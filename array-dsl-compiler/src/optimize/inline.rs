@@ -14,8 +14,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::affine::Facts;
 use crate::bulk::build::Renaming;
-use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Let, Program, Stm, Var, YieldKind};
 use crate::bulk::build::renamed;
+use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Let, Program, Stm, Var, YieldKind};
 
 /// A repeated producer may cost this much.
 const CHEAP: usize = 6;
@@ -36,7 +36,8 @@ pub(super) fn inline(p: &mut Program) {
                 if let YieldKind::Store(v) = &y.kind {
                     let cost = cost(&n.body);
                     let single = uses.get(&y.array).copied().unwrap_or(0) == 1 && !results.contains(&y.array);
-                    let producer = Producer { axes: n.axes.clone(), body: n.body.clone(), value: *v, cost, single };
+                    let producer =
+                        Producer { axes: n.axes.clone(), body: n.body.clone(), value: *v, cost, single };
                     producers.insert(y.array, producer);
                 }
             }
@@ -165,4 +166,3 @@ fn pays(q: &Producer, index: &[Atom], axes: &HashSet<Var>, facts: &Facts) -> boo
     // Each point of the reader wants another element.
     facts.tells_all(index, axes) && (q.single || cost <= CHEAP)
 }
-

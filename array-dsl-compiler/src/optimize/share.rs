@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::bulk::build::Renaming;
-use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Nest, Program, Stm, Var, Yield, YieldKind};
+use crate::bulk::{
+    ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Nest, Program, Stm, Var, Yield, YieldKind,
+};
 use crate::dim::{Dim, SizeAtom};
 
 /// Removes duplicates and dead statements.
@@ -97,8 +99,10 @@ fn equal(p: &mut Program) {
                 params.insert(result);
             }
             // A view of a view is a view of the array.
-            if let Some(Stm::Reshape { source: inner, .. }) =
-                stms.iter().find(|t: &&Stm| matches!(t, Stm::Reshape { result, .. } if *result == source)).cloned()
+            if let Some(Stm::Reshape { source: inner, .. }) = stms
+                .iter()
+                .find(|t: &&Stm| matches!(t, Stm::Reshape { result, .. } if *result == source))
+                .cloned()
             {
                 s = Stm::Reshape { result, source: inner };
             }
@@ -145,7 +149,8 @@ fn key(p: &Program, s: &Stm) -> Option<String> {
     match s {
         Stm::Nest(n) => {
             let mut c = Canonical { map: Renaming::new(), next: 0 };
-            let axes: Vec<Axis> = n.axes.iter().map(|a| Axis { var: c.var(a.var), extent: a.extent.clone() }).collect();
+            let axes: Vec<Axis> =
+                n.axes.iter().map(|a| Axis { var: c.var(a.var), extent: a.extent.clone() }).collect();
             let body = c.block(&n.body);
             let yields: Vec<Yield> = n
                 .yields
@@ -187,7 +192,8 @@ impl Canonical {
                     let c = crate::bulk::build::renamed(&self.map, *c);
                     let mut side = |b: &Branch| {
                         let block = self.block(&b.block);
-                        let results = b.results.iter().map(|a| crate::bulk::build::renamed(&self.map, *a)).collect();
+                        let results =
+                            b.results.iter().map(|a| crate::bulk::build::renamed(&self.map, *a)).collect();
                         Branch { block, results }
                     };
                     let x = side(x);

@@ -78,10 +78,9 @@ fn candidate(p: &Program, n: &Nest, views: &HashMap<ArrayId, ArrayId>) -> Option
         let Some(groups) = groups(&p.array(a).dims, &p.array(*source).dims) else { return };
         for (i, g) in index.iter().zip(groups) {
             let axis = n.axes.iter().position(|x| Atom::Var(x.var) == *i);
-            if let (Some(axis), true, None) = (axis, g.len() > 1, &found) {
-                if Dim::product(&g) == n.axes[axis].extent {
-                    found = Some((axis, g));
-                }
+            let whole = |axis: usize| Dim::product(&g) == n.axes[axis].extent;
+            if let Some(axis) = axis.filter(|a| g.len() > 1 && found.is_none() && whole(*a)) {
+                found = Some((axis, g));
             }
         }
     });

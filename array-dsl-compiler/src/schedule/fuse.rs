@@ -35,7 +35,9 @@ impl Member {
     pub fn new(n: &Nest, over: usize, yields: Vec<Yield>) -> Member {
         let mut live: HashSet<Var> = HashSet::new();
         for y in &yields {
-            live.extend(y.kind.atoms().into_iter().filter_map(|a| if let Atom::Var(v) = a { Some(v) } else { None }));
+            live.extend(
+                y.kind.atoms().into_iter().filter_map(|a| if let Atom::Var(v) = a { Some(v) } else { None }),
+            );
         }
         let lets = crate::optimize::live_lets(n.body.lets.clone(), &mut live);
         let mut reads = Vec::new();
@@ -97,11 +99,15 @@ impl<'a> Fuse<'a> {
         for (i, g) in self.groups.iter().enumerate() {
             let depends = match g {
                 Group::Members(ms) => ms.iter().any(|q| self.depends(&m, q)),
-                Group::Step(_, produced) => m.reads.iter().any(|(a, _)| produced.contains(&self.root(*a)) || produced.contains(a)),
+                Group::Step(_, produced) => {
+                    m.reads.iter().any(|(a, _)| produced.contains(&self.root(*a)) || produced.contains(a))
+                }
             };
             // Sizes that are computed count as well.
             let sized = match g {
-                Group::Members(ms) => ms.iter().any(|q| q.yields.iter().any(|y| self.sizes_mention(&m, y.array))),
+                Group::Members(ms) => {
+                    ms.iter().any(|q| q.yields.iter().any(|y| self.sizes_mention(&m, y.array)))
+                }
                 Group::Step(_, produced) => produced.iter().any(|a| self.sizes_mention(&m, *a)),
             };
             if depends {
@@ -112,13 +118,10 @@ impl<'a> Fuse<'a> {
             }
         }
         for i in (first..self.groups.len()).rev() {
-            if let Group::Members(ms) = &self.groups[i] {
-                if self.joins(&m, ms, 0) {
-                    if let Group::Members(ms) = &mut self.groups[i] {
-                        ms.push(m);
-                    }
-                    return;
-                }
+            let joins = matches!(&self.groups[i], Group::Members(ms) if self.joins(&m, ms, 0));
+            if let (true, Group::Members(ms)) = (joins, &mut self.groups[i]) {
+                ms.push(m);
+                return;
             }
         }
         self.groups.push(Group::Members(vec![m]));
@@ -181,7 +184,9 @@ impl<'a> Fuse<'a> {
     }
 
     fn common_input(&self, m: &Member, q: &Member) -> bool {
-        m.reads.iter().any(|(a, ix)| !ix.is_empty() && q.reads.iter().any(|(b, _)| self.root(*a) == self.root(*b)))
+        m.reads
+            .iter()
+            .any(|(a, ix)| !ix.is_empty() && q.reads.iter().any(|(b, _)| self.root(*a) == self.root(*b)))
     }
 
     /// The steps of all groups, and the types of all scalars.

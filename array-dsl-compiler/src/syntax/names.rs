@@ -269,7 +269,7 @@ mod tests {
             ("build(n, |i| i) + build(r, |(p, q)| p(q))", ""),
             ("let h = |y| y; map(h, a) + h(x)", ""),
             ("x + { let h = h(x); h(x) } + h(x)", "h"),
-            ("x + { let w = x; w } + sum(w)", "w"),
+            ("x + { let w = x; w } + map(w, a)", "w"),
             ("match k { 0 => foo(x), other => sum(other) }", "foo"),
             ("let b: [f64; kept] = filter(p, a); build(kept, |i| b[foo(i)..])", "p foo"),
             (

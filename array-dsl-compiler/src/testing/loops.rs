@@ -6,8 +6,10 @@
 //!   the last is kept, as in the other interpreters.)
 //! * A row array belongs to one point of the parallel axes and of its `depth` leading axes; at another point it is
 //!   undefined again.
-//! * `Accumulate` and `Write` ignore indices outside; any other index outside is a fault, reported as of the
-//!   running program where the read is checked, and as internal where it is not.
+//! * `Accumulate` and `Write` ignore indices outside. Any other index outside is a fault. As in compiled code a fault does not
+//!   end the run: a checked read outside gives zero, as does a division by zero, and the first fault is reported at
+//!   the end. What is executed meanwhile must be as careful; an unchecked read outside ends the run as an internal
+//!   fault.
 
 use std::collections::HashMap;
 
@@ -27,9 +29,13 @@ pub fn run(p: &Program, args: &[Value]) -> Result<Vec<Value>, Fault> {
         vars: vec![None; p.vars.len()],
         axes: Vec::new(),
         parallel: 0,
+        fault: None,
     };
     m.params(args)?;
     p.steps.iter().try_for_each(|s| m.step(s))?;
+    if let Some(fault) = m.fault {
+        return Err(fault);
+    }
     p.result.leaves().into_iter().map(|a| m.whole(*a)).collect()
 }
 
@@ -46,6 +52,8 @@ struct Machine<'a> {
     /// The values of the axes around the current place, of which the first are parallel.
     axes: Vec<i64>,
     parallel: usize,
+    /// What has gone wrong so far.
+    fault: Option<Fault>,
 }
 
 impl Machine<'_> {
@@ -64,7 +72,10 @@ impl Machine<'_> {
         }
         for (a, arg) in params.iter().zip(args) {
             if self.shape(*a)? != arg.shape() {
-                return Err(Fault::size(format!("argument `{}` has another shape", self.p.arrays[a.0 as usize].name)));
+                return Err(Fault::size(format!(
+                    "argument `{}` has another shape",
+                    self.p.arrays[a.0 as usize].name
+                )));
             }
         }
         Ok(())
@@ -207,7 +218,9 @@ impl Machine<'_> {
         for n in body {
             match n {
                 Node::Loop(l) => self.prepare(&l.body)?,
-                Node::Store { array, .. } if !matches!(self.p.arrays[array.0 as usize].home, Home::Row { .. }) => {
+                Node::Store { array, .. }
+                    if !matches!(self.p.arrays[array.0 as usize].home, Home::Row { .. }) =>
+                {
                     let len = self.shape(*array)?.iter().product();
                     self.set(*array, vec![None; len]);
                 }
@@ -276,9 +289,8 @@ impl Machine<'_> {
     fn atom(&self, a: Atom) -> Result<Scalar, Fault> {
         match a {
             Atom::Const(c) => Ok(c.into()),
-            Atom::Var(v) => {
-                self.vars[v.0 as usize].ok_or_else(|| Fault::internal(format!("scalar %{} has no value", v.0)))
-            }
+            Atom::Var(v) => self.vars[v.0 as usize]
+                .ok_or_else(|| Fault::internal(format!("scalar %{} has no value", v.0))),
         }
     }
 
@@ -310,7 +322,9 @@ impl Machine<'_> {
         let (memory, shape) = self.memory(a)?;
         match place(&index, &shape) {
             Ok(at) => memory[at] = Some(f(memory[at])?),
-            Err(_) if inside => return Err(Fault::internal(format!("a store outside: {index:?} of {shape:?}"))),
+            Err(_) if inside => {
+                return Err(Fault::internal(format!("a store outside: {index:?} of {shape:?}")));
+            }
             Err(_) => {}
         }
         Ok(())
@@ -328,9 +342,21 @@ impl Machine<'_> {
         let name = self.p.arrays[a.0 as usize].name.clone();
         let (memory, shape) = self.memory(a)?;
         match place(&index, &shape) {
-            Ok(at) => memory[at].ok_or_else(|| Fault::internal(format!("`{name}.{}` is read before it is written", a.0))),
+            Ok(at) => memory[at]
+                .ok_or_else(|| Fault::internal(format!("`{name}.{}` is read before it is written", a.0))),
             Err((index, len)) if checked => Err(Fault::IndexOutOfRange { index, len, loc }),
             Err(_) => Err(Fault::internal(format!("unchecked read outside: {index:?} of {shape:?}"))),
+        }
+    }
+
+    /// A value, or zero after a fault of the running program.
+    fn recovered(&mut self, value: Result<Scalar, Fault>, elem: Elem) -> Result<Scalar, Fault> {
+        match value {
+            Err(fault @ (Fault::IndexOutOfRange { .. } | Fault::DivisionByZero { .. })) => {
+                self.fault.get_or_insert(fault);
+                Ok(Scalar::zero(elem))
+            }
+            value => value,
         }
     }
 
@@ -339,10 +365,14 @@ impl Machine<'_> {
             let values = match &l.exp {
                 Exp::Op(op, args) => {
                     let args: Vec<Scalar> = args.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?;
-                    vec![apply(*op, &args).map_err(|f| f.at(l.loc))?]
+                    let value = apply(*op, &args).map_err(|f| f.at(l.loc));
+                    vec![self.recovered(value, self.p.vars[l.vars[0].0 as usize])?]
                 }
                 Exp::Size(d) => vec![Scalar::I64(self.dim(d)?)],
-                Exp::Read { array, index, checked } => vec![self.read(*array, index, *checked, l.loc)?],
+                Exp::Read { array, index, checked } => {
+                    let value = self.read(*array, index, *checked, l.loc);
+                    vec![self.recovered(value, self.p.vars[l.vars[0].0 as usize])?]
+                }
                 Exp::StopGradient(a) => vec![self.atom(*a)?],
                 Exp::If(c, x, y) => {
                     let side = if self.atom(*c)?.as_bool() == Some(true) { x } else { y };

@@ -83,8 +83,40 @@ fn later(name: &str, found: Result<Vec<Value>, Fault>, expected: &[Value]) -> Re
 pub fn scheduled(name: &str, p: &bulk::Program, args: &[Value], expected: &[Value]) -> Result<(), String> {
     for target in [Target::Cpu, Target::Gpu] {
         let name = format!("{name} for {target:?}");
-        let l = stage(&name, || pipeline::back(p, target))?.map_err(|e| format!("{name}: {}", e.join("; ")))?;
+        let l =
+            stage(&name, || pipeline::back(p, target))?.map_err(|e| format!("{name}: {}", e.join("; ")))?;
         later(&name, loops::run(&l, args), expected)?;
+    }
+    Ok(())
+}
+
+/// A program that fails by itself: no stage may do anything worse than fail as well. Compiled code goes on after a
+/// fault, so its reads must stay inside even then; forward mode and gradients owe the same care.
+fn careful(p: &bulk::Program, args: &[Value]) -> Result<(), String> {
+    let worse = |name: &str, p: &bulk::Program, args: &[Value]| -> Result<(), String> {
+        let name = |what: &str| format!("{name} of a program that fails, {what}");
+        if let Err(Fault::Internal { message, .. }) = bulk::interp::run(p, args) {
+            return Err(format!("{}: {message}", name("bulk")));
+        }
+        for target in [Target::Cpu, Target::Gpu] {
+            let l = stage("back", || pipeline::back(p, target))?.map_err(|e| e.join("; "))?;
+            if let Err(Fault::Internal { message, .. }) = loops::run(&l, args) {
+                return Err(format!("{}: {message}", name("loops")));
+            }
+        }
+        Ok(())
+    };
+    worse("the value", p, args)?;
+    if Derivative::Jvp.exists(p)
+        && let Some(d) = derivative(p, Derivative::Jvp)?
+    {
+        let tangents: Vec<Value> = active(p).iter().map(|i| args[*i].clone()).collect();
+        worse("jvp", &d, &[args, &tangents].concat())?;
+    }
+    if Derivative::Grad.exists(p)
+        && let Some(d) = derivative(p, Derivative::Grad)?
+    {
+        worse("grad", &d, args)?;
     }
     Ok(())
 }
@@ -107,11 +139,10 @@ pub fn values(f: &core::Function, args: &[Value]) -> Result<Checked, String> {
     let expected = match expected {
         Err(Fault::Internal { message, .. }) => return Err(format!("core: {message}")),
         Err(_) => {
-            for (name, r) in [("flatten", found), ("middle", optimized)] {
-                if let Err(Fault::Internal { message, .. }) = r {
-                    return Err(format!("{name}: {message}"));
-                }
+            if let Err(Fault::Internal { message, .. }) = found {
+                return Err(format!("flatten: {message}"));
             }
+            careful(&middle, args)?;
             return Ok(Checked::Fault);
         }
         Ok(v) => v,
@@ -131,7 +162,11 @@ fn inner(a: &[Value], b: &[Value]) -> f64 {
 }
 
 fn magnitude(a: &[Value], b: &[Value]) -> f64 {
-    a.iter().zip(b).flat_map(|(a, b)| a.to_f64().into_iter().zip(b.to_f64())).map(|(x, y)| (x * y).abs()).sum()
+    a.iter()
+        .zip(b)
+        .flat_map(|(a, b)| a.to_f64().into_iter().zip(b.to_f64()))
+        .map(|(x, y)| (x * y).abs())
+        .sum()
 }
 
 fn random_like(rng: &mut Rng, v: &Value) -> Value {
@@ -191,18 +226,26 @@ fn near(name: &str, a: f64, b: f64, scale: f64, tolerance: f64) -> Result<(), St
 
 /// Checks the derivatives of `p` at `args`; `order` 2 also those of the derivatives. `stopped`: the program stops
 /// gradients, so that central differences say something else.
-pub fn derivatives(p: &bulk::Program, args: &[Value], seed: u64, order: usize, stopped: bool) -> Result<Derived, String> {
+pub fn derivatives(
+    p: &bulk::Program,
+    args: &[Value],
+    seed: u64,
+    order: usize,
+    stopped: bool,
+) -> Result<Derived, String> {
     let mut done = Derived::default();
     if !Derivative::Vjp.exists(p) {
         return Ok(done);
     }
-    let (Some(reverse), Some(forward)) = (derivative(p, Derivative::Vjp)?, derivative(p, Derivative::Jvp)?) else {
+    let (Some(reverse), Some(forward)) = (derivative(p, Derivative::Vjp)?, derivative(p, Derivative::Jvp)?)
+    else {
         done.without = 1;
         return Ok(done);
     };
     let value = run("primal", p, args)?;
     let mut rng = Rng::new(seed);
-    let along: Vec<(usize, Value)> = active(p).iter().map(|i| (*i, random_like(&mut rng, &args[*i]))).collect();
+    let along: Vec<(usize, Value)> =
+        active(p).iter().map(|i| (*i, random_like(&mut rng, &args[*i]))).collect();
     let tangents: Vec<Value> = along.iter().map(|t| t.1.clone()).collect();
     let floats: Vec<Value> = value.iter().filter(|v| v.elem().is_float()).cloned().collect();
     let cotangents: Vec<Value> = floats.iter().map(|v| random_like(&mut rng, v)).collect();
@@ -240,7 +283,8 @@ pub fn derivatives(p: &bulk::Program, args: &[Value], seed: u64, order: usize, s
             };
             let quotient = |h: f64| Some((phi(h)? - phi(-h)?) / (2.0 * h));
             let one_sided = |h: f64| Some((phi(h)? - phi(0.0)?) / h);
-            if let (Some(wide), Some(narrow), Some(right)) = (quotient(2e-5), quotient(4e-6), one_sided(1e-7)) {
+            if let (Some(wide), Some(narrow), Some(right)) = (quotient(2e-5), quotient(4e-6), one_sided(1e-7))
+            {
                 let smooth = |a: f64, b: f64| (a - b).abs() <= 1e-4 * (1.0 + a.abs() + b.abs());
                 if smooth(wide, narrow) && smooth(narrow, right) {
                     near("reverse and central differences", b, narrow, scale, 1e-5)?;
@@ -263,7 +307,12 @@ pub fn derivatives(p: &bulk::Program, args: &[Value], seed: u64, order: usize, s
 }
 
 /// The derivatives that only functions with one float as their value have.
-fn scalar(p: &bulk::Program, reverse: &bulk::Program, args: &[Value], tangents: &[Value]) -> Result<(), String> {
+fn scalar(
+    p: &bulk::Program,
+    reverse: &bulk::Program,
+    args: &[Value],
+    tangents: &[Value],
+) -> Result<(), String> {
     let elem = p.result.leaves().first().map_or(Elem::F64, |a| p.array(**a).elem);
     let one = Value::from_f64(elem, Vec::new(), &[1.0]).map_err(|e| e.to_string())?;
     let expected = run("vjp", reverse, &[args, &[one]].concat())?;
@@ -273,7 +322,10 @@ fn scalar(p: &bulk::Program, reverse: &bulk::Program, args: &[Value], tangents: 
         same(what.name(), &found, expected, 1e-9)?;
         scheduled(what.name(), &d, args, &found)?;
         if what == Derivative::Grad {
-            let (Some(f), Some(h)) = (derivative(&d, Derivative::Jvp)?, derivative(p, Derivative::Hvp)?) else { continue };
+            let (Some(f), Some(h)) = (derivative(&d, Derivative::Jvp)?, derivative(p, Derivative::Hvp)?)
+            else {
+                continue;
+            };
             let all = [args, tangents].concat();
             let (forward, product) = (run("jvp of grad", &f, &all)?, run("hvp", &h, &all)?);
             if small(&product) {

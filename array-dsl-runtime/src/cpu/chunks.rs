@@ -10,6 +10,11 @@ const CHUNK_WORK: usize = 1 << 16;
 /// The greatest number of chunks.
 const MAX_CHUNKS: usize = 1024;
 
+/// The greatest number of columns that are folded together: states of this many fit the first-level cache.
+pub const COLUMNS: usize = 1024;
+/// The greatest number of sets of states that are combined in [`fold_columns`].
+const MAX_PARTS: usize = 64;
+
 /// Iterations `0..n` cut into chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chunks {
@@ -75,6 +80,60 @@ pub fn fold_chunks<T: Send>(
     parts.into_iter().reduce(combine)
 }
 
+/// As [`for_chunks`], with chunks of no fewer than [`COLUMNS`] / 8 iterations: those of neighbors that are done together.
+pub fn for_wide_chunks(n: usize, work: usize, f: impl Fn(usize, usize) + Sync) {
+    const WIDTH: usize = COLUMNS / 8;
+    for_chunks(n.div_ceil(WIDTH), work.saturating_mul(WIDTH), |lo, hi| f(lo * WIDTH, (hi * WIDTH).min(n)));
+}
+
+/// Folds `trips` values for each of `columns` columns, each value of about `work` scalar operations.
+///
+/// `body(lo, hi, from, to)` folds trips `from..to` for columns `lo..hi`, no more than [`COLUMNS`] of them;
+/// `combine(x, y)` combines the states `y` of later trips into `x`; `finish(lo, hi, states)` takes the states of all trips.
+/// Columns are cut into blocks; where these are few, so are the trips. How depends on sizes only, and states are combined
+/// in order.
+pub fn fold_columns<T: Send>(
+    columns: usize,
+    trips: usize,
+    work: usize,
+    body: impl Fn(usize, usize, usize, usize) -> T + Sync,
+    combine: impl Fn(&mut T, T) + Sync,
+    finish: impl Fn(usize, usize, T) + Sync,
+) {
+    let blocks = columns.div_ceil(COLUMNS);
+    if blocks == 0 {
+        return;
+    }
+    // A task should have many times more trips than it takes to make and combine its states.
+    let most = (MAX_PARTS / blocks).min(trips / 8).max(1);
+    let chunks = Chunks::new(trips, work.saturating_mul(columns.min(COLUMNS)), most);
+    let parts = chunks.count.max(1);
+    let bounds = |block: usize| (block * COLUMNS, ((block + 1) * COLUMNS).min(columns));
+    let part = |task: usize| {
+        let ((lo, hi), (from, to)) = (bounds(task / parts), chunks.bounds(task % parts));
+        body(lo, hi, from, to)
+    };
+    let block = |block: usize, states: &mut dyn Iterator<Item = T>| {
+        let (lo, hi) = bounds(block);
+        let states = states.reduce(|mut x, y| {
+            combine(&mut x, y);
+            x
+        });
+        if let Some(states) = states {
+            finish(lo, hi, states);
+        }
+    };
+    if blocks * parts == 1 || rayon::current_num_threads() == 1 {
+        (0..blocks).for_each(|b| block(b, &mut (0..parts).map(|p| part(b * parts + p))));
+    } else if parts == 1 {
+        (0..blocks).into_par_iter().for_each(|b| block(b, &mut std::iter::once(part(b))));
+    } else {
+        let states: Vec<T> = (0..blocks * parts).into_par_iter().map(part).collect();
+        let mut states = states.into_iter();
+        (0..blocks).for_each(|b| block(b, &mut states.by_ref().take(parts)));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -106,6 +165,52 @@ mod tests {
         assert_eq!(count(100, 1 << 20), 100);
         assert_eq!(count(1 << 40, 1), MAX_CHUNKS);
         assert!(count(100_000, 1 << 30) <= MAX_CHUNKS);
+    }
+
+    #[test]
+    fn columns_are_folded_whatever_the_threads() {
+        for (columns, trips) in
+            [(0, 5), (1, 0), (3, 100_000), (COLUMNS, 1000), (COLUMNS + 1, 3000), (50_000, 9)]
+        {
+            let sums = || {
+                let out: Vec<AtomicU32> = (0..columns).map(|_| AtomicU32::new(0)).collect();
+                fold_columns(
+                    columns,
+                    trips,
+                    2,
+                    |lo, hi, from, to| {
+                        assert!(hi - lo <= COLUMNS);
+                        (lo..hi)
+                            .map(|j| (from..to).map(|k| 1.0 / (1 + k + j) as f32).sum::<f32>())
+                            .collect::<Vec<f32>>()
+                    },
+                    |x, y| x.iter_mut().zip(y).for_each(|(x, y)| *x += y),
+                    |lo, hi, s| (lo..hi).zip(s).for_each(|(j, s)| out[j].store(s.to_bits(), Relaxed)),
+                );
+                out.into_iter().map(AtomicU32::into_inner).collect::<Vec<_>>()
+            };
+            let with =
+                |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(sums);
+            let found = with(1);
+            assert_eq!(found, with(4));
+            for (j, bits) in found.into_iter().enumerate() {
+                let expected = (0..trips).map(|k| 1.0 / (1 + k + j) as f64).sum::<f64>();
+                assert!((f64::from(f32::from_bits(bits)) - expected).abs() <= 1e-4 * expected);
+            }
+        }
+    }
+
+    #[test]
+    fn wide_chunks_cover_everything_once() {
+        for n in [0, 1, 63, 64, 1000] {
+            let seen: Vec<AtomicU32> = (0..n).map(|_| AtomicU32::new(0)).collect();
+            for_wide_chunks(n, 1 << 20, |lo, hi| {
+                (lo..hi).for_each(|i| {
+                    seen[i].fetch_add(1, Relaxed);
+                })
+            });
+            assert!(seen.iter().all(|s| s.load(Relaxed) == 1), "n = {n}");
+        }
     }
 
     #[test]

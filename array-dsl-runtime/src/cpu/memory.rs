@@ -2,6 +2,7 @@
 //! disjoint parts of one array from many threads.
 
 use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit};
 
 use bytemuck::Zeroable;
 use rayon::prelude::*;
@@ -14,6 +15,28 @@ const PART: usize = 1 << 17;
 pub fn alloc<T: Zeroable + Clone>(len: i64) -> Vec<T> {
     debug_assert!(len >= 0, "a negative length: {len}");
     vec![T::zeroed(); usize::try_from(len).unwrap_or(0)]
+}
+
+/// A new array whose elements are to be set by [`init`], each of them, before [`all_set`] makes it an ordinary one.
+/// `len` as for [`alloc`].
+pub fn alloc_unset<T>(len: i64) -> Vec<MaybeUninit<T>> {
+    debug_assert!(len >= 0, "a negative length: {len}");
+    let len = usize::try_from(len).unwrap_or(0);
+    let mut x = Vec::with_capacity(len);
+    // SAFETY: the capacity is `len`, and elements that may be uninitialized need no initialization.
+    unsafe { x.set_len(len) };
+    x
+}
+
+/// The array, every element of which was set.
+///
+/// Contract, upheld by the compiler: that is so.
+#[doc(hidden)]
+#[must_use]
+pub fn all_set<T: Zeroable>(x: Vec<MaybeUninit<T>>) -> Vec<T> {
+    let mut x = ManuallyDrop::new(x);
+    // SAFETY: the same allocation, with elements of the same layout; the contract.
+    unsafe { Vec::from_raw_parts(x.as_mut_ptr().cast(), x.len(), x.capacity()) }
 }
 
 /// Sets every element.
@@ -53,6 +76,18 @@ pub fn set<T>(x: &mut [T], i: i64, value: T) {
     debug_assert!(0 <= i && (i as usize) < x.len(), "index {i} of {}", x.len());
     // SAFETY: the contract.
     unsafe { *x.get_unchecked_mut(i as usize) = value };
+}
+
+/// [`set`] for an array from [`alloc_unset`].
+#[doc(hidden)]
+#[inline(always)]
+pub fn init<T>(x: &mut [MaybeUninit<T>], i: i64, value: T) {
+    set(x, i, MaybeUninit::new(value));
+}
+
+/// Combines the elements of `y` into those of `x`.
+pub fn combine<T: Copy>(x: &mut [T], y: &[T], f: impl Fn(T, T) -> T) {
+    x.iter_mut().zip(y).for_each(|(x, y)| *x = f(*x, *y));
 }
 
 /// An array that several threads write disjoint parts of.
@@ -133,6 +168,14 @@ mod tests {
         assert!(x.iter().enumerate().all(|(i, v)| i == *v));
         set(&mut x, 4, 40);
         assert_eq!(get(&x, 4), 40);
+    }
+
+    #[test]
+    fn unset_arrays_become_ordinary_ones() {
+        let mut x = alloc_unset::<i64>(100);
+        (0..100).for_each(|i| init(&mut x, i, i * i));
+        assert!(all_set(x).into_iter().eq((0..100).map(|i| i * i)));
+        assert!(all_set(alloc_unset::<f32>(0)).is_empty());
     }
 
     #[test]

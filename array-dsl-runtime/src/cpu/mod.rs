@@ -12,6 +12,6 @@ mod memory;
 mod simd;
 
 pub use accumulate::accumulate;
-pub use chunks::{fold_chunks, for_chunks};
-pub use memory::{Shared, alloc, copy, fill, get, set};
+pub use chunks::{COLUMNS, fold_chunks, fold_columns, for_chunks, for_wide_chunks};
+pub use memory::{Shared, all_set, alloc, alloc_unset, combine, copy, fill, get, init, set};
 pub use simd::{Region, simd};

@@ -73,7 +73,7 @@ fn integer_division_by_zero_and_the_place_of_nothing() {
     let text = same_error(quotients, (array![1, 2], array![1, 0]));
     assert!(text.contains("integer division by zero"), "{text}");
     let text = same_error(place, (Array2::zeros((2, 0)),));
-    assert!(text.contains("empty"), "{text}");
+    assert!(text.contains("m = 0 must be at least 1"), "{text}");
 }
 
 #[test]
@@ -133,15 +133,13 @@ fn arrays_that_are_too_large() {
     let huge = huge.broadcast(1 << 31).unwrap();
     let error = gpu.upload(&huge).unwrap_err();
     assert!(matches!(error, Error::TooLargeForGpu { elements: 2_147_483_648, .. }), "{error}");
-    let error = gpu.run(counting, (1 << 31,)).unwrap_err();
-    assert!(matches!(error, Error::TooLargeForGpu { elements: 2_147_483_648, .. }), "{error}");
-    let error = gpu.run(counting, (1 << 40,)).unwrap_err();
-    assert!(error.to_string().contains("counting"), "{error}");
+    let error = gpu.run(counting, (1 << 31,)).unwrap_err().to_string();
+    assert!(error.contains("`counting`") && error.contains("argument `count` needs more than 32 bits"), "{error}");
     assert_eq!(gpu.statistics().bytes_allocated, before.bytes_allocated);
     let x = gpu.upload(&Array1::<f32>::zeros(70_000)).unwrap();
     let before = gpu.statistics();
     let error = gpu.run(table_of, (&x, &x)).unwrap_err();
-    assert!(matches!(error, Error::TooLargeForGpu { elements: 4_900_000_000, .. }), "{error}");
+    assert!(error.to_string().contains("4900000000 points"), "{error}");
     assert_eq!(gpu.statistics().bytes_allocated, before.bytes_allocated);
 }
 

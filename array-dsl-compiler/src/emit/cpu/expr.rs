@@ -1,7 +1,7 @@
 //! Scalar code as Rust.
 
 use super::Cpu;
-use super::tree::Region;
+use super::region::Region;
 use crate::bulk::{ArrayId, Atom, Branch, Exp, Let, Reducer};
 use crate::loops::Home;
 use crate::scalar::Op;
@@ -102,7 +102,8 @@ impl Cpu<'_> {
             Exp::If(c, x, y) => {
                 let names: Vec<String> = l.vars.iter().map(|v| format!("v{}", v.0)).collect();
                 l.vars.iter().for_each(|v| r.bound(*v));
-                let left = if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(", ")) };
+                let left =
+                    if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(", ")) };
                 let c = r.atom(*c);
                 let (x, y) = (self.branch(x, r), self.branch(y, r));
                 format!("let {left} = if {c} {{\n{x}}} else {{\n{y}}};\n")
@@ -122,11 +123,7 @@ impl Cpu<'_> {
             out.push_str(&self.binding(l, r));
         }
         let results: Vec<String> = b.results.iter().map(|a| r.atom(*a)).collect();
-        if results.len() == 1 {
-            out + &results[0] + "\n"
-        } else {
-            format!("{out}({})\n", results.join(", "))
-        }
+        if results.len() == 1 { out + &results[0] + "\n" } else { format!("{out}({})\n", results.join(", ")) }
     }
 
     fn expression(&mut self, e: &Exp, l: &Let, r: &mut Region) -> String {
@@ -151,7 +148,8 @@ impl Cpu<'_> {
                     return read;
                 }
                 let site = self.site(l.loc);
-                let dims: Vec<String> = self.memory_dims(*array).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
+                let dims: Vec<String> =
+                    self.memory_dims(*array).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
                 let tests: Vec<String> = index
                     .iter()
                     .zip(dims)
@@ -168,14 +166,19 @@ impl Cpu<'_> {
     /// first row.
     pub(super) fn linear(&mut self, array: ArrayId, index: &[Atom], r: &mut Region) -> String {
         let dims: Vec<String> = self.memory_dims(array).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
-        let local = r.is_output(self.root(array)) && !matches!(self.p.arrays[array.0 as usize].home, Home::Row { .. });
+        let local = r.is_output(self.root(array))
+            && !matches!(self.p.arrays[array.0 as usize].home, Home::Row { .. });
         let mut out = String::new();
-        for (k, i) in index.iter().enumerate() {
-            let mut text = r.atom(*i);
+        let mut k = 0;
+        while k < index.len() {
+            let merged = r.group(index[k]);
+            let mut text = r.atom(index[k]);
             if k == 0 && local {
                 text = format!("({text} - lo)");
             }
-            out = if k == 0 { text } else { format!("({out} * {} + {text})", dims[k]) };
+            let dims = dims.get(k..k + merged).unwrap_or(&[]).join(" * ");
+            out = if k == 0 { text } else { format!("({out} * {dims} + {text})") };
+            k += merged;
         }
         if out.is_empty() { "0i64".into() } else { out }
     }

@@ -7,15 +7,13 @@
 
 use super::Cpu;
 use super::expr;
-use super::tree::{Region, is_heavy};
+use super::region::Region;
 use crate::bulk::Reducer;
 use crate::loops::{Fold, Loop, Node};
-use crate::ty::{Const, Elem};
+use crate::ty::Elem;
 
 /// Independent partial results of a reduction.
 const LANES: usize = 32;
-/// Values computed before they are reduced, for heavy bodies.
-const BLOCK: usize = 256;
 
 fn elem(c: &Cpu<'_>, f: &Fold) -> Elem {
     c.atom_elem(f.value)
@@ -26,7 +24,9 @@ pub(super) fn in_lanes(l: &Loop) -> bool {
     let plain = |n: &Node| matches!(n, Node::Let(_) | Node::Store { .. });
     !l.folds.is_empty()
         && l.body.iter().all(plain)
-        && l.folds.iter().all(|f| matches!(f.reducer, Reducer::Add | Reducer::Mul | Reducer::Min | Reducer::Max))
+        && l.folds
+            .iter()
+            .all(|f| matches!(f.reducer, Reducer::Add | Reducer::Mul | Reducer::Min | Reducer::Max))
 }
 
 /// The type of a fold's running state.
@@ -86,74 +86,59 @@ pub(super) fn step(c: &mut Cpu<'_>, f: &Fold, l: &Loop, r: &mut Region) -> Strin
 }
 
 impl Cpu<'_> {
+    /// `for axis in from..to` with folds in lanes; leaves their states in scope.
     pub(super) fn lanes(&mut self, l: &Loop, from: &str, to: &str, r: &mut Region) -> String {
-        if is_heavy(&l.body) { self.blocked(l, from, to, r) } else { self.unrolled(l, from, to, r) }
-    }
-
-    fn lane_arrays(&self, l: &Loop) -> String {
-        l.folds
-            .iter()
-            .map(|f| {
-                let e = elem(self, f);
-                format!("let mut lanes{} = [{}; {LANES}];\n", f.result.0, expr::constant(f.reducer.neutral(e)))
-            })
-            .collect()
-    }
-
-    /// The lanes of each fold as one state, combined as a tree.
-    fn join_lanes(&self, l: &Loop) -> String {
-        l.folds
-            .iter()
-            .map(|f| {
-                let e = elem(self, f);
-                let k = f.result.0;
-                let c = expr::combine(f.reducer, e, &format!("lanes{k}[i]"), &format!("lanes{k}[i + width]"));
-                format!(
-                    "let mut width = {LANES}usize / 2;\nwhile width > 0 {{\nlet mut i = 0usize;\nwhile i < width {{ lanes{k}[i] = {c}; i += 1; }}\nwidth /= 2;\n}}\nlet {}: {e} = lanes{k}[0];\n",
-                    state_value(f)
-                )
-            })
-            .collect()
-    }
-
-    fn unrolled(&mut self, l: &Loop, from: &str, to: &str, r: &mut Region) -> String {
         let v = l.axis.var.0;
-        let mut out = self.lane_arrays(l);
         let body = self.nodes(&l.body, r);
-        let mut update = String::new();
-        for f in &l.folds {
-            let (lane, value) = (format!("lanes{}[lane]", f.result.0), r.atom(f.value));
-            update.push_str(&format!("{lane} = {};\n", expr::combine(f.reducer, elem(self, f), &lane, &value)));
-        }
-        out.push_str(&format!(
-            "let mut base: i64 = {from};\nlet end: i64 = {to};\n\
-             while end - base >= {LANES} {{\nlet mut lane = 0usize;\nwhile lane < {LANES} {{\nlet v{v}: i64 = base + lane as i64;\n{body}{update}lane += 1;\n}}\nbase += {LANES};\n}}\n\
-             let mut lane = 0usize;\nwhile base < end {{\nlet v{v}: i64 = base;\n{body}{update}lane += 1;\nbase += 1;\n}}\n"
-        ));
-        out + &self.join_lanes(l)
-    }
-
-    fn blocked(&mut self, l: &Loop, from: &str, to: &str, r: &mut Region) -> String {
-        let v = l.axis.var.0;
-        let mut out = self.lane_arrays(l);
-        let body = self.nodes(&l.body, r);
-        let (mut keep, mut reduce) = (String::new(), String::new());
+        // Only whole sets of lanes are combined, at constant positions: the lanes then stay in registers. The rest of the
+        // values goes into an array of its own, filled up with neutral elements.
+        let [mut declared, mut update, mut rest, mut keep, mut last, mut join] = [const { String::new() }; 6];
         for f in &l.folds {
             let (k, e) = (f.result.0, elem(self, f));
-            out.push_str(&format!("let mut block{k} = [{}; {BLOCK}];\n", expr::constant(Const::of(e, 0))));
-            keep.push_str(&format!("block{k}[at] = {};\n", r.atom(f.value)));
-            let lane = format!("lanes{k}[lane]");
-            let c = expr::combine(f.reducer, e, &lane, &format!("block{k}[at + lane]"));
-            reduce.push_str(&format!(
-                "let mut at = 0usize;\nwhile at + {LANES} <= count {{\nlet mut lane = 0usize;\nwhile lane < {LANES} {{ {lane} = {c}; lane += 1; }}\nat += {LANES};\n}}\n\
-                 let mut lane = 0usize;\nwhile at + lane < count {{ {lane} = {c}; lane += 1; }}\n"
-            ));
+            let neutral = expr::constant(f.reducer.neutral(e));
+            let value = r.atom(f.value);
+            let (lane, kept) = (format!("lanes{k}[lane]"), format!("rest{k}[at]"));
+            append(&mut declared, format!("let mut lanes{k}: [{e}; {LANES}] = [{neutral}; {LANES}];\n"));
+            append(&mut update, format!("{lane} = {};\n", accumulated(f, e, &lane, &value)));
+            append(&mut rest, format!("let mut rest{k}: [{e}; {LANES}] = [{neutral}; {LANES}];\n"));
+            append(&mut keep, format!("{kept} = {value};\n"));
+            append(&mut last, format!("{lane} = {};\n", accumulated(f, e, &lane, &format!("rest{k}[lane]"))));
+            append(&mut join, self.join_lanes(f, e));
         }
-        out.push_str(&format!(
-            "let mut base: i64 = {from};\nlet end: i64 = {to};\n\
-             while base < end {{\nlet count = if end - base < {BLOCK} {{ (end - base) as usize }} else {{ {BLOCK} }};\n\
-             let mut at = 0usize;\nwhile at < count {{\nlet v{v}: i64 = base + at as i64;\n{body}{keep}at += 1;\n}}\n{reduce}base += {BLOCK};\n}}\n"
-        ));
-        out + &self.join_lanes(l)
+        format!(
+            "{declared}let mut base: i64 = {from};\nlet end: i64 = {to};\n\
+             while end - base >= {LANES} {{\nlet mut lane = 0usize;\nwhile lane < {LANES} {{\nlet v{v}: i64 = base + lane as i64;\n{body}{update}lane += 1;\n}}\nbase += {LANES};\n}}\n\
+             if base < end {{\n{rest}let mut at = 0usize;\nwhile base < end && at < {LANES} {{\nlet v{v}: i64 = base;\n{body}{keep}at += 1;\nbase += 1;\n}}\n\
+             let mut lane = 0usize;\nwhile lane < {LANES} {{\n{last}lane += 1;\n}}\n}}\n{join}"
+        )
+    }
+
+    /// The lanes of a fold as one state, combined as a tree.
+    fn join_lanes(&self, f: &Fold, e: Elem) -> String {
+        let k = f.result.0;
+        let mut out = String::new();
+        let mut width = LANES / 2;
+        while width > 0 {
+            let c = accumulated(f, e, &format!("lanes{k}[i]"), &format!("lanes{k}[i + {width}]"));
+            out.push_str(&format!(
+                "let mut i = 0usize;\nwhile i < {width} {{ lanes{k}[i] = {c}; i += 1; }}\n"
+            ));
+            width /= 2;
+        }
+        format!("{out}let {}: {e} = lanes{k}[0];\n", state_value(f))
+    }
+}
+
+fn append(to: &mut String, text: String) {
+    to.push_str(&text);
+}
+
+/// A state with a value combined in. States start at the neutral element, so the state of a float minimum or maximum is
+/// never NaN, and a selection, one instruction, does what [`Reducer`]'s operation does in several.
+pub(super) fn accumulated(f: &Fold, e: Elem, state: &str, value: &str) -> String {
+    match f.reducer {
+        Reducer::Min => format!("(if {value} < {state} {{ {value} }} else {{ {state} }})"),
+        Reducer::Max => format!("(if {value} > {state} {{ {value} }} else {{ {state} }})"),
+        q => expr::combine(q, e, state, value),
     }
 }

@@ -10,12 +10,20 @@
 //! | file | subject |
 //! |---|---|
 //! | `mod` | the steps of a program |
-//! | `tree` | regions; loops |
+//! | `tree` | trees: what is parallel, and how |
+//! | `merge` | several parallel axes as one |
+//! | `region` | the code of one task |
+//! | `nodes` | loops, stores, updates |
 //! | `fold` | reductions in lanes |
+//! | `strip` | reductions of many neighbors at once |
 //! | `expr` | scalar code |
 
 mod expr;
 mod fold;
+mod merge;
+mod nodes;
+mod region;
+mod strip;
 mod tree;
 
 use std::collections::{HashMap, HashSet};
@@ -38,7 +46,15 @@ pub struct CpuCode {
 
 /// Prints a verified program. `prefix` makes the regions' names unique.
 pub fn emit(p: &Verified<Program>, prefix: &str) -> CpuCode {
-    let mut c = Cpu { p, prefix, items: String::new(), sites: Vec::new(), allocated: HashSet::new(), regions: 0 };
+    let mut c = Cpu {
+        p,
+        prefix,
+        items: String::new(),
+        sites: Vec::new(),
+        allocated: HashSet::new(),
+        regions: 0,
+        unset: HashSet::new(),
+    };
     let last = c.last_uses();
     let mut body = String::new();
     for (i, s) in p.steps.iter().enumerate() {
@@ -59,6 +75,8 @@ struct Cpu<'a> {
     sites: Vec<Loc>,
     /// Heap arrays whose memory exists.
     allocated: HashSet<ArrayId>,
+    /// Arrays that the current tree sets every element of: their memory need not be set before.
+    unset: HashSet<ArrayId>,
     regions: usize,
 }
 
@@ -164,8 +182,12 @@ impl Cpu<'_> {
         }
         let dims: Vec<String> = self.memory_dims(a).iter().map(|d| self.dim(d)).collect();
         let (kernel, array) = (&*self.p.name, &*self.p.arrays[a.0 as usize].name);
+        let (function, t) = match self.unset.contains(&a) {
+            true => ("alloc_unset", format!("::core::mem::MaybeUninit<{t}>")),
+            false => ("alloc", t.to_string()),
+        };
         format!(
-            "let mut {name}: ::std::vec::Vec<{t}> = __rt::cpu::alloc::<{t}>(__rt::host::elements::<{t}>(&[{}], {kernel:?}, {array:?}, SIGNATURE.line)?);\n",
+            "let mut {name}: ::std::vec::Vec<{t}> = __rt::cpu::{function}(__rt::host::elements::<{t}>(&[{}], {kernel:?}, {array:?}, SIGNATURE.line)?);\n",
             dims.join(", ")
         )
     }
@@ -281,10 +303,9 @@ pub fn poly(d: &Dim, at: &dyn Fn(&SizeAtom) -> usize) -> String {
 /// A place as a `Site` constant.
 pub fn site(p: &Program, l: Loc) -> String {
     match p.places.get(l.0 as usize) {
-        Some(s) => format!(
-            "__rt::program::Site {{ kernel: {:?}, file: {:?}, line: {} }}",
-            s.kernel, s.file, s.line
-        ),
+        Some(s) => {
+            format!("__rt::program::Site {{ kernel: {:?}, file: {:?}, line: {} }}", s.kernel, s.file, s.line)
+        }
         None => format!("__rt::program::Site {{ kernel: {:?}, file: \"\", line: 0 }}", p.name),
     }
 }

@@ -1,67 +1,12 @@
-//! Regions and loops.
+//! Trees: what is parallel, and how.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
-use super::{Cpu, expr, fold};
-use crate::bulk::{ArrayId, Atom, Block, Exp, Reducer, Var};
+use super::region::Region;
+use super::{Cpu, expr, fold, merge};
+use crate::bulk::{ArrayId, Atom, Axis, Block, Var};
+use crate::dim::Dim;
 use crate::loops::{Home, Loop, Node, Step, Tree};
-use crate::ty::Elem;
-
-/// What the code of a region uses and binds: its parameters follow from that.
-#[derive(Default)]
-pub(super) struct Region {
-    sizes: BTreeSet<usize>,
-    arrays: BTreeSet<ArrayId>,
-    /// Arrays the region writes; their memory starts at the chunk's first row.
-    outputs: BTreeMap<ArrayId, ()>,
-    rows: BTreeSet<ArrayId>,
-    free: BTreeSet<Var>,
-    bound: HashSet<Var>,
-    /// At the host level nothing is passed: everything is in scope.
-    host: bool,
-}
-
-impl Region {
-    pub fn atom(&mut self, a: Atom) -> String {
-        if let Atom::Var(v) = a {
-            if !self.bound.contains(&v) {
-                self.free.insert(v);
-            }
-        }
-        expr::atom(a)
-    }
-
-    pub fn bound(&mut self, v: Var) {
-        self.bound.insert(v);
-    }
-
-    pub fn uses_size(&mut self, k: usize) {
-        self.sizes.insert(k);
-    }
-
-    pub fn uses_array(&mut self, a: ArrayId) {
-        self.arrays.insert(a);
-    }
-
-    pub fn is_output(&self, a: ArrayId) -> bool {
-        self.outputs.contains_key(&a)
-    }
-
-    /// An array as a slice expression.
-    pub fn array(&mut self, c: &Cpu<'_>, a: ArrayId) -> String {
-        let root = c.root(a);
-        let name = c.name(a);
-        if matches!(c.p.arrays[root.0 as usize].home, Home::Row { .. }) {
-            self.rows.insert(root);
-            return format!("&{name}[..]");
-        }
-        if self.is_output(root) {
-            return format!("&*{name}");
-        }
-        self.uses_array(root);
-        if self.host { format!("&{name}[..]") } else { name }
-    }
-}
 
 /// The arrays a step touches.
 pub(super) fn arrays_of(s: &Step) -> Vec<ArrayId> {
@@ -98,7 +43,9 @@ fn visit(nodes: &[Node], out: &mut Vec<ArrayId>) {
                 sizes(&l.axis.extent, out);
                 visit(&l.body, out);
             }
-            Node::Store { array, .. } | Node::Accumulate { array, .. } | Node::Write { array, .. } => out.push(*array),
+            Node::Store { array, .. } | Node::Accumulate { array, .. } | Node::Write { array, .. } => {
+                out.push(*array)
+            }
         }
     }
 }
@@ -116,23 +63,77 @@ fn stored(nodes: &[Node], out: &mut BTreeSet<ArrayId>) {
     }
 }
 
+/// Whether the nodes store every element of an array and never read it; `around` are the axes around them.
+fn sets_all(c: &Cpu<'_>, a: ArrayId, nodes: &[Node], around: &[Axis]) -> bool {
+    let mut sets = false;
+    for n in nodes {
+        match n {
+            Node::Store { array, index, .. } if *array == a => {
+                let dims = c.memory_dims(a);
+                let axis =
+                    |(i, d): (&Atom, &Dim)| around.iter().any(|x| Atom::Var(x.var) == *i && x.extent == *d);
+                let distinct: BTreeSet<&Atom> = index.iter().collect();
+                sets = distinct.len() == dims.len() && index.iter().zip(dims).all(axis);
+            }
+            Node::Loop(l) => {
+                let around: Vec<Axis> = around.iter().chain([&l.axis]).cloned().collect();
+                sets |= sets_all(c, a, &l.body, &around);
+            }
+            _ => {}
+        }
+    }
+    sets
+}
+
+fn reads(c: &Cpu<'_>, a: ArrayId, nodes: &[Node]) -> bool {
+    let mut found = Vec::new();
+    visit_reads(nodes, &mut found);
+    found.into_iter().any(|b| c.root(b) == a)
+}
+
+fn visit_reads(nodes: &[Node], out: &mut Vec<ArrayId>) {
+    for n in nodes {
+        match n {
+            Node::Let(l) => Block { lets: vec![l.clone()] }.visit_reads(&mut |a, _| out.push(a)),
+            Node::Loop(l) => visit_reads(&l.body, out),
+            _ => {}
+        }
+    }
+}
+
 impl Cpu<'_> {
     pub(super) fn tree(&mut self, t: &Tree) -> String {
         let mut out = String::new();
         let mut written = BTreeSet::new();
         stored(&t.body, &mut written);
+        written.retain(|a| !matches!(self.p.arrays[a.0 as usize].home, Home::Row { .. }));
         for a in &written {
-            if !matches!(self.p.arrays[a.0 as usize].home, Home::Row { .. }) {
-                out.push_str(&self.allocate(*a));
+            let fresh = self.p.arrays[a.0 as usize].home == Home::Heap && !self.allocated.contains(a);
+            if fresh && self.rank(*a) > 0 && sets_all(self, *a, &t.body, &t.axes) && !reads(self, *a, &t.body)
+            {
+                self.unset.insert(*a);
             }
+            out.push_str(&self.allocate(*a));
         }
-        if let Some(update) = t.body.iter().find(|n| matches!(n, Node::Accumulate { .. } | Node::Write { .. })) {
-            return out + &self.update(t, update);
+        out.push_str(&self.steps(t));
+        for a in std::mem::take(&mut self.unset) {
+            out.push_str(&format!("let mut {0} = __rt::cpu::all_set({0});\n", self.name(a)));
+        }
+        out
+    }
+
+    /// The code of a tree whose arrays exist.
+    fn steps(&mut self, t: &Tree) -> String {
+        if let Some(update) =
+            t.body.iter().find(|n| matches!(n, Node::Accumulate { .. } | Node::Write { .. }))
+        {
+            return self.update(t, update);
         }
         if !t.axes.is_empty() {
-            return out + &self.parallel(t);
+            return self.parallel(t);
         }
         // At the host level: scalars in order; each loop is a region of its own.
+        let mut out = String::new();
         let mut host = Region { host: true, ..Region::default() };
         for n in &t.body {
             match n {
@@ -152,18 +153,48 @@ impl Cpu<'_> {
 
     /// A tree with parallel axes.
     fn parallel(&mut self, t: &Tree) -> String {
-        let nodes = self.inner_axes(t);
+        let groups = merge::groups(self, t);
         let axis = &t.axes[0];
-        let mut r = Region::default();
+        let mut r = Region { groups: groups.clone(), ..Region::default() };
+        let columns = groups.len() == 1 && self.strips_pay(axis, &t.body, &r);
+        if columns {
+            if let Some(text) = self.columns(t, &groups) {
+                return text;
+            }
+        }
         self.declare_outputs(&t.body, &mut r);
         r.bound(axis.var);
-        let body = self.nodes(&nodes, &mut r);
-        let run = format!("let mut v{0} = lo;\nwhile v{0} < hi {{\n{body}v{0} += 1;\n}}\n", axis.var.0);
-        let (extent, work) = (self.dim(&axis.extent), self.work(&nodes));
+        let mut nodes = t.body.clone();
+        for (k, g) in groups.iter().enumerate().skip(1).rev() {
+            let axis = Axis { var: g[0], extent: self.merged_dim(t, &groups, k) };
+            nodes = vec![Node::Loop(Loop { axis, body: nodes, folds: Vec::new(), loc: t.loc })];
+        }
+        let run = if columns {
+            self.strips(axis, &nodes, "lo", "hi", &mut r)
+        } else {
+            let body = self.nodes(&nodes, &mut r);
+            format!("let mut v{0} = lo;\nwhile v{0} < hi {{\n{body}v{0} += 1;\n}}\n", axis.var.0)
+        };
+        let (extent, work) = (self.merged_extent(t, &groups, 0), self.work(&nodes));
         let call = self.region(&mut r, &run, "()", "");
         format!(
-            "{{\n{}__rt::cpu::for_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }});\n}}\n",
-            call.shared, call.invoke
+            "{{\n{}__rt::cpu::{}({extent} as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }});\n}}\n",
+            call.shared,
+            if columns { "for_wide_chunks" } else { "for_chunks" },
+            call.invoke
+        )
+    }
+
+    fn merged_dim(&self, t: &Tree, groups: &[Vec<Var>], k: usize) -> Dim {
+        Dim::product(t.axes.iter().filter(|a| groups[k].contains(&a.var)).map(|a| &a.extent))
+    }
+
+    /// The number of points of a group of axes, as an expression.
+    pub(super) fn merged_extent(&self, t: &Tree, groups: &[Vec<Var>], k: usize) -> String {
+        let axes = t.axes.iter().filter(|a| groups[k].contains(&a.var));
+        format!(
+            "({})",
+            axes.map(|a| format!("{}.max(0)", self.dim(&a.extent))).collect::<Vec<_>>().join(" * ")
         )
     }
 
@@ -176,7 +207,7 @@ impl Cpu<'_> {
         nodes
     }
 
-    fn declare_outputs(&self, nodes: &[Node], r: &mut Region) {
+    pub(super) fn declare_outputs(&self, nodes: &[Node], r: &mut Region) {
         let mut written = BTreeSet::new();
         stored(nodes, &mut written);
         for a in written {
@@ -185,7 +216,7 @@ impl Cpu<'_> {
                     r.rows.insert(a);
                 }
                 _ => {
-                    r.outputs.insert(self.root(a), ());
+                    r.outputs.insert(self.root(a));
                 }
             }
         }
@@ -209,7 +240,8 @@ impl Cpu<'_> {
                 call.shared, call.invoke
             );
         }
-        let combine: String = l.folds.iter().enumerate().map(|(i, f)| fold::combine_states(self, f, i) + ", ").collect();
+        let combine: String =
+            l.folds.iter().enumerate().map(|(i, f)| fold::combine_states(self, f, i) + ", ").collect();
         let empty: String = l.folds.iter().map(|f| fold::empty_state(self, f) + ", ").collect();
         let names: String = l.folds.iter().map(|f| fold::result_pattern(f) + ", ").collect();
         format!(
@@ -237,7 +269,8 @@ impl Cpu<'_> {
         let body = self.nodes(&nodes, &mut r);
         let run = format!("let mut v{0} = lo;\nwhile v{0} < hi {{\n{body}v{0} += 1;\n}}\n", axis.var.0);
         let elem = self.elem(array);
-        let call = self.region_with(&mut r, &run, "()", "", Some(elem));
+        r.extra.push(("target".into(), format!("&'a mut [{elem}]"), "target".into()));
+        let call = self.region(&mut r, &run, "()", "");
         let (extent, work, name) = (self.dim(&axis.extent), self.work(&nodes), self.name(array));
         match reducer {
             Some(q) => {
@@ -255,198 +288,4 @@ impl Cpu<'_> {
             ),
         }
     }
-
-    /// Nodes in order.
-    pub(super) fn nodes(&mut self, nodes: &[Node], r: &mut Region) -> String {
-        let mut out = String::new();
-        for n in nodes {
-            match n {
-                Node::Let(l) => {
-                    let text = self.binding(l, r);
-                    out.push_str(&text);
-                }
-                Node::Loop(l) => {
-                    let extent = self.dim_in(&l.axis.extent, r);
-                    let text = self.range_loop(l, "0i64", &extent, r);
-                    out.push_str(&text);
-                    for f in &l.folds {
-                        out.push_str(&format!("let v{} = {};\n", f.result.0, fold::result_value(f)));
-                        r.bound(f.result);
-                    }
-                }
-                Node::Store { array, index, value } => {
-                    let at = self.linear(*array, index, r);
-                    let value = r.atom(*value);
-                    let name = self.name(*array);
-                    let target = match self.p.arrays[array.0 as usize].home {
-                        Home::Row { .. } => {
-                            r.rows.insert(*array);
-                            format!("&mut {name}[..]")
-                        }
-                        _ => format!("&mut *{name}"),
-                    };
-                    out.push_str(&format!("__rt::cpu::set({target}, {at}, {value});\n"));
-                }
-                Node::Accumulate { array, reducer, index, value } => {
-                    out.push_str(&self.target_update(*array, Some(*reducer), index, *value, r));
-                }
-                Node::Write { array, index, value } => {
-                    out.push_str(&self.target_update(*array, None, index, *value, r));
-                }
-            }
-        }
-        out
-    }
-
-    fn target_update(&mut self, a: ArrayId, q: Option<Reducer>, index: &[Atom], value: Atom, r: &mut Region) -> String {
-        let dims: Vec<String> = self.memory_dims(a).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
-        let tests: Vec<String> =
-            index.iter().zip(dims).map(|(i, d)| format!("({0} >= 0 && {0} < {d})", r.atom(*i))).collect();
-        let at = self.linear(a, index, r);
-        let value = r.atom(value);
-        let new = match q {
-            Some(q) => expr::combine(q, self.elem(a), "old", &value),
-            None => value,
-        };
-        format!(
-            "if {} {{ let at = {at}; let old = __rt::cpu::get(&*target, at); let _ = old; __rt::cpu::set(&mut *target, at, {new}); }}\n",
-            if tests.is_empty() { "true".into() } else { tests.join(" && ") }
-        )
-    }
-
-    /// `for axis in from..to`, with folds; leaves the states of the folds in scope.
-    pub(super) fn range_loop(&mut self, l: &Loop, from: &str, to: &str, r: &mut Region) -> String {
-        r.bound(l.axis.var);
-        if fold::in_lanes(l) {
-            return self.lanes(l, from, to, r);
-        }
-        let mut out: String = l.folds.iter().map(|f| fold::initial(self, f)).collect();
-        let body = self.nodes(&l.body, r);
-        let v = l.axis.var.0;
-        out.push_str(&format!("let mut v{v}: i64 = {from};\nwhile v{v} < {to} {{\n{body}"));
-        for f in &l.folds {
-            out.push_str(&fold::step(self, f, l, r));
-        }
-        out.push_str(&format!("v{v} += 1;\n}}\n"));
-        out
-    }
-
-    /// An estimate of the scalar operations of one execution of nodes, as an `i64` expression.
-    fn work(&self, nodes: &[Node]) -> String {
-        let mut fixed = 1;
-        let mut terms = String::new();
-        for n in nodes {
-            match n {
-                Node::Let(l) => fixed += weight(&l.exp),
-                Node::Loop(l) => {
-                    terms.push_str(&format!(" + {}.max(0) * ({})", self.dim(&l.axis.extent), self.work(&l.body)));
-                }
-                _ => fixed += 1,
-            }
-        }
-        format!("{fixed}i64{terms}")
-    }
-
-    fn region(&mut self, r: &mut Region, run: &str, output: &str, finish: &str) -> Call {
-        self.region_with(r, run, output, finish, None)
-    }
-
-    /// Makes a region of the code; how to call it. `target` is the element type of an accumulation's target.
-    fn region_with(&mut self, r: &mut Region, run: &str, output: &str, finish: &str, target: Option<Elem>) -> Call {
-        let id = format!("{}Region{}", self.prefix, self.regions);
-        self.regions += 1;
-        let mut fields: Vec<(String, String, String)> = Vec::new();
-        let mut shared = String::new();
-        for k in &r.sizes {
-            fields.push((format!("n{k}"), "i64".into(), format!("n{k}")));
-        }
-        for v in r.free.difference(&r.bound.iter().copied().collect()) {
-            let name = format!("v{}", v.0);
-            fields.push((name.clone(), self.p.vars[v.0 as usize].to_string(), name));
-        }
-        let mut rows = String::new();
-        for a in &r.rows {
-            let t = self.elem(*a);
-            let length = {
-                let dims: Vec<String> = self.memory_dims(*a).iter().map(|d| format!("{}.max(0)", self.dim(d))).collect();
-                dims.join(" * ")
-            };
-            let name = self.name(*a);
-            // The sizes of rows are sizes the region needs.
-            for d in self.memory_dims(*a).to_vec() {
-                let mut sizes = Region::default();
-                self.dim_in(&d, &mut sizes);
-                for k in sizes.sizes.difference(&r.sizes) {
-                    fields.push((format!("n{k}"), "i64".into(), format!("n{k}")));
-                }
-                r.sizes.extend(sizes.sizes.iter().copied());
-                r.arrays.extend(sizes.arrays.iter().copied());
-            }
-            rows.push_str(&format!("let mut {name}: ::std::vec::Vec<{t}> = __rt::cpu::alloc::<{t}>({length});\n"));
-        }
-        for a in &r.arrays {
-            let (name, t) = (self.name(*a), self.elem(*a));
-            if r.is_output(*a) {
-                continue;
-            }
-            if self.rank(*a) == 0 {
-                fields.push((name.clone(), t.to_string(), name));
-            } else {
-                fields.push((name.clone(), format!("&'a [{t}]"), format!("&{name}[..]")));
-            }
-        }
-        for a in r.outputs.keys() {
-            let (name, t) = (self.name(*a), self.elem(*a));
-            let stride: Vec<String> = self.memory_dims(*a)[1..].iter().map(|d| format!("{}.max(0)", self.dim(d))).collect();
-            let stride = if stride.is_empty() { "1".into() } else { format!("({})", stride.join(" * ")) };
-            shared.push_str(&format!("let {name} = __rt::cpu::Shared::new(&mut {name}[..]);\n"));
-            fields.push((name.clone(), format!("&'a mut [{t}]"), format!("{name}.rows(lo, hi, {stride} as usize)")));
-        }
-        if let Some(t) = target {
-            fields.push(("target".into(), format!("&'a mut [{t}]"), "target".into()));
-        }
-        let declared: String = fields.iter().map(|(n, t, _)| format!("{n}: {t}, ")).collect();
-        let names: String = fields.iter().map(|(n, ..)| format!("{n}, ")).collect();
-        let plain: String = fields.iter().map(|(n, t, _)| format!("{n}: {}, ", t.replace("'a ", ""))).collect();
-        let values: String = fields.iter().map(|(n, _, v)| format!("{n}: {v}, ")).collect();
-        self.items.push_str(&format!(
-            "struct {id}<'a> {{ lo: i64, hi: i64, status: &'a __rt::status::Status, {declared}}}\n\
-             impl<'a> __rt::cpu::Region for {id}<'a> {{\n\
-             type Output = {output};\n\
-             #[inline(always)]\n\
-             fn run(self) -> {output} {{\n\
-             let {id} {{ lo, hi, status, {names}}} = self;\n\
-             {id}_run(lo, hi, status, {names})\n}}\n}}\n\
-             #[inline(always)]\n\
-             fn {id}_run(lo: i64, hi: i64, status: &__rt::status::Status, {plain}) -> {output} {{\n{rows}{run}{finish}\n}}\n"
-        ));
-        let invoke = format!("__rt::cpu::simd({id} {{ lo: lo as i64, hi: hi as i64, status, {values}}})");
-        Call { shared, invoke }
-    }
-}
-
-/// How to run a region: what to prepare, and the call for one chunk.
-struct Call {
-    shared: String,
-    invoke: String,
-}
-
-/// The cost of an expression in simple operations.
-fn weight(e: &Exp) -> usize {
-    match e {
-        Exp::Op(op, _) if op.is_cheap() => 1,
-        Exp::Op(..) => 8,
-        Exp::If(_, x, y) => {
-            1 + [x, y].iter().flat_map(|b| &b.block.lets).map(|l| weight(&l.exp)).sum::<usize>()
-        }
-        _ => 1,
-    }
-}
-
-/// Whether any code of a loop's body is more than a few simple operations.
-pub(super) fn is_heavy(nodes: &[Node]) -> bool {
-    nodes.iter().any(|n| match n {
-        Node::Let(l) => weight(&l.exp) > 2,
-        _ => false,
-    })
 }

@@ -32,7 +32,8 @@ pub fn arguments_within(f: &Function, seed: u64, ranges: &Ranges) -> Vec<Value> 
     for name in &f.sizes {
         let n = rng.between(ranges.sizes.0, ranges.sizes.1);
         // Few sizes are empty, or tests would be of nothing.
-        let n = if n == 0 && rng.chance(60) { rng.between(1, ranges.sizes.1) } else { n };
+        let n =
+            if n == 0 && ranges.sizes.1 > 0 && rng.chance(60) { rng.between(1, ranges.sizes.1) } else { n };
         sizes.insert(name.clone(), n);
     }
     let vars: Vec<Var> = f.params.iter().flat_map(|p| p.vars.leaves()).copied().collect();

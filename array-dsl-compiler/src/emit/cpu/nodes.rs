@@ -1,0 +1,126 @@
+//! The nodes of a tree inside a region.
+
+use super::region::Region;
+use super::{Cpu, expr, fold};
+use crate::bulk::{ArrayId, Atom, Exp, Reducer};
+use crate::loops::{Home, Loop, Node};
+
+impl Cpu<'_> {
+    /// Nodes in order.
+    pub(super) fn nodes(&mut self, nodes: &[Node], r: &mut Region) -> String {
+        let mut out = String::new();
+        for n in nodes {
+            match n {
+                Node::Let(l) => {
+                    let text = self.binding(l, r);
+                    out.push_str(&text);
+                }
+                Node::Loop(l) => {
+                    let extent = self.dim_in(&l.axis.extent, r);
+                    let text = self.range_loop(l, "0i64", &extent, r);
+                    out.push_str(&text);
+                    for f in &l.folds {
+                        out.push_str(&format!("let v{} = {};\n", f.result.0, fold::result_value(f)));
+                        r.bound(f.result);
+                    }
+                }
+                Node::Store { array, index, value } => {
+                    let at = self.linear(*array, index, r);
+                    let value = r.atom(*value);
+                    let name = self.name(*array);
+                    let target = match self.p.arrays[array.0 as usize].home {
+                        Home::Row { .. } => {
+                            r.rows.insert(*array);
+                            format!("&mut {name}[..]")
+                        }
+                        _ => format!("&mut *{name}"),
+                    };
+                    let set = if self.unset.contains(array) { "init" } else { "set" };
+                    out.push_str(&format!("__rt::cpu::{set}({target}, {at}, {value});\n"));
+                }
+                Node::Accumulate { array, reducer, index, value } => {
+                    out.push_str(&self.target_update(*array, Some(*reducer), index, *value, r));
+                }
+                Node::Write { array, index, value } => {
+                    out.push_str(&self.target_update(*array, None, index, *value, r));
+                }
+            }
+        }
+        out
+    }
+
+    fn target_update(
+        &mut self,
+        a: ArrayId,
+        q: Option<Reducer>,
+        index: &[Atom],
+        value: Atom,
+        r: &mut Region,
+    ) -> String {
+        let dims: Vec<String> = self.memory_dims(a).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
+        let tests: Vec<String> =
+            index.iter().zip(dims).map(|(i, d)| format!("({0} >= 0 && {0} < {d})", r.atom(*i))).collect();
+        let at = self.linear(a, index, r);
+        let value = r.atom(value);
+        let new = match q {
+            Some(q) => expr::combine(q, self.elem(a), "old", &value),
+            None => value,
+        };
+        format!(
+            "if {} {{ let at = {at}; let old = __rt::cpu::get(&*target, at); let _ = old; __rt::cpu::set(&mut *target, at, {new}); }}\n",
+            if tests.is_empty() { "true".into() } else { tests.join(" && ") }
+        )
+    }
+
+    /// `for axis in from..to`, with folds; leaves the states of the folds in scope.
+    pub(super) fn range_loop(&mut self, l: &Loop, from: &str, to: &str, r: &mut Region) -> String {
+        r.bound(l.axis.var);
+        if l.folds.is_empty() && self.strips_pay(&l.axis, &l.body, r) {
+            return self.strips(&l.axis, &l.body, from, to, r);
+        }
+        if fold::in_lanes(l) {
+            return self.lanes(l, from, to, r);
+        }
+        let mut out: String = l.folds.iter().map(|f| fold::initial(self, f)).collect();
+        let body = self.nodes(&l.body, r);
+        let v = l.axis.var.0;
+        out.push_str(&format!("let mut v{v}: i64 = {from};\nwhile v{v} < {to} {{\n{body}"));
+        for f in &l.folds {
+            out.push_str(&fold::step(self, f, l, r));
+        }
+        out.push_str(&format!("v{v} += 1;\n}}\n"));
+        out
+    }
+
+    /// An estimate of the scalar operations of one execution of nodes, as an `i64` expression.
+    pub(super) fn work(&self, nodes: &[Node]) -> String {
+        let mut fixed = 1;
+        let mut terms = String::new();
+        for n in nodes {
+            match n {
+                Node::Let(l) => fixed += weight(&l.exp),
+                Node::Loop(l) => {
+                    terms.push_str(&format!(
+                        " + {}.max(0) * ({})",
+                        self.dim(&l.axis.extent),
+                        self.work(&l.body)
+                    ));
+                }
+                _ => fixed += 1,
+            }
+        }
+        format!("{fixed}i64{terms}")
+    }
+}
+
+/// The cost of an expression in simple operations.
+fn weight(e: &Exp) -> usize {
+    match e {
+        Exp::Op(op, _) if op.is_cheap() => 1,
+        Exp::Op(..) => 8,
+        Exp::If(_, x, y) => {
+            1 + [x, y].iter().flat_map(|b| &b.block.lets).map(|l| weight(&l.exp)).sum::<usize>()
+        }
+        _ => 1,
+    }
+}

@@ -1,0 +1,157 @@
+//! Regions: the code that one task executes, as a struct of everything it uses with a method `run`.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::{Cpu, expr};
+use crate::bulk::{ArrayId, Atom, Var};
+use crate::loops::Home;
+use crate::ty::Elem;
+
+/// What the code of a region uses and binds: its parameters follow from that.
+#[derive(Default)]
+pub(super) struct Region {
+    pub sizes: BTreeSet<usize>,
+    pub arrays: BTreeSet<ArrayId>,
+    /// Arrays the region writes; their memory starts at the chunk's first row.
+    pub outputs: BTreeSet<ArrayId>,
+    pub rows: BTreeSet<ArrayId>,
+    pub free: BTreeSet<Var>,
+    pub bound: HashSet<Var>,
+    /// Parallel axes in groups; the axes of a group are one axis, named like the first.
+    pub groups: Vec<Vec<Var>>,
+    /// More parameters: names, types with the lifetime `'a`, and values.
+    pub extra: Vec<(String, String, String)>,
+    /// At the host level nothing is passed: everything is in scope.
+    pub host: bool,
+}
+
+/// How to run a region: what to prepare, and the call for one chunk.
+pub(super) struct Call {
+    pub shared: String,
+    pub invoke: String,
+}
+
+impl Region {
+    pub fn atom(&mut self, a: Atom) -> String {
+        if let Atom::Var(v) = a {
+            if !self.bound.contains(&v) {
+                self.free.insert(v);
+            }
+        }
+        expr::atom(a)
+    }
+
+    pub fn bound(&mut self, v: Var) {
+        self.bound.insert(v);
+    }
+
+    pub fn uses_size(&mut self, k: usize) {
+        self.sizes.insert(k);
+    }
+
+    pub fn uses_array(&mut self, a: ArrayId) {
+        self.arrays.insert(a);
+    }
+
+    pub fn is_output(&self, a: ArrayId) -> bool {
+        self.outputs.contains(&a)
+    }
+
+    /// How many of the indices that start with `a` are one merged axis.
+    pub fn group(&self, a: Atom) -> usize {
+        let group = |v| self.groups.iter().find(|g| g.first() == Some(&v)).map_or(1, Vec::len);
+        if let Atom::Var(v) = a { group(v) } else { 1 }
+    }
+
+    /// An array as a slice expression.
+    pub fn array(&mut self, c: &Cpu<'_>, a: ArrayId) -> String {
+        let root = c.root(a);
+        let name = c.name(a);
+        if matches!(c.p.arrays[root.0 as usize].home, Home::Row { .. }) {
+            self.rows.insert(root);
+            return format!("&{name}[..]");
+        }
+        if self.is_output(root) {
+            return format!("&*{name}");
+        }
+        self.uses_array(root);
+        if self.host { format!("&{name}[..]") } else { name }
+    }
+}
+
+impl Cpu<'_> {
+    /// Makes a region of the code, whose value is `finish`, of type `output`; how to call it.
+    pub(super) fn region(&mut self, r: &mut Region, run: &str, output: &str, finish: &str) -> Call {
+        let id = format!("{}Region{}", self.prefix, self.regions);
+        self.regions += 1;
+        let rows: String = r.rows.clone().into_iter().map(|a| self.row_buffer(a, r)).collect();
+        let mut fields: Vec<(String, String, String)> = Vec::new();
+        let mut shared = String::new();
+        for k in &r.sizes {
+            fields.push((format!("n{k}"), "i64".into(), format!("n{k}")));
+        }
+        for v in r.free.difference(&r.bound.iter().copied().collect()) {
+            let name = format!("v{}", v.0);
+            fields.push((name.clone(), self.p.vars[v.0 as usize].to_string(), name));
+        }
+        for a in &r.arrays {
+            let (name, t) = (self.name(*a), self.elem(*a));
+            if r.is_output(*a) {
+                continue;
+            }
+            if self.rank(*a) == 0 {
+                fields.push((name.clone(), t.to_string(), name));
+            } else {
+                fields.push((name.clone(), format!("&'a [{t}]"), format!("&{name}[..]")));
+            }
+        }
+        for a in &r.outputs {
+            let name = self.name(*a);
+            let t = self.output_type(*a);
+            // Chunks are of the first axis, which may be the first few dimensions in one.
+            let leading = r.groups.first().map_or(1, Vec::len);
+            let stride: Vec<String> =
+                self.memory_dims(*a)[leading..].iter().map(|d| format!("{}.max(0)", self.dim(d))).collect();
+            let stride = if stride.is_empty() { "1".into() } else { format!("({})", stride.join(" * ")) };
+            shared.push_str(&format!("let {name} = __rt::cpu::Shared::new(&mut {name}[..]);\n"));
+            fields.push((
+                name.clone(),
+                format!("&'a mut [{t}]"),
+                format!("{name}.rows(lo, hi, {stride} as usize)"),
+            ));
+        }
+        fields.extend(r.extra.iter().cloned());
+        let declared: String = fields.iter().map(|(n, t, _)| format!("{n}: {t}, ")).collect();
+        let names: String = fields.iter().map(|(n, ..)| format!("{n}, ")).collect();
+        let plain: String =
+            fields.iter().map(|(n, t, _)| format!("{n}: {}, ", t.replace("'a ", ""))).collect();
+        let values: String = fields.iter().map(|(n, _, v)| format!("{n}: {v}, ")).collect();
+        self.items.push_str(&format!(
+            "struct {id}<'a> {{ lo: i64, hi: i64, status: &'a __rt::status::Status, {declared}}}\n\
+             impl<'a> __rt::cpu::Region for {id}<'a> {{\n\
+             type Output = {output};\n\
+             #[inline(always)]\n\
+             fn run(self) -> {output} {{\n\
+             let {id} {{ lo, hi, status, {names}}} = self;\n\
+             {id}_run(lo, hi, status, {names})\n}}\n}}\n\
+             #[inline(always)]\n\
+             fn {id}_run(lo: i64, hi: i64, status: &__rt::status::Status, {plain}) -> {output} {{\n{rows}{run}{finish}\n}}\n"
+        ));
+        let invoke = format!("__rt::cpu::simd({id} {{ lo: lo as i64, hi: hi as i64, status, {values}}})");
+        Call { shared, invoke }
+    }
+
+    /// The element type of the slice that a region writes an array through.
+    fn output_type(&self, a: ArrayId) -> String {
+        let t: Elem = self.elem(a);
+        if self.unset.contains(&a) { format!("::core::mem::MaybeUninit<{t}>") } else { t.to_string() }
+    }
+
+    /// The declaration of a row's buffer, in the region.
+    fn row_buffer(&mut self, a: ArrayId, r: &mut Region) -> String {
+        let (name, t) = (self.name(a), self.elem(a));
+        let dims: Vec<String> =
+            self.memory_dims(a).to_vec().iter().map(|d| format!("{}.max(0)", self.dim_in(d, r))).collect();
+        format!("let mut {name}: ::std::vec::Vec<{t}> = __rt::cpu::alloc::<{t}>({});\n", dims.join(" * "))
+    }
+}

@@ -1,0 +1,139 @@
+//! Messages speak of the user's program: none of those for the wrong programs of `tests/ui` has a name of the compiler's
+//! own in it, and every one says what to do.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use array_dsl_compiler::diagnostics::Diagnostics;
+use array_dsl_compiler::{core, kernel, link, pipeline};
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+
+/// Rust files of a folder and the folders in it.
+fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, out);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            out.push(path);
+        }
+    }
+    out.sort();
+}
+
+/// The functions and other items under `#[kernel]`, with the attribute's arguments, outside of modules.
+fn kernels(file: &syn::File) -> Vec<(TokenStream, TokenStream)> {
+    let mut out = Vec::new();
+    for item in &file.items {
+        let mut item = item.clone();
+        let attrs = match &mut item {
+            syn::Item::Fn(f) => &mut f.attrs,
+            syn::Item::Struct(s) => &mut s.attrs,
+            _ => continue,
+        };
+        let Some(at) = attrs.iter().position(|a| a.path().is_ident("kernel")) else { continue };
+        let attribute = attrs.remove(at);
+        let arguments = attribute.meta.require_list().map(|l| l.tokens.clone()).unwrap_or_default();
+        out.push((arguments, item.into_token_stream()));
+    }
+    out
+}
+
+/// The string literals with messages in what a kernel is replaced by.
+fn messages(tokens: TokenStream, out: &mut Vec<String>) {
+    for t in tokens {
+        match t {
+            TokenTree::Group(g) => messages(g.stream(), out),
+            TokenTree::Literal(l) => {
+                if let Ok(text) = syn::parse2::<syn::LitStr>(l.into_token_stream()) {
+                    out.extend(Some(text.value()).filter(|t| t.starts_with("[AD")));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// All messages for a program, its kernels compiled in order.
+fn messages_of(source: &str) -> Vec<String> {
+    let file = syn::parse_file(source).unwrap_or_else(|e| panic!("{e}: {source}"));
+    let mut known: HashMap<String, String> = HashMap::new();
+    let mut out = Vec::new();
+    for (arguments, item) in kernels(&file) {
+        let Ok(function) = syn::parse2::<syn::ItemFn>(item.clone()) else {
+            messages(link::attribute(arguments, item), &mut out);
+            continue;
+        };
+        let paths = kernel::callees(&function, &mut Diagnostics::default());
+        let callees: Option<Vec<(String, String)>> =
+            paths.iter().map(|p| Some((p.text(), known.get(&p.text())?.clone()))).collect();
+        match callees {
+            // What is wrong in the signature, the syntax and the attribute comes before linking.
+            Some(callees) if !paths.is_empty() => {
+                messages(kernel::compile(&arguments, &function, callees), &mut out);
+            }
+            _ => messages(link::attribute(arguments, item), &mut out),
+        }
+        // Kernels without callees of their own are all that these programs call.
+        let front = pipeline::front(&function, &HashMap::new(), &mut Diagnostics::default());
+        let text = front.map_or(kernel::FAILED.to_string(), |e| core::print::print(&e.function));
+        known.insert(function.sig.ident.to_string(), text);
+    }
+    out
+}
+
+#[test]
+fn messages_have_no_internal_names_and_a_way_out() {
+    let mut paths = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/ui"), &mut paths);
+    assert!(paths.len() >= 40, "{} programs", paths.len());
+    for path in paths {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let found = messages_of(&fs::read_to_string(&path).unwrap());
+        // There the types of rustc speak, not the compiler.
+        let host = name.starts_with("gradient_of") || name == "hvp_not_requested";
+        assert_eq!(found.is_empty(), host, "{name}: {found:?}");
+        for text in found {
+            let plain = text.replace("#[", "[");
+            for internal in ["%", "#", "Infer", "Elem::", "Dim", "__", "Some(", "Atom", "Value"] {
+                assert!(!plain.contains(internal), "{name}: {internal} in {text}");
+            }
+            let help = text.split_once("\nhelp: ").map(|(_, h)| h.trim());
+            assert!(help.is_some_and(|h| h.len() > 5), "{name}: {text}");
+        }
+    }
+}
+
+/// Every code is met by some program of `tests/ui`.
+#[test]
+fn every_code_has_a_wrong_program() {
+    let mut paths = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/ui"), &mut paths);
+    let all: String = paths.iter().map(|p| fs::read_to_string(p.with_extension("stderr")).unwrap()).collect();
+    for code in 1..=19 {
+        assert!(all.contains(&format!("[AD{code:04}]")), "AD{code:04}");
+    }
+}
+
+/// Each section of the page on errors has a program with that error and one without any.
+#[test]
+fn the_page_on_errors_is_right() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/errors.md");
+    let page = fs::read_to_string(page).unwrap();
+    let sections: Vec<&str> = page.split("\n## ").skip(1).collect();
+    assert_eq!(sections.len(), 19);
+    for (section, code) in sections.iter().zip(1..) {
+        let code = format!("AD{code:04}");
+        assert!(section.starts_with(&code), "{code}: {section}");
+        let programs: Vec<&str> =
+            section.split("```rust\n").skip(1).map(|p| p.split("```").next().unwrap()).collect();
+        let [wrong, right] = programs.as_slice() else { panic!("{code}: {} programs", programs.len()) };
+        let found = messages_of(wrong);
+        // Missing derivatives are found where they are used, by rustc.
+        let expected = code != "AD0013";
+        assert_eq!(found.iter().any(|m| m.starts_with(&format!("[{code}]"))), expected, "{code}: {found:?}");
+        assert_eq!(messages_of(right), Vec::<String>::new(), "{code}");
+    }
+}

@@ -1,0 +1,156 @@
+//! Random programs, compiled to Rust and to WGSL, against the interpreters.
+//!
+//! `build.rs` makes the programs' kernels, as `#[kernel]` would. The value must be what the Core interpreter gives and
+//! the pullback of ones what the Bulk interpreter gives for the derived program. Where the program itself fails, the
+//! compiled one fails too, or did not need what failed.
+//!
+//! On the GPU the programs are in single precision. Some of them step over a jump, or lose all digits, because of
+//! rounding: where the interpreter in single and in double precision disagree, nothing is compared.
+
+use array_dsl::{Error, Gpu};
+use array_dsl_compiler::bulk;
+use array_dsl_compiler::core::{self, Function};
+use array_dsl_compiler::derive::Derivative;
+use array_dsl_compiler::pipeline;
+use array_dsl_compiler::testing::random::{Ranges, arguments_within, program};
+use array_dsl_compiler::ty::{Const, Elem};
+use array_dsl_compiler::value::{Scalar, Value, approx_eq};
+use array_dsl_tests::single::single;
+use array_dsl_tests::value::{Outcome, array, on_cpu, on_gpu, scalar};
+
+/// A compiled program.
+type OnCpu = fn(&[Value]) -> Outcome;
+type OnGpu = fn(&Gpu, &[Value]) -> Outcome;
+
+include!(concat!(env!("OUT_DIR"), "/random.rs"));
+
+/// Arguments with small sizes, empty ones among them, and with somewhat larger ones.
+fn arguments(f: &Function, seed: u64) -> [Vec<Value>; 2] {
+    [(0, 4), (3, 7)].map(|sizes| {
+        arguments_within(f, seed, &Ranges { sizes, integers: (-1, 5), floats: (-1.5, 1.5) })
+    })
+}
+
+/// The arguments of the pullback: those of the program, and ones for each float result.
+fn with_ones(arguments: &[Value], results: &[Value]) -> Vec<Value> {
+    let floats = results.iter().filter(|r| r.elem().is_float());
+    let ones = floats.map(|r| Value::filled(r.shape().to_vec(), Const::float(r.elem(), 1.0).into()));
+    arguments.iter().cloned().chain(ones).collect()
+}
+
+fn same(found: &Outcome, expected: &[Value], tolerance: f64) -> Result<(), String> {
+    let found = found.as_ref().map_err(Error::to_string)?;
+    if found.len() != expected.len() {
+        return Err(format!("{} results instead of {}", found.len(), expected.len()));
+    }
+    found.iter().zip(expected).try_for_each(|(a, b)| approx_eq(a, b, tolerance, tolerance))
+}
+
+/// What the interpreters say: the results, and the pullback's with its arguments.
+struct Expected {
+    value: Vec<Value>,
+    ones: Vec<Value>,
+    pullback: Option<Vec<Value>>,
+}
+
+/// `None` if the program fails.
+fn interpreted(f: &Function, arguments: &[Value]) -> Option<Expected> {
+    let value = core::interp::run(f, arguments).ok()?;
+    let ones = with_ones(arguments, &value);
+    let derived = pipeline::derivative(&pipeline::middle(f), Derivative::Vjp);
+    let pullback = derived.ok().and_then(|d| bulk::interp::run(&d, &ones).ok());
+    Some(Expected { value, ones, pullback })
+}
+
+/// Fails with all that went wrong.
+fn report(failures: &[String], compared: usize, at_least: usize) {
+    assert!(failures.is_empty(), "{} of {compared} comparisons:\n{}", failures.len(), failures.join("\n"));
+    assert!(compared >= at_least, "only {compared} comparisons");
+}
+
+#[test]
+fn compiled_programs_are_the_interpreted_ones() {
+    let (mut failures, mut compared) = (Vec::new(), 0);
+    for (seed, value, pullback) in ON_CPU {
+        let f = program(*seed);
+        for arguments in arguments(&f, *seed) {
+            let Some(expected) = interpreted(&f, &arguments) else {
+                // It may do without what fails, but it must come back.
+                let _ = value(&arguments);
+                continue;
+            };
+            let mut check = |what: &str, found: Outcome, expected: &[Value]| {
+                compared += 1;
+                if let Err(text) = same(&found, expected, 1e-9) {
+                    failures.push(format!("seed {seed}, {what}: {text}"));
+                }
+            };
+            check("value", value(&arguments), &expected.value);
+            if let (Some(pullback), Some(wanted)) = (pullback, &expected.pullback) {
+                check("pullback", pullback(&expected.ones), wanted);
+            }
+        }
+    }
+    report(&failures, compared, 1000);
+}
+
+/// Values in double precision.
+fn widened(values: &[Value]) -> Vec<Value> {
+    let wide = |v: &Value| {
+        let mut wide = Value::filled(v.shape().to_vec(), Scalar::zero(Elem::F64));
+        wide.data_mut().iter_mut().zip(v.to_f64()).for_each(|(to, x)| *to = Scalar::F64(x));
+        if v.elem().is_float() { wide } else { v.clone() }
+    };
+    values.iter().map(wide).collect()
+}
+
+/// Values in single precision.
+fn narrowed(values: &[Value]) -> Vec<Value> {
+    let narrow = |v: &Value| {
+        let mut narrow = Value::filled(v.shape().to_vec(), Scalar::zero(Elem::F32));
+        narrow.data_mut().iter_mut().zip(v.to_f64()).for_each(|(to, x)| *to = Scalar::F32(x as f32));
+        if v.elem().is_float() { narrow } else { v.clone() }
+    };
+    values.iter().map(narrow).collect()
+}
+
+/// Whether rounding matters little: both precisions give the same.
+fn is_stable(single: &[Value], double: &[Value]) -> bool {
+    widened(single).iter().zip(double).all(|(a, b)| approx_eq(a, b, 1e-4, 1e-4).is_ok())
+}
+
+#[test]
+fn programs_on_the_gpu_are_the_interpreted_ones() {
+    if std::env::var("ARRAY_DSL_GPU").is_ok_and(|v| v == "skip") {
+        println!("skipped: ARRAY_DSL_GPU=skip");
+        return;
+    }
+    let gpu = Gpu::new().expect("a GPU; set ARRAY_DSL_GPU=skip to do without");
+    let (mut failures, mut compared) = (Vec::new(), 0);
+    for (seed, value, pullback) in ON_GPU {
+        let double = program(*seed);
+        let f = single(&double);
+        for arguments in arguments(&f, *seed) {
+            let Some(expected) = interpreted(&f, &arguments) else {
+                // The next download is this one's, so that it is not taken for another program's failure.
+                let _ = value(&gpu, &arguments);
+                continue;
+            };
+            let Some(precise) = interpreted(&double, &widened(&arguments)) else { continue };
+            let mut check = |what: &str, found: Outcome, single: &[Value], double: &[Value]| {
+                if !is_stable(single, double) {
+                    return;
+                }
+                compared += 1;
+                if let Err(text) = same(&found, &narrowed(double), 1e-3) {
+                    failures.push(format!("seed {seed}, {what}: {text}"));
+                }
+            };
+            check("value", value(&gpu, &arguments), &expected.value, &precise.value);
+            if let (Some(pullback), Some(single), Some(double)) = (pullback, &expected.pullback, &precise.pullback) {
+                check("pullback", pullback(&gpu, &expected.ones), single, double);
+            }
+        }
+    }
+    report(&failures, compared, 120);
+}
