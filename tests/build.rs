@@ -1,4 +1,4 @@
-//! Compiles random programs to Rust, for `tests/random.rs`: what `#[kernel]` would make of them if they were
+//! Compiles random programs to Rust, for `tests/random`: what `#[kernel]` would make of them if they were
 //! written down, less the derivatives that are not compared.
 //!
 //! ```text
@@ -8,6 +8,7 @@
 //! ```
 
 use std::error::Error;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use array_dsl_compiler::bulk::Program;
@@ -18,44 +19,57 @@ use array_dsl_compiler::emit::wgsl;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::schedule::Target;
 use array_dsl_compiler::testing::random::program;
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Delimiter, Ident, Spacing, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote};
 
 #[path = "src/single.rs"]
 mod single;
 
-/// Programs compiled for the CPU.
-const ON_CPU: u64 = 500;
+/// The tests that share the programs: one file of Rust with all of them needs too much memory to compile.
+const PARTS: u64 = 5;
 
-/// Programs compiled for GPUs, those of the first seeds that can be.
-const ON_GPU: usize = 60;
+/// Programs of a part.
+const ON_CPU: u64 = 100;
+
+/// Those of them that are compiled for GPUs too, the first that can be.
+const ON_GPU: usize = 12;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/single.rs");
-    let mut out = TokenStream::new();
-    let mut entries = Vec::new();
-    for seed in 0..ON_CPU {
-        let made = module(seed, &program(seed), false)?;
-        let Some((items, entry)) = made else { continue };
-        out.extend(items);
-        entries.push(entry);
+    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    for part in 0..PARTS {
+        let seeds = part * ON_CPU..(part + 1) * ON_CPU;
+        let mut text = String::new();
+        print(self::part(seeds)?, &mut text);
+        std::fs::write(out.join(format!("random_{part}.rs")), text)?;
     }
-    out.extend(quote! { static ON_CPU: &[(u64, OnCpu, Option<OnCpu>)] = &[#(#entries),*]; });
-    let mut entries = Vec::new();
-    for seed in (0..ON_CPU).filter(|s| single::fits_gpu(&program(*s))) {
-        if entries.len() == ON_GPU {
-            break;
-        }
-        let made = module(seed, &single::single(&program(seed)), true)?;
-        let Some((items, entry)) = made else { continue };
-        out.extend(items);
-        entries.push(entry);
-    }
-    out.extend(quote! { static ON_GPU: &[(u64, OnGpu, Option<OnGpu>)] = &[#(#entries),*]; });
-    let path = PathBuf::from(std::env::var("OUT_DIR")?).join("random.rs");
-    std::fs::write(path, out.to_string())?;
     Ok(())
+}
+
+/// The programs of some seeds with their tables.
+fn part(seeds: Range<u64>) -> Result<TokenStream, Box<dyn Error>> {
+    let mut modules = TokenStream::new();
+    let (mut on_cpu, mut on_gpu) = (Vec::new(), Vec::new());
+    for seed in seeds {
+        let f = program(seed);
+        if let Some((items, entry)) = module(seed, &f, false)? {
+            modules.extend(items);
+            on_cpu.push(entry);
+        }
+        if on_gpu.len() < ON_GPU
+            && single::fits_gpu(&f)
+            && let Some((items, entry)) = module(seed, &single::single(&f), true)?
+        {
+            modules.extend(items);
+            on_gpu.push(entry);
+        }
+    }
+    Ok(quote! {
+        #modules
+        static ON_CPU: &[(u64, OnCpu, Option<OnCpu>)] = &[#(#on_cpu),*];
+        static ON_GPU: &[(u64, OnGpu, Option<OnGpu>)] = &[#(#on_gpu),*];
+    })
 }
 
 /// The module of one program and its entry in the table; `None` if it is for GPUs and none can run it.
@@ -112,7 +126,11 @@ fn call(p: &Program, name: &str, kernel: &TokenStream, on_gpu: bool) -> TokenStr
         });
         if !info.dims.is_empty() {
             let host = quote! { array::<#elem, ndarray::#rank>(&values[#k]) };
-            let held_value = if on_gpu { quote! { gpu.upload(&#host)? } } else { host };
+            let held_value = if on_gpu {
+                quote! { gpu.upload(&#host)? }
+            } else {
+                host
+            };
             uploads.extend(quote! { let #held = #held_value; });
         }
     }
@@ -128,6 +146,37 @@ fn call(p: &Program, name: &str, kernel: &TokenStream, on_gpu: bool) -> TokenStr
             pub fn #name(values: &[Value]) -> Outcome {
                 #uploads
                 on_cpu(#kernel, (#arguments))
+            }
+        }
+    }
+}
+
+/// Appends the text of tokens, in short lines: rustc's work on a file grows with the square of the length of its lines.
+fn print(tokens: TokenStream, out: &mut String) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(g) => {
+                let (open, close) = match g.delimiter() {
+                    Delimiter::Parenthesis => ("(", ") "),
+                    Delimiter::Brace => ("{\n", "}\n"),
+                    Delimiter::Bracket => ("[", "] "),
+                    Delimiter::None => ("", " "),
+                };
+                out.push_str(open);
+                print(g.stream(), out);
+                out.push_str(close);
+            }
+            TokenTree::Punct(p) => {
+                out.push(p.as_char());
+                match (p.as_char(), p.spacing()) {
+                    (';' | ',', _) => out.push('\n'),
+                    (_, Spacing::Alone) => out.push(' '),
+                    (_, Spacing::Joint) => {}
+                }
+            }
+            token => {
+                out.push_str(&token.to_string());
+                out.push(' ');
             }
         }
     }

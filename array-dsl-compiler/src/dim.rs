@@ -154,7 +154,8 @@ impl Dim {
         }
         let mut out = String::new();
         // Constants last: `n + 1` reads better than `1 + n`.
-        let ordered = self.terms().filter(|(m, _)| !m.is_empty()).chain(self.terms().filter(|(m, _)| m.is_empty()));
+        let ordered =
+            self.terms().filter(|(m, _)| !m.is_empty()).chain(self.terms().filter(|(m, _)| m.is_empty()));
         for (i, (m, c)) in ordered.enumerate() {
             let sign = if c < 0 { "-" } else { "+" };
             match (i, c < 0) {

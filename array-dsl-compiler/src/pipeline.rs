@@ -13,6 +13,7 @@
 //!
 //! In debug builds every stage's result is verified.
 
+use crate::Verified;
 use crate::bulk;
 use crate::core;
 use crate::derive::{self, Derivative, NotDifferentiable};
@@ -23,7 +24,6 @@ use crate::loops;
 use crate::optimize;
 use crate::schedule::{self, Target};
 use crate::syntax;
-use crate::Verified;
 
 /// Tokens to Core: the front end. `None` when errors were recorded.
 pub fn front(item: &syn::ItemFn, callees: &Callees, diagnostics: &mut Diagnostics) -> Option<Elaborated> {
@@ -61,7 +61,6 @@ pub fn back(p: &bulk::Program, target: Target) -> Result<Verified<loops::Program
     checked("contractions", || bulk::verify::check(&p));
     loops::verify::verify(schedule::schedule(&p, target))
 }
-
 
 /// In debug builds, a stage whose result breaks its IR's rules is a bug of the compiler that must not go unnoticed.
 fn checked(stage: &str, errors: impl FnOnce() -> Vec<String>) {

@@ -211,8 +211,32 @@ impl Op {
         use Op::*;
         matches!(
             self,
-            Add | Sub | Mul | Neg | Abs | Signum0 | Min | Max | Eq | Ne | Lt | Le | Gt | Ge | And | Or | Xor | Not | Shl
-                | Shr | Select | Cast(_) | Floor | Trunc | Ceil | IsNan | IsFinite
+            Add | Sub
+                | Mul
+                | Neg
+                | Abs
+                | Signum0
+                | Min
+                | Max
+                | Eq
+                | Ne
+                | Lt
+                | Le
+                | Gt
+                | Ge
+                | And
+                | Or
+                | Xor
+                | Not
+                | Shl
+                | Shr
+                | Select
+                | Cast(_)
+                | Floor
+                | Trunc
+                | Ceil
+                | IsNan
+                | IsFinite
         )
     }
 

@@ -41,10 +41,10 @@ pub fn bind(sig: &Signature, shapes: &[&[usize]], scalars: &[i64]) -> Result<Vec
                     kernel: sig.kernel,
                     argument: array.name,
                     dimension: axis,
-                    name: (*text).to_string(),
+                    name: (*text).into(),
                     expected,
                     found: found as i64,
-                    bound_by: binders(sig, poly, &bound_by, position),
+                    bound_by: binders(sig, poly, &bound_by, position).map(String::into_boxed_str),
                     file: sig.file,
                     line: sig.line,
                 });

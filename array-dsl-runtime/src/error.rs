@@ -38,11 +38,11 @@ pub enum Error {
         /// The axis, from 0.
         dimension: usize,
         /// The text of the expected size, such as `n` or `n + 1`.
-        name: String,
+        name: Box<str>,
         expected: i64,
         found: i64,
         /// The argument that fixed the expected size.
-        bound_by: Option<String>,
+        bound_by: Option<Box<str>>,
         file: &'static str,
         line: u32,
     },

@@ -17,15 +17,15 @@
 //! ```
 
 pub use array_dsl_macros::{__compile, kernel};
+#[doc(hidden)]
+pub use array_dsl_runtime as __rt;
 pub use array_dsl_runtime::Error;
 pub use array_dsl_runtime::check::{CheckGrad, GradientCheck, check_grad};
+#[cfg(feature = "gpu")]
+pub use array_dsl_runtime::gpu::{Gpu, GpuArray, GpuInfo, GpuKernel};
 pub use array_dsl_runtime::host::{
     Cpu, HasGrad, HasHvp, HasJvp, HasValueAndGrad, HasVjp, Kernel, grad, hvp, jvp, value_and_grad, vjp,
 };
-#[cfg(feature = "gpu")]
-pub use array_dsl_runtime::gpu::{Gpu, GpuArray, GpuInfo, GpuKernel};
-#[doc(hidden)]
-pub use array_dsl_runtime as __rt;
 
 /// What a file with kernels imports.
 pub mod prelude {

@@ -10,6 +10,12 @@ fn product(a: [[f32; k]; n], b: [[f32; m]; k]) -> [[f32; m]; n] {
     matmul(a, b)
 }
 
+/// A number, so that its gradient needs no value: two products.
+#[kernel]
+fn weighted(a: [[f32; k]; n], b: [[f32; m]; k], #[no_grad] w: [[f32; m]; n]) -> f32 {
+    sum(flatten(matmul(a, b) * w))
+}
+
 /// A matrix as `gemm` takes it: where it starts, and the strides of its columns and rows.
 type Operand = (*const f32, isize, isize);
 
@@ -63,7 +69,11 @@ fn square(c: &mut Criterion, n: usize) {
         (primal(), of_a, of_b)
     };
     pair(c, &format!("vjp of matmul f32 {n}^3"), "three gemms", || vjp(product)(&a, &b, &ct), three);
-    pair(c, &format!("vjp of matmul f32 {n}^3"), "primal", || vjp(product)(&a, &b, &ct), || product(&a, &b));
+    // The value and two products, then two products alone.
+    let name = format!("vjp of matmul f32 {n}^3");
+    pair(c, &name, "primal", || vjp(product)(&a, &b, &ct), || product(&a, &b));
+    let name = format!("gradient of matmul f32 {n}^3");
+    pair(c, &name, "primal", || grad(weighted)(&a, &b, &ct), || product(&a, &b));
 }
 
 fn main() {

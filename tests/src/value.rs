@@ -124,7 +124,11 @@ pub fn on_cpu<K: Kernel<Output: Leaves>>(kernel: K, arguments: K::Args<'_>) -> O
 ///
 /// # Errors
 /// The kernel's, and those of downloads.
-pub fn on_gpu<K: GpuKernel<GpuOutput: DeviceLeaves>>(gpu: &Gpu, kernel: K, arguments: K::GpuArgs<'_>) -> Outcome {
+pub fn on_gpu<K: GpuKernel<GpuOutput: DeviceLeaves>>(
+    gpu: &Gpu,
+    kernel: K,
+    arguments: K::GpuArgs<'_>,
+) -> Outcome {
     let mut out = Vec::new();
     gpu.run(kernel, arguments)?.fetch(&mut out)?;
     Ok(out)

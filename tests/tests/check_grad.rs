@@ -1,7 +1,7 @@
 //! `check_grad`: forward mode, reverse mode and differences agree, and a wrong point is reported.
 
 use array_dsl::prelude::*;
-use ndarray::{array, Array2};
+use ndarray::{Array2, array};
 
 #[kernel]
 fn loss(w: [[f64; m]; n], (a, at): (f64, [i64; n]), #[no_grad] x: [f64; m]) -> (f64, [f64; n]) {

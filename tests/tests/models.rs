@@ -4,7 +4,7 @@ use array_dsl::prelude::*;
 use ndarray::{Array2, array};
 
 mod common;
-use common::assert_close;
+use common::{assert_close, assert_gradient};
 
 /// The Gaussian mixture of ADBench without the constant of its prior: `l` holds the lower triangle of each inverse
 /// factor column by column, `q` the logarithm of its diagonal.
@@ -55,6 +55,7 @@ fn gaussian_mixture() {
         1e-13,
     );
     assert_close(dl, array![[0.168357890162024], [-0.0315106055810487]], 1e-13);
+    assert_gradient(|a| gmm(a, &mu, &q, &l, &x, 0.5, 2.0), &alpha, &grad(gmm)(&alpha, &mu, &q, &l, &x, 0.5, 2.0).0);
 }
 
 #[kernel]
@@ -73,16 +74,27 @@ fn wave(u: [[f64; m]; n], c: f64) -> f64 {
 
 /// Reprojection error of one camera (rotation vector `r`, centre, focal length) over points.
 #[kernel]
-fn reprojection(r: [f64; 3], centre: [f64; 3], focal: f64, points: [[f64; 3]; n], #[no_grad] seen: [[f64; 2]; n]) -> f64 {
+fn reprojection(
+    r: [f64; 3],
+    centre: [f64; 3],
+    focal: f64,
+    points: [[f64; 3]; n],
+    #[no_grad] seen: [[f64; 2]; n],
+) -> f64 {
     let theta = (sum(r * r) + 1e-12).sqrt();
     let axis = r / theta;
     let (s, c) = (theta.sin(), theta.cos());
     build(n, |i| {
         let p = points[i] - centre;
         let along = dot(axis, p) * (1.0 - c);
-        let cross = [axis[1] * p[2] - axis[2] * p[1], axis[2] * p[0] - axis[0] * p[2], axis[0] * p[1] - axis[1] * p[0]];
+        let cross = [
+            axis[1] * p[2] - axis[2] * p[1],
+            axis[2] * p[0] - axis[0] * p[2],
+            axis[0] * p[1] - axis[1] * p[0],
+        ];
         let turned = p * c + cross * s + axis * along;
-        let (dx, dy) = (focal * turned[0] / turned[2] - seen[i][0], focal * turned[1] / turned[2] - seen[i][1]);
+        let (dx, dy) =
+            (focal * turned[0] / turned[2] - seen[i][0], focal * turned[1] / turned[2] - seen[i][1]);
         dx * dx + dy * dy
     })
     .sum()

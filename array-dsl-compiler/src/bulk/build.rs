@@ -43,9 +43,7 @@ impl Program {
                 Exp::Read { array: *array, index: all(index), checked: *checked }
             }
             Exp::StopGradient(a) => Exp::StopGradient(renamed(map, *a)),
-            Exp::If(c, x, y) => {
-                Exp::If(renamed(map, *c), self.copy_branch(x, map), self.copy_branch(y, map))
-            }
+            Exp::If(c, x, y) => Exp::If(renamed(map, *c), self.copy_branch(x, map), self.copy_branch(y, map)),
         }
     }
 

@@ -148,7 +148,13 @@ impl Reducer {
             Reducer::Mul => Const::of(elem, 1),
             Reducer::Min | Reducer::ArgMin => extreme(true),
             Reducer::Max | Reducer::ArgMax => extreme(false),
-            Reducer::And => if elem == Elem::Bool { Const::bool(true) } else { Const::int(elem, -1) },
+            Reducer::And => {
+                if elem == Elem::Bool {
+                    Const::bool(true)
+                } else {
+                    Const::int(elem, -1)
+                }
+            }
             Reducer::Or => Const::of(elem, 0),
         }
     }

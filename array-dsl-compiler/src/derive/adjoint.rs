@@ -46,7 +46,12 @@ impl Adjoints {
 }
 
 /// The scalars of a block that depend on reads of active arrays (or on `outer` scalars that do).
-pub(super) fn active_scalars(p: &Program, lets: &[Let], arrays: &HashSet<ArrayId>, outer: &HashSet<Var>) -> HashSet<Var> {
+pub(super) fn active_scalars(
+    p: &Program,
+    lets: &[Let],
+    arrays: &HashSet<ArrayId>,
+    outer: &HashSet<Var>,
+) -> HashSet<Var> {
     let mut active = outer.clone();
     for l in lets {
         let depends = match &l.exp {
@@ -87,7 +92,12 @@ pub(super) fn backwards(
             Exp::Read { array, index, .. } => {
                 let Some(d) = adjoints.0.get(&l.vars[0]).copied() else { continue };
                 if arrays.contains(array) {
-                    contribute(p, code, out, Contribution { array: *array, index: index.clone(), value: d, loc: l.loc });
+                    contribute(
+                        p,
+                        code,
+                        out,
+                        Contribution { array: *array, index: index.clone(), value: d, loc: l.loc },
+                    );
                 }
             }
             Exp::If(c, x, y) => choice(p, code, l, *c, [x, y], arrays, active, adjoints, out),
@@ -204,7 +214,8 @@ fn choice(
     let mut leaving: Vec<(Contribution, Vec<bool>)> = Vec::new();
     for (i, side) in sides.iter().enumerate() {
         for k in &side.contributions {
-            let local: Vec<bool> = k.index.iter().map(|a| matches!(a, Atom::Var(v) if side.bound.contains(v))).collect();
+            let local: Vec<bool> =
+                k.index.iter().map(|a| matches!(a, Atom::Var(v) if side.bound.contains(v))).collect();
             for (a, _) in k.index.iter().zip(&local).filter(|(_, l)| **l) {
                 elems.push(Elem::I64);
                 results[i].push(*a);
@@ -221,7 +232,10 @@ fn choice(
         return;
     }
     let vars: Vec<Var> = elems.iter().map(|e| p.new_var(*e)).collect();
-    let mut make = results.into_iter().zip(sides).map(|(results, side)| Branch { block: Block { lets: side.code.lets }, results });
+    let mut make = results
+        .into_iter()
+        .zip(sides)
+        .map(|(results, side)| Branch { block: Block { lets: side.code.lets }, results });
     let (Some(x), Some(y)) = (make.next(), make.next()) else { return };
     code.lets.push(Let { vars: vars.clone(), exp: Exp::If(c, x, y), loc: l.loc });
     let mut vars = vars.into_iter().map(Atom::Var);

@@ -60,7 +60,12 @@ impl Forward {
             return *t;
         }
         let info = self.p.array(a).clone();
-        self.p.constant(&format!("{}_tangent", info.name), &info.dims, Const::of(info.elem, 0), Loc::default())
+        self.p.constant(
+            &format!("{}_tangent", info.name),
+            &info.dims,
+            Const::of(info.elem, 0),
+            Loc::default(),
+        )
     }
 
     fn statement(&mut self, s: &Stm) -> Result<(), NotDifferentiable> {
@@ -143,7 +148,11 @@ impl Forward {
                     }
                     let into = self.tangent_or_zero(*into);
                     let value = t.unwrap_or(Atom::Const(Const::of(info.elem, 0)));
-                    Some(YieldKind::Write { into, index: at.iter().map(|a| renamed(&map, *a)).collect(), value })
+                    Some(YieldKind::Write {
+                        into,
+                        index: at.iter().map(|a| renamed(&map, *a)).collect(),
+                        value,
+                    })
                 }
             };
             if let Some(kind) = kind {

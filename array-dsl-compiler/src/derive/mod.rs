@@ -142,7 +142,9 @@ fn as_nest(p: &mut Program, s: &Stm) -> Stm {
     let extents: Vec<_> = order.iter().map(|i| c.extents[*i].clone()).collect();
     let axes = p.new_axes(&extents);
     let at = |list: &[usize]| -> Vec<Atom> {
-        list.iter().filter_map(|i| order.iter().position(|o| o == i).map(|k| Atom::Var(axes[k].var))).collect()
+        list.iter()
+            .filter_map(|i| order.iter().position(|o| o == i).map(|k| Atom::Var(axes[k].var)))
+            .collect()
     };
     let (ia, ib) = (at(&c.a.1), at(&c.b.1));
     let mut code = crate::bulk::build::Code::new(c.loc);

@@ -48,7 +48,14 @@ fn is_indicator(a: &Partial, b: &Partial) -> bool {
 }
 
 /// Code for a partial; numbers have the type `elem`.
-fn value(p: &mut Program, code: &mut Code, partial: &Partial, args: &[Atom], result: Atom, elem: Elem) -> Atom {
+fn value(
+    p: &mut Program,
+    code: &mut Code,
+    partial: &Partial,
+    args: &[Atom],
+    result: Atom,
+    elem: Elem,
+) -> Atom {
     match partial {
         Partial::Number(x) => Atom::Const(Const::float(elem, *x)),
         Partial::Arg(i) => args[*i],

@@ -29,7 +29,13 @@ pub(super) enum Slope {
 }
 
 /// Computes what the slopes of `reducer` over `value` need.
-pub(super) fn prepare(p: &mut Program, n: &Nest, reducer: Reducer, over: usize, value: Atom) -> Option<Slope> {
+pub(super) fn prepare(
+    p: &mut Program,
+    n: &Nest,
+    reducer: Reducer,
+    over: usize,
+    value: Atom,
+) -> Option<Slope> {
     match reducer {
         Reducer::Add => Some(Slope::One),
         Reducer::Min | Reducer::Max if over == 1 => {
@@ -63,7 +69,15 @@ pub(super) fn prepare(p: &mut Program, n: &Nest, reducer: Reducer, over: usize, 
 }
 
 /// `d * slope` at the current point; `axes` are the nest's index atoms, `v` the value.
-pub(super) fn apply(p: &mut Program, code: &mut Code, s: &Slope, axes: &[Atom], over: usize, v: Atom, d: Atom) -> Atom {
+pub(super) fn apply(
+    p: &mut Program,
+    code: &mut Code,
+    s: &Slope,
+    axes: &[Atom],
+    over: usize,
+    v: Atom,
+    d: Atom,
+) -> Atom {
     let outer = &axes[..axes.len() - over];
     let elem = p.elem(d);
     let zero = Atom::Const(Const::of(elem, 0));

@@ -51,7 +51,11 @@ pub(super) static LIBRARY: &[Library] = &[
         body: "{ let t = transpose(b); build((dim(a, 0), dim(b, 1)), |i, j| sum(a[i] * t[j])) }",
     },
     Library { name: "matvec", params: &[("a", 2), ("x", 1)], body: "build(dim(a, 0), |i| sum(a[i] * x))" },
-    Library { name: "outer", params: &[("a", 1), ("b", 1)], body: "build((dim(a, 0), dim(b, 0)), |i, j| a[i] * b[j])" },
+    Library {
+        name: "outer",
+        params: &[("a", 1), ("b", 1)],
+        body: "build((dim(a, 0), dim(b, 0)), |i, j| a[i] * b[j])",
+    },
     // scalars
     Library { name: "clamp", params: &[("x", 0), ("lo", 0), ("hi", 0)], body: "min(max(x, lo), hi)" },
     Library { name: "mul_add", params: &[("x", 0), ("a", 0), ("b", 0)], body: "x * a + b" },

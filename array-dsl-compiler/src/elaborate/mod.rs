@@ -37,8 +37,8 @@ use crate::diagnostics::{Code, Diagnostics};
 use crate::dim::{Dim, SizeAtom};
 use crate::syntax::ast;
 use crate::ty::{Elem, Loc, Name, Place, Tree};
-pub use names::{is_builtin, similar_builtin, takes_function, unavailable};
 use infer::Inference;
+pub use names::{is_builtin, similar_builtin, takes_function, unavailable};
 use value::{Scope, Value};
 
 /// Kernels that the function calls, by the path text it uses.
@@ -207,7 +207,10 @@ impl<'a> Elaborator<'a> {
                 self.error(
                     Code::MissingAnnotation,
                     f.name.span,
-                    format!("the size `{size}` of kernel `{}` cannot be told from its arguments", f.name.name),
+                    format!(
+                        "the size `{size}` of kernel `{}` cannot be told from its arguments",
+                        f.name.name
+                    ),
                     format!("let some argument have `{size}` alone as a dimension, or pass `{size}: usize`"),
                 );
             }
@@ -217,8 +220,11 @@ impl<'a> Elaborator<'a> {
 
     fn param_vars(&mut self, name: &str, ty: &ast::Type, all: &mut Vec<Dim>) -> Tree<Var> {
         if let ast::TypeKind::Tuple(parts) = &ty.kind {
-            let parts =
-                parts.iter().enumerate().map(|(i, t)| self.param_vars(&format!("{name}.{i}"), t, all)).collect();
+            let parts = parts
+                .iter()
+                .enumerate()
+                .map(|(i, t)| self.param_vars(&format!("{name}.{i}"), t, all))
+                .collect();
             return Tree::Tuple(parts);
         }
         let mut dims = Vec::new();
@@ -273,7 +279,12 @@ impl<'a> Elaborator<'a> {
                 Some(Tree::Tuple(vs.iter().map(|v| self.result_tree(v, out, span)).collect::<Option<_>>()?))
             }
             Value::Function(_) => {
-                self.error(Code::ResultType, span, "a kernel cannot return a function", "call it and return its value");
+                self.error(
+                    Code::ResultType,
+                    span,
+                    "a kernel cannot return a function",
+                    "call it and return its value",
+                );
                 None
             }
         }

@@ -6,12 +6,12 @@ use quote::quote;
 
 use super::cpu::{self, CpuCode};
 use super::wgsl;
+use crate::Verified;
 use crate::bulk::{ArrayId, Param};
 use crate::derive::Derivative;
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{Home, Program};
 use crate::ty::{Elem, Tree};
-use crate::Verified;
 
 /// A kernel or one of its derivatives, ready to be printed.
 pub struct Variant {
@@ -128,15 +128,14 @@ fn check_impl(name: &Ident, v: &Variant) -> TokenStream {
         k += 1;
         if float(a) { format!("y{}", k - 1) } else { "_".into() }
     });
-    let values: String = h
-        .p
-        .result
-        .leaves()
-        .into_iter()
-        .enumerate()
-        .filter(|(_, a)| float(a))
-        .map(|(i, _)| format!("y{i}, "))
-        .collect();
+    let values: String =
+        h.p.result
+            .leaves()
+            .into_iter()
+            .enumerate()
+            .filter(|(_, a)| float(a))
+            .map(|(i, _)| format!("y{i}, "))
+            .collect();
     let cotangents: String = outputs
         .iter()
         .enumerate()
@@ -152,7 +151,9 @@ fn check_impl(name: &Ident, v: &Variant) -> TokenStream {
     }
     let tangents: String = trees
         .iter()
-        .map(|t| tree(t, &mut |k| format!("{}t.{k}", if h.rank(leaves[*k].0) == 0 { "" } else { "&" })) + ", ")
+        .map(|t| {
+            tree(t, &mut |k| format!("{}t.{k}", if h.rank(leaves[*k].0) == 0 { "" } else { "&" })) + ", "
+        })
         .collect();
     let bundle = |parts: Vec<String>| match parts.as_slice() {
         [one] => one.clone(),
@@ -162,7 +163,8 @@ fn check_impl(name: &Ident, v: &Variant) -> TokenStream {
     let gradients: String = (0..leaves.len()).map(|k| format!("g{k}, ")).collect();
     // The float parts of the result keep its structure in the tangent.
     let mut next = 0;
-    let slope = floats(&h.p.result, &float, &mut next).map_or("()".into(), |t| tree(&t, &mut |k| format!("s{k}")));
+    let slope =
+        floats(&h.p.result, &float, &mut next).map_or("()".into(), |t| tree(&t, &mut |k| format!("s{k}")));
     let slopes: String = (0..outputs.len()).map(|k| format!("s{k}, ")).collect();
     let body = tokens(&format!(
         "let {pattern} = args;\n\
@@ -211,8 +213,8 @@ fn tokens(text: &str) -> TokenStream {
 
 /// The plain words that generated code uses for its variables.
 const LOCALS: &[&str] = &[
-    "args", "at", "atoms", "base", "block", "c", "count", "end", "gpu", "hi", "i", "lane", "lo", "old", "out", "status", "t",
-    "target", "width", "x", "y",
+    "args", "at", "atoms", "base", "block", "c", "count", "end", "gpu", "hi", "i", "lane", "lo", "old",
+    "out", "status", "t", "target", "width", "x", "y",
 ];
 
 /// Puts `__` before the generated code's variables. A pattern `count` would be taken for the user's kernel of
@@ -330,7 +332,11 @@ impl Host<'_> {
 
     /// All arrays of the parameters, in order.
     fn inputs(&self) -> Vec<ArrayId> {
-        self.p.params.iter().flat_map(|q| q.arrays.leaves().into_iter().copied().collect::<Vec<_>>()).collect()
+        self.p
+            .params
+            .iter()
+            .flat_map(|q| q.arrays.leaves().into_iter().copied().collect::<Vec<_>>())
+            .collect()
     }
 
     /// The pattern that takes the arguments apart: `p7` for array 7.
@@ -343,9 +349,7 @@ impl Host<'_> {
     fn atom(&self, a: &SizeAtom, scalars: &[ArrayId]) -> usize {
         match a {
             SizeAtom::Name(n) => self.p.sizes.iter().position(|s| s == n).unwrap_or(0),
-            SizeAtom::Scalar(s) => {
-                self.p.sizes.len() + scalars.iter().position(|x| x.0 == *s).unwrap_or(0)
-            }
+            SizeAtom::Scalar(s) => self.p.sizes.len() + scalars.iter().position(|x| x.0 == *s).unwrap_or(0),
         }
     }
 
@@ -396,13 +400,18 @@ impl Host<'_> {
             if self.rank(a) == 0 {
                 out.push_str(&format!("let a{k}: {} = p{k};\n", self.elem(a)));
             } else {
-                out.push_str(&format!("let d{k} = __rt::host::dense(p{k});\nlet a{k}: &[{}] = &d{k}[..];\n", self.elem(a)));
+                out.push_str(&format!(
+                    "let d{k} = __rt::host::dense(p{k});\nlet a{k}: &[{}] = &d{k}[..];\n",
+                    self.elem(a)
+                ));
             }
         }
         let sites: String = code.sites.iter().map(|l| cpu::site(self.p, *l) + ", ").collect();
         out.push_str("let status = &__rt::status::Status::new();\n");
         out.push_str(&code.body);
-        out.push_str(&format!("static SITES: &[__rt::program::Site] = &[{sites}];\nstatus.finish(SITES)?;\n"));
+        out.push_str(&format!(
+            "static SITES: &[__rt::program::Site] = &[{sites}];\nstatus.finish(SITES)?;\n"
+        ));
         // Each memory leaves once; other results that share it are copies, made before.
         let mut moved: Vec<ArrayId> = Vec::new();
         let mut lets = String::new();
@@ -474,7 +483,10 @@ impl Host<'_> {
             .enumerate()
             .map(|(i, a)| {
                 if self.rank(*a) == 0 {
-                    format!("__rt::gpu::GpuInput::scalar(p{}, {kernel:?}, SIGNATURE.arrays[{i}].name)?, ", a.0)
+                    format!(
+                        "__rt::gpu::GpuInput::scalar(p{}, {kernel:?}, SIGNATURE.arrays[{i}].name)?, ",
+                        a.0
+                    )
                 } else {
                     format!("__rt::gpu::GpuInput::Array(p{}.buffer()), ", a.0)
                 }
@@ -533,7 +545,8 @@ fn kernel_impl(name: &Ident, v: &Variant) -> TokenStream {
     let run = tokens(&h.run(&code));
     let items = tokens(&code.items);
     let signature = tokens(&h.signature());
-    let names: Vec<Ident> = (0..h.p.params.len()).map(|i| Ident::new(&format!("__p{i}"), Span::mixed_site())).collect();
+    let names: Vec<Ident> =
+        (0..h.p.params.len()).map(|i| Ident::new(&format!("__p{i}"), Span::mixed_site())).collect();
     let (gpu_args, gpu_output) = (tokens(&h.arguments("'a ", true)), tokens(&h.output(true)));
     let (run_gpu, program) = h.run_gpu(v);
     let run_gpu = tokens(&run_gpu);

@@ -90,8 +90,12 @@ struct Flatten<'a> {
 impl Flatten<'_> {
     fn params(&mut self) {
         // Scalars first: dimensions may mention them.
-        let vars: Vec<core::Var> =
-            self.f.params.iter().flat_map(|p| p.vars.leaves().into_iter().copied().collect::<Vec<_>>()).collect();
+        let vars: Vec<core::Var> = self
+            .f
+            .params
+            .iter()
+            .flat_map(|p| p.vars.leaves().into_iter().copied().collect::<Vec<_>>())
+            .collect();
         let mut ids = HashMap::new();
         for pass in 0..2 {
             for v in &vars {
@@ -116,7 +120,12 @@ impl Flatten<'_> {
             .f
             .params
             .iter()
-            .map(|p| Param { name: p.name.clone(), arrays: p.vars.map(&mut |v| ids[v]), active: p.active, loc: p.loc })
+            .map(|p| Param {
+                name: p.name.clone(),
+                arrays: p.vars.map(&mut |v| ids[v]),
+                active: p.active,
+                loc: p.loc,
+            })
             .collect();
     }
 
@@ -298,7 +307,8 @@ impl Flatten<'_> {
         let mut made: Vec<Option<ArrayId>> = vec![None; s.vars.len()];
         let scalars: Vec<usize> = (0..s.vars.len()).filter(|i| scalar(self, body.results[*i])).collect();
         if !scalars.is_empty() {
-            let values: Vec<_> = scalars.iter().map(|i| (self.atom(body.results[*i]), self.name(s.vars[*i]))).collect();
+            let values: Vec<_> =
+                scalars.iter().map(|i| (self.atom(body.results[*i]), self.name(s.vars[*i]))).collect();
             for (i, a) in scalars.iter().zip(self.store_nest(&values, s.loc)) {
                 made[*i] = Some(a);
             }

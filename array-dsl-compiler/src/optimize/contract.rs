@@ -29,7 +29,9 @@ pub(super) fn contract(p: &mut Program) {
 
 fn recognize(p: &Program, n: &Nest) -> Option<Contract> {
     let [y] = n.yields.as_slice() else { return None };
-    let YieldKind::Reduce { reducer: Reducer::Add, over, value: Atom::Var(value) } = &y.kind else { return None };
+    let YieldKind::Reduce { reducer: Reducer::Add, over, value: Atom::Var(value) } = &y.kind else {
+        return None;
+    };
     if !p.array(y.array).elem.is_float() || n.body.lets.len() > 3 {
         return None;
     }

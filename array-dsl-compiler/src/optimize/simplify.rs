@@ -119,7 +119,14 @@ fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known
 }
 
 /// Adds a statement unless an equal one is there.
-fn remember(p: &Program, l: Let, map: &mut Renaming, facts: &mut Facts, known: &mut Known, out: &mut Vec<Let>) {
+fn remember(
+    p: &Program,
+    l: Let,
+    map: &mut Renaming,
+    facts: &mut Facts,
+    known: &mut Known,
+    out: &mut Vec<Let>,
+) {
     let l = Let { exp: rename_exp(&l.exp, map), ..l };
     if let Some(vars) = known.expressions.get(&l.exp) {
         for (v, w) in l.vars.iter().zip(vars) {
@@ -167,7 +174,9 @@ fn choice(
                 Simple::Atom(a) => {
                     map.insert(*v, a);
                 }
-                Simple::Exp(exp) => remember(p, Let { vars: vec![*v], exp, loc: l.loc }, map, facts, known, out),
+                Simple::Exp(exp) => {
+                    remember(p, Let { vars: vec![*v], exp, loc: l.loc }, map, facts, known, out)
+                }
             }
         }
         return;
@@ -188,7 +197,9 @@ pub(crate) fn rename_exp(e: &Exp, map: &Renaming) -> Exp {
     match e {
         Exp::Op(op, args) => Exp::Op(*op, all(args)),
         Exp::Size(d) => Exp::Size(d.clone()),
-        Exp::Read { array, index, checked } => Exp::Read { array: *array, index: all(index), checked: *checked },
+        Exp::Read { array, index, checked } => {
+            Exp::Read { array: *array, index: all(index), checked: *checked }
+        }
         Exp::StopGradient(a) => Exp::StopGradient(renamed(map, *a)),
         Exp::If(c, x, y) => Exp::If(renamed(map, *c), rename_in(x.clone(), map), rename_in(y.clone(), map)),
     }
@@ -317,14 +328,38 @@ fn operation(p: &Program, op: Op, args: &[Atom], facts: &Facts, known: &Known) -
             _ => kept,
         },
         Op::And if elem == Elem::Bool => match (constant(0), constant(1)) {
-            (Some(c), _) => if c.as_bool() { Simple::Atom(args[1]) } else { Simple::Atom(args[0]) },
-            (_, Some(c)) => if c.as_bool() { Simple::Atom(args[0]) } else { Simple::Atom(args[1]) },
+            (Some(c), _) => {
+                if c.as_bool() {
+                    Simple::Atom(args[1])
+                } else {
+                    Simple::Atom(args[0])
+                }
+            }
+            (_, Some(c)) => {
+                if c.as_bool() {
+                    Simple::Atom(args[0])
+                } else {
+                    Simple::Atom(args[1])
+                }
+            }
             _ if same => Simple::Atom(args[0]),
             _ => kept,
         },
         Op::Or if elem == Elem::Bool => match (constant(0), constant(1)) {
-            (Some(c), _) => if c.as_bool() { Simple::Atom(args[0]) } else { Simple::Atom(args[1]) },
-            (_, Some(c)) => if c.as_bool() { Simple::Atom(args[1]) } else { Simple::Atom(args[0]) },
+            (Some(c), _) => {
+                if c.as_bool() {
+                    Simple::Atom(args[0])
+                } else {
+                    Simple::Atom(args[1])
+                }
+            }
+            (_, Some(c)) => {
+                if c.as_bool() {
+                    Simple::Atom(args[1])
+                } else {
+                    Simple::Atom(args[0])
+                }
+            }
             _ if same => Simple::Atom(args[0]),
             _ => kept,
         },

@@ -157,11 +157,9 @@ impl Split<'_> {
         lets.iter()
             .map(|l| {
                 let exp = match &l.exp {
-                    Exp::Read { array, index, checked } => {
-                        self.read(p, *array, index, *checked, map).unwrap_or_else(|| {
-                            super::simplify::rename_exp(&l.exp, map)
-                        })
-                    }
+                    Exp::Read { array, index, checked } => self
+                        .read(p, *array, index, *checked, map)
+                        .unwrap_or_else(|| super::simplify::rename_exp(&l.exp, map)),
                     Exp::If(c, x, y) => {
                         let mut side = |b: &crate::bulk::Branch| crate::bulk::Branch {
                             block: Block { lets: self.block(p, &b.block.lets, map) },
@@ -179,7 +177,14 @@ impl Split<'_> {
 
     /// A read of a view along the split axis as a read of what it views, if every flattened dimension is
     /// indexed by the split axis.
-    fn read(&self, p: &Program, array: ArrayId, index: &[Atom], checked: bool, map: &Renaming) -> Option<Exp> {
+    fn read(
+        &self,
+        p: &Program,
+        array: ArrayId,
+        index: &[Atom],
+        checked: bool,
+        map: &Renaming,
+    ) -> Option<Exp> {
         let source = self.views.get(&array)?;
         let groups = groups(&p.array(array).dims, &p.array(*source).dims)?;
         let mut out = Vec::new();

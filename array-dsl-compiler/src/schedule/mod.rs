@@ -65,10 +65,13 @@ pub fn schedule(p: &bulk::Program, target: Target) -> Program {
     for s in &p.stms {
         match s {
             Stm::Nest(n) => {
-                if let [Yield { array, kind: kind @ (YieldKind::Accumulate { .. } | YieldKind::Write { .. }) }] =
-                    n.yields.as_slice()
+                if let [
+                    Yield { array, kind: kind @ (YieldKind::Accumulate { .. } | YieldKind::Write { .. }) },
+                ] = n.yields.as_slice()
                 {
-                    let (YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. }) = kind else { continue };
+                    let (YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. }) = kind else {
+                        continue;
+                    };
                     let prepare = match constants.get(into) {
                         Some(c) => Step::Fill { array: *array, value: *c },
                         None => Step::Copy { array: *array, source: *into },

@@ -30,7 +30,8 @@ pub(super) fn place(p: &mut Program, target: Target) {
     for (i, s) in p.steps.iter().enumerate() {
         match s {
             Step::Tree(t) => {
-                let axes: Vec<(Atom, Dim)> = t.axes.iter().map(|a| (Atom::Var(a.var), a.extent.clone())).collect();
+                let axes: Vec<(Atom, Dim)> =
+                    t.axes.iter().map(|a| (Atom::Var(a.var), a.extent.clone())).collect();
                 t.axes.iter().for_each(|a| fixed.extend(sizes(&a.extent)));
                 nodes(&t.body, i, &axes, &mut reads, &mut writes, &mut fixed);
             }

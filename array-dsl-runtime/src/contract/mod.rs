@@ -1,9 +1,9 @@
 //! Sums of products of two arrays, `out[out_axes] = sum over the other axes of a[a_axes] * b[b_axes]`, by matrix
 //! multiplication.
 //!
-//! * `plan`: axes are classified by where they occur; axes of one class that are contiguous in all arrays are merged;
-//!   the longest of the rows, of the columns and of the summed axes make one matrix product, whose strides make
-//!   transposed operands cost nothing; loops run over the rest.
+//! * `plan`: what is one matrix product is taken as it is. Else axes are classified by where they occur; axes of one class
+//!   that are contiguous in all arrays are merged; the longest of the rows, of the columns and of the summed axes make one
+//!   matrix product, whose strides make transposed operands cost nothing; loops run over the rest.
 //! * `product`: one matrix product, in whichever of several ways suits its sizes.
 //!
 //! How the work is cut into pieces depends on sizes only, and the terms of a sum are added in an order that does
@@ -11,6 +11,8 @@
 
 mod plan;
 mod product;
+
+use std::mem::MaybeUninit;
 
 use crate::cpu::{fill, for_chunks};
 use plan::Plan;
@@ -48,16 +50,49 @@ pub fn contract<T: ContractElem>(
     a_axes: &[usize],
     b_axes: &[usize],
 ) {
-    let extents: Vec<usize> = extents.iter().map(|e| usize::try_from(*e).unwrap_or(0)).collect();
+    // SAFETY: `T` has no destructor and nothing but values of `T` is written.
+    let out = unsafe { &mut *(std::ptr::from_mut(out) as *mut [MaybeUninit<T>]) };
+    contract_unset(out, a, b, extents, out_axes, a_axes, b_axes);
+}
+
+/// [`contract`] into an array whose elements were not set before; they all are after.
+///
+/// # Panics
+/// If the length of an array is not the product of its axes' extents.
+pub fn contract_unset<T: ContractElem>(
+    out: &mut [MaybeUninit<T>],
+    a: &[T],
+    b: &[T],
+    extents: &[i64],
+    out_axes: &[usize],
+    a_axes: &[usize],
+    b_axes: &[usize],
+) {
+    let mut few = [0usize; 8];
+    let mut many = Vec::new();
+    let extents: &[usize] = match few.get_mut(..extents.len()) {
+        Some(few) => {
+            few.iter_mut().zip(extents).for_each(|(e, x)| *e = usize::try_from(*x).unwrap_or(0));
+            few
+        }
+        None => {
+            many.extend(extents.iter().map(|e| usize::try_from(*e).unwrap_or(0)));
+            &many
+        }
+    };
     let count = |axes: &[usize]| axes.iter().map(|x| extents[*x]).product::<usize>();
     assert_eq!(out.len(), count(out_axes), "the result's length");
     assert_eq!(a.len(), count(a_axes), "the first operand's length");
     assert_eq!(b.len(), count(b_axes), "the second operand's length");
     if out.is_empty() || a.is_empty() || b.is_empty() {
-        return fill(out, T::ZERO);
+        return fill(out, MaybeUninit::new(T::ZERO));
     }
-    let Plan { product, free, summed } = Plan::new(&extents, out_axes, a_axes, b_axes);
-    let operands = Operands { out: out.as_mut_ptr(), a: a.as_ptr(), b: b.as_ptr() };
+    let operands = Operands { out: out.as_mut_ptr().cast(), a: a.as_ptr(), b: b.as_ptr() };
+    if let Some(product) = plan::single(extents, out_axes, a_axes, b_axes) {
+        // SAFETY: the lengths were checked above, and `out` is ours.
+        return unsafe { product.run(operands, false, true) };
+    }
+    let Plan { product, free, summed } = Plan::new(extents, out_axes, a_axes, b_axes);
     let (pieces, repeats) = (free.count(), summed.count());
     let work = product.work().saturating_mul(repeats);
     let piece = |piece: usize, parallel: bool| {

@@ -56,6 +56,40 @@ impl Loops {
     }
 }
 
+/// The contraction as one matrix product, if there is at most one axis of each class and no batch: found without
+/// allocating, for the sake of small products.
+pub fn single(extents: &[usize], out: &[usize], a: &[usize], b: &[usize]) -> Option<Product> {
+    let mut product = Product { m: 1, n: 1, k: 1, out: [0; 2], a: [0; 2], b: [0; 2] };
+    let mut seen = [false; 3];
+    for (x, extent) in extents.iter().enumerate() {
+        let strides = [stride(extents, out, x), stride(extents, a, x), stride(extents, b, x)];
+        let class = match strides {
+            [None, None, None] => continue,
+            [None, ..] => Class::Summed,
+            [_, Some(_), None] => Class::Row,
+            [_, None, Some(_)] => Class::Column,
+            _ => return None,
+        };
+        let seen = seen.get_mut(class as usize - 1)?;
+        if std::mem::replace(seen, true) {
+            return None;
+        }
+        let [out, a, b] = strides.map(|s| s.unwrap_or(0));
+        match class {
+            Class::Row => (product.m, product.out[0], product.a[0]) = (*extent, out, a),
+            Class::Column => (product.n, product.out[1], product.b[1]) = (*extent, out, b),
+            _ => (product.k, product.a[1], product.b[0]) = (*extent, a, b),
+        }
+    }
+    Some(product)
+}
+
+/// The stride of axis `x` in a contiguous row-major array of these axes.
+fn stride(extents: &[usize], axes: &[usize], x: usize) -> Option<usize> {
+    let at = axes.iter().position(|y| *y == x)?;
+    Some(axes[at + 1..].iter().map(|y| extents[*y]).product())
+}
+
 impl Plan {
     /// Plans a contraction in which no axis has extent 0.
     pub fn new(extents: &[usize], out: &[usize], a: &[usize], b: &[usize]) -> Plan {
@@ -134,6 +168,23 @@ mod tests {
         let plan = Plan::new(&[2, 3, 4], &[0, 1], &[0, 2], &[2, 1]);
         assert_eq!(plan.product, Product { m: 2, n: 3, k: 4, out: [3, 1], a: [4, 1], b: [3, 1] });
         assert_eq!((plan.free.count(), plan.summed.count()), (1, 1));
+    }
+
+    #[test]
+    fn matrix_products_are_found_without_a_plan() {
+        let lists: [[&[usize]; 3]; 5] = [
+            [&[0, 1], &[0, 2], &[2, 1]],
+            [&[1, 0], &[2, 0], &[1, 2]],
+            [&[0], &[2, 0], &[2]],
+            [&[], &[2], &[2]],
+            [&[0, 1], &[0], &[1]],
+        ];
+        for [out, a, b] in lists {
+            let extents = [3, 4, 5];
+            assert_eq!(single(&extents, out, a, b), Some(Plan::new(&extents, out, a, b).product));
+        }
+        assert_eq!(single(&[2, 3], &[0, 1], &[0, 1], &[1]), None);
+        assert_eq!(single(&[2, 3, 4], &[0], &[0, 1, 2], &[1, 2]), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! One matrix product, `out[i, j] = sum over l of a[i, l] * b[l, j]` with any strides.
 
 use crate::cpu::{fold_chunks, for_chunks};
+use std::mem::MaybeUninit;
 use std::ops::{Add, Mul};
 
 /// Multiply-adds below which a plain loop beats the preparations of a blocked product.
@@ -197,11 +198,13 @@ impl Product {
         for i in 0..m {
             let row = operands.offset([i * out[0], i * a[0], 0]);
             if n > 1 && out[1] == 1 && b[1] == 1 {
-                // SAFETY: `n` contiguous elements of our result.
-                let target = unsafe { std::slice::from_raw_parts_mut(row.out, n) };
                 if !add {
-                    target.fill(T::ZERO);
+                    // SAFETY: `n` contiguous elements of our result, which may not have been set before.
+                    unsafe { std::slice::from_raw_parts_mut(row.out.cast(), n) }
+                        .fill(MaybeUninit::new(T::ZERO));
                 }
+                // SAFETY: the same elements, which are set now.
+                let target = unsafe { std::slice::from_raw_parts_mut(row.out, n) };
                 for l in 0..k {
                     // SAFETY: an element of `a`, and a contiguous row of `b`.
                     let (x, term) =

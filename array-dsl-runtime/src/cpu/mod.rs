@@ -2,7 +2,7 @@
 //!
 //! * Chunk boundaries and every other choice that affects rounding depend on sizes only, never on the number of
 //!   threads: results have the same bits for 1 and for 64 threads.
-//! * Generated code contains no `unsafe`. The hidden functions [`get`], [`set`] and [`Shared::rows`] are safe to call
+//! * Generated code contains no `unsafe`. The hidden functions [`get`], [`set`], [`init`], [`all_set`] and [`Shared::rows`] are safe to call
 //!   by signature, and have a contract that the compiler upholds; debug builds assert it. They are not part of
 //!   the public interface.
 

@@ -114,10 +114,12 @@ fn every_float_function() {
 #[test]
 fn functions_near_their_special_points() {
     // Where a formula that is good elsewhere loses its digits or its sign.
-    let points = array![0.0, -0.0, 1e-6, -1e-6, 1e-3, 0.999_999, 1.000_001, 1.0, -1.0, 20.0, -20.0, 88.0, -88.0];
+    let points =
+        array![0.0, -0.0, 1e-6, -1e-6, 1e-3, 0.999_999, 1.000_001, 1.0, -1.0, 20.0, -20.0, 88.0, -88.0];
     agree(of_any_number, (points.clone(),), 1e-5);
     agree(of_positive_numbers, (points.mapv(|x: f32| x.abs() + 1e-30),), 1e-5);
-    let (a, b) = (array![0.0, -0.0, 0.0, -0.0, 1.0, -1.0, 0.0, 3.0], array![1.0, 1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 2.0]);
+    let (a, b) =
+        (array![0.0, -0.0, 0.0, -0.0, 1.0, -1.0, 0.0, 3.0], array![1.0, 1.0, -1.0, -1.0, 0.0, 0.0, 0.0, 2.0]);
     if is_skipped() {
         return;
     }
@@ -134,7 +136,18 @@ fn classified(x: [f32; n]) -> ([bool; n], [bool; n], [bool; n]) {
 
 #[kernel]
 fn with_special_constants(x: [f32; n]) -> [f32; n] {
-    map(|v| if v > 1.0 { f32::INFINITY } else if v < -1.0 { f32::NEG_INFINITY } else { v * f32::EPSILON }, x)
+    map(
+        |v| {
+            if v > 1.0 {
+                f32::INFINITY
+            } else if v < -1.0 {
+                f32::NEG_INFINITY
+            } else {
+                v * f32::EPSILON
+            }
+        },
+        x,
+    )
 }
 
 #[test]
@@ -171,7 +184,8 @@ fn broadcasting() {
         agree(columns_shifted, (a.clone(), column.clone()), TOLERANCE);
         agree(vjp(columns_shifted), (a, column, seed), 1e-4);
     }
-    let (a, b, c): (Array3<f32>, Array2<f32>, Array1<f32>) = (noise((4, 9, 17), 1), noise((9, 17), 2), noise(17, 3));
+    let (a, b, c): (Array3<f32>, Array2<f32>, Array1<f32>) =
+        (noise((4, 9, 17), 1), noise((9, 17), 2), noise(17, 3));
     agree(cube, (a.clone(), b.clone(), c.clone()), TOLERANCE);
     agree(vjp(cube), (a, b, c, noise((4, 9, 17), 4)), TOLERANCE);
 }

@@ -134,7 +134,10 @@ fn arrays_that_are_too_large() {
     let error = gpu.upload(&huge).unwrap_err();
     assert!(matches!(error, Error::TooLargeForGpu { elements: 2_147_483_648, .. }), "{error}");
     let error = gpu.run(counting, (1 << 31,)).unwrap_err().to_string();
-    assert!(error.contains("`counting`") && error.contains("argument `count` needs more than 32 bits"), "{error}");
+    assert!(
+        error.contains("`counting`") && error.contains("argument `count` needs more than 32 bits"),
+        "{error}"
+    );
     assert_eq!(gpu.statistics().bytes_allocated, before.bytes_allocated);
     let x = gpu.upload(&Array1::<f32>::zeros(70_000)).unwrap();
     let before = gpu.statistics();
@@ -172,9 +175,15 @@ fn types_that_are_refused() {
     }
     let gpu = own_gpu();
     let doubles = gpu.upload(&array![1.0f64]).unwrap_err().to_string();
-    assert!(doubles.contains("f64 arrays are not supported on the GPU") && doubles.contains("use f32"), "{doubles}");
+    assert!(
+        doubles.contains("f64 arrays are not supported on the GPU") && doubles.contains("use f32"),
+        "{doubles}"
+    );
     let longs = gpu.upload(&array![1i64]).unwrap_err().to_string();
-    assert!(longs.contains("i64 arrays are not supported on the GPU") && longs.contains("use i32"), "{longs}");
+    assert!(
+        longs.contains("i64 arrays are not supported on the GPU") && longs.contains("use i32"),
+        "{longs}"
+    );
 
     // The arguments cannot be made, so the reasons are those that the kernels' programs carry.
     let text = of_doubles.explain();

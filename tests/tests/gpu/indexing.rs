@@ -67,7 +67,11 @@ fn counted(at: [i32; k], bins: usize) -> [i32; bins] {
 #[kernel]
 fn binned(at: [i32; k], v: [f32; k], bins: usize) -> ([f32; bins], [f32; bins], [f32; bins]) {
     let at = map(|i| i as usize, at);
-    (hist(min, f32::INFINITY, bins, at, v), hist(max, f32::NEG_INFINITY, bins, at, v), hist(mul, 1.0, bins, at, 1.0 + v / 64.0))
+    (
+        hist(min, f32::INFINITY, bins, at, v),
+        hist(max, f32::NEG_INFINITY, bins, at, v),
+        hist(mul, 1.0, bins, at, 1.0 + v / 64.0),
+    )
 }
 
 #[kernel]

@@ -64,7 +64,12 @@ fn converted(x: [f32; n]) -> ([i32; n], [u32; n], [f32; n]) {
 
 #[kernel]
 fn converted_back(a: [i32; n], u: [u32; n]) -> ([f32; n], [i32; n], [u32; n], [bool; n]) {
-    (map(|v, w| v as f32 * 0.5 + w as f32, a, u), map(|w| w as i32, u), map(|v| v as u32, a), map(|v| v != 0, a))
+    (
+        map(|v, w| v as f32 * 0.5 + w as f32, a, u),
+        map(|w| w as i32, u),
+        map(|v| v as u32, a),
+        map(|v| v != 0, a),
+    )
 }
 
 #[test]

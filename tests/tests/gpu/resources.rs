@@ -41,7 +41,8 @@ fn many_runs_use_what_the_first_ones_made() {
     let new = then.buffers_allocated - first.buffers_allocated;
     assert!(new <= 200 + 8, "{new} new buffers");
     assert!(then.buffers_reused - first.buffers_reused >= 400, "{first:?} {then:?}");
-    let (dispatches, submissions) = (then.dispatches - first.dispatches, then.submissions - first.submissions);
+    let (dispatches, submissions) =
+        (then.dispatches - first.dispatches, then.submissions - first.submissions);
     assert!(dispatches >= 400 && submissions * 16 <= dispatches, "{dispatches} in {submissions} batches");
     let values: Vec<f32> = losses.iter().map(|l| l.item().unwrap()).collect();
     assert!(values.windows(2).all(|w| w[1] <= w[0] * 1.001), "the loss falls: {values:?}");

@@ -1,13 +1,11 @@
 //! Reductions.
 //!
 //! A float sum must be added in the order it is written, so a plain loop does not vectorize. An innermost reduction
-//! by `+`, `*`, `min` or `max` is therefore done in [`LANES`] independent lanes, combined in a fixed tree. If the body
-//! is heavy, values are first computed into a small block, a loop that vectorizes whatever it calls, and the block
-//! is reduced. The order depends on the trip count only.
+//! by `+`, `*`, `min` or `max` is therefore done in [`LANES`] independent lanes, combined in a fixed tree. The order depends
+//! on the trip count only.
 
-use super::Cpu;
-use super::expr;
 use super::region::Region;
+use super::{Cpu, expr, peel};
 use crate::bulk::Reducer;
 use crate::loops::{Fold, Loop, Node};
 use crate::ty::Elem;
@@ -89,27 +87,46 @@ impl Cpu<'_> {
     /// `for axis in from..to` with folds in lanes; leaves their states in scope.
     pub(super) fn lanes(&mut self, l: &Loop, from: &str, to: &str, r: &mut Region) -> String {
         let v = l.axis.var.0;
-        let body = self.nodes(&l.body, r);
+        let whole = self.nodes(&l.body, r);
+        let middle = peel::middle(self, &l.axis, &l.body);
+        let body = middle.as_ref().map_or_else(|| whole.clone(), |m| self.nodes(&m.body, r));
         // Only whole sets of lanes are combined, at constant positions: the lanes then stay in registers. The rest of the
         // values goes into an array of its own, filled up with neutral elements.
-        let [mut declared, mut update, mut rest, mut keep, mut last, mut join] = [const { String::new() }; 6];
+        let [mut declared, mut update, mut rest, mut keep, mut keep_end, mut last, mut join] =
+            [const { String::new() }; 7];
         for f in &l.folds {
             let (k, e) = (f.result.0, elem(self, f));
             let neutral = expr::constant(f.reducer.neutral(e));
-            let value = r.atom(f.value);
+            let end_value = r.atom(f.value);
+            let value = middle.as_ref().map_or(end_value.clone(), |m| r.atom(m.atom(f.value)));
             let (lane, kept) = (format!("lanes{k}[lane]"), format!("rest{k}[at]"));
             append(&mut declared, format!("let mut lanes{k}: [{e}; {LANES}] = [{neutral}; {LANES}];\n"));
             append(&mut update, format!("{lane} = {};\n", accumulated(f, e, &lane, &value)));
             append(&mut rest, format!("let mut rest{k}: [{e}; {LANES}] = [{neutral}; {LANES}];\n"));
             append(&mut keep, format!("{kept} = {value};\n"));
+            append(&mut keep_end, format!("{kept} = {end_value};\n"));
             append(&mut last, format!("{lane} = {};\n", accumulated(f, e, &lane, &format!("rest{k}[lane]"))));
             append(&mut join, self.join_lanes(f, e));
         }
+        let combine = format!("let mut lane = 0usize;\nwhile lane < {LANES} {{\n{last}lane += 1;\n}}\n");
+        // No more than the margins, which are less than the lanes.
+        let (ends, from, to, at_ends) = match middle.filter(|m| m.margin > 0) {
+            Some(m) => (
+                self.ends(&l.axis, from, to, m.margin, r),
+                format!("first{v}"),
+                format!("last{v}"),
+                format!(
+                    "{{\n{rest}let mut at = 0usize;\nfor (from, to) in [(from{v}, first{v}), (last{v}, to{v})] {{\nlet mut v{v}: i64 = from;\n\
+                     while v{v} < to && at < {LANES} {{\n{whole}{keep_end}at += 1;\nv{v} += 1;\n}}\n}}\n{combine}}}\n"
+                ),
+            ),
+            None => (String::new(), from.to_string(), to.to_string(), String::new()),
+        };
         format!(
-            "{declared}let mut base: i64 = {from};\nlet end: i64 = {to};\n\
+            "{declared}{ends}let mut base: i64 = {from};\nlet end: i64 = {to};\n\
              while end - base >= {LANES} {{\nlet mut lane = 0usize;\nwhile lane < {LANES} {{\nlet v{v}: i64 = base + lane as i64;\n{body}{update}lane += 1;\n}}\nbase += {LANES};\n}}\n\
              if base < end {{\n{rest}let mut at = 0usize;\nwhile base < end && at < {LANES} {{\nlet v{v}: i64 = base;\n{body}{keep}at += 1;\nbase += 1;\n}}\n\
-             let mut lane = 0usize;\nwhile lane < {LANES} {{\n{last}lane += 1;\n}}\n}}\n{join}"
+             {combine}}}\n{at_ends}{join}"
         )
     }
 

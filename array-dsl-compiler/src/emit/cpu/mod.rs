@@ -13,15 +13,19 @@
 //! | `tree` | trees: what is parallel, and how |
 //! | `merge` | several parallel axes as one |
 //! | `region` | the code of one task |
+//! | `hoist` | arithmetic moved out of loops |
 //! | `nodes` | loops, stores, updates |
+//! | `peel` | the middles of loops |
 //! | `fold` | reductions in lanes |
 //! | `strip` | reductions of many neighbors at once |
 //! | `expr` | scalar code |
 
 mod expr;
 mod fold;
+mod hoist;
 mod merge;
 mod nodes;
+mod peel;
 mod region;
 mod strip;
 mod tree;
@@ -54,6 +58,7 @@ pub fn emit(p: &Verified<Program>, prefix: &str) -> CpuCode {
         allocated: HashSet::new(),
         regions: 0,
         unset: HashSet::new(),
+        facts: peel::Facts::new(&p.steps),
     };
     let last = c.last_uses();
     let mut body = String::new();
@@ -78,6 +83,7 @@ struct Cpu<'a> {
     /// Arrays that the current tree sets every element of: their memory need not be set before.
     unset: HashSet<ArrayId>,
     regions: usize,
+    facts: peel::Facts,
 }
 
 impl Cpu<'_> {
@@ -225,17 +231,25 @@ impl Cpu<'_> {
     }
 
     fn contract(&mut self, c: &Contract) -> String {
+        let fresh =
+            self.p.arrays[c.result.0 as usize].home == Home::Heap && !self.allocated.contains(&c.result);
+        let unset = fresh && self.rank(c.result) > 0;
+        self.unset.extend(unset.then_some(c.result));
         let out = self.allocate(c.result);
+        self.unset.clear();
         let extents: Vec<String> = c.extents.iter().map(|d| format!("{}.max(0)", self.dim(d))).collect();
+        let name = self.name(c.result);
+        let all_set = format!("let mut {name} = __rt::cpu::all_set({name});\n");
         format!(
-            "{out}__rt::contract::contract(&mut {}[..], &{}[..], &{}[..], &[{}], &{:?}, &{:?}, &{:?});\n",
-            self.name(c.result),
+            "{out}__rt::contract::{}(&mut {name}[..], &{}[..], &{}[..], &[{}], &{:?}, &{:?}, &{:?});\n{}",
+            if unset { "contract_unset" } else { "contract" },
             self.name(c.a.0),
             self.name(c.b.0),
             extents.join(", "),
             c.out,
             c.a.1,
-            c.b.1
+            c.b.1,
+            if unset { &*all_set } else { "" },
         )
     }
 

@@ -1,8 +1,8 @@
 //! The nodes of a tree inside a region.
 
 use super::region::Region;
-use super::{Cpu, expr, fold};
-use crate::bulk::{ArrayId, Atom, Exp, Reducer};
+use super::{Cpu, expr, fold, peel};
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Reducer};
 use crate::loops::{Home, Loop, Node};
 
 impl Cpu<'_> {
@@ -81,15 +81,37 @@ impl Cpu<'_> {
         if fold::in_lanes(l) {
             return self.lanes(l, from, to, r);
         }
+        let (v, body) = (l.axis.var.0, self.nodes(&l.body, r));
+        if let (Some(m), true) = (peel::middle(self, &l.axis, &l.body), l.folds.is_empty()) {
+            let inside = self.nodes(&m.body, r);
+            if m.margin == 0 {
+                return format!(
+                    "let mut v{v}: i64 = {from};\nwhile v{v} < {to} {{\n{inside}v{v} += 1;\n}}\n"
+                );
+            }
+            let ends = self.ends(&l.axis, from, to, m.margin, r);
+            return format!(
+                "{ends}let mut v{v}: i64 = first{v};\nwhile v{v} < last{v} {{\n{inside}v{v} += 1;\n}}\n\
+                 for (from, to) in [(from{v}, first{v}), (last{v}, to{v})] {{\nlet mut v{v}: i64 = from;\nwhile v{v} < to {{\n{body}v{v} += 1;\n}}\n}}\n"
+            );
+        }
         let mut out: String = l.folds.iter().map(|f| fold::initial(self, f)).collect();
-        let body = self.nodes(&l.body, r);
-        let v = l.axis.var.0;
         out.push_str(&format!("let mut v{v}: i64 = {from};\nwhile v{v} < {to} {{\n{body}"));
         for f in &l.folds {
             out.push_str(&fold::step(self, f, l, r));
         }
         out.push_str(&format!("v{v} += 1;\n}}\n"));
         out
+    }
+
+    /// Declares the trips of a loop, and of its middle, without `margin` at either end of the axis: `from`, `first`, `last`,
+    /// `to` with the number of the axis.
+    pub(super) fn ends(&mut self, axis: &Axis, from: &str, to: &str, margin: i64, r: &mut Region) -> String {
+        let (v, n) = (axis.var.0, self.dim_in(&axis.extent, r));
+        format!(
+            "let (from{v}, to{v}): (i64, i64) = ({from}, {to});\n\
+             let first{v} = from{v}.max({margin}i64).min(to{v});\nlet last{v} = to{v}.min({n} - {margin}i64).max(first{v});\n"
+        )
     }
 
     /// An estimate of the scalar operations of one execution of nodes, as an `i64` expression.

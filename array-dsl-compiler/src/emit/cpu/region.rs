@@ -33,10 +33,10 @@ pub(super) struct Call {
 
 impl Region {
     pub fn atom(&mut self, a: Atom) -> String {
-        if let Atom::Var(v) = a {
-            if !self.bound.contains(&v) {
-                self.free.insert(v);
-            }
+        if let Atom::Var(v) = a
+            && !self.bound.contains(&v)
+        {
+            self.free.insert(v);
         }
         expr::atom(a)
     }

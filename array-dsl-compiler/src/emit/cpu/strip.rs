@@ -1,7 +1,7 @@
 //! Reductions of many neighbors at once.
 //!
 //! In `for j { for k { .. a[k, j] .. } fold }` the inner loop strides through memory. Where that is so the loop over `j`
-//! is cut into strips of [`COLUMNS`](array_dsl_runtime's `cpu::COLUMNS`), and inside a strip the loops change places:
+//! is cut into strips of `COLUMNS` points (a constant of the runtime), and inside a strip the loops change places:
 //!
 //! ```text
 //! for each strip {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::region::Region;
-use super::{Cpu, expr, fold, merge};
+use super::{Cpu, expr, fold, hoist, merge};
 use crate::bulk::{ArrayId, Atom, Axis, Block, Var};
 use crate::dim::Dim;
 use crate::loops::{Home, Loop, Node, Step, Tree};
@@ -103,6 +103,7 @@ fn visit_reads(nodes: &[Node], out: &mut Vec<ArrayId>) {
 
 impl Cpu<'_> {
     pub(super) fn tree(&mut self, t: &Tree) -> String {
+        let t = &Tree { body: hoist::hoisted(self, t.body.clone()), ..t.clone() };
         let mut out = String::new();
         let mut written = BTreeSet::new();
         stored(&t.body, &mut written);
@@ -157,24 +158,22 @@ impl Cpu<'_> {
         let axis = &t.axes[0];
         let mut r = Region { groups: groups.clone(), ..Region::default() };
         let columns = groups.len() == 1 && self.strips_pay(axis, &t.body, &r);
-        if columns {
-            if let Some(text) = self.columns(t, &groups) {
-                return text;
-            }
+        if columns && let Some(text) = self.columns(t, &groups) {
+            return text;
         }
         self.declare_outputs(&t.body, &mut r);
         r.bound(axis.var);
         let mut nodes = t.body.clone();
         for (k, g) in groups.iter().enumerate().skip(1).rev() {
             let axis = Axis { var: g[0], extent: self.merged_dim(t, &groups, k) };
-            nodes = vec![Node::Loop(Loop { axis, body: nodes, folds: Vec::new(), loc: t.loc })];
+            nodes = hoist::hoisted(
+                self,
+                vec![Node::Loop(Loop { axis, body: nodes, folds: Vec::new(), loc: t.loc })],
+            );
         }
-        let run = if columns {
-            self.strips(axis, &nodes, "lo", "hi", &mut r)
-        } else {
-            let body = self.nodes(&nodes, &mut r);
-            format!("let mut v{0} = lo;\nwhile v{0} < hi {{\n{body}v{0} += 1;\n}}\n", axis.var.0)
-        };
+        let axis = Axis { var: axis.var, extent: self.merged_dim(t, &groups, 0) };
+        let outermost = Loop { axis, body: nodes.clone(), folds: Vec::new(), loc: t.loc };
+        let run = self.range_loop(&outermost, "lo", "hi", &mut r);
         let (extent, work) = (self.merged_extent(t, &groups, 0), self.work(&nodes));
         let call = self.region(&mut r, &run, "()", "");
         format!(

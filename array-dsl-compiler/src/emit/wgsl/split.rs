@@ -95,8 +95,8 @@ impl Program {
             ([_], [fold]) if fold.reducer.op().is_some() || is_copy(&loops[0].body) => Some(fold),
             _ => None,
         };
-        let alone = one_fold
-            .is_some_and(|f| f.reducer.op().is_some() && self.is_stored(tree, last, f.result));
+        let alone =
+            one_fold.is_some_and(|f| f.reducer.op().is_some() && self.is_stored(tree, last, f.result));
         pure && long && !alone && (tree.axes.is_empty() || one_fold.is_some())
     }
 

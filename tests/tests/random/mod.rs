@@ -1,34 +1,34 @@
 //! Random programs, compiled to Rust and to WGSL, against the interpreters.
 //!
-//! `build.rs` makes the programs' kernels, as `#[kernel]` would. The value must be what the Core interpreter gives and
+//! The programs are many, so they come in parts, each a test of its own: `random_0.rs` and so on. `build.rs` makes the programs' kernels, as `#[kernel]` would. The value must be what the Core interpreter gives and
 //! the pullback of ones what the Bulk interpreter gives for the derived program. Where the program itself fails, the
 //! compiled one fails too, or did not need what failed.
 //!
 //! On the GPU the programs are in single precision. Some of them step over a jump, or lose all digits, because of
 //! rounding: where the interpreter in single and in double precision disagree, nothing is compared.
 
-use array_dsl::{Error, Gpu};
+use array_dsl::Error;
+pub use array_dsl::Gpu;
 use array_dsl_compiler::bulk;
 use array_dsl_compiler::core::{self, Function};
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within, program};
 use array_dsl_compiler::ty::{Const, Elem};
-use array_dsl_compiler::value::{Scalar, Value, approx_eq};
+pub use array_dsl_compiler::value::Value;
+use array_dsl_compiler::value::{Scalar, approx_eq};
 use array_dsl_tests::single::single;
-use array_dsl_tests::value::{Outcome, array, on_cpu, on_gpu, scalar};
+pub use array_dsl_tests::value::{Outcome, array, on_cpu, on_gpu, scalar};
 
 /// A compiled program.
-type OnCpu = fn(&[Value]) -> Outcome;
-type OnGpu = fn(&Gpu, &[Value]) -> Outcome;
-
-include!(concat!(env!("OUT_DIR"), "/random.rs"));
+pub type OnCpu = fn(&[Value]) -> Outcome;
+/// A compiled program on a GPU.
+pub type OnGpu = fn(&Gpu, &[Value]) -> Outcome;
 
 /// Arguments with small sizes, empty ones among them, and with somewhat larger ones.
 fn arguments(f: &Function, seed: u64) -> [Vec<Value>; 2] {
-    [(0, 4), (3, 7)].map(|sizes| {
-        arguments_within(f, seed, &Ranges { sizes, integers: (-1, 5), floats: (-1.5, 1.5) })
-    })
+    [(0, 4), (3, 7)]
+        .map(|sizes| arguments_within(f, seed, &Ranges { sizes, integers: (-1, 5), floats: (-1.5, 1.5) }))
 }
 
 /// The arguments of the pullback: those of the program, and ones for each float result.
@@ -68,10 +68,10 @@ fn report(failures: &[String], compared: usize, at_least: usize) {
     assert!(compared >= at_least, "only {compared} comparisons");
 }
 
-#[test]
-fn compiled_programs_are_the_interpreted_ones() {
+/// Compares a part's programs on the CPU.
+pub fn compare_on_cpu(programs: &[(u64, OnCpu, Option<OnCpu>)]) {
     let (mut failures, mut compared) = (Vec::new(), 0);
-    for (seed, value, pullback) in ON_CPU {
+    for (seed, value, pullback) in programs {
         let f = program(*seed);
         for arguments in arguments(&f, *seed) {
             let Some(expected) = interpreted(&f, &arguments) else {
@@ -91,7 +91,7 @@ fn compiled_programs_are_the_interpreted_ones() {
             }
         }
     }
-    report(&failures, compared, 1000);
+    report(&failures, compared, 2 * programs.len());
 }
 
 /// Values in double precision.
@@ -119,15 +119,15 @@ fn is_stable(single: &[Value], double: &[Value]) -> bool {
     widened(single).iter().zip(double).all(|(a, b)| approx_eq(a, b, 1e-4, 1e-4).is_ok())
 }
 
-#[test]
-fn programs_on_the_gpu_are_the_interpreted_ones() {
+/// Compares a part's programs on the GPU.
+pub fn compare_on_gpu(programs: &[(u64, OnGpu, Option<OnGpu>)]) {
     if std::env::var("ARRAY_DSL_GPU").is_ok_and(|v| v == "skip") {
         println!("skipped: ARRAY_DSL_GPU=skip");
         return;
     }
     let gpu = Gpu::new().expect("a GPU; set ARRAY_DSL_GPU=skip to do without");
     let (mut failures, mut compared) = (Vec::new(), 0);
-    for (seed, value, pullback) in ON_GPU {
+    for (seed, value, pullback) in programs {
         let double = program(*seed);
         let f = single(&double);
         for arguments in arguments(&f, *seed) {
@@ -147,10 +147,12 @@ fn programs_on_the_gpu_are_the_interpreted_ones() {
                 }
             };
             check("value", value(&gpu, &arguments), &expected.value, &precise.value);
-            if let (Some(pullback), Some(single), Some(double)) = (pullback, &expected.pullback, &precise.pullback) {
+            if let (Some(pullback), Some(single), Some(double)) =
+                (pullback, &expected.pullback, &precise.pullback)
+            {
                 check("pullback", pullback(&gpu, &expected.ones), single, double);
             }
         }
     }
-    report(&failures, compared, 120);
+    report(&failures, compared, 2 * programs.len());
 }

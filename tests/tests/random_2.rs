@@ -1,0 +1,17 @@
+//! Part 2 of the random programs; see `random/mod.rs`.
+
+mod random;
+
+use random::*;
+
+include!(concat!(env!("OUT_DIR"), "/random_2.rs"));
+
+#[test]
+fn compiled_programs_are_the_interpreted_ones() {
+    compare_on_cpu(ON_CPU);
+}
+
+#[test]
+fn programs_on_the_gpu_are_the_interpreted_ones() {
+    compare_on_gpu(ON_GPU);
+}
