@@ -55,7 +55,11 @@ fn gaussian_mixture() {
         1e-13,
     );
     assert_close(dl, array![[0.168357890162024], [-0.0315106055810487]], 1e-13);
-    assert_gradient(|a| gmm(a, &mu, &q, &l, &x, 0.5, 2.0), &alpha, &grad(gmm)(&alpha, &mu, &q, &l, &x, 0.5, 2.0).0);
+    assert_gradient(
+        |a| gmm(a, &mu, &q, &l, &x, 0.5, 2.0),
+        &alpha,
+        &grad(gmm)(&alpha, &mu, &q, &l, &x, 0.5, 2.0).0,
+    );
 }
 
 #[kernel]
