@@ -1,10 +1,10 @@
-//! Compiles random programs to Rust, for `tests/random`: what `#[kernel]` would make of them if they were
-//! written down, less the derivatives that are not compared.
+//! Compiles random programs to Rust, for `tests/random`: what `#[kernel]` would make of them, and of their pullbacks,
+//! if they were written down.
 //!
 //! ```text
-//! mod cpu_7 { kernel `random` and its `vjp`; fn value(&[Value]) -> Outcome; fn pullback(..) }
-//! mod gpu_7 { the same with f32;             fn value(&Gpu, &[Value]) -> Outcome; .. }
-//! static ON_CPU: [(seed, value, Option<pullback>)]
+//! mod cpu_7 { the kernels;            fn value(&[Value]) -> Outcome;  fn pullback(..) }
+//! mod gpu_7 { the same with f32;      fn value(&Gpu, &[Value]) -> Outcome;  fn pullback(..) }
+//! static ON_CPU: [(seed, Option<value>, Option<pullback>)]
 //! ```
 
 use std::error::Error;
@@ -31,7 +31,10 @@ const PARTS: u64 = 5;
 /// Programs of a part.
 const ON_CPU: u64 = 100;
 
-/// Those of them that are compiled for GPUs too, the first that can be.
+/// Of the programs with a pullback, one in so many is compiled by itself too.
+const VALUE_EVERY: u64 = 4;
+
+/// The programs of a part that are compiled for GPUs too, the first that can be.
 const ON_GPU: usize = 12;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -67,53 +70,57 @@ fn part(seeds: Range<u64>) -> Result<TokenStream, Box<dyn Error>> {
     }
     Ok(quote! {
         #modules
-        static ON_CPU: &[(u64, OnCpu, Option<OnCpu>)] = &[#(#on_cpu),*];
-        static ON_GPU: &[(u64, OnGpu, Option<OnGpu>)] = &[#(#on_gpu),*];
+        static ON_CPU: &[(u64, Option<OnCpu>, Option<OnCpu>)] = &[#(#on_cpu),*];
+        static ON_GPU: &[(u64, Option<OnGpu>, Option<OnGpu>)] = &[#(#on_gpu),*];
     })
 }
 
-/// The module of one program and its entry in the table; `None` if it is for GPUs and none can run it.
+/// The module of one program and its entry in the table; `None` if it is for GPUs and none can run it. A pullback
+/// gives the value too, so the kernel itself is made only of some programs that have one.
 fn module(
     seed: u64,
     f: &Function,
     on_gpu: bool,
 ) -> Result<Option<(TokenStream, TokenStream)>, Box<dyn Error>> {
     let p = pipeline::middle(f);
-    let mut variants = vec![variant(&p, Vec::new(), on_gpu)?];
-    let mut calls = call(&p, "value", &quote!(random), on_gpu);
-    let mut pullback = quote!(None);
+    let derived = Some(Derivative::Vjp).filter(|d| d.exists(&p)).map(|d| pipeline::derivative(&p, d));
+    let derived = derived.and_then(Result::ok);
     let module = if on_gpu { format_ident!("gpu_{seed}") } else { format_ident!("cpu_{seed}") };
-    if Derivative::Vjp.exists(&p)
-        && let Ok(d) = pipeline::derivative(&p, Derivative::Vjp)
-    {
-        variants.push(variant(&d, vec![Derivative::Vjp], on_gpu)?);
-        calls.extend(call(&d, "pullback", &quote!(::array_dsl::vjp(random)), on_gpu));
-        pullback = quote!(Some(#module::pullback));
+    let (mut items, mut entry) = (TokenStream::new(), TokenStream::new());
+    for (name, p, is_wanted) in [
+        ("value", Some(&p), derived.is_none() || seed.is_multiple_of(VALUE_EVERY)),
+        ("pullback", derived.as_ref(), true),
+    ] {
+        let Some(p) = p.filter(|_| is_wanted) else {
+            entry.extend(quote!(None,));
+            continue;
+        };
+        let variant = variant(p, on_gpu)?;
+        if on_gpu && variant.gpu.is_err() {
+            return Ok(None);
+        }
+        let (kernel, call_name) = (format_ident!("of_{name}"), format_ident!("{name}"));
+        items.extend(host::items(&kernel, &quote!(pub), &TokenStream::new(), &[variant]));
+        items.extend(call(p, &call_name, &kernel, on_gpu));
+        entry.extend(quote!(Some(#module::#call_name),));
     }
-    if on_gpu && variants.iter().any(|v| v.gpu.is_err()) {
-        return Ok(None);
-    }
-    let name = Ident::new("random", Span::call_site());
-    let items = host::items(&name, &quote!(pub), &TokenStream::new(), &variants);
     let items = quote! {
         mod #module {
             use super::*;
             #items
-            #calls
         }
     };
-    Ok(Some((items, quote! { (#seed, #module::value, #pullback) })))
+    Ok(Some((items, quote! { (#seed, #entry) })))
 }
 
-fn variant(p: &Program, path: Vec<Derivative>, on_gpu: bool) -> Result<Variant, String> {
+fn variant(p: &Program, on_gpu: bool) -> Result<Variant, String> {
     let back = |target| pipeline::back(p, target).map_err(|e| e.join("; "));
     let gpu = if on_gpu { wgsl::emit(&back(Target::Gpu)?) } else { Err("it is compared on the CPU".into()) };
-    Ok(Variant { path, cpu: back(Target::Cpu)?, gpu, explain: String::new() })
+    Ok(Variant { path: Vec::new(), cpu: back(Target::Cpu)?, gpu, explain: String::new() })
 }
 
 /// A function that runs a kernel with values of the interpreters.
-fn call(p: &Program, name: &str, kernel: &TokenStream, on_gpu: bool) -> TokenStream {
-    let name = Ident::new(name, Span::call_site());
+fn call(p: &Program, name: &Ident, kernel: &Ident, on_gpu: bool) -> TokenStream {
     let (mut uploads, mut arguments) = (TokenStream::new(), TokenStream::new());
     for (k, a) in p.params.iter().flat_map(|q| q.arrays.leaves()).enumerate() {
         let info = p.array(*a);
