@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Stm, Var, Yield, YieldKind};
+use super::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Scan, Stm, Var, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
@@ -44,7 +44,26 @@ impl Program {
             }
             Exp::StopGradient(a) => Exp::StopGradient(renamed(map, *a)),
             Exp::If(c, x, y) => Exp::If(renamed(map, *c), self.copy_branch(x, map), self.copy_branch(y, map)),
+            Exp::Scan(s) => {
+                let mut inner = map.clone();
+                let left = self.copy_vars(&s.left, &mut inner);
+                let right = self.copy_vars(&s.right, &mut inner);
+                let step = self.copy_branch(&s.step, &inner);
+                let (start, values) = (all(&s.start), all(&s.values));
+                Exp::Scan(Box::new(Scan { prefix: s.prefix, left, start, right, values, step }))
+            }
         }
+    }
+
+    /// New variables of the same types, with the renaming of the old ones.
+    pub fn copy_vars(&mut self, vars: &[Var], map: &mut Renaming) -> Vec<Var> {
+        vars.iter()
+            .map(|v| {
+                let new = self.new_var(self.vars[v.0 as usize]);
+                map.insert(*v, Atom::Var(new));
+                new
+            })
+            .collect()
     }
 
     /// A copy of a branch.

@@ -8,7 +8,10 @@
 
 use std::collections::HashMap;
 
-use super::{ArrayId, Atom, Block, Check, CheckKind, Contract, Exp, Nest, Program, Reducer, Stm, YieldKind};
+use super::{
+    ArrayId, Atom, Block, Check, CheckKind, Contract, Exp, Let, Nest, Prefix, Program, Reducer, Scan, Stm,
+    Var, YieldKind,
+};
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 use crate::ty::{Loc, Name};
@@ -39,6 +42,8 @@ pub fn run_counted(p: &Program, args: &[Value]) -> Result<(Vec<Value>, Counts), 
         sizes: HashMap::new(),
         arrays: vec![None; p.arrays.len()],
         vars: vec![Scalar::Bool(false); p.vars.len()],
+        states: HashMap::new(),
+        first: true,
         counts: Counts::default(),
     };
     m.bind_params(args)?;
@@ -55,6 +60,10 @@ struct Machine<'a> {
     sizes: HashMap<Name, i64>,
     arrays: Vec<Option<Value>>,
     vars: Vec<Scalar>,
+    /// The states of scans after the last point, by their first variable.
+    states: HashMap<Var, Vec<Scalar>>,
+    /// Whether the point is the first along the last axis.
+    first: bool,
     counts: Counts,
 }
 
@@ -195,6 +204,7 @@ impl<'a> Machine<'a> {
             for (axis, &i) in n.axes.iter().zip(&at) {
                 self.vars[axis.var.0 as usize] = Scalar::I64(i as i64);
             }
+            self.first = at.last() == Some(&0);
             self.block(&n.body)?;
             for (y, target) in n.yields.iter().zip(&mut targets) {
                 self.point(&y.kind, target, point).map_err(|f| f.at(n.loc))?;
@@ -222,7 +232,7 @@ impl<'a> Machine<'a> {
                 let (outer, inner) = extents.split_at(extents.len().saturating_sub(*over));
                 let over = inner.iter().product();
                 let neutral = Scalar::from(reducer.neutral(self.p.elem(*value)));
-                if reducer.op().is_some() {
+                if !reducer.is_extremum() {
                     return Ok(Target {
                         value: Value::filled(outer.to_vec(), neutral),
                         best: Vec::new(),
@@ -248,7 +258,9 @@ impl<'a> Machine<'a> {
                 let value = self.atom(*value);
                 self.counts.scalar_ops += 1;
                 let element = &mut target.value.data_mut()[place];
-                if reducer.op().is_some() {
+                if *reducer == Reducer::Last {
+                    *element = value;
+                } else if reducer.op().is_some() {
                     *element = combine(*reducer, *element, value)?;
                 } else if improves(*reducer, value, target.best[place]) {
                     target.best[place] = value;
@@ -312,6 +324,10 @@ impl<'a> Machine<'a> {
                     }
                     continue;
                 }
+                Exp::Scan(s) => {
+                    self.scan(l, s)?;
+                    continue;
+                }
                 Exp::Op(op, args) => self.op(*op, args),
                 Exp::Size(d) => self.dim(d).map(Scalar::I64),
                 Exp::Read { array, index, checked } => self.read(*array, index, *checked),
@@ -322,6 +338,28 @@ impl<'a> Machine<'a> {
                 self.vars[v.0 as usize] = value;
             }
         }
+        Ok(())
+    }
+
+    /// The states live from one point of the last axis to the next; points come in order, the last axis fastest.
+    fn scan(&mut self, l: &Let, s: &Scan) -> Result<(), Fault> {
+        let before: Vec<Scalar> = match self.states.get(&l.vars[0]).filter(|_| !self.first) {
+            Some(states) => states.clone(),
+            None => s.start.iter().map(|a| self.atom(*a)).collect(),
+        };
+        for (v, x) in s.left.iter().zip(&before) {
+            self.vars[v.0 as usize] = *x;
+        }
+        for (v, a) in s.right.iter().zip(&s.values) {
+            self.vars[v.0 as usize] = self.atom(*a);
+        }
+        self.block(&s.step.block)?;
+        let after: Vec<Scalar> = s.step.results.iter().map(|a| self.atom(*a)).collect();
+        let given = if s.prefix == Prefix::Inclusive { &after } else { &before };
+        for (v, x) in l.vars.iter().zip(given) {
+            self.vars[v.0 as usize] = *x;
+        }
+        self.states.insert(l.vars[0], after);
         Ok(())
     }
 

@@ -10,12 +10,15 @@
 //! * Yields:
 //!   - `Store(v)`: one element per point; the result's dimensions are the axes' extents.
 //!   - `Reduce { reducer, over, value }`: folded over the last `over` axes (one or more); the others remain.
-//!     All `Reduce` yields and the axes: `ArgMin`/`ArgMax` need `over == 1`, and give 0 for nothing: that `argmin` of nothing is an
+//!     `ArgMin`, `ArgMax` and `Last` need `over == 1`, and give 0 for nothing: that `argmin` of nothing is an
 //!     error is for a `Check` to say, since derivatives ask for the place of an extremum that nobody uses.
 //!   - `Accumulate { reducer, into, index, value }`: starts from the array `into`, combines `value` in at `index`; an index
 //!     outside is ignored. Only `Add`, `Mul`, `Min`, `Max`, `And`, `Or`.
 //!   - `Write { into, index, value }`: starts from `into`, overwrites; outside is ignored; of several values for one
 //!     place one is kept.
+//! * A [`Scan`] runs along the last axis: at each point it combines the point's values into a state that it had from the
+//!   point before, and gives the state. It stands in the nest's body itself, not in a branch; a nest that has one is
+//!   **ordered**: its last axis is executed in order, and its axes do not change places.
 //! * `Reshape` is another view of the same elements. `Contract` is a sum of products that goes to GEMM.
 //! * The form is closed: the bulk-operation transform produces nests, differentiation maps nests to nests,
 //!   fusion merges nests, both back ends print them.
@@ -26,7 +29,7 @@ pub mod parse;
 pub mod print;
 pub mod verify;
 
-pub use crate::core::{Check, CheckKind, Reducer};
+pub use crate::core::{Check, CheckKind, Prefix, Reducer};
 use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree};
@@ -71,7 +74,7 @@ pub struct Block {
     pub lets: Vec<Let>,
 }
 
-/// `vars = exp`; several variables only for `If`.
+/// `vars = exp`; several variables only for `If` and `Scan`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "described by the header")]
 pub struct Let {
@@ -86,6 +89,38 @@ pub struct Let {
 pub struct Branch {
     pub block: Block,
     pub results: Vec<Atom>,
+}
+
+/// Prefixes along the last axis of a nest.
+///
+/// ```text
+/// state = start;   at each point of the axis:   new = step(left = state, right = values);  state = new
+/// ```
+///
+/// The variables of its `Let` are the state after the point (inclusive) or before it (exclusive). With `right` variables it is
+/// **associative**: there are as many of them as states, `start` is neutral, `step` uses nothing of the point but them,
+/// and the back end may regroup. Without, `step` may use every scalar of the point bound before, and is executed in order.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Scan {
+    /// Which states it gives.
+    pub prefix: Prefix,
+    /// The state before the point, as `step` sees it.
+    pub left: Vec<Var>,
+    /// The state before the first point; does not depend on the axis.
+    pub start: Vec<Atom>,
+    /// The point's values, as `step` sees them.
+    pub right: Vec<Var>,
+    /// The point's values.
+    pub values: Vec<Atom>,
+    /// The new state.
+    pub step: Branch,
+}
+
+impl Scan {
+    /// Whether the back end may regroup it.
+    pub fn is_associative(&self) -> bool {
+        !self.right.is_empty()
+    }
 }
 
 /// A scalar expression.
@@ -108,6 +143,8 @@ pub enum Exp {
     If(Atom, Branch, Branch),
     /// The value, treated as a constant by differentiation.
     StopGradient(Atom),
+    /// See [`Scan`].
+    Scan(Box<Scan>),
 }
 
 /// A rectangular space, its code and its results.
@@ -262,6 +299,11 @@ impl Stm {
 }
 
 impl Block {
+    /// Whether a scan stands here.
+    pub fn is_ordered(&self) -> bool {
+        self.lets.iter().any(|l| matches!(l.exp, Exp::Scan(_)))
+    }
+
     /// Calls `f` with every read, branches included.
     pub fn visit_reads(&self, f: &mut impl FnMut(ArrayId, &[Atom])) {
         for l in &self.lets {
@@ -271,6 +313,7 @@ impl Block {
                     a.block.visit_reads(f);
                     b.block.visit_reads(f);
                 }
+                Exp::Scan(s) => s.step.block.visit_reads(f),
                 _ => {}
             }
         }
@@ -288,11 +331,22 @@ impl Exp {
             Exp::If(c, x, y) => {
                 f(*c);
                 for b in [x, y] {
-                    b.block.lets.iter().for_each(|l| l.exp.visit_atoms(f));
-                    b.results.iter().for_each(|a| f(*a));
+                    b.visit_atoms(f);
                 }
             }
+            Exp::Scan(s) => {
+                s.start.iter().chain(&s.values).for_each(|a| f(*a));
+                s.step.visit_atoms(f);
+            }
         }
+    }
+}
+
+impl Branch {
+    /// Calls `f` with every atom used inside.
+    pub fn visit_atoms(&self, f: &mut impl FnMut(Atom)) {
+        self.block.lets.iter().for_each(|l| l.exp.visit_atoms(f));
+        self.results.iter().for_each(|a| f(*a));
     }
 }
 

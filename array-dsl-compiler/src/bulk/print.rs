@@ -18,8 +18,8 @@
 //! space, line breaks and `;` only separate.
 
 use super::{
-    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Contract, Exp, Let, Nest, Param, Program, Stm, Yield,
-    YieldKind,
+    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Contract, Exp, Let, Nest, Param, Program, Scan, Stm, Var,
+    Yield, YieldKind,
 };
 use super::{Check, CheckKind};
 use crate::dim::Dim;
@@ -239,7 +239,7 @@ impl Text {
                 format!("{}{}", self.element(*array, index), if *checked { "?" } else { "" })
             }
             Exp::StopGradient(a) => format!("stop_gradient {}", atom(*a)),
-            Exp::If(..) => return None,
+            Exp::If(..) | Exp::Scan(_) => return None,
         };
         Some(format!("{} = {exp}", list(&l.vars, |v| format!("%{}", v.0))))
     }
@@ -252,6 +252,9 @@ impl Text {
     /// One let on lines of its own.
     pub(crate) fn binding_of_scalars(&self, l: &Let, depth: usize, out: &mut String) {
         let pad = indentation(depth);
+        if let Exp::Scan(s) = &l.exp {
+            return self.scan(l, s, depth, out);
+        }
         let Exp::If(condition, yes, no) = &l.exp else {
             return out.push_str(&format!("{pad}{}\n", self.simple_let(l).unwrap_or_default()));
         };
@@ -267,6 +270,29 @@ impl Text {
         out.push_str(&format!("{pad}}} else {{\n"));
         self.branch(no, depth + 1, out);
         out.push_str(&format!("{pad}}}\n"));
+    }
+
+    /// `%1 = scan inclusive [%2 = 0.0f64] [%3 = %4] { %5 = add %2 %3 => %5 }`: the state and its start, the values.
+    fn scan(&self, l: &Let, s: &Scan, depth: usize, out: &mut String) {
+        let pad = indentation(depth);
+        let bind = |vars: &[Var], atoms: &[Atom]| {
+            list(vars.iter().zip(atoms), |(v, a)| format!("%{} = {}", v.0, atom(*a)))
+        };
+        let head = format!(
+            "{pad}{} = scan {} [{}] [{}] {{",
+            list(&l.vars, |v| format!("%{}", v.0)),
+            s.prefix.name(),
+            bind(&s.left, &s.start),
+            bind(&s.right, &s.values),
+        );
+        match self.branch_on_a_line(&s.step) {
+            Some(step) if head.len() + step.len() < WIDTH => out.push_str(&format!("{head}{step}}}\n")),
+            _ => {
+                out.push_str(&format!("{head}\n"));
+                self.branch(&s.step, depth + 1, out);
+                out.push_str(&format!("{pad}}}\n"));
+            }
+        }
     }
 
     fn branch_on_a_line(&self, b: &Branch) -> Option<String> {

@@ -14,7 +14,9 @@ mod scope;
 
 pub(crate) use scope::{Scope, Visible, same_product};
 
-use super::{ArrayId, ArrayInfo, Atom, Axis, Check, Nest, Program, Stm, Yield, YieldKind};
+use std::collections::HashSet;
+
+use super::{ArrayId, ArrayInfo, Atom, Axis, Check, Exp, Nest, Program, Stm, Var, Yield, YieldKind};
 use crate::Verified;
 use crate::dim::Dim;
 
@@ -109,8 +111,46 @@ impl<'a> Verifier<'a> {
         let mark = self.scope.mark();
         n.axes.iter().for_each(|x| self.scope.axis(x));
         self.scope.block(&n.body);
+        self.scans(n);
         n.yields.iter().for_each(|y| self.yields(n, y));
         self.scope.leave(mark);
+    }
+
+    /// Scans run along an axis, and start from what does not change along it.
+    fn scans(&mut self, n: &Nest) {
+        let Some(axis) = n.axes.last() else {
+            if n.body.is_ordered() {
+                self.scope.error("a scan in a nest without axes");
+            }
+            return;
+        };
+        let mut along: HashSet<Var> = [axis.var].into();
+        for l in &n.body.lets {
+            let mut depends = false;
+            l.exp.visit_atoms(&mut |a| depends |= matches!(a, Atom::Var(v) if along.contains(&v)));
+            let Exp::Scan(s) = &l.exp else {
+                if depends {
+                    along.extend(&l.vars);
+                }
+                if let Exp::If(_, x, y) = &l.exp
+                    && (x.block.is_ordered() || y.block.is_ordered())
+                {
+                    self.scope.error("a scan in a branch");
+                }
+                continue;
+            };
+            along.extend(&l.vars);
+            if s.start.iter().any(|a| matches!(a, Atom::Var(v) if along.contains(v))) {
+                self.scope.error("a scan starts from what changes along its axis");
+            }
+            if s.is_associative() {
+                s.step.visit_atoms(&mut |a| {
+                    if matches!(a, Atom::Var(v) if along.contains(&v)) {
+                        self.scope.error("the step of an associative scan changes along its axis");
+                    }
+                });
+            }
+        }
     }
 
     fn yields(&mut self, n: &Nest, y: &Yield) {

@@ -6,8 +6,12 @@
 //!   the first is taken, and NaN never is.
 //! * A scatter ignores indices outside; of several writes to one place the last is kept.
 //! * The extent of a `Build` must not be negative; other loops of a negative extent make no trips.
+//! * Folds by operators start with the neutral element and go from the left. A loop whose condition stays true does
+//!   not end here either.
 //! * The branch of an `if` that is not taken does not run.
 //! * A fault has the place of the innermost statement that failed.
+
+mod sequence;
 
 use std::collections::HashMap;
 
@@ -153,6 +157,9 @@ impl Machine<'_> {
             Exp::Scatter { reducer, dest, axes, body } => {
                 Ok(vec![self.scatter(*reducer, *dest, axes, body, s.loc)?])
             }
+            Exp::Scan(reducers, prefix, axis, body) => self.scan(s, reducers, *prefix, axis, body),
+            Exp::Fold(operator, prefix, axis, body) => self.fold(s, operator, *prefix, axis, body),
+            Exp::Loop(l) => self.repeat(l),
             Exp::Check(c) => self.check(c).map(|()| Vec::new()).map_err(|f| f.at(s.loc)),
             exp => Ok(vec![self.simple(exp).map_err(|f| f.at(s.loc))?]),
         }
@@ -171,6 +178,17 @@ impl Machine<'_> {
                 let index: Result<Vec<i64>, Fault> =
                     index.iter().map(|i| integer(self.scalar(*i)?)).collect();
                 self.var(*a)?.index(&index?)
+            }
+            Exp::Update(a, index, x) => {
+                let index: Result<Vec<i64>, Fault> =
+                    index.iter().map(|i| integer(self.scalar(*i)?)).collect();
+                let (mut array, x) = (self.var(*a)?.clone(), self.atom(*x)?);
+                let range = array.range(&index?)?;
+                if array.shape()[array.shape().len() - x.shape().len()..] != *x.shape() {
+                    return Err(Fault::internal(format!("an update by an array of shape {:?}", x.shape())));
+                }
+                array.data_mut()[range].copy_from_slice(x.data());
+                Ok(array)
             }
             Exp::Reshape(a, dims) => {
                 let (value, shape) = (self.var(*a)?, self.shape(dims)?);

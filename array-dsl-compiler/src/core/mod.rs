@@ -5,13 +5,21 @@
 //! * Every variable has a [`Type`]: an element type and dimensions. A **scalar** has no dimensions. Tuples are
 //!   gone: an expression that gives several values binds several variables.
 //! * Dimensions are polynomials over size atoms ([`Dim`]). **Every atom of a dimension is a named size of the
-//!   function or an integer scalar variable bound at depth 0** (outside all `Build`, `Reduce`, `Scatter` and `If`), before
+//!   function or an integer scalar variable bound at depth 0** (outside all other expressions), before
 //!   the place where the dimension is used.
 //! * `Build`, `Reduce` and `Scatter` bind index variables (`i64` scalars) that run from 0 to the extent. Rank lifting has
 //!   already become `Build`; `map`, `transpose`, slices and the like are `Build` with an `Index` inside.
 //! * `Index` takes leading indices; fewer than the rank gives a sub-array. An index outside its dimension is an
 //!   error of the running program, at the statement's place.
-//! * The body of a `Reduce` gives one scalar per reducer. A reduction over an empty axis gives the neutral element.
+//! * The body of a `Reduce` or a `Scan` gives one scalar per reducer. A reduction over an empty axis gives the neutral
+//!   element. A `Scan` gives, for each point, what the points so far give: with it (inclusive) or without (exclusive).
+//! * A `Fold` does the same with an [`Operator`] on several scalars at once. Its `body` gives the values for `right`.
+//!   An associative operator may be regrouped, so code may compute it in parts; its `start` is its neutral element.
+//!   The operator's body sees what is bound outside the `Fold`, not the axis and not the `body`'s variables.
+//! * A `Loop` is sequential: its state, scalars and arrays, goes from trip to trip; the results are the state after the last.
+//!   The body gives the next state; a state keeps its type, dimensions included.
+//! * `Update` is its array with one element or sub-array replaced. Values are never changed; that a loop updates in
+//!   place is what later stages make of it.
 //! * `Check` may stand only at depth 0.
 
 pub mod interp;
@@ -82,11 +90,13 @@ pub enum Reducer {
     ArgMin,
     /// Index (`i64`) of the first largest value; an error for nothing, then 0.
     ArgMax,
+    /// The last value; zero for nothing. Kernels do not have it: it is the result of a loop.
+    Last,
 }
 
 impl Reducer {
     /// All of them.
-    pub const ALL: [Reducer; 8] = [
+    pub const ALL: [Reducer; 9] = [
         Reducer::Add,
         Reducer::Mul,
         Reducer::Min,
@@ -95,6 +105,7 @@ impl Reducer {
         Reducer::Or,
         Reducer::ArgMin,
         Reducer::ArgMax,
+        Reducer::Last,
     ];
 
     /// As printed, and as written in kernels for the first six.
@@ -108,6 +119,7 @@ impl Reducer {
             Reducer::Or => "or",
             Reducer::ArgMin => "argmin",
             Reducer::ArgMax => "argmax",
+            Reducer::Last => "last",
         }
     }
 
@@ -116,7 +128,7 @@ impl Reducer {
         Reducer::ALL.into_iter().find(|r| r.name() == name)
     }
 
-    /// The scalar function that combines two values; `None` for `ArgMin` and `ArgMax`.
+    /// The scalar function that combines two values; `None` for `ArgMin`, `ArgMax` and `Last`.
     pub fn op(self) -> Option<Op> {
         Some(match self {
             Reducer::Add => Op::Add,
@@ -125,13 +137,18 @@ impl Reducer {
             Reducer::Max => Op::Max,
             Reducer::And => Op::And,
             Reducer::Or => Op::Or,
-            Reducer::ArgMin | Reducer::ArgMax => return None,
+            Reducer::ArgMin | Reducer::ArgMax | Reducer::Last => return None,
         })
+    }
+
+    /// Whether the result is a position.
+    pub fn is_extremum(self) -> bool {
+        matches!(self, Reducer::ArgMin | Reducer::ArgMax)
     }
 
     /// The element type of the result for values of type `elem`.
     pub fn result(self, elem: Elem) -> Elem {
-        if self.op().is_some() { elem } else { Elem::I64 }
+        if self.is_extremum() { Elem::I64 } else { elem }
     }
 
     /// The neutral element for values of type `elem` (for `ArgMin` and `ArgMax`: of the value compared).
@@ -144,7 +161,7 @@ impl Reducer {
             _ => Const::int(elem, if largest { i64::MAX } else { i64::MIN }),
         };
         match self {
-            Reducer::Add => Const::of(elem, 0),
+            Reducer::Add | Reducer::Last => Const::of(elem, 0),
             Reducer::Mul => Const::of(elem, 1),
             Reducer::Min | Reducer::ArgMin => extreme(true),
             Reducer::Max | Reducer::ArgMax => extreme(false),
@@ -158,6 +175,58 @@ impl Reducer {
             Reducer::Or => Const::of(elem, 0),
         }
     }
+}
+
+/// One step of a fold over several scalars at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operator {
+    /// The values so far.
+    pub left: Vec<Var>,
+    /// The values that come next; of the same types.
+    pub right: Vec<Var>,
+    /// Both combined; of the same types. Scalar code: no arrays are made inside.
+    pub body: Body,
+    /// What combines to the other operand: a fold of nothing.
+    pub neutral: Vec<Atom>,
+}
+
+/// Which prefixes a scan gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Prefix {
+    /// Position `i` has the values of `0..=i`.
+    Inclusive,
+    /// Position `i` has the values of `0..i`.
+    Exclusive,
+}
+
+impl Prefix {
+    /// As printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Prefix::Inclusive => "inclusive",
+            Prefix::Exclusive => "exclusive",
+        }
+    }
+}
+
+/// A sequential loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// Variables bound inside to the state before the trip, and what they are before the first.
+    pub state: Vec<(Var, Atom)>,
+    /// How many trips.
+    pub trips: Trips,
+    /// Its results are the state after the trip.
+    pub body: Body,
+}
+
+/// How many trips a loop makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trips {
+    /// The variable runs from 0; the count is an `i64`, none if negative.
+    For(Var, Atom),
+    /// As long as the body, which sees the state, gives `true`.
+    While(Body),
 }
 
 /// A condition checked when the kernel runs, before the loops that rely on it.
@@ -214,6 +283,14 @@ pub enum Exp {
     Build(Vec<Axis>, Body),
     /// Folds over the axis: the i-th result of the body by the i-th reducer.
     Reduce(Vec<Reducer>, Axis, Body),
+    /// Prefixes of the i-th result of the body by the i-th reducer (not `ArgMin`, `ArgMax`), as vectors.
+    Scan(Vec<Reducer>, Prefix, Axis, Body),
+    /// Folds by an operator: to scalars, or to the vectors of all prefixes.
+    Fold(Box<Operator>, Option<Prefix>, Axis, Body),
+    /// See [`Loop`].
+    Loop(Box<Loop>),
+    /// The array with the element or sub-array at leading indices replaced. An index outside is an error.
+    Update(Var, Vec<Atom>, Atom),
     /// `dest` with values combined in (`Some`, any order) or written (`None`) at indices. The body gives
     /// `indices` index values and then the value, all scalars; indices outside `dest` are ignored. The result is a new array.
     Scatter {
@@ -232,6 +309,65 @@ pub enum Exp {
     Check(Check),
     /// The value, treated as a constant by differentiation.
     StopGradient(Atom),
+}
+
+impl Exp {
+    /// The bodies inside, in the order of the text.
+    pub fn bodies(&self) -> Vec<&Body> {
+        match self {
+            Exp::If(_, yes, no) => vec![yes, no],
+            Exp::Build(_, body)
+            | Exp::Reduce(_, _, body)
+            | Exp::Scan(_, _, _, body)
+            | Exp::Scatter { body, .. } => vec![body],
+            Exp::Fold(operator, _, _, body) => vec![&operator.body, body],
+            Exp::Loop(l) => match &l.trips {
+                Trips::For(..) => vec![&l.body],
+                Trips::While(condition) => vec![condition, &l.body],
+            },
+            Exp::Atom(_)
+            | Exp::Op(..)
+            | Exp::Size(_)
+            | Exp::Index(..)
+            | Exp::Update(..)
+            | Exp::Reshape(..)
+            | Exp::Check(_)
+            | Exp::StopGradient(_) => Vec::new(),
+        }
+    }
+
+    /// The variables that it binds for its bodies: indices, operands of an operator, the state of a loop.
+    pub fn inner_vars(&self) -> Vec<Var> {
+        match self {
+            Exp::Build(axes, _) | Exp::Scatter { axes, .. } => axes.iter().map(|a| a.var).collect(),
+            Exp::Reduce(_, axis, _) | Exp::Scan(_, _, axis, _) => vec![axis.var],
+            Exp::Fold(operator, _, axis, _) => {
+                operator.left.iter().chain(&operator.right).copied().chain([axis.var]).collect()
+            }
+            Exp::Loop(l) => {
+                let index = if let Trips::For(var, _) = &l.trips { Some(*var) } else { None };
+                l.state.iter().map(|(v, _)| *v).chain(index).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Variables and constants that it mentions outside of its bodies, arrays included, sizes not.
+    pub fn operands(&self) -> Vec<Atom> {
+        match self {
+            Exp::Atom(a) | Exp::StopGradient(a) | Exp::If(a, ..) => vec![*a],
+            Exp::Op(_, args) => args.clone(),
+            Exp::Index(array, index) => [&[Atom::Var(*array)], &index[..]].concat(),
+            Exp::Update(array, index, x) => [&[Atom::Var(*array)], &index[..], &[*x]].concat(),
+            Exp::Reshape(array, _) | Exp::Scatter { dest: array, .. } => vec![Atom::Var(*array)],
+            Exp::Fold(operator, ..) => operator.neutral.clone(),
+            Exp::Loop(l) => {
+                let count = if let Trips::For(_, count) = &l.trips { Some(*count) } else { None };
+                l.state.iter().map(|(_, start)| *start).chain(count).collect()
+            }
+            Exp::Size(_) | Exp::Build(..) | Exp::Reduce(..) | Exp::Scan(..) | Exp::Check(_) => Vec::new(),
+        }
+    }
 }
 
 /// What is known of a variable.

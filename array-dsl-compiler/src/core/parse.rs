@@ -5,6 +5,7 @@
 //! the function obeys the rules of Core is for the verifier to say.
 
 mod constants;
+mod sequence;
 mod tokens;
 
 use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Param, Reducer, Stm, Type, Var, VarInfo};
@@ -380,6 +381,16 @@ impl Parser {
                 let reducers = self.list(")", Self::reducer)?;
                 Ok(Exp::Reduce(reducers, self.axis()?, self.block()?))
             }
+            "scan" => self.scan(),
+            "fold" => self.fold(),
+            "loop" => self.repeat(),
+            "update" => {
+                let array = self.var()?;
+                self.expect("[")?;
+                let index = self.list("]", Self::atom)?;
+                self.expect("with")?;
+                Ok(Exp::Update(array, index, self.atom()?))
+            }
             "scatter" => {
                 let reducer = if self.take("write") { None } else { Some(self.reducer()?) };
                 self.expect("into")?;
@@ -405,15 +416,19 @@ impl Parser {
 
     /// `i.1 < n`: an index is an `i64`.
     fn axis(&mut self) -> Parsed<Axis> {
-        let var = if self.is(1, ":") {
-            self.binding()?
-        } else {
-            let (name, var) = self.variable()?;
-            self.vars[var.0 as usize] = Some(VarInfo { name: name.into(), ty: Type::scalar(Elem::I64) });
-            var
-        };
+        let var = self.index()?;
         self.expect("<")?;
         Ok(Axis { var, extent: self.dim()? })
+    }
+
+    /// An index variable where it is bound.
+    fn index(&mut self) -> Parsed<Var> {
+        if self.is(1, ":") {
+            return self.binding();
+        }
+        let (name, var) = self.variable()?;
+        self.vars[var.0 as usize] = Some(VarInfo { name: name.into(), ty: Type::scalar(Elem::I64) });
+        Ok(var)
     }
 
     fn check(&mut self) -> Parsed<Check> {

@@ -24,6 +24,11 @@
 //! | index | `a.1[i.2, 0]` |
 //! | choice | `if c.1 { ... => x.2 } else { ... => 0.0f64 }` |
 //! | build, reduce | `build [i.1 < n, j.2 < m] { ... => x.3 }`, `reduce (add) i.1 < n { ... => x.3 }` |
+//! | scan | `scan inclusive (add, mul) i.1 < n { ... => x.2, y.3 }`, `scan exclusive ...` |
+//! | fold | `fold (a.1: f64; b.2: f64) from 1.0f64 with { ... => c.3 } over i.4 < n { ... => x.5 }`, `fold inclusive ...` |
+//! | loop | `loop for t.1 < k.2 with s.3: [n]f64 from a.4, e.5: f64 from 0.0f64 { ... => b.6, d.7 }` |
+//! | | `loop while { ... => c.1 } with s.3: f64 from x.2 { ... => y.4 }` |
+//! | update | `update a.1[i.2] with x.3` |
 //! | scatter | `scatter add into a.1 [i.2 < n] { ... => k.3, x.4 }`, `scatter write into ...` |
 //! | reshape, gradient | `reshape a.1 [n * m]`, `stop_gradient x.1` |
 //! | checks | `check a == b`, `check lo <= d`, `check nonnegative(d)`, each with `when guard, guard` |
@@ -36,7 +41,9 @@
 //! * The result types stand in the result's structure. Where that does not have the results in their order, they are
 //!   listed: `-> types f64, i64 as (1, 0)`.
 
-use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Param, Stm, Type, Var};
+use super::{
+    Atom, Axis, Body, Check, CheckKind, Exp, Function, Loop, Operator, Param, Prefix, Stm, Trips, Type, Var,
+};
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Const, Elem, Loc, Tree};
 
@@ -220,31 +227,34 @@ impl Text<'_> {
         match &s.exp {
             Exp::If(c, yes, no) => {
                 let head = format!("{vars}if {}", self.atom(*c));
-                if yes.stms.is_empty() && no.stms.is_empty() {
-                    let (yes, no) = (self.atoms(&yes.results), self.atoms(&no.results));
-                    return self.line(depth, &format!("{head} {{ => {yes} }} else {{ => {no} }}{loc}"));
-                }
-                self.line(depth, &format!("{head} {{"));
-                self.body(yes, depth + 1);
-                if no.stms.is_empty() {
-                    let no = self.atoms(&no.results);
-                    return self.line(depth, &format!("}} else {{ => {no} }}{loc}"));
-                }
-                self.line(depth, "} else {");
-                self.body(no, depth + 1);
-                self.line(depth, &format!("}}{loc}"));
+                self.blocks(depth, &[(&head, yes), ("else", no)], &loc);
             }
             Exp::Build(axes, body) => {
-                self.block(depth, &format!("{vars}build [{}]", self.axes(axes)), body, &loc)
+                self.blocks(depth, &[(&format!("{vars}build [{}]", self.axes(axes)), body)], &loc)
             }
             Exp::Reduce(reducers, axis, body) => {
                 let reducers = list(reducers, |r| r.name().into());
-                self.block(depth, &format!("{vars}reduce ({reducers}) {}", self.axis(axis)), body, &loc);
+                self.blocks(
+                    depth,
+                    &[(&format!("{vars}reduce ({reducers}) {}", self.axis(axis)), body)],
+                    &loc,
+                );
             }
+            Exp::Scan(reducers, prefix, axis, body) => {
+                let reducers = list(reducers, |r| r.name().into());
+                let head = format!("{vars}scan {} ({reducers}) {}", prefix.name(), self.axis(axis));
+                self.blocks(depth, &[(&head, body)], &loc);
+            }
+            Exp::Fold(operator, prefix, axis, body) => {
+                let head = format!("{vars}{}", self.fold(operator, *prefix));
+                let over = format!("over {}", self.axis(axis));
+                self.blocks(depth, &[(&head, &operator.body), (&over, body)], &loc);
+            }
+            Exp::Loop(l) => self.repeat(&vars, l, depth, &loc),
             Exp::Scatter { reducer, dest, axes, body } => {
                 let how = reducer.map_or("write", |r| r.name());
                 let head = format!("{vars}scatter {how} into {} [{}]", self.var(*dest), self.axes(axes));
-                self.block(depth, &head, body, &loc);
+                self.blocks(depth, &[(&head, body)], &loc);
             }
             exp => {
                 let exp = self.simple(exp);
@@ -253,15 +263,45 @@ impl Text<'_> {
         }
     }
 
-    /// An expression with one body; on one line if there is only a result.
-    fn block(&mut self, depth: usize, head: &str, body: &Body, loc: &str) {
-        if body.stms.is_empty() {
-            let results = self.atoms(&body.results);
-            self.line(depth, &format!("{head} {{ => {results} }}{loc}"));
-        } else {
-            self.line(depth, &format!("{head} {{"));
-            self.body(body, depth + 1);
-            self.line(depth, &format!("}}{loc}"));
+    /// Bodies, each after its head; on one line if there is only a result.
+    fn blocks(&mut self, depth: usize, blocks: &[(&str, &Body)], loc: &str) {
+        let mut line = String::new();
+        for (head, body) in blocks {
+            line.push_str(&format!("{head} {{"));
+            if body.stms.is_empty() {
+                let results = self.atoms(&body.results);
+                line.push_str(if results.is_empty() { " =>" } else { " => " });
+                line.push_str(&format!("{results} }} "));
+            } else {
+                self.line(depth, &line);
+                self.body(body, depth + 1);
+                line = "} ".into();
+            }
+        }
+        self.line(depth, &format!("{}{loc}", line.trim_end()));
+    }
+
+    /// A fold up to its operator's body.
+    fn fold(&self, operator: &Operator, prefix: Option<Prefix>) -> String {
+        let prefix = prefix.map_or_else(String::new, |p| format!("{} ", p.name()));
+        let [left, right] = [&operator.left, &operator.right].map(|vars| list(vars, |v| self.binding(*v)));
+        let neutral = self.atoms(&operator.neutral);
+        let neutral = if neutral.is_empty() { neutral } else { format!(" {neutral}") };
+        format!("fold {prefix}({left}; {right}) from{neutral} with")
+    }
+
+    fn repeat(&mut self, vars: &str, l: &Loop, depth: usize, loc: &str) {
+        let state = list(&l.state, |(v, start)| format!("{} from {}", self.binding(*v), self.atom(*start)));
+        match &l.trips {
+            Trips::For(var, count) => {
+                let head =
+                    format!("{vars}loop for {} < {} with {state}", self.index(*var), self.atom(*count));
+                self.blocks(depth, &[(head.trim_end(), &l.body)], loc);
+            }
+            Trips::While(condition) => {
+                let (head, with) = (format!("{vars}loop while"), format!("with {state}"));
+                self.blocks(depth, &[(&head, condition), (with.trim_end(), &l.body)], loc);
+            }
         }
     }
 
@@ -270,9 +310,13 @@ impl Text<'_> {
     }
 
     fn axis(&self, a: &Axis) -> String {
-        let index = self.f.vars.get(a.var.0 as usize).is_some_and(|i| i.ty == Type::scalar(Elem::I64));
-        let var = if index { self.var(a.var) } else { self.binding(a.var) };
-        format!("{var} < {}", self.dim(&a.extent))
+        format!("{} < {}", self.index(a.var), self.dim(&a.extent))
+    }
+
+    /// An index variable where it is bound.
+    fn index(&self, v: Var) -> String {
+        let index = self.f.vars.get(v.0 as usize).is_some_and(|i| i.ty == Type::scalar(Elem::I64));
+        if index { self.var(v) } else { self.binding(v) }
     }
 
     /// An expression without bodies.
@@ -285,7 +329,17 @@ impl Text<'_> {
             Exp::Reshape(a, dims) => format!("reshape {} {}", self.var(*a), self.dims(dims)),
             Exp::Check(c) => self.check(c),
             Exp::StopGradient(a) => format!("stop_gradient {}", self.atom(*a)),
-            Exp::If(..) | Exp::Build(..) | Exp::Reduce(..) | Exp::Scatter { .. } => String::new(),
+            Exp::Update(a, index, x) => {
+                format!("update {}[{}] with {}", self.var(*a), self.atoms(index), self.atom(*x))
+            }
+            // Written by `stm`: they have bodies.
+            Exp::If(..)
+            | Exp::Build(..)
+            | Exp::Reduce(..)
+            | Exp::Scan(..)
+            | Exp::Fold(..)
+            | Exp::Loop(..)
+            | Exp::Scatter { .. } => String::new(),
         }
     }
 
@@ -300,7 +354,7 @@ impl Text<'_> {
     }
 }
 
-/// Which variables some parameter, statement or axis binds.
+/// Which variables some parameter, statement, axis, operator or loop binds.
 fn bound(f: &Function) -> Vec<bool> {
     fn bind(vars: impl IntoIterator<Item = Var>, bound: &mut [bool]) {
         for v in vars {
@@ -312,18 +366,8 @@ fn bound(f: &Function) -> Vec<bool> {
     fn visit(b: &Body, bound: &mut [bool]) {
         for s in &b.stms {
             bind(s.vars.iter().copied(), bound);
-            match &s.exp {
-                Exp::If(_, yes, no) => [yes, no].into_iter().for_each(|b| visit(b, bound)),
-                Exp::Build(axes, body) | Exp::Scatter { axes, body, .. } => {
-                    bind(axes.iter().map(|a| a.var), bound);
-                    visit(body, bound);
-                }
-                Exp::Reduce(_, axis, body) => {
-                    bind([axis.var], bound);
-                    visit(body, bound);
-                }
-                _ => {}
-            }
+            bind(s.exp.inner_vars(), bound);
+            s.exp.bodies().into_iter().for_each(|b| visit(b, bound));
         }
     }
     let mut out = vec![false; f.vars.len()];

@@ -9,7 +9,12 @@
 //!   scalars of depth 0 that are bound before. Those of parameters may mention any scalar parameter.
 //! * The numbers of elements before and after a `Reshape` do not differ by a constant. That they are equal may rest
 //!   on a check.
+//! * An operator's operands, its neutral element and what is folded have the same scalar types; its body is scalar code:
+//!   no arrays are made in it, and it sees neither the axis nor the variables of the fold's body.
+//! * The state of a loop has the same types before the first trip, inside, and after each.
 //! * `Check` stands at depth 0 only. Nothing is of an unsettled type; places are in the table of places.
+
+mod sequence;
 
 use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Reducer, Stm, Type, Var};
 use crate::Verified;
@@ -287,6 +292,10 @@ impl Scope<'_> {
                 )
             }
             Exp::Reduce(reducers, axis, body) => self.reduce(reducers, axis, body),
+            Exp::Scan(reducers, _, axis, body) => self.scan(reducers, axis, body),
+            Exp::Fold(operator, prefix, axis, body) => self.fold(operator, *prefix, axis, body),
+            Exp::Loop(l) => self.repeat(l),
+            Exp::Update(array, index, x) => self.update(*array, index, *x),
             Exp::Scatter { reducer, dest, axes, body } => {
                 let dest = self.var(*dest);
                 let types = self.points(axes, body);

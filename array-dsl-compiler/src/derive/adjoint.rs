@@ -33,6 +33,11 @@ pub(super) struct Contribution {
 pub(super) struct Adjoints(HashMap<Var, Atom>);
 
 impl Adjoints {
+    /// A scalar's adjoint so far.
+    pub fn get(&self, v: Var) -> Option<Atom> {
+        self.0.get(&v).copied()
+    }
+
     /// Adds to a scalar's adjoint.
     pub fn add(&mut self, p: &mut Program, code: &mut Code, to: Atom, value: Atom) {
         if let Atom::Var(v) = to {
@@ -56,7 +61,8 @@ pub(super) fn active_scalars(
     for l in lets {
         let depends = match &l.exp {
             Exp::Read { array, .. } => arrays.contains(array),
-            Exp::StopGradient(_) | Exp::Size(_) => false,
+            // Nests with scans are taken apart before: see `scan`.
+            Exp::StopGradient(_) | Exp::Size(_) | Exp::Scan(_) => false,
             Exp::Op(_, args) => args.iter().any(|a| matches!(a, Atom::Var(v) if active.contains(v))),
             Exp::If(_, x, y) => [x, y].iter().any(|b| {
                 let inner = active_scalars(p, &b.block.lets, arrays, &active);
@@ -101,7 +107,7 @@ pub(super) fn backwards(
                 }
             }
             Exp::If(c, x, y) => choice(p, code, l, *c, [x, y], arrays, active, adjoints, out),
-            Exp::Size(_) | Exp::StopGradient(_) => {}
+            Exp::Size(_) | Exp::StopGradient(_) | Exp::Scan(_) => {}
         }
     }
 }

@@ -114,6 +114,9 @@ impl Forward {
                     let v = renamed(&map, *value);
                     match of(&tangents, v) {
                         None => None,
+                        Some(t) if *reducer == Reducer::Last => {
+                            Some(YieldKind::Reduce { reducer: Reducer::Last, over: *over, value: t })
+                        }
                         Some(t) => {
                             let slope = reduce::prepare(&mut self.p, n, *reducer, *over, *value);
                             let slope: Slope = slope.ok_or_else(|| NotDifferentiable {

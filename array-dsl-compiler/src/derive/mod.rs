@@ -12,6 +12,7 @@
 //! | `tangent` | forward mode of a block of scalar code |
 //! | `reverse` | reverse mode of statements |
 //! | `forward` | forward mode of statements |
+//! | `scan` | both modes of scans and loops |
 //! | `reduce` | what both need for reductions by `mul`, `min`, `max` |
 
 mod adjoint;
@@ -19,6 +20,7 @@ mod forward;
 mod partial;
 mod reduce;
 mod reverse;
+mod scan;
 mod tangent;
 
 use std::collections::HashSet;

@@ -15,6 +15,7 @@
 
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Nest, Program, Reducer, Stm, Yield, YieldKind};
+use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 
@@ -22,6 +23,8 @@ use crate::ty::{Const, Elem};
 pub(super) enum Slope {
     /// The derivative is 1 everywhere.
     One,
+    /// 1 at the last point of an axis so long.
+    Last(Dim),
     /// The position of the extremum.
     At(ArrayId),
     /// The product of the nonzero values, the number of zeros, and their sum.
@@ -38,6 +41,7 @@ pub(super) fn prepare(
 ) -> Option<Slope> {
     match reducer {
         Reducer::Add => Some(Slope::One),
+        Reducer::Last => n.axes.last().map(|a| Slope::Last(a.extent.clone())),
         Reducer::Min | Reducer::Max if over == 1 => {
             let arg = if reducer == Reducer::Min { Reducer::ArgMin } else { Reducer::ArgMax };
             let at = again(p, n, |_, _, map| vec![(arg, Elem::I64, renamed(map, value), "best")], over);
@@ -83,6 +87,11 @@ pub(super) fn apply(
     let zero = Atom::Const(Const::of(elem, 0));
     match s {
         Slope::One => d,
+        Slope::Last(extent) => {
+            let last = code.size(p, &extent.sub(&Dim::constant(1)));
+            let here = code.op(p, Op::Eq, &[axes[axes.len() - 1], last]);
+            code.select(p, here, d, zero)
+        }
         Slope::At(best) => {
             let at = code.read(p, *best, outer);
             let here = code.op(p, Op::Eq, &[axes[axes.len() - 1], at]);

@@ -20,11 +20,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::adjoint::{Adjoints, Contribution, active_scalars, backwards};
 use super::reduce::{self, Slope};
-use super::{Derivative, NotDifferentiable, active_arrays, active_params, as_nest, bundle, fresh};
+use super::{Derivative, NotDifferentiable, active_arrays, active_params, as_nest, bundle, fresh, scan};
 use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{
-    ArrayId, ArrayInfo, Atom, Block, Branch, Check, CheckKind, Exp, Let, Nest, Param, Program, Reducer, Stm,
-    Var, Yield, YieldKind,
+    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Nest, Param, Program, Reducer,
+    Stm, Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Const, Loc, Name, Tree};
@@ -32,8 +32,15 @@ use crate::ty::{Const, Loc, Name, Tree};
 /// See the module header and [`Derivative`].
 pub(super) fn reverse(p: &Program, what: Derivative) -> Result<Program, NotDifferentiable> {
     let mut r = Reverse { active: active_arrays(p), p: p.clone(), adjoints: HashMap::new() };
+    // What a scan's nest does besides is done by nests of their own.
+    let mut stms = Vec::new();
+    for s in std::mem::take(&mut r.p.stms) {
+        stms.extend(scan::separate(&mut r.p, &s));
+    }
+    r.p.stms = stms.clone();
+    r.active = active_arrays(&r.p);
     r.seed(what);
-    for s in p.stms.iter().rev() {
+    for s in stms.iter().rev() {
         let s = as_nest(&mut r.p, s);
         r.statement(&s)?;
     }
@@ -49,9 +56,9 @@ pub(super) fn reverse(p: &Program, what: Derivative) -> Result<Program, NotDiffe
     Ok(r.p)
 }
 
-struct Reverse {
-    p: Program,
-    active: HashSet<ArrayId>,
+pub(super) struct Reverse {
+    pub p: Program,
+    pub active: HashSet<ArrayId>,
     /// Contributions to each array's adjoint.
     adjoints: HashMap<ArrayId, Vec<ArrayId>>,
 }
@@ -114,7 +121,7 @@ impl Reverse {
     }
 
     /// The adjoint of an array, if it has one.
-    fn total(&mut self, a: ArrayId) -> Option<ArrayId> {
+    pub fn total(&mut self, a: ArrayId) -> Option<ArrayId> {
         let parts = self.adjoints.get(&a)?.clone();
         if let [only] = parts.as_slice() {
             return Some(*only);
@@ -164,6 +171,9 @@ impl Reverse {
     }
 
     fn nest(&mut self, n: &Nest) -> Result<(), NotDifferentiable> {
+        if n.body.is_ordered() && self.scan(n) {
+            return Ok(());
+        }
         let mut seeded: Vec<(&Yield, ArrayId, Slope)> = Vec::new();
         for y in &n.yields {
             let Some(adj) = self.total(y.array) else { continue };
@@ -218,6 +228,12 @@ impl Reverse {
         }
         let mut contributions: Vec<Contribution> = Vec::new();
         backwards(&mut self.p, &mut code, &primal, &self.active, &active, &mut adjoints, &mut contributions);
+        self.accumulate(axes, code, contributions, n.loc);
+        Ok(())
+    }
+
+    /// A nest whose points contribute to adjoints.
+    pub fn accumulate(&mut self, axes: Vec<Axis>, code: Code, contributions: Vec<Contribution>, loc: Loc) {
         let mut yields = Vec::new();
         for c in contributions {
             let info = self.p.array(c.array).clone();
@@ -229,9 +245,8 @@ impl Reverse {
             self.contribute(c.array, part);
         }
         if !yields.is_empty() {
-            self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+            self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc }));
         }
-        Ok(())
     }
 
     /// An expensive value that the primal nest stored is read instead of computed again: the `tanh` of a layer is

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use super::partial::scaled;
 use crate::bulk::build::Code;
-use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Program, Var};
+use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Program, Scan, Var};
 use crate::scalar::{Op, partials};
 use crate::ty::{Const, Elem};
 
@@ -57,6 +57,7 @@ pub(super) fn forwards(
             }
             Exp::Size(_) | Exp::StopGradient(_) => code.lets.push(l.clone()),
             Exp::If(c, x, y) => choice(p, code, l, *c, [x, y], arrays, tangents),
+            Exp::Scan(s) => scan(p, code, l, s, arrays, tangents),
         }
     }
 }
@@ -115,5 +116,47 @@ fn choice(
     code.lets.push(Let { vars, exp: Exp::If(c, x, y), loc: l.loc });
     for (i, v) in with.iter().zip(new) {
         tangents.insert(l.vars[*i], Atom::Var(v));
+    }
+}
+
+/// The scan of pairs (state, tangent): of every float state, since a tangent may come in through any of them. It is
+/// associative if the scan is.
+fn scan(
+    p: &mut Program,
+    code: &mut Code,
+    l: &Let,
+    s: &Scan,
+    arrays: &HashMap<ArrayId, ArrayId>,
+    tangents: &mut Tangents,
+) {
+    let floats: Vec<usize> = (0..s.left.len()).filter(|i| p.vars[s.left[*i].0 as usize].is_float()).collect();
+    let zero = |p: &Program, v: Var| Atom::Const(Const::of(p.vars[v.0 as usize], 0));
+    let mut inner = tangents.clone();
+    let mut paired = |p: &mut Program, vars: &[Var], at: &[usize]| -> Vec<Var> {
+        let new: Vec<Var> = at.iter().map(|i| p.new_var(p.vars[vars[*i].0 as usize])).collect();
+        inner.extend(at.iter().zip(&new).map(|(i, t)| (vars[*i], Atom::Var(*t))));
+        new
+    };
+    let left_t = paired(p, &s.left, &floats);
+    let right_t = if s.is_associative() { paired(p, &s.right, &floats) } else { Vec::new() };
+    let mut step = Code::new(l.loc);
+    forwards(p, &mut step, &s.step.block.lets, arrays, &mut inner);
+    let mut pair = s.clone();
+    pair.left.extend(left_t);
+    pair.right.extend(right_t);
+    pair.step.block.lets = step.lets;
+    for i in &floats {
+        let none = zero(p, s.left[*i]);
+        pair.start.push(of(tangents, s.start[*i]).unwrap_or(none));
+        if s.is_associative() {
+            pair.values.push(of(tangents, s.values[*i]).unwrap_or(none));
+        }
+        pair.step.results.push(of(&inner, s.step.results[*i]).unwrap_or(none));
+    }
+    let new: Vec<Var> = floats.iter().map(|i| p.new_var(p.vars[s.left[*i].0 as usize])).collect();
+    let vars = l.vars.iter().chain(&new).copied().collect();
+    code.lets.push(Let { vars, exp: Exp::Scan(Box::new(pair)), loc: l.loc });
+    for (i, t) in floats.iter().zip(new) {
+        tangents.insert(l.vars[*i], Atom::Var(t));
     }
 }

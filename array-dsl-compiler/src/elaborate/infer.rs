@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use proc_macro2::Span;
 
 use super::Elaborator;
-use crate::core::{Atom, Body, Exp, Function};
+use crate::core::{Atom, Body, Exp, Function, Trips};
 use crate::diagnostics::Code;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
@@ -132,7 +132,27 @@ impl Inference {
                     self.settle_body(x);
                     self.settle_body(y);
                 }
-                Exp::Build(_, b) | Exp::Reduce(_, _, b) | Exp::Scatter { body: b, .. } => self.settle_body(b),
+                Exp::Build(_, b)
+                | Exp::Reduce(_, _, b)
+                | Exp::Scan(_, _, _, b)
+                | Exp::Scatter { body: b, .. } => self.settle_body(b),
+                Exp::Fold(operator, _, _, b) => {
+                    operator.neutral.iter_mut().for_each(|a| self.settle_atom(a));
+                    self.settle_body(&mut operator.body);
+                    self.settle_body(b);
+                }
+                Exp::Loop(l) => {
+                    l.state.iter_mut().for_each(|(_, start)| self.settle_atom(start));
+                    match &mut l.trips {
+                        Trips::For(_, count) => self.settle_atom(count),
+                        Trips::While(condition) => self.settle_body(condition),
+                    }
+                    self.settle_body(&mut l.body);
+                }
+                Exp::Update(_, ix, x) => {
+                    ix.iter_mut().for_each(|a| self.settle_atom(a));
+                    self.settle_atom(x);
+                }
                 Exp::Size(_) | Exp::Reshape(..) | Exp::Check(_) => {}
             }
         }

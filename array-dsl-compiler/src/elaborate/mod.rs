@@ -10,6 +10,7 @@
 //! | `rank` | rank lifting: which maps and replications an application needs |
 //! | `expr` | expressions |
 //! | `call` | closures, scalar functions, kernels |
+//! | `inline` | the code of called kernels |
 //! | `builtins` | array functions with rules of their own |
 //! | `library` | array functions written in the language itself |
 //! | `names` | the names of the built-in functions, suggestions |
@@ -21,6 +22,7 @@ mod builtins;
 mod call;
 mod expr;
 mod infer;
+mod inline;
 mod library;
 mod names;
 mod rank;

@@ -8,6 +8,8 @@
 //! vec F (build [k] b)         = nest over F,k storing b               (b scalar)
 //! vec F (let x = u in v)      = x' : F.. = vec F u;  x := x'[F] in v  (u array-valued or a reduction)
 //! vec F (reduce k b)          = nest over F,k reducing b over k
+//! vec F (scan, fold k b)      = nest over F,k with a scan along k
+//! vec F (loop of scalars)     = the same, with a step that is executed in order
 //! vec F (index a ix)          = a view: no statement at all; an invariant `a` is never replicated (G1, G2)
 //! vec F (scalar code)         = kept, and copied into the nests that need it
 //! vec F (if c a b)            = lazy `if` in the body; around array code the nests of a branch are guarded by
@@ -20,6 +22,7 @@
 //! A scalar of an outer frame that a deeper nest needs is copied into it if it is cheap, and else stored once
 //! per point of its own frame. The scalars in frames are templates: each nest gets copies with new variables.
 
+mod fold;
 mod nest;
 
 use std::collections::HashMap;
@@ -65,6 +68,7 @@ pub fn flatten(f: &core::Function) -> Program {
         home: HashMap::new(),
         stored: HashMap::new(),
         host: HashMap::new(),
+        sizes: HashMap::new(),
     };
     t.params();
     t.body(&f.body);
@@ -85,6 +89,8 @@ struct Flatten<'a> {
     stored: HashMap<Var, (ArrayId, Vec<Var>)>,
     /// Integers of depth 0 that dimensions mention, as arrays of rank 0.
     host: HashMap<core::Var, ArrayId>,
+    /// Integers that are sizes.
+    sizes: HashMap<core::Var, Dim>,
 }
 
 impl Flatten<'_> {
@@ -193,6 +199,7 @@ impl Flatten<'_> {
             }
             core::Exp::Size(d) => {
                 let d = self.dim(d);
+                self.sizes.insert(s.vars[0], d.clone());
                 self.scalar(s, Elem::I64, Exp::Size(d));
             }
             core::Exp::StopGradient(a) => self.stop_gradient(s, *a),
@@ -221,6 +228,10 @@ impl Flatten<'_> {
                 self.p.stms.push(Stm::Reshape { result, source: view.array });
                 self.env.insert(s.vars[0], Val::View(View { array: result, prefix: view.prefix }));
             }
+            core::Exp::Scan(reducers, prefix, axis, body) => self.scan(s, reducers, *prefix, axis, body),
+            core::Exp::Fold(operator, prefix, axis, body) => self.fold(s, operator, *prefix, axis, body),
+            core::Exp::Loop(l) => self.sequential(s, l),
+            core::Exp::Update(..) => {}
             core::Exp::Scatter { reducer, dest, axes, body } => self.scatter(s, *reducer, *dest, axes, body),
             core::Exp::Check(c) => {
                 let kind = match &c.kind {

@@ -49,6 +49,15 @@ impl Flatten<'_> {
         Atom::Var(self.bind_several(&[elem], exp, loc)[0])
     }
 
+    /// Adds template code to the innermost frame.
+    pub(super) fn add_lets(&mut self, lets: Vec<Let>) {
+        let level = self.frames.len() - 1;
+        for l in &lets {
+            self.home.extend(l.vars.iter().map(|v| (*v, level)));
+        }
+        self.frames[level].lets.extend(lets);
+    }
+
     pub(super) fn bind_several(&mut self, elems: &[Elem], exp: Exp, loc: Loc) -> Vec<Var> {
         let vars: Vec<Var> = elems.iter().map(|e| self.p.new_var(*e)).collect();
         let level = self.frames.len() - 1;
@@ -86,7 +95,19 @@ impl Flatten<'_> {
         yields: impl FnOnce(&[Atom], &[Atom]) -> Vec<(ArrayId, YieldKind)>,
     ) {
         let frames = self.frames.len();
-        let nest = self.make_nest(frames, values, loc, yields);
+        let nest = self.make_nest(frames, values, loc, |_, _, atoms, index| yields(atoms, index));
+        self.p.stms.push(Stm::Nest(nest));
+    }
+
+    /// As [`Self::nest`], where `finish` may add code of its own at the end of the body.
+    pub(super) fn nest_with_code(
+        &mut self,
+        values: &[(Atom, Const)],
+        loc: Loc,
+        finish: impl FnOnce(&mut Self, &mut Vec<Let>, &[Atom]) -> Vec<(ArrayId, YieldKind)>,
+    ) {
+        let frames = self.frames.len();
+        let nest = self.make_nest(frames, values, loc, |t, lets, atoms, _| finish(t, lets, atoms));
         self.p.stms.push(Stm::Nest(nest));
     }
 
@@ -95,7 +116,7 @@ impl Flatten<'_> {
         frames: usize,
         values: &[(Atom, Const)],
         loc: Loc,
-        yields: impl FnOnce(&[Atom], &[Atom]) -> Vec<(ArrayId, YieldKind)>,
+        yields: impl FnOnce(&mut Self, &mut Vec<Let>, &[Atom], &[Atom]) -> Vec<(ArrayId, YieldKind)>,
     ) -> Nest {
         self.store_expensive(frames, values);
         let needed = self.needed(frames, values);
@@ -109,8 +130,9 @@ impl Flatten<'_> {
             }
         }
         let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
-        let (lets, atoms) = self.level(0, frames, &needed, copy, values, loc);
-        let yields = yields(&atoms, &index).into_iter().map(|(array, kind)| Yield { array, kind }).collect();
+        let (mut lets, atoms) = self.level(0, frames, &needed, copy, values, loc);
+        let yields = yields(self, &mut lets, &atoms, &index);
+        let yields = yields.into_iter().map(|(array, kind)| Yield { array, kind }).collect();
         Nest { axes, body: Block { lets }, yields, loc }
     }
 
@@ -203,6 +225,8 @@ impl Flatten<'_> {
                 Exp::Read { array: *array, index: all(index), checked: *checked }
             }
             Exp::StopGradient(a) => Exp::StopGradient(renamed(copy, *a)),
+            // Scans are made with their nests, never in frames.
+            Exp::Scan(_) => e.clone(),
             Exp::If(c, x, y) => {
                 let mut side = |b: &Branch| {
                     let mut inner = copy.clone();
@@ -277,10 +301,12 @@ impl Flatten<'_> {
         let dims: Vec<Dim> = axes.iter().map(|a| a.extent.clone()).collect();
         let elem = self.p.vars[v.0 as usize];
         let array = self.p.new_array(Name::from("saved"), elem, dims);
-        let nest =
-            self.make_nest(level + 1, &[(Atom::Var(v), Const::of(elem, 0))], Loc::default(), |atoms, _| {
-                vec![(array, YieldKind::Store(atoms[0]))]
-            });
+        let nest = self.make_nest(
+            level + 1,
+            &[(Atom::Var(v), Const::of(elem, 0))],
+            Loc::default(),
+            |_, _, atoms, _| vec![(array, YieldKind::Store(atoms[0]))],
+        );
         self.p.stms.push(Stm::Nest(nest));
         self.stored.insert(v, (array, axes.iter().map(|a| a.var).collect()));
         array

@@ -33,6 +33,10 @@ pub(super) fn inline(p: &mut Program) {
             let lets = std::mem::take(&mut n.body.lets);
             n.body.lets = block(p, lets, &axes, &mut facts, &producers, &mut Renaming::new(), &mut n.yields);
             for y in &n.yields {
+                // A scan's element is not computed from its indices alone.
+                if n.body.is_ordered() {
+                    continue;
+                }
                 if let YieldKind::Store(v) = &y.kind {
                     let cost = cost(&n.body);
                     let single = uses.get(&y.array).copied().unwrap_or(0) == 1 && !results.contains(&y.array);
@@ -93,7 +97,7 @@ fn cost(b: &Block) -> Option<usize> {
                     ops += 1 + a + c;
                     reads += r + s;
                 }
-                Exp::Size(_) | Exp::StopGradient(_) => {}
+                Exp::Size(_) | Exp::StopGradient(_) | Exp::Scan(_) => {}
             }
         }
         (ops, reads)
@@ -149,6 +153,12 @@ fn block(
                     b.block.lets = block(p, lets, axes, &mut facts.clone(), producers, &mut inner, &mut []);
                     b.results.iter_mut().for_each(|a| *a = renamed(&inner, *a));
                 }
+            }
+            Exp::Scan(s) => {
+                let mut inner = map.clone();
+                let lets = std::mem::take(&mut s.step.block.lets);
+                s.step.block.lets = block(p, lets, axes, &mut facts.clone(), producers, &mut inner, &mut []);
+                s.step.results.iter_mut().for_each(|a| *a = renamed(&inner, *a));
             }
             _ => {}
         }

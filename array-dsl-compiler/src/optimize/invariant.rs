@@ -19,7 +19,7 @@ pub(super) fn invariant(p: &mut Program) {
         match s {
             Stm::Nest(n) => {
                 let unused = unused_axes(&n);
-                if unused.is_empty() || is_free(&n.body) || may_fail(p, &n.body) {
+                if unused.is_empty() || n.body.is_ordered() || is_free(&n.body) || may_fail(p, &n.body) {
                     p.stms.push(Stm::Nest(n));
                 } else {
                     without(p, n, &unused);

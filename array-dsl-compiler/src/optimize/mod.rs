@@ -22,7 +22,7 @@ mod simplify;
 mod split;
 
 use crate::bulk::Program;
-pub(crate) use simplify::{live_lets, rename_exp};
+pub(crate) use simplify::{live_lets, rename_exp, rename_yield};
 
 /// One pass: its name, and what it does to a program.
 pub type Pass = (&'static str, fn(&mut Program));

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::bulk::build::Renaming;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Nest, Program, Stm, Var, Yield, YieldKind,
+    ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Nest, Program, Scan, Stm, Var, Yield,
+    YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 
@@ -45,6 +46,7 @@ impl Replace {
                     self.block(&mut x.block);
                     self.block(&mut y.block);
                 }
+                Exp::Scan(s) => self.block(&mut s.step.block),
                 _ => {}
             }
         }
@@ -200,6 +202,17 @@ impl Canonical {
                     let y = side(y);
                     Exp::If(c, x, y)
                 }
+                Exp::Scan(s) => {
+                    let all = |map: &Renaming, atoms: &[Atom]| {
+                        atoms.iter().map(|a| crate::bulk::build::renamed(map, *a)).collect()
+                    };
+                    let (start, values) = (all(&self.map, &s.start), all(&self.map, &s.values));
+                    let left = s.left.iter().map(|v| self.var(*v)).collect();
+                    let right = s.right.iter().map(|v| self.var(*v)).collect();
+                    let block = self.block(&s.step.block);
+                    let step = Branch { block, results: all(&self.map, &s.step.results) };
+                    Exp::Scan(Box::new(Scan { prefix: s.prefix, left, start, right, values, step }))
+                }
                 e => super::simplify::rename_exp(e, &self.map),
             };
             let vars = l.vars.iter().map(|v| self.var(*v)).collect();
@@ -271,6 +284,7 @@ fn sizes(b: &Block, live: &mut HashSet<ArrayId>) {
                 sizes(&x.block, live);
                 sizes(&y.block, live);
             }
+            Exp::Scan(s) => sizes(&s.step.block, live),
             _ => {}
         }
     }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::affine::{Facts, checked_sizes};
 use crate::bulk::build::{Renaming, renamed};
-use crate::bulk::{Atom, Block, Branch, Exp, Let, Nest, Program, Stm, Var, YieldKind};
+use crate::bulk::{Atom, Block, Branch, Exp, Let, Nest, Program, Scan, Stm, Var, YieldKind};
 use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
@@ -47,7 +47,7 @@ fn var(a: Atom) -> Option<Var> {
 }
 
 /// Renames the atoms of a yield.
-pub(super) fn rename_yield(y: &mut YieldKind, map: &Renaming) {
+pub(crate) fn rename_yield(y: &mut YieldKind, map: &Renaming) {
     match y {
         YieldKind::Store(v) | YieldKind::Reduce { value: v, .. } => *v = renamed(map, *v),
         YieldKind::Accumulate { index, value, .. } | YieldKind::Write { index, value, .. } => {
@@ -100,6 +100,18 @@ fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known
                 }
                 let rename_branch = |b: Branch| rename_in(b, map);
                 choice(p, l, c, rename_branch(x), rename_branch(y), map, facts, known, &mut out);
+            }
+            Exp::Scan(s) => {
+                let mut map = map.clone();
+                let (mut facts, mut inner) = (facts.clone(), known.clone());
+                let lets = block(p, &s.step.block.lets, &mut map, &mut facts, &mut inner);
+                let results: Vec<Atom> = s.step.results.iter().map(|a| renamed(&map, *a)).collect();
+                let mut live = results.iter().copied().filter_map(var).collect();
+                let step = Branch { block: Block { lets: live_lets(lets, &mut live) }, results };
+                let rename = |atoms: &[Atom]| atoms.iter().map(|a| renamed(&map, *a)).collect();
+                let (start, values) = (rename(&s.start), rename(&s.values));
+                let exp = Exp::Scan(Box::new(Scan { start, values, step, ..(**s).clone() }));
+                out.push(Let { vars: l.vars.clone(), exp, loc: l.loc });
             }
             e => {
                 let e = rename_exp(e, map);
@@ -202,6 +214,12 @@ pub(crate) fn rename_exp(e: &Exp, map: &Renaming) -> Exp {
         }
         Exp::StopGradient(a) => Exp::StopGradient(renamed(map, *a)),
         Exp::If(c, x, y) => Exp::If(renamed(map, *c), rename_in(x.clone(), map), rename_in(y.clone(), map)),
+        Exp::Scan(s) => Exp::Scan(Box::new(Scan {
+            start: all(&s.start),
+            values: all(&s.values),
+            step: rename_in(s.step.clone(), map),
+            ..(**s).clone()
+        })),
     }
 }
 
@@ -233,6 +251,7 @@ fn reports(e: &Exp) -> bool {
     match e {
         Exp::Read { checked, .. } => *checked,
         Exp::If(_, x, y) => [x, y].iter().any(|b| b.block.lets.iter().any(|l| reports(&l.exp))),
+        Exp::Scan(s) => s.step.block.lets.iter().any(|l| reports(&l.exp)),
         _ => false,
     }
 }

@@ -69,7 +69,7 @@ fn candidate(p: &Program, n: &Nest, views: &HashMap<ArrayId, ArrayId>) -> Option
             matches!(reducer, Reducer::Add | Reducer::Mul | Reducer::And | Reducer::Or)
         }
     });
-    if !splittable {
+    if !splittable || n.body.is_ordered() {
         return None;
     }
     let mut found = None;

@@ -14,7 +14,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::Target;
 use crate::bulk::build::{Renaming, renamed};
-use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Stm, Var, Yield, YieldKind};
+use crate::bulk::{
+    ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Scan, Stm, Var, Yield, YieldKind,
+};
 use crate::dim::Dim;
 use crate::loops::{Fold, Loop, Node, Step, Tree};
 use crate::ty::{Elem, Loc};
@@ -25,6 +27,8 @@ pub(super) struct Member {
     axes: Vec<Axis>,
     /// How many of the axes are dimensions of the results; the rest is folded.
     outer: usize,
+    /// The last axis is executed in order.
+    ordered: bool,
     lets: Vec<Let>,
     yields: Vec<Yield>,
     loc: Loc,
@@ -42,7 +46,8 @@ impl Member {
         let lets = crate::optimize::live_lets(n.body.lets.clone(), &mut live);
         let mut reads = Vec::new();
         Block { lets: lets.clone() }.visit_reads(&mut |a, ix| reads.push((a, ix.to_vec())));
-        Member { axes: n.axes.clone(), outer: n.axes.len() - over, lets, yields, loc: n.loc, reads }
+        let ordered = lets.iter().any(|l| matches!(l.exp, Exp::Scan(_)));
+        Member { axes: n.axes.clone(), outer: n.axes.len() - over, ordered, lets, yields, loc: n.loc, reads }
     }
 
     fn produces(&self, a: ArrayId) -> bool {
@@ -159,13 +164,17 @@ impl<'a> Fuse<'a> {
         if self.target == Target::Gpu && !self.same_space(m, first) {
             return false;
         }
+        // The one axis of a scan is divided in a way of its own.
+        if depth == 0 && [m, first].iter().any(|q| q.ordered && q.axes.len() == 1) {
+            return false;
+        }
         let legal = run.iter().all(|q| !self.depends(m, q) || self.pointwise(m, q, depth));
         let gain = run.iter().any(|q| self.depends(m, q) || self.common_input(m, q));
         legal && gain
     }
 
     fn same_space(&self, m: &Member, q: &Member) -> bool {
-        let plain = |m: &Member| m.outer == m.axes.len();
+        let plain = |m: &Member| m.outer == m.axes.len() && !m.ordered;
         plain(m)
             && plain(q)
             && m.axes.len() == q.axes.len()
@@ -225,7 +234,8 @@ impl<'a> Fuse<'a> {
 
     fn perfect(&self, open: &[Open], depth: usize) -> bool {
         let first = &open[0].m;
-        open.iter().all(|o| depth < o.m.outer && o.m.axes[depth].extent == first.axes[depth].extent)
+        let parallel = |m: &Member| depth < m.outer && !(m.ordered && depth + 1 == m.axes.len());
+        open.iter().all(|o| parallel(&o.m) && o.m.axes[depth].extent == first.axes[depth].extent)
             && open.iter().enumerate().all(|(i, o)| {
                 open[..i].iter().all(|q| !self.depends(&o.m, &q.m) || self.pointwise(&o.m, &q.m, depth))
             })
@@ -323,7 +333,9 @@ impl<'a> Fuse<'a> {
                     exists &= o.map.contains_key(&v) || binds(&l.exp, v);
                 }
             });
-            if !exists || (!all && may_fail(&self.vars, &l)) {
+            // A scan stands in the loop that it runs along.
+            let ordered = matches!(l.exp, Exp::Scan(_));
+            if !exists || (!all && (ordered || may_fail(&self.vars, &l))) {
                 rest.push(l);
                 continue;
             }
@@ -346,7 +358,9 @@ impl<'a> Fuse<'a> {
                     };
                     // Members of other groups hold copies of the same statements: names are made new.
                     let vars: Vec<Var> = l.vars.iter().map(&mut fresh).collect();
+                    let key = exp.clone();
                     let exp = self.fresh_branches(exp);
+                    known.expressions.insert(key, vars.clone());
                     for (v, w) in l.vars.iter().zip(&vars) {
                         o.map.insert(*v, Atom::Var(*w));
                     }
@@ -359,13 +373,27 @@ impl<'a> Fuse<'a> {
     }
 
     fn fresh_branches(&mut self, e: Exp) -> Exp {
-        let Exp::If(c, x, y) = e else { return e };
-        let (x, y) = (self.fresh_branch(x), self.fresh_branch(y));
-        Exp::If(c, x, y)
+        match e {
+            Exp::If(c, x, y) => {
+                let (x, y) = (self.fresh_branch(x, Renaming::new()), self.fresh_branch(y, Renaming::new()));
+                Exp::If(c, x, y)
+            }
+            Exp::Scan(s) => {
+                let mut map = Renaming::new();
+                let mut fresh = |vars: &[Var]| -> Vec<Var> {
+                    let new: Vec<Var> = vars.iter().map(|v| self.new_var(self.vars[v.0 as usize])).collect();
+                    map.extend(vars.iter().copied().zip(new.iter().map(|v| Atom::Var(*v))));
+                    new
+                };
+                let (left, right) = (fresh(&s.left), fresh(&s.right));
+                let step = self.fresh_branch(s.step.clone(), map);
+                Exp::Scan(Box::new(Scan { left, right, step, ..*s }))
+            }
+            e => e,
+        }
     }
 
-    fn fresh_branch(&mut self, b: Branch) -> Branch {
-        let mut map = Renaming::new();
+    fn fresh_branch(&mut self, b: Branch, mut map: Renaming) -> Branch {
         let mut lets = Vec::new();
         for l in b.block.lets {
             let exp = self.fresh_branches(rename(&l.exp, &map));
@@ -412,6 +440,9 @@ impl Known {
                 None => Forwarded::Exp(e.clone()),
             },
             Exp::If(c, x, y) => Forwarded::Exp(Exp::If(*c, self.branch(x), self.branch(y))),
+            Exp::Scan(s) => {
+                Forwarded::Exp(Exp::Scan(Box::new(Scan { step: self.branch(&s.step), ..(**s).clone() })))
+            }
             e => Forwarded::Exp(e.clone()),
         }
     }
@@ -440,6 +471,7 @@ fn mentions(e: &Exp, mention: &impl Fn(&Dim) -> bool) -> bool {
     match e {
         Exp::Size(d) => mention(d),
         Exp::If(_, x, y) => [x, y].iter().any(|b| b.block.lets.iter().any(|l| mentions(&l.exp, mention))),
+        Exp::Scan(s) => s.step.block.lets.iter().any(|l| mentions(&l.exp, mention)),
         _ => false,
     }
 }
@@ -449,6 +481,11 @@ fn binds(e: &Exp, v: Var) -> bool {
     match e {
         Exp::If(_, x, y) => {
             [x, y].iter().any(|b| b.block.lets.iter().any(|l| l.vars.contains(&v) || binds(&l.exp, v)))
+        }
+        Exp::Scan(s) => {
+            s.left.contains(&v)
+                || s.right.contains(&v)
+                || s.step.block.lets.iter().any(|l| l.vars.contains(&v) || binds(&l.exp, v))
         }
         _ => false,
     }

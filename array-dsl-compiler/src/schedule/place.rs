@@ -151,6 +151,7 @@ fn block_sizes(e: &Exp, fixed: &mut HashSet<ArrayId>) {
                 b.block.lets.iter().for_each(|l| block_sizes(&l.exp, fixed));
             }
         }
+        Exp::Scan(s) => s.step.block.lets.iter().for_each(|l| block_sizes(&l.exp, fixed)),
         _ => {}
     }
 }
@@ -214,6 +215,7 @@ fn shorten(e: &mut Exp, depth: &impl Fn(ArrayId) -> usize) {
                 b.block.lets.iter_mut().for_each(|l| shorten(&mut l.exp, depth));
             }
         }
+        Exp::Scan(s) => s.step.block.lets.iter_mut().for_each(|l| shorten(&mut l.exp, depth)),
         _ => {}
     }
 }

@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 
-use crate::bulk::{ArrayId, Atom, Block, CheckKind, Contract, Exp, Reducer};
+use crate::bulk::{ArrayId, Atom, Block, CheckKind, Contract, Exp, Prefix, Reducer, Scan, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{Check, Home, Loop, Node, Program, Step, Tree};
 use crate::ty::{Elem, Loc, Name};
@@ -27,6 +27,7 @@ pub fn run(p: &Program, args: &[Value]) -> Result<Vec<Value>, Fault> {
         memory: vec![None; p.arrays.len()],
         rows: HashMap::new(),
         vars: vec![None; p.vars.len()],
+        states: HashMap::new(),
         axes: Vec::new(),
         parallel: 0,
         fault: None,
@@ -49,6 +50,8 @@ struct Machine<'a> {
     /// Row arrays, and the point they belong to.
     rows: HashMap<ArrayId, (Vec<i64>, Memory)>,
     vars: Vec<Option<Scalar>>,
+    /// The states of scans after the last trip, by their first scalar.
+    states: HashMap<Var, Vec<Scalar>>,
     /// The values of the axes around the current place, of which the first are parallel.
     axes: Vec<i64>,
     parallel: usize,
@@ -265,7 +268,9 @@ impl Machine<'_> {
             for (fold, (best, place)) in l.folds.iter().zip(&mut folded) {
                 let value = self.atom(fold.value)?;
                 let old = best.unwrap_or_else(|| fold.reducer.neutral(value.elem()).into());
-                if fold.reducer.op().is_some() {
+                if fold.reducer == Reducer::Last {
+                    *best = Some(value);
+                } else if fold.reducer.op().is_some() {
                     *best = Some(combine(fold.reducer, old, value)?);
                 } else if improves(fold.reducer, value, old) {
                     (*best, *place) = (Some(value), i as i64);
@@ -274,7 +279,7 @@ impl Machine<'_> {
             self.axes.pop();
         }
         for (fold, (best, place)) in l.folds.iter().zip(folded) {
-            let extremum = fold.reducer.op().is_none();
+            let extremum = fold.reducer.is_extremum();
             let elem = match fold.value {
                 Atom::Var(v) => self.p.vars[v.0 as usize],
                 Atom::Const(c) => c.elem,
@@ -360,6 +365,25 @@ impl Machine<'_> {
         }
     }
 
+    /// The state goes from trip to trip of the loop that the scan stands in.
+    fn scan(&mut self, key: Var, s: &Scan) -> Result<Vec<Scalar>, Fault> {
+        let first = self.axes.last() == Some(&0);
+        let before: Vec<Scalar> = match self.states.get(&key).filter(|_| !first) {
+            Some(states) => states.clone(),
+            None => s.start.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?,
+        };
+        for (v, x) in s.left.iter().zip(&before) {
+            self.vars[v.0 as usize] = Some(*x);
+        }
+        for (v, a) in s.right.iter().zip(&s.values) {
+            self.vars[v.0 as usize] = Some(self.atom(*a)?);
+        }
+        self.block(&s.step.block)?;
+        let after: Vec<Scalar> = s.step.results.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?;
+        self.states.insert(key, after.clone());
+        Ok(if s.prefix == Prefix::Inclusive { after } else { before })
+    }
+
     fn block(&mut self, b: &Block) -> Result<(), Fault> {
         for l in &b.lets {
             let values = match &l.exp {
@@ -374,6 +398,7 @@ impl Machine<'_> {
                     vec![self.recovered(value, self.p.vars[l.vars[0].0 as usize])?]
                 }
                 Exp::StopGradient(a) => vec![self.atom(*a)?],
+                Exp::Scan(s) => self.scan(l.vars[0], s)?,
                 Exp::If(c, x, y) => {
                     let side = if self.atom(*c)?.as_bool() == Some(true) { x } else { y };
                     self.block(&side.block)?;

@@ -286,28 +286,8 @@ impl Generator {
 }
 
 fn uses(e: &Exp, out: &mut Vec<Var>) {
-    let mut atoms: Vec<Atom> = Vec::new();
-    let mut bodies: Vec<&Body> = Vec::new();
-    match e {
-        Exp::Atom(a) | Exp::StopGradient(a) => atoms.push(*a),
-        Exp::Op(_, args) => atoms.extend(args),
-        Exp::Size(_) | Exp::Check(_) => {}
-        Exp::Index(v, ix) => {
-            out.push(*v);
-            atoms.extend(ix);
-        }
-        Exp::If(c, a, b) => {
-            atoms.push(*c);
-            bodies.extend([a, b]);
-        }
-        Exp::Build(_, b) | Exp::Reduce(_, _, b) => bodies.push(b),
-        Exp::Scatter { dest, body, .. } => {
-            out.push(*dest);
-            bodies.push(body);
-        }
-        Exp::Reshape(v, _) => out.push(*v),
-    }
-    for b in bodies {
+    let mut atoms: Vec<Atom> = e.operands();
+    for b in e.bodies() {
         b.stms.iter().for_each(|s| uses(&s.exp, out));
         atoms.extend(&b.results);
     }

@@ -40,7 +40,7 @@ impl Chunks {
     }
 
     /// Whether threads are worth their while, or there at all. Not for choices that affect results.
-    fn sequential(&self) -> bool {
+    pub(super) fn sequential(&self) -> bool {
         self.count <= 1 || rayon::current_num_threads() == 1
     }
 }

@@ -1,7 +1,7 @@
 //! Dimensions, constants and scalar code.
 
 use super::{MAX_ID, Parsed, Parser, Token, array_id};
-use crate::bulk::{Atom, Block, Branch, Exp, Let, Var};
+use crate::bulk::{Atom, Block, Branch, Exp, Let, Prefix, Scan, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
@@ -135,6 +135,9 @@ impl Parser {
             let types = yes.results.iter().map(|a| self.elem(*a)).collect();
             return Ok((Exp::If(condition, yes, no), types));
         }
+        if self.take("scan") {
+            return self.scan();
+        }
         if self.take("size") {
             return Ok((Exp::Size(self.dim()?), vec![Elem::I64]));
         }
@@ -155,6 +158,34 @@ impl Parser {
         let args = (0..op.arity()).map(|_| self.atom()).collect::<Parsed<Vec<_>>>()?;
         let types: Vec<Elem> = args.iter().map(|a| self.elem(*a)).collect();
         Ok((Exp::Op(op, args), vec![op.result(&types)]))
+    }
+
+    fn scan(&mut self) -> Parsed<(Exp, Vec<Elem>)> {
+        let prefix = if self.take("exclusive") {
+            Prefix::Exclusive
+        } else {
+            self.expect("inclusive")?;
+            Prefix::Inclusive
+        };
+        let mut bindings = || {
+            self.expect("[")?;
+            self.list("]", |p| {
+                let id = p.var()?;
+                p.expect("=")?;
+                Ok((id, p.atom()?))
+            })
+        };
+        let (states, values) = (bindings()?, bindings()?);
+        let mut bind = |list: Vec<(u32, Atom)>| -> Parsed<(Vec<Var>, Vec<Atom>)> {
+            let vars: Vec<Var> =
+                list.iter().map(|(id, a)| self.new_var(*id, Some(self.elem(*a)))).collect::<Parsed<_>>()?;
+            Ok((vars, list.into_iter().map(|(_, a)| a).collect()))
+        };
+        let (left, start) = bind(states)?;
+        let (right, values) = bind(values)?;
+        let types = start.iter().map(|a| self.elem(*a)).collect();
+        let step = self.branch()?;
+        Ok((Exp::Scan(Box::new(Scan { prefix, left, start, right, values, step })), types))
     }
 
     pub(super) fn branch(&mut self) -> Parsed<Branch> {

@@ -2,7 +2,7 @@
 //! contractions.
 
 use super::super::{
-    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Check, CheckKind, Contract, Exp, Let, Reducer, Var,
+    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Check, CheckKind, Contract, Exp, Let, Reducer, Scan, Var,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::{Class, Op};
@@ -201,6 +201,7 @@ impl<'a> Scope<'a> {
     /// The types of an expression's values; `None` after an error.
     fn exp(&mut self, exp: &Exp) -> Option<Vec<Elem>> {
         match exp {
+            Exp::Scan(s) => self.scan(s),
             Exp::Op(op, args) => {
                 let types: Vec<Option<Elem>> = args.iter().map(|a| self.atom(*a)).collect();
                 let types = types.into_iter().collect::<Option<Vec<_>>>()?;
@@ -225,6 +226,29 @@ impl<'a> Scope<'a> {
                 Some(yes)
             }
         }
+    }
+
+    /// A scan's rules, except where it stands.
+    fn scan(&mut self, s: &Scan) -> Option<Vec<Elem>> {
+        let start: Vec<Option<Elem>> = s.start.iter().map(|a| self.atom(*a)).collect();
+        let values: Vec<Option<Elem>> = s.values.iter().map(|a| self.atom(*a)).collect();
+        let start: Vec<Elem> = start.into_iter().collect::<Option<_>>()?;
+        let values: Vec<Elem> = values.into_iter().collect::<Option<_>>()?;
+        if s.left.len() != start.len() || s.right.len() != values.len() {
+            self.error("a scan binds other states or values than it has");
+            return None;
+        }
+        if s.is_associative() && values != start {
+            self.error(format!("an associative scan of {start:?} combines {values:?}"));
+        }
+        let mark = self.mark();
+        s.left.iter().zip(&start).chain(s.right.iter().zip(&values)).for_each(|(v, t)| self.bind(*v, *t));
+        let new = self.branch(&s.step);
+        self.leave(mark);
+        if new.as_ref().is_some_and(|n| *n != start) {
+            self.error(format!("a scan goes from {start:?} to {:?}", new.unwrap_or_default()));
+        }
+        Some(start)
     }
 
     fn branch(&mut self, b: &Branch) -> Option<Vec<Elem>> {

@@ -152,3 +152,91 @@ fn reshape_and_the_structure_of_results() {
     let b = floats(&[2], &[1., 2.]);
     assert_eq!(run_text(text, std::slice::from_ref(&a)), Ok(vec![b.clone(), a, b]));
 }
+
+#[test]
+fn scans() {
+    let text = "fn f(x.0: [n]f64) -> ([n]f64, [n]f64, [n]f64) sizes n
+      a.1: [n]f64, b.2: [n]f64 = scan inclusive (add, mul) i.3 < n { e.4: f64 = x.0[i.3] => e.4, e.4 }
+      c.5: [n]f64 = scan exclusive (max) i.6 < n { e.7: f64 = x.0[i.6] => e.7 }
+      => a.1, b.2, c.5";
+    let found = run_text(text, &[floats(&[3], &[2., 3., -4.])]);
+    let expected = [[2., 5., 1.], [2., 6., -24.], [f64::NEG_INFINITY, 2., 3.]].map(|r| floats(&[3], &r));
+    assert_eq!(found, Ok(expected.to_vec()));
+    assert_eq!(run_text(text, &[floats(&[0], &[])]), Ok(vec![floats(&[0], &[]); 3]));
+}
+
+/// `x[i] = a[i] * x[i - 1] + b[i]` as an operator on pairs.
+#[test]
+fn folds_by_operators() {
+    let text = |prefix: &str, ty: &str| {
+        format!(
+            "fn f(a.0: [n]f64, b.1: [n]f64) -> ({ty}, {ty}) sizes n
+              c.2: {ty}, d.3: {ty} = fold {prefix} (p.4: f64, q.5: f64; r.6: f64, s.7: f64) from 1.0f64, 0.0f64 with {{
+                t.8: f64 = mul(p.4, r.6)
+                u.9: f64 = mul(q.5, r.6)
+                v.10: f64 = add(u.9, s.7)
+                => t.8, v.10
+              }} over i.11 < n {{
+                a.12: f64 = a.0[i.11]
+                b.13: f64 = b.1[i.11]
+                => a.12, b.13
+              }}
+              => c.2, d.3"
+        )
+    };
+    let args = [floats(&[3], &[2., 3., 4.]), floats(&[3], &[1., 1., 10.])];
+    let nothing = [floats(&[0], &[]), floats(&[0], &[])];
+    assert_eq!(run_text(&text("", "f64"), &args), Ok(vec![floats(&[], &[24.]), floats(&[], &[26.])]));
+    assert_eq!(run_text(&text("", "f64"), &nothing), Ok(vec![floats(&[], &[1.]), floats(&[], &[0.])]));
+    let found = run_text(&text("inclusive", "[n]f64"), &args);
+    assert_eq!(found, Ok(vec![floats(&[3], &[2., 6., 24.]), floats(&[3], &[1., 4., 26.])]));
+    let found = run_text(&text("exclusive", "[n]f64"), &args);
+    assert_eq!(found, Ok(vec![floats(&[3], &[1., 2., 6.]), floats(&[3], &[0., 1., 4.])]));
+    assert_eq!(run_text(&text("exclusive", "[n]f64"), &nothing), Ok(nothing.to_vec()));
+}
+
+#[test]
+fn loops_and_updates() {
+    // x[i] = a[i] * x[i - 1], in place.
+    let text = "fn f(a.0: [n]f64, x.1: [n]f64) -> ([n]f64, [n]f64) sizes n
+      k.2: i64 = size n - 1
+      y.3: [n]f64 = loop for t.4 < k.2 with s.5: [n]f64 from x.1 {
+        l.6: f64 = s.5[t.4]
+        i.7: i64 = add(t.4, 1)
+        e.8: f64 = a.0[i.7]
+        p.9: f64 = mul(e.8, l.6)
+        u.10: [n]f64 = update s.5[i.7] with p.9
+        => u.10
+      }
+      => y.3, x.1";
+    let x = floats(&[3], &[2., 0., 0.]);
+    let found = run_text(text, &[floats(&[3], &[0., 3., 4.]), x.clone()]);
+    assert_eq!(found, Ok(vec![floats(&[3], &[2., 6., 24.]), x]));
+    let nothing = floats(&[0], &[]);
+    assert_eq!(run_text(text, &[nothing.clone(), nothing.clone()]), Ok(vec![nothing.clone(), nothing]));
+
+    let text = "fn f(x.0: f64, top.1: f64) -> (f64, i64)
+      y.2: f64, n.3: i64 = loop while { c.4: bool = lt(x.5, top.1) => c.4 } with x.5: f64 from x.0, k.6: i64 from 0 {
+        z.7: f64 = mul(2.0f64, x.5)
+        k.8: i64 = add(k.6, 1)
+        => z.7, k.8
+      }
+      => y.2, n.3";
+    let run = |top: f64| run_text(text, &[floats(&[], &[3.]), floats(&[], &[top])]);
+    assert_eq!(run(100.), Ok(vec![floats(&[], &[192.]), ints(&[], &[6])]));
+    assert_eq!(run(1.), Ok(vec![floats(&[], &[3.]), ints(&[], &[0])]));
+
+    // States are replaced all at once, rows too; what is outside is an error at the update.
+    let text = "fn f(a.0: [n][m]f64, k.1: i64, j.2: i64) -> ([n][m]f64, [m]f64) sizes n, m
+      r.3: [m]f64 = a.0[0] @0
+      s.4: [m]f64 = a.0[1] @0
+      t.5: [m]f64, u.6: [m]f64 = loop for i.7 < k.1 with p.8: [m]f64 from r.3, q.9: [m]f64 from s.4 { => q.9, p.8 } @0
+      w.10: [n][m]f64 = update a.0[j.2] with t.5 @1
+      => w.10, u.6
+      places f \"\" 1 1 f \"\" 2 1";
+    let a = floats(&[2, 2], &[1., 2., 3., 4.]);
+    let run = |k: i64, j: i64| run_text(text, &[a.clone(), ints(&[], &[k]), ints(&[], &[j])]);
+    assert_eq!(run(3, 0), Ok(vec![floats(&[2, 2], &[3., 4., 3., 4.]), floats(&[2], &[1., 2.])]));
+    assert_eq!(run(-1, 1), Ok(vec![floats(&[2, 2], &[1., 2., 1., 2.]), floats(&[2], &[3., 4.])]));
+    assert_eq!(run(0, 2), Err(Fault::IndexOutOfRange { index: 2, len: 2, loc: Loc(1) }));
+}

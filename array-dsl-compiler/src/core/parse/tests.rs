@@ -29,6 +29,37 @@ const EXAMPLE: &str = r#"fn rows(w.0: [d][c]f64 @0, p = (a.1: [n]f64, (b.2: f64,
   v.22: [t.15]f64 = scatter write into v.18 [] { => 0, nan_f64 } @1
   a.23: [c * d]f64 = reshape w.0 [c * d] @0
   a.24: f64 = stop_gradient r.13 @0
+  o.25: [n]f64, p.26: [n]i64 = scan inclusive (add, max) i.27 < n {
+    e.28: f64 = a.1[i.27] @1
+    => e.28, i.27
+  } @0
+  o.29: [n]f64 = scan exclusive (mul) i.30 < n { => b.2 } @0
+  c.31: f64, s.32: f64 = fold (c.33: f64, s.34: f64; d.35: f64, t.36: f64) from 1.0f64, 0.0f64 with {
+    c.37: f64 = mul(c.33, d.35) @1
+    s.38: f64 = mul(s.34, d.35) @1
+    s.39: f64 = add(s.38, t.36) @1
+    => c.37, s.39
+  } over i.40 < n { => b.2, b.2 } @0
+  c.41: [n]f64 = fold inclusive (l.42: f64; r.43: f64) from 0.0f64 with { => r.43 } over i.44 < n {
+    e.45: f64 = a.1[i.44] @1
+    => e.45
+  } @0
+  c.46: [n]bool = fold exclusive (l.47: bool; r.48: bool) from true with { => l.47 } over i.49 < n { => q.12 } @0
+  = fold (; ) from with { => } over i.50 < n { => } @0
+  a.51: [n]f64, k.52: i64 = loop for t.53 < t.15 with s.54: [n]f64 from a.1, k.55: i64 from 0 {
+    u.56: [n]f64 = update s.54[t.53] with b.2 @1
+    => u.56, t.53
+  } @1
+  b.57: f64 = loop while {
+    g.58: bool = lt(x.59, 100.0f64) @0
+    => g.58
+  } with x.59: f64 from b.2 {
+    y.60: f64 = mul(2.0f64, x.59) @0
+    => y.60
+  } @1
+  = loop while { => false } with { => } @1
+  = loop for t.61 < 3 with { => } @1
+  w.62: [d][c]f64 = update w.0[] with w.0 @1
   => z.4, a.24
 unused t.11: [n]f32
 places
@@ -45,7 +76,7 @@ fn the_example_comes_back() {
     let f = read(EXAMPLE);
     assert_eq!(print(&f), EXAMPLE);
     assert_eq!(super::super::verify::check(&f), Vec::<String>::new());
-    assert_eq!((f.vars.len(), f.places.len(), f.params[1].vars.leaves().len()), (25, 2, 2));
+    assert_eq!((f.vars.len(), f.places.len(), f.params[1].vars.leaves().len()), (63, 2, 2));
     assert!(!f.params[2].active && f.params[0].active);
     assert_eq!(f.body.stms[3].exp, read(EXAMPLE).body.stms[3].exp);
 }
@@ -188,6 +219,12 @@ fn bad_texts_name_their_line() {
             "fn f() -> i32\n => 3000000000i32",
             "line 2: expected a variable or a constant, found `3000000000i32`",
         ),
+        (
+            "fn f() -> f64\n  x.0: [n]f64 = scan (add) i.1 < n { => 1.0f64 }",
+            "line 2: expected `inclusive` or `exclusive`, found `(`",
+        ),
+        ("fn f() -> f64\n  = loop until", "line 2: expected `for`, found `until`"),
+        ("fn f() -> f64\n  = fold (a.1: f64, b.2: f64) from", "line 2: expected `;`, found `)`"),
         ("fn \"f() -> f64", "line 1: a quote is not closed"),
         ("fn f() -> f64 => 1.0f64 => ", "line 1: expected the end of the text, found `=>`"),
         (

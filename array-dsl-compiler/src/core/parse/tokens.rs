@@ -17,8 +17,8 @@ pub(super) enum Token {
     Symbol(&'static str),
 }
 
-const SYMBOLS: [&str; 19] =
-    ["=>", "->", "==", "<=", "[", "]", "{", "}", "(", ")", ",", ":", "=", "<", "+", "-", "*", "@", "?"];
+const SYMBOLS: [&str; 20] =
+    ["=>", "->", "==", "<=", "[", "]", "{", "}", "(", ")", ",", ";", ":", "=", "<", "+", "-", "*", "@", "?"];
 
 /// The tokens of a text and their lines.
 pub(super) fn tokenize(text: &str) -> Result<Vec<(Token, usize)>, String> {

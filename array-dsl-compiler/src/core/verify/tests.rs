@@ -37,6 +37,22 @@ fn accepts() {
         "y.10: [n]f64 = scatter add into x.0 [i.11 < m] { e.12: f64 = v.5[i.11] => i.11, e.12 } => s.2",
         "y.10: f64 = powi(s.2, u.6) z.11: f64 = select(b.4, y.10, s.2) w.12: i32 = as_i32(z.11) => z.11",
         "y.10: f64 = stop_gradient s.2 z.11: [n]f64 = x.0 => y.10",
+        "y.10: [n]f64, z.11: [n]bool = scan exclusive (min, or) i.12 < n { e.13: f64 = x.0[i.12] => e.13, b.4 } => s.2",
+        // An operator may read outer arrays, choose, and repeat.
+        "y.10: f64, j.11: i64 = fold (p.12: f64, q.13: i64; u.14: f64, w.15: i64) from 0.0f64, k.3 with {
+           e.16: f64 = x.0[q.13]
+           r.17: f64 = if b.4 { t.18: f64 = add(p.12, u.14) => t.18 } else { => e.16 }
+           v.19: f64 = loop for i.20 < w.15 with a.21: f64 from r.17 { => s.2 }
+           n.22: i64 = size n
+           => v.19, n.22
+         } over i.30 < m { => s.2, i.30 }
+         z.31: [n]f64 = fold inclusive (a.32: f64; c.33: f64) from s.2 with { => a.32 } over i.34 < n { => s.2 }
+         => y.10",
+        "y.10: [n]f64, z.11: f64 = loop for i.12 < k.3 with a.13: [n]f64 from x.0, c.14: f64 from s.2 {
+           w.15: [n]f64 = update a.13[i.12] with c.14 => w.15, 1.0f64 }
+         r.16: [n][m]f64 = update a.1[k.3] with v.5
+         => z.11",
+        "y.10: f64 = loop while { c.11: bool = lt(t.12, 9.0f64) => c.11 } with t.12: f64 from s.2 { => 10.0f64 } => y.10",
     ];
     for body in good {
         assert_eq!(errors(body), Vec::<String>::new(), "{body}");
@@ -98,6 +114,90 @@ fn rejects_each_broken_rule() {
         ("y.10: bool = reduce (mul) i.11 < n { => b.4 } => s.2", "`mul` does not reduce bool"),
         ("y.10: f64 = reduce (and) i.11 < n { => s.2 } => s.2", "`and` does not reduce f64"),
         ("y.10: f64 = reduce (argmax) i.11 < n { => s.2 } => s.2", "declared f64 and bound to i64"),
+        // Scan.
+        ("y.10: [n]i64 = scan inclusive (argmin) i.11 < n { => s.2 } => s.2", "a scan by `argmin`"),
+        ("y.10: f64 = scan inclusive (add) i.11 < n { => s.2 } => s.2", "declared f64 and bound to [n]f64"),
+        // Fold.
+        (
+            "y.10: f64 = fold (a.11: f64; c.12: f64) from 0.0f64 with { => a.11 } over i.13 < n { => 1 } => s.2",
+            "the left operands of an operator are (f64), what is folded (i64)",
+        ),
+        (
+            "y.10: f64 = fold (a.11: f64; c.12: i64) from 0.0f64 with { => a.11 } over i.13 < n { => s.2 } => s.2",
+            "the left operands of an operator are (f64), its right operands (i64)",
+        ),
+        (
+            "y.10: f64 = fold (a.11: f64; c.12: f64) from 0 with { => a.11 } over i.13 < n { => s.2 } => s.2",
+            "the left operands of an operator are (f64), its neutral element (i64)",
+        ),
+        (
+            "y.10: f64 = fold (a.11: f64; c.12: f64) from s.2 with { => k.3 } over i.13 < n { => s.2 } => s.2",
+            "the left operands of an operator are (f64), its result (i64)",
+        ),
+        (
+            "y.10: [m]f64 = fold (a.11: [m]f64; c.12: [m]f64) from v.5 with { => v.5 } over i.13 < n { => v.5 } => s.2",
+            "an operator on [m]f64, not on scalars",
+        ),
+        (
+            "y.10: f64 = fold (a.11: f64; c.12: f64) from s.2 with { e.14: f64 = x.0[i.13] => e.14 } over i.13 < n \
+             { => s.2 } => s.2",
+            "`i.13` is used before it is bound",
+        ),
+        (
+            "y.10: f64 = fold (a.11: f64; c.12: f64) from s.2 with { => a.11 } over i.13 < n { => c.12 } => s.2",
+            "`c.12` is used outside the body that binds it",
+        ),
+        (
+            "y.10: f64 = fold (a.11: f64; c.12: f64) from s.2 with { e.14: f64 = reduce (add) i.15 < n { => s.2 } \
+             => e.14 } over i.13 < n { => s.2 } => s.2",
+            "(`e.14`) in an operator is not scalar code",
+        ),
+        (
+            "y.10: f64 = fold (a.11: f64; c.12: f64) from s.2 with { e.14: [m]f64 = a.1[0] => s.2 } over i.13 < n \
+             { => s.2 } => s.2",
+            "(`e.14`) in an operator is not scalar code",
+        ),
+        (
+            "y.10: [m]f64 = fold inclusive (a.11: f64; c.12: f64) from s.2 with { => s.2 } over i.13 < n { => s.2 } \
+             => s.2",
+            "`y.10` is declared [m]f64 and bound to [n]f64",
+        ),
+        // Loop.
+        (
+            "y.10: f64 = loop for i.11 < s.2 with a.12: f64 from s.2 { => s.2 } => s.2",
+            "the number of a loop's trips is f64, not i64",
+        ),
+        (
+            "y.10: f64 = loop while { => s.2 } with a.12: f64 from s.2 { => s.2 } => s.2",
+            "the condition of a loop gives (f64), not bool",
+        ),
+        (
+            "y.10: f64 = loop while { => b.4, b.4 } with a.12: f64 from s.2 { => s.2 } => s.2",
+            "the condition of a loop gives (bool, bool), not bool",
+        ),
+        (
+            "y.10: f64 = loop for i.11 < k.3 with a.12: f64 from s.2 { => i.11 } => s.2",
+            "the states before a loop are (f64), after a trip (i64)",
+        ),
+        (
+            "y.10: [n]f64 = loop for i.11 < k.3 with a.12: [m]f64 from v.5 { => x.0 } => s.2",
+            "the states before a loop are ([m]f64), after a trip ([n]f64)",
+        ),
+        (
+            "y.10: f64 = loop for i.11 < k.3 with a.12: i64 from s.2 { => s.2 } => s.2",
+            "`a.12` is declared i64 and bound to f64",
+        ),
+        (
+            "y.10: f64 = loop for i.11 < k.3 with a.12: f64 from s.2 { => s.2 } z.13: f64 = a.12 => s.2",
+            "`a.12` is used outside the body that binds it",
+        ),
+        // Update.
+        ("y.10: [n]f64 = update x.0[k.3] with k.3 => s.2", "a part of `x.0` is f64, and becomes i64"),
+        (
+            "y.10: [n][m]f64 = update a.1[k.3] with x.0 => s.2",
+            "a part of `a.1` is [m]f64, and becomes [n]f64",
+        ),
+        ("y.10: [n]f64 = update x.0[s.2] with s.2 => s.2", "an index of `x.0` is f64, not i64"),
         // Scatter.
         ("y.10: [n]f64 = scatter add into x.0 [i.11 < n] { => } => s.2", "a scatter without a value"),
         ("y.10: [n]f64 = scatter add into x.0 [i.11 < n] { => s.2 } => s.2", "into rank 1 has 0 indices"),

@@ -108,6 +108,7 @@ impl Cpu<'_> {
                 let (x, y) = (self.branch(x, r), self.branch(y, r));
                 format!("let {left} = if {c} {{\n{x}}} else {{\n{y}}};\n")
             }
+            Exp::Scan(s) => self.scan(l, s, r),
             e => {
                 let text = self.expression(e, l, r);
                 r.bound(l.vars[0]);
@@ -117,7 +118,7 @@ impl Cpu<'_> {
         }
     }
 
-    fn branch(&mut self, b: &Branch, r: &mut Region) -> String {
+    pub(super) fn branch(&mut self, b: &Branch, r: &mut Region) -> String {
         let mut out = String::new();
         for l in &b.block.lets {
             out.push_str(&self.binding(l, r));
@@ -158,7 +159,7 @@ impl Cpu<'_> {
                 let zero = constant(Const::of(self.elem(*array), 0));
                 format!("if {} {{ {read} }} else {{ {zero} }}", tests.join(" && "))
             }
-            Exp::If(..) => String::new(),
+            Exp::If(..) | Exp::Scan(_) => String::new(),
         }
     }
 

@@ -6,7 +6,7 @@
 
 use super::region::Region;
 use super::{Cpu, expr, peel};
-use crate::bulk::Reducer;
+use crate::bulk::{Exp, Reducer};
 use crate::loops::{Fold, Loop, Node};
 use crate::ty::Elem;
 
@@ -19,7 +19,11 @@ fn elem(c: &Cpu<'_>, f: &Fold) -> Elem {
 
 /// Whether a loop's folds go to lanes.
 pub(super) fn in_lanes(l: &Loop) -> bool {
-    let plain = |n: &Node| matches!(n, Node::Let(_) | Node::Store { .. });
+    let plain = |n: &Node| match n {
+        Node::Let(l) => !matches!(l.exp, Exp::Scan(_)),
+        Node::Store { .. } => true,
+        _ => false,
+    };
     !l.folds.is_empty()
         && l.body.iter().all(plain)
         && l.folds
@@ -30,7 +34,7 @@ pub(super) fn in_lanes(l: &Loop) -> bool {
 /// The type of a fold's running state.
 pub(super) fn state_type(c: &Cpu<'_>, f: &Fold) -> String {
     let e = elem(c, f);
-    if f.reducer.op().is_some() { e.to_string() } else { format!("({e}, i64)") }
+    if f.reducer.is_extremum() { format!("({e}, i64)") } else { e.to_string() }
 }
 
 /// The state's variable.
@@ -40,24 +44,25 @@ pub(super) fn state_value(f: &Fold) -> String {
 
 /// The result of a state in scope.
 pub(super) fn result_value(f: &Fold) -> String {
-    if f.reducer.op().is_some() { state_value(f) } else { format!("{}.1", state_value(f)) }
+    if f.reducer.is_extremum() { format!("{}.1", state_value(f)) } else { state_value(f) }
 }
 
 /// A pattern that binds the result, matching a state.
 pub(super) fn result_pattern(f: &Fold) -> String {
-    if f.reducer.op().is_some() { format!("v{}", f.result.0) } else { format!("(_, v{})", f.result.0) }
+    if f.reducer.is_extremum() { format!("(_, v{})", f.result.0) } else { format!("v{}", f.result.0) }
 }
 
 /// The state of no values.
 pub(super) fn empty_state(c: &Cpu<'_>, f: &Fold) -> String {
     let neutral = expr::constant(f.reducer.neutral(elem(c, f)));
-    if f.reducer.op().is_some() { neutral } else { format!("({neutral}, 0i64)") }
+    if f.reducer.is_extremum() { format!("({neutral}, 0i64)") } else { neutral }
 }
 
 /// Two states, `x.i` before `y.i`.
 pub(super) fn combine_states(c: &Cpu<'_>, f: &Fold, i: usize) -> String {
     match f.reducer.op() {
         Some(_) => expr::combine(f.reducer, elem(c, f), &format!("x.{i}"), &format!("y.{i}")),
+        None if f.reducer == Reducer::Last => format!("y.{i}"),
         None => {
             let less = if f.reducer == Reducer::ArgMin { "<" } else { ">" };
             format!("(if y.{i}.0 {less} x.{i}.0 {{ y.{i} }} else {{ x.{i} }})")
@@ -76,6 +81,7 @@ pub(super) fn step(c: &mut Cpu<'_>, f: &Fold, l: &Loop, r: &mut Region) -> Strin
     let (state, value) = (state_value(f), r.atom(f.value));
     match f.reducer.op() {
         Some(_) => format!("{state} = {};\n", expr::combine(f.reducer, elem(c, f), &state, &value)),
+        None if f.reducer == Reducer::Last => format!("{state} = {value};\n"),
         None => {
             let less = if f.reducer == Reducer::ArgMin { "<" } else { ">" };
             format!("if {value} {less} {state}.0 {{ {state} = ({value}, v{}); }}\n", l.axis.var.0)

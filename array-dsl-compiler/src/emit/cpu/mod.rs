@@ -17,6 +17,7 @@
 //! | `nodes` | loops, stores, updates |
 //! | `peel` | the middles of loops |
 //! | `fold` | reductions in lanes |
+//! | `scan` | states that go from trip to trip |
 //! | `strip` | reductions of many neighbors at once |
 //! | `expr` | scalar code |
 
@@ -27,6 +28,7 @@ mod merge;
 mod nodes;
 mod peel;
 mod region;
+mod scan;
 mod strip;
 mod tree;
 

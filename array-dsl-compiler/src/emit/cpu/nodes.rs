@@ -1,7 +1,7 @@
 //! The nodes of a tree inside a region.
 
 use super::region::Region;
-use super::{Cpu, expr, fold, peel};
+use super::{Cpu, expr, fold, peel, scan};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Reducer};
 use crate::loops::{Home, Loop, Node};
 
@@ -82,7 +82,8 @@ impl Cpu<'_> {
             return self.lanes(l, from, to, r);
         }
         let (v, body) = (l.axis.var.0, self.nodes(&l.body, r));
-        if let (Some(m), true) = (peel::middle(self, &l.axis, &l.body), l.folds.is_empty()) {
+        let ordered = scan::is_ordered(&l.body);
+        if let (Some(m), true) = (peel::middle(self, &l.axis, &l.body), l.folds.is_empty() && !ordered) {
             let inside = self.nodes(&m.body, r);
             if m.margin == 0 {
                 return format!(
@@ -96,6 +97,7 @@ impl Cpu<'_> {
             );
         }
         let mut out: String = l.folds.iter().map(|f| fold::initial(self, f)).collect();
+        out.push_str(&self.scan_states(&l.body, r));
         out.push_str(&format!("let mut v{v}: i64 = {from};\nwhile v{v} < {to} {{\n{body}"));
         for f in &l.folds {
             out.push_str(&fold::step(self, f, l, r));
@@ -143,6 +145,7 @@ fn weight(e: &Exp) -> usize {
         Exp::If(_, x, y) => {
             1 + [x, y].iter().flat_map(|b| &b.block.lets).map(|l| weight(&l.exp)).sum::<usize>()
         }
+        Exp::Scan(s) => 4 + s.step.block.lets.iter().map(|l| weight(&l.exp)).sum::<usize>(),
         _ => 1,
     }
 }

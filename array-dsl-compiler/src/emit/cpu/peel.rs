@@ -170,6 +170,9 @@ enum Simple {
 
 impl Peel<'_> {
     fn binding(&mut self, l: &Let) -> Option<Vec<Let>> {
+        if let Exp::Scan(_) = l.exp {
+            return None;
+        }
         let e = rename_exp(&l.exp, &self.names);
         match self.simplify(&e) {
             Simple::Atom(a) => {

@@ -20,7 +20,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::region::Region;
 use super::{Cpu, expr, fold};
-use crate::bulk::{Atom, Axis, Exp, Var};
+use crate::bulk::{Atom, Axis, Exp, Let, Var};
 use crate::loops::{Fold, Home, Loop, Node, Tree};
 use crate::ty::Const;
 
@@ -302,6 +302,7 @@ impl Strides<'_> {
     /// Whether strips can be made of the nodes; `trip` is the innermost loop around them.
     fn nodes(&mut self, nodes: &[Node], trip: Option<Var>) -> bool {
         nodes.iter().all(|n| match n {
+            Node::Let(Let { exp: Exp::Scan(_), .. }) => false,
             Node::Let(l) => {
                 self.exp(&l.exp, &l.vars, trip);
                 true
@@ -336,7 +337,7 @@ impl Strides<'_> {
                     self.exp(&l.exp, &l.vars, trip);
                 }
             }
-            Exp::Size(_) | Exp::StopGradient(_) => {}
+            Exp::Size(_) | Exp::StopGradient(_) | Exp::Scan(_) => {}
         }
     }
 

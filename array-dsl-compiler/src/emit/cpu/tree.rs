@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::region::Region;
-use super::{Cpu, expr, fold, hoist, merge};
+use super::{Cpu, expr, fold, hoist, merge, scan};
 use crate::bulk::{ArrayId, Atom, Axis, Block, Var};
 use crate::dim::Dim;
 use crate::loops::{Home, Loop, Node, Step, Tree};
@@ -223,6 +223,9 @@ impl Cpu<'_> {
 
     /// A loop at the host level, in parallel chunks.
     fn host_loop(&mut self, l: &Loop, host: &mut Region) -> String {
+        if scan::is_ordered(&l.body) {
+            return self.host_scan(l, host);
+        }
         let mut r = Region::default();
         self.declare_outputs(&l.body, &mut r);
         let extent = self.dim(&l.axis.extent);

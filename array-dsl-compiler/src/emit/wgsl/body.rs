@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use super::shader::{Access, Shader};
 use super::types::{Kind, literal};
-use crate::bulk::{ArrayId, Atom, Branch, Exp, Let, Reducer};
+use crate::bulk::{ArrayId, Atom, Branch, Exp, Let, Prefix, Reducer, Scan};
 use crate::loops::{Loop, Node};
 
 impl Shader<'_, '_> {
@@ -38,6 +38,7 @@ impl Shader<'_, '_> {
             Exp::StopGradient(a) => self.atom(*a)?,
             Exp::Read { array, index, checked } => return self.read(&name, *array, index, *checked, l.loc),
             Exp::If(condition, yes, no) => return self.branches(l, *condition, yes, no),
+            Exp::Scan(s) => return self.scan(l, s),
         };
         self.line(format!("let {name} = {text};"));
         Ok(())
@@ -73,7 +74,7 @@ impl Shader<'_, '_> {
     fn looped(&mut self, l: &Loop) -> Result<(), String> {
         for f in &l.folds {
             let kind = self.kind(f.value)?;
-            if f.reducer.op().is_none() {
+            if f.reducer.is_extremum() {
                 if kind == Kind::Bool {
                     return Err(format!("`{}` of booleans", f.reducer.name()));
                 }
@@ -85,6 +86,7 @@ impl Shader<'_, '_> {
                 self.line(format!("var v{} = {neutral};", f.result.0));
             }
         }
+        self.scan_states(&l.body)?;
         let n = self.size(&l.axis.extent)?;
         self.axis(&l.axis);
         let i = l.axis.var.0;
@@ -97,6 +99,7 @@ impl Shader<'_, '_> {
                     let text = self.combine(op, kind, &format!("v{to}"), &value)?;
                     self.line(format!("v{to} = {text};"));
                 }
+                None if f.reducer == Reducer::Last => self.line(format!("v{to} = {value};")),
                 None => {
                     // The first extremal value keeps its place.
                     let better = if f.reducer == Reducer::ArgMin { '<' } else { '>' };
@@ -108,6 +111,42 @@ impl Shader<'_, '_> {
             }
         }
         self.close("}");
+        Ok(())
+    }
+
+    /// Declares the states of the scans that stand in a loop's body.
+    fn scan_states(&mut self, body: &[Node]) -> Result<(), String> {
+        for n in body {
+            let Node::Let(Let { exp: Exp::Scan(s), vars, .. }) = n else { continue };
+            for (k, a) in s.start.iter().enumerate() {
+                let start = self.atom(*a)?;
+                self.line(format!("var scan{}_{k} = {start};", vars[0].0));
+            }
+        }
+        Ok(())
+    }
+
+    /// One step of a scan: the state of the trip before, then the new one.
+    fn scan(&mut self, l: &Let, s: &Scan) -> Result<(), String> {
+        for (k, v) in s.left.iter().enumerate() {
+            self.line(format!("let v{} = scan{}_{k};", v.0, l.vars[0].0));
+        }
+        for (v, a) in s.right.iter().zip(&s.values) {
+            let value = self.atom(*a)?;
+            self.line(format!("let v{} = {value};", v.0));
+        }
+        for inner in &s.step.block.lets {
+            self.bind(inner)?;
+        }
+        let given: Vec<Atom> = match s.prefix {
+            Prefix::Inclusive => s.step.results.clone(),
+            Prefix::Exclusive => s.left.iter().map(|v| Atom::Var(*v)).collect(),
+        };
+        for (k, (result, (v, given))) in s.step.results.iter().zip(l.vars.iter().zip(given)).enumerate() {
+            let (result, given) = (self.atom(*result)?, self.atom(given)?);
+            self.line(format!("let v{} = {given};", v.0));
+            self.line(format!("scan{}_{k} = {result};", l.vars[0].0));
+        }
         Ok(())
     }
 

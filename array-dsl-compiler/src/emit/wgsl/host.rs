@@ -179,7 +179,9 @@ impl Context<'_> {
             Reducer::Max => quote!(Max),
             Reducer::And => quote!(And),
             Reducer::Or => quote!(Or),
-            Reducer::ArgMin | Reducer::ArgMax => return Err("an extremum's place as a reduction".into()),
+            Reducer::ArgMin | Reducer::ArgMax | Reducer::Last => {
+                return Err(format!("`{}` as a reduction", reducer.name()));
+            }
         };
         let result = at(result);
         Ok(quote!(__rt::program::GpuStep::Reduce {

@@ -353,6 +353,7 @@ fn visit_reads(exp: &Exp, f: &mut impl FnMut(ArrayId)) {
             block(&a.block);
             block(&b.block);
         }
+        Exp::Scan(s) => s.step.block.visit_reads(&mut |array, _| f(array)),
         Exp::Op(..) | Exp::Size(_) | Exp::StopGradient(_) => {}
     }
 }

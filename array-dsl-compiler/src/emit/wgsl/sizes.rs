@@ -59,6 +59,9 @@ impl Rewrite {
                 self.lets(&mut yes.block.lets);
                 self.lets(&mut no.block.lets);
             }
+            if let Exp::Scan(s) = &mut l.exp {
+                self.lets(&mut s.step.block.lets);
+            }
             match &l.exp {
                 Exp::Size(dim) if self.is_computed(dim) => {
                     let sum = self.sum(dim, l.loc, lets);

@@ -89,6 +89,13 @@ impl Program {
     fn is_worthwhile(&self, tree: &Tree) -> bool {
         let Some(last) = tree.body.iter().rposition(|n| matches!(n, Node::Loop(_))) else { return false };
         let loops: Vec<&Loop> = tree.body.iter().filter_map(as_loop).collect();
+        let ordered = |l: &&Loop| {
+            let scan = |n: &Node| matches!(n, Node::Let(Let { exp: Exp::Scan(_), .. }));
+            l.body.iter().any(scan) || l.folds.iter().any(|f| f.reducer == Reducer::Last)
+        };
+        if loops.iter().any(ordered) {
+            return false;
+        }
         let pure = is_pure(&tree.body[..last]) && loops.iter().all(|l| is_pure(&l.body));
         let long = loops.iter().any(|l| trips(l).is_none_or(|n| n > SHORT));
         let one_fold = match (loops.as_slice(), loops[0].folds.as_slice()) {

@@ -1,0 +1,591 @@
+//! Reverse and forward mode of scans, folds and sequential loops.
+//!
+//! A scan goes through states `s_0 = start, s_{k+1} = step(s_k, x_k)`; it gives `s_{k+1}` (inclusive) or `s_k` (exclusive). With
+//! `J_k` the derivative of `step` by the state and `X_k` that by the values, at `(s_k, x_k)`:
+//!
+//! ```text
+//! jvp   the scan of pairs (state, tangent)
+//!
+//! vjp   A_n = the adjoint of the last state, or 0
+//!       inclusive   seed_k = A_{k+1} + y_adj[k];   A_k = J_k^T seed_k
+//!       exclusive   seed_k = A_{k+1};              A_k = J_k^T seed_k + y_adj[k]
+//!       x_k_adj = X_k^T seed_k;   start_adj = A_0
+//! ```
+//!
+//! The states are read from what the scan has stored, or stored by a scan of their own. `A` is a scan from the end. An
+//! associative operator's is a scan of affine maps, `(b, C): A -> C A + b`, so that it is associative again; entries of `C` that
+//! are always 0 are not carried, nor those that are always 1, so a sum needs a sum and a product a product and a sum. The
+//! neutral element is a constant. Of other steps `A` is computed in order: one adjoint step for each step.
+//!
+//! Free scalars and arrays of the step are read once per point by a last nest, which executes all steps again in parallel:
+//! each counts once. Cost: two scans and two executions of the step, and d of them for d states of an associative operator.
+//! Source: thesis 2.4 (scan), 2.6 (loops); for a reduction the same rule in place of two scans by the operator itself.
+
+use std::collections::HashSet;
+
+use super::adjoint::{Adjoints, active_scalars, backwards};
+use super::fresh;
+use super::reverse::Reverse;
+use crate::bulk::build::{Code, Renaming, int, renamed};
+use crate::bulk::{
+    ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Prefix, Program, Reducer, Scan, Stm, Var, Yield,
+    YieldKind,
+};
+use crate::scalar::Op;
+use crate::ty::{Const, Elem};
+
+/// The nest in parts, each of which is ordinary, or has one scan as its last statement and yields its states.
+pub(super) fn separate(p: &mut Program, s: &Stm) -> Vec<Stm> {
+    let Stm::Nest(n) = s else { return vec![s.clone()] };
+    if !n.body.is_ordered() || pure(n).is_some() {
+        return vec![s.clone()];
+    }
+    let mut out = Vec::new();
+    let mut stored: Vec<(usize, Vec<ArrayId>)> = Vec::new();
+    for (at, l) in n.body.lets.iter().enumerate() {
+        if !matches!(l.exp, Exp::Scan(_)) {
+            continue;
+        }
+        let (axes, mut lets, mut map) = replaced(p, n, at, &stored);
+        lets.extend(p.copy_lets(std::slice::from_ref(l), &mut map));
+        let dims: Vec<_> = n.axes.iter().map(|a| a.extent.clone()).collect();
+        let mut yields = Vec::new();
+        for v in &l.vars {
+            let array = p.new_array("state", p.vars[v.0 as usize], dims.clone());
+            yields.push(Yield { array, kind: YieldKind::Store(renamed(&map, Atom::Var(*v))) });
+        }
+        stored.push((at, yields.iter().map(|y| y.array).collect()));
+        out.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc: n.loc }));
+    }
+    let (axes, lets, map) = replaced(p, n, n.body.lets.len(), &stored);
+    let yields = n
+        .yields
+        .iter()
+        .map(|y| {
+            let mut kind = y.kind.clone();
+            crate::optimize::rename_yield(&mut kind, &map);
+            Yield { array: y.array, kind }
+        })
+        .collect();
+    out.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc: n.loc }));
+    out
+}
+
+/// A copy of the first `count` statements with stored scans read.
+fn replaced(
+    p: &mut Program,
+    n: &Nest,
+    count: usize,
+    stored: &[(usize, Vec<ArrayId>)],
+) -> (Vec<Axis>, Vec<Let>, Renaming) {
+    let mut map = fresh();
+    let axes = p.copy_axes(&n.axes, &mut map);
+    let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+    let mut lets = Vec::new();
+    for (at, l) in n.body.lets[..count].iter().enumerate() {
+        match stored.iter().find(|(i, _)| *i == at) {
+            Some((_, arrays)) => {
+                let mut code = Code::new(l.loc);
+                for (v, a) in l.vars.iter().zip(arrays) {
+                    let x = code.read(p, *a, &index);
+                    map.insert(*v, x);
+                }
+                lets.extend(code.lets);
+            }
+            None => lets.extend(p.copy_lets(std::slice::from_ref(l), &mut map)),
+        }
+    }
+    (axes, lets, map)
+}
+
+/// A nest of the second kind, in parts.
+struct Pure<'a> {
+    before: &'a [Let],
+    scan: &'a Scan,
+    /// The arrays of all states and of the last ones, where they are wanted.
+    stored: Vec<Option<ArrayId>>,
+    last: Vec<Option<ArrayId>>,
+}
+
+/// The parts, if the nest has a scan as its last statement and yields its states.
+fn pure(n: &Nest) -> Option<Pure<'_>> {
+    let (scan, before) = n.body.lets.split_last()?;
+    let Exp::Scan(s) = &scan.exp else { return None };
+    if (Block { lets: before.to_vec() }).is_ordered() {
+        return None;
+    }
+    let (mut stored, mut last) = (vec![None; scan.vars.len()], vec![None; scan.vars.len()]);
+    for y in &n.yields {
+        let (value, place) = match &y.kind {
+            YieldKind::Store(v) => (v, &mut stored),
+            YieldKind::Reduce { reducer: Reducer::Last, value, .. } if s.prefix == Prefix::Inclusive => {
+                (value, &mut last)
+            }
+            _ => return None,
+        };
+        let k = scan.vars.iter().position(|v| Atom::Var(*v) == *value)?;
+        if place[k].replace(y.array).is_some() {
+            return None;
+        }
+    }
+    Some(Pure { before, scan: s, stored, last })
+}
+
+/// A copy of a scan nest's points, with the step executed from given states.
+struct Points {
+    /// Statements before the step.
+    before: Vec<Let>,
+    /// Reads of the states. Their adjoints are the scan's business: no contribution is made to what is read here.
+    reads: Vec<Let>,
+    states: Vec<Var>,
+    step: Vec<Let>,
+    results: Vec<Atom>,
+    start: Vec<Atom>,
+}
+
+impl Reverse {
+    /// See the module header. Whether the nest was a scan.
+    pub(super) fn scan(&mut self, n: &Nest) -> bool {
+        let Some(q) = pure(n) else { return false };
+        let floats: Vec<usize> =
+            (0..q.scan.left.len()).filter(|i| self.p.vars[q.scan.left[*i].0 as usize].is_float()).collect();
+        let mut adjoint = |list: &[Option<ArrayId>]| -> Vec<Option<ArrayId>> {
+            list.iter()
+                .enumerate()
+                .map(|(i, a)| a.filter(|_| floats.contains(&i)).and_then(|a| self.total(a)))
+                .collect()
+        };
+        let (stored_adj, last_adj) = (adjoint(&q.stored), adjoint(&q.last));
+        if stored_adj.iter().chain(&last_adj).all(Option::is_none) {
+            return true;
+        }
+        let seeds = Seeds { stored: stored_adj, last: last_adj };
+        let history = self.history(n, &q);
+        let from_end = if q.scan.is_associative() {
+            self.affine(n, &q, &floats, &seeds, &history)
+        } else {
+            self.in_order(n, &q, &floats, &seeds, &history)
+        };
+        self.contributions(n, &q, &floats, &seeds, &history, &from_end);
+        true
+    }
+
+    /// Where the states before all points are read.
+    fn history(&mut self, n: &Nest, q: &Pure<'_>) -> History {
+        let all: Option<Vec<ArrayId>> = q.stored.iter().copied().collect();
+        if let Some(arrays) = all {
+            return History { arrays, shifted: q.scan.prefix == Prefix::Inclusive };
+        }
+        let mut map = fresh();
+        let axes = self.p.copy_axes(&n.axes, &mut map);
+        let mut lets = self.p.copy_lets(&n.body.lets, &mut map);
+        let dims: Vec<_> = n.axes.iter().map(|a| a.extent.clone()).collect();
+        let mut yields = Vec::new();
+        if let Some(Let { vars, exp: Exp::Scan(s), .. }) = lets.last_mut() {
+            s.prefix = Prefix::Exclusive;
+            for v in vars {
+                let array = self.p.new_array("state", self.p.vars[v.0 as usize], dims.clone());
+                yields.push(Yield { array, kind: YieldKind::Store(Atom::Var(*v)) });
+            }
+        }
+        let arrays = yields.iter().map(|y| y.array).collect();
+        self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc: n.loc }));
+        History { arrays, shifted: false }
+    }
+
+    /// The points of the nest at `index`, whose last component is the place along the axis.
+    fn points(&mut self, n: &Nest, q: &Pure<'_>, history: &History, index: &[Atom]) -> Points {
+        let p = &mut self.p;
+        let mut map: Renaming = n.axes.iter().map(|a| a.var).zip(index.iter().copied()).collect();
+        let before = p.copy_lets(q.before, &mut map);
+        let start: Vec<Atom> = q.scan.start.iter().map(|a| renamed(&map, *a)).collect();
+        let mut code = Code::new(n.loc);
+        let mut states = Vec::new();
+        for ((a, start), left) in history.arrays.iter().zip(&start).zip(&q.scan.left) {
+            let state = history.read(p, &mut code, *a, index, *start);
+            map.insert(*left, state);
+            states.extend(if let Atom::Var(v) = state { Some(v) } else { None });
+        }
+        for (v, a) in q.scan.right.iter().zip(&q.scan.values) {
+            let a = renamed(&map, *a);
+            map.insert(*v, a);
+        }
+        let step = p.copy_lets(&q.scan.step.block.lets, &mut map);
+        let results = q.scan.step.results.iter().map(|a| renamed(&map, *a)).collect();
+        Points { before, reads: code.lets, states, step, results, start }
+    }
+
+    /// Axes from the end: new ones, and the index that counts the last one backwards.
+    fn backward_axes(&mut self, n: &Nest, code: &mut Code) -> (Vec<Axis>, Vec<Atom>) {
+        let mut map = fresh();
+        let axes = self.p.copy_axes(&n.axes, &mut map);
+        let mut index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        if let (Some(axis), Some(last)) = (axes.last(), index.last_mut()) {
+            *last = from_end(&mut self.p, code, axis, *last);
+        }
+        (axes, index)
+    }
+
+    /// The adjoints that reach each point from later ones, computed in order.
+    fn in_order(
+        &mut self,
+        n: &Nest,
+        q: &Pure<'_>,
+        floats: &[usize],
+        seeds: &Seeds,
+        history: &History,
+    ) -> Vec<ArrayId> {
+        let mut code = Code::new(n.loc);
+        let (axes, index) = self.backward_axes(n, &mut code);
+        let points = self.points(n, q, history, &index);
+        code.lets.extend(points.before.iter().chain(&points.reads).cloned());
+        let given: Vec<Option<Atom>> = seeds.read_stored(&mut self.p, &mut code, &index);
+        let start: Vec<Atom> = seeds.read_last(&mut self.p, &mut code, &index, floats, q);
+        let elems: Vec<Elem> = floats.iter().map(|i| self.p.vars[q.scan.left[*i].0 as usize]).collect();
+        let left: Vec<Var> = elems.iter().map(|e| self.p.new_var(*e)).collect();
+        // The step again, and backwards.
+        let mut step = Code::new(n.loc);
+        step.lets = points.step.clone();
+        let own: HashSet<Var> = points.states.iter().copied().collect();
+        let active = active_scalars(&self.p, &points.step, &HashSet::new(), &own);
+        let mut adjoints = Adjoints::default();
+        for (i, v) in floats.iter().zip(&left) {
+            let seed = match (q.scan.prefix, given[*i]) {
+                (Prefix::Inclusive, Some(y)) => step.add(&mut self.p, Atom::Var(*v), y),
+                _ => Atom::Var(*v),
+            };
+            adjoints.add(&mut self.p, &mut step, points.results[*i], seed);
+        }
+        let p = &mut self.p;
+        backwards(p, &mut step, &points.step, &HashSet::new(), &active, &mut adjoints, &mut Vec::new());
+        let mut results = Vec::new();
+        for (i, e) in floats.iter().zip(&elems) {
+            let adj = adjoints.get(points.states[*i]).unwrap_or(Atom::Const(Const::of(*e, 0)));
+            results.push(match (q.scan.prefix, given[*i]) {
+                (Prefix::Exclusive, Some(y)) => step.add(p, adj, y),
+                _ => adj,
+            });
+        }
+        let step = Branch { block: Block { lets: step.lets }, results };
+        let scan =
+            Scan { prefix: Prefix::Exclusive, left, start, right: Vec::new(), values: Vec::new(), step };
+        self.store_scan(n, axes, code, scan, &elems)
+    }
+
+    /// As `in_order`, by composing the affine maps of an associative operator's steps.
+    fn affine(
+        &mut self,
+        n: &Nest,
+        q: &Pure<'_>,
+        floats: &[usize],
+        seeds: &Seeds,
+        history: &History,
+    ) -> Vec<ArrayId> {
+        let mut code = Code::new(n.loc);
+        let (axes, index) = self.backward_axes(n, &mut code);
+        let points = self.points(n, q, history, &index);
+        code.lets.extend(points.before.iter().chain(&points.reads).cloned());
+        let given: Vec<Option<Atom>> = seeds.read_stored(&mut self.p, &mut code, &index);
+        let elems: Vec<Elem> = floats.iter().map(|i| self.p.vars[q.scan.left[*i].0 as usize]).collect();
+        let d = floats.len();
+        code.lets.extend(points.step.clone());
+        let own: HashSet<Var> = points.states.iter().copied().collect();
+        let active = active_scalars(&self.p, &points.step, &HashSet::new(), &own);
+        // C[i][j]: how the adjoint of state i after the point becomes that of state j before... transposed: by rows of A_k.
+        let mut matrix: Vec<Vec<Option<Atom>>> = vec![vec![None; d]; d];
+        for (j, result) in floats.iter().enumerate() {
+            let mut adjoints = Adjoints::default();
+            let one = Atom::Const(Const::of(elems[j], 1));
+            adjoints.add(&mut self.p, &mut code, points.results[*result], one);
+            let p = &mut self.p;
+            backwards(p, &mut code, &points.step, &HashSet::new(), &active, &mut adjoints, &mut Vec::new());
+            for (i, state) in floats.iter().enumerate() {
+                matrix[i][j] = adjoints.get(points.states[*state]);
+            }
+        }
+        let zero = |e: Elem| Atom::Const(Const::of(e, 0));
+        let mut b: Vec<Atom> = Vec::new();
+        for i in 0..d {
+            let mut sum = zero(elems[i]);
+            if q.scan.prefix == Prefix::Inclusive {
+                for j in 0..d {
+                    if let (Some(c), Some(y)) = (matrix[i][j], given[floats[j]]) {
+                        let term = code.mul(&mut self.p, c, y);
+                        sum = code.add(&mut self.p, sum, term);
+                    }
+                }
+            } else if let Some(y) = given[floats[i]] {
+                sum = y;
+            }
+            b.push(sum);
+        }
+        let form = Form::new(&matrix);
+        let p = &mut self.p;
+        // States: b, then the entries of C that are carried.
+        let mut values = b;
+        let mut start: Vec<Atom> = elems.iter().map(|e| zero(*e)).collect();
+        let mut types = elems.clone();
+        for (i, j) in form.carried() {
+            values.push(matrix[i][j].unwrap_or(zero(elems[i])));
+            start.push(Atom::Const(Const::of(elems[i], i64::from(i == j))));
+            types.push(elems[i]);
+        }
+        let left: Vec<Var> = types.iter().map(|e| p.new_var(*e)).collect();
+        let right: Vec<Var> = types.iter().map(|e| p.new_var(*e)).collect();
+        let entry = |vars: &[Var], i: usize, j: usize| form.entry(vars, d, i, j, elems[i]);
+        let mut step = Code::new(n.loc);
+        let mut results = Vec::new();
+        for i in 0..d {
+            let mut sum = Atom::Var(right[i]);
+            for (j, l) in left.iter().enumerate().take(d) {
+                if let Some(c) = entry(&right, i, j) {
+                    let term = step.mul(p, c, Atom::Var(*l));
+                    sum = step.add(p, sum, term);
+                }
+            }
+            results.push(sum);
+        }
+        for (i, j) in form.carried() {
+            let mut sum = zero(elems[i]);
+            for m in 0..d {
+                if let (Some(x), Some(y)) = (entry(&right, i, m), entry(&left, m, j)) {
+                    let term = step.mul(p, x, y);
+                    sum = step.add(p, sum, term);
+                }
+            }
+            results.push(sum);
+        }
+        let step = Branch { block: Block { lets: step.lets }, results };
+        let scan = Scan { prefix: Prefix::Exclusive, left, start, right, values, step };
+        if seeds.last.iter().all(Option::is_none) {
+            return self.store_scan(n, axes, code, scan, &elems);
+        }
+        // The map of all later points, applied to the adjoint of the last state.
+        let seed = seeds.read_last(p, &mut code, &index, floats, q);
+        let vars: Vec<Var> = types.iter().map(|e| p.new_var(*e)).collect();
+        code.lets.push(Let { vars: vars.clone(), exp: Exp::Scan(Box::new(scan)), loc: n.loc });
+        let mut sums = Vec::new();
+        for i in 0..d {
+            let mut sum = Atom::Var(vars[i]);
+            for (j, s) in seed.iter().enumerate() {
+                if let Some(c) = form.entry(&vars, d, i, j, elems[i]) {
+                    let term = code.mul(p, c, *s);
+                    sum = code.add(p, sum, term);
+                }
+            }
+            sums.push(sum);
+        }
+        self.store_all(n, axes, code, &sums, &elems)
+    }
+
+    /// A nest that stores the first states of a scan.
+    fn store_scan(
+        &mut self,
+        n: &Nest,
+        axes: Vec<Axis>,
+        mut code: Code,
+        scan: Scan,
+        elems: &[Elem],
+    ) -> Vec<ArrayId> {
+        let types: Vec<Elem> = scan.left.iter().map(|v| self.p.vars[v.0 as usize]).collect();
+        let vars: Vec<Var> = types.iter().map(|e| self.p.new_var(*e)).collect();
+        code.lets.push(Let { vars: vars.clone(), exp: Exp::Scan(Box::new(scan)), loc: n.loc });
+        let atoms: Vec<Atom> = vars.iter().take(elems.len()).map(|v| Atom::Var(*v)).collect();
+        self.store_all(n, axes, code, &atoms, elems)
+    }
+
+    fn store_all(
+        &mut self,
+        n: &Nest,
+        axes: Vec<Axis>,
+        code: Code,
+        values: &[Atom],
+        elems: &[Elem],
+    ) -> Vec<ArrayId> {
+        let dims: Vec<_> = axes.iter().map(|a| a.extent.clone()).collect();
+        let yields: Vec<Yield> = values
+            .iter()
+            .zip(elems)
+            .map(|(v, e)| Yield {
+                array: self.p.new_array("state_adj", *e, dims.clone()),
+                kind: YieldKind::Store(*v),
+            })
+            .collect();
+        let arrays = yields.iter().map(|y| y.array).collect();
+        self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+        arrays
+    }
+
+    /// All steps again, in any order, with their seeds known.
+    fn contributions(
+        &mut self,
+        n: &Nest,
+        q: &Pure<'_>,
+        floats: &[usize],
+        seeds: &Seeds,
+        history: &History,
+        from_end_arrays: &[ArrayId],
+    ) {
+        let mut map = fresh();
+        let axes = self.p.copy_axes(&n.axes, &mut map);
+        let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        let mut code = Code::new(n.loc);
+        let points = self.points(n, q, history, &index);
+        code.lets.extend(points.before.iter().chain(&points.reads).cloned());
+        let (Some(axis), Some(place)) = (axes.last(), index.last()) else { return };
+        let p = &mut self.p;
+        let mut reversed = index.clone();
+        if let Some(last) = reversed.last_mut() {
+            *last = from_end(p, &mut code, axis, *last);
+        }
+        let given = seeds.read_stored(p, &mut code, &index);
+        code.lets.extend(points.step.clone());
+        let mut adjoints = Adjoints::default();
+        for (i, a) in floats.iter().zip(from_end_arrays) {
+            let mut seed = code.read(p, *a, &reversed);
+            if let (Prefix::Inclusive, Some(y)) = (q.scan.prefix, given[*i]) {
+                seed = code.add(p, seed, y);
+            }
+            adjoints.add(p, &mut code, points.results[*i], seed);
+        }
+        let own: HashSet<Var> = points.states.iter().copied().collect();
+        let before = active_scalars(p, &points.before, &self.active, &HashSet::new());
+        let known: HashSet<Var> = before.union(&own).copied().collect();
+        let active = active_scalars(p, &points.step, &self.active, &known);
+        let mut out = Vec::new();
+        backwards(p, &mut code, &points.step, &self.active, &active, &mut adjoints, &mut out);
+        if !q.scan.is_associative() {
+            // The first point passes what is left to the start.
+            let first = code.op(p, Op::Eq, &[*place, int(0)]);
+            for i in floats {
+                let start = points.start[*i];
+                if !matches!(start, Atom::Var(v) if before.contains(&v)) {
+                    continue;
+                }
+                let zero = Atom::Const(Const::of(p.elem(start), 0));
+                let mut adj = adjoints.get(points.states[*i]).unwrap_or(zero);
+                if let (Prefix::Exclusive, Some(y)) = (q.scan.prefix, given[*i]) {
+                    adj = code.add(p, adj, y);
+                }
+                let adj = code.select(p, first, adj, zero);
+                adjoints.add(p, &mut code, start, adj);
+            }
+        }
+        backwards(p, &mut code, &points.before, &self.active, &before, &mut adjoints, &mut out);
+        self.accumulate(axes, code, out, n.loc);
+    }
+}
+
+/// `extent - 1 - i`.
+fn from_end(p: &mut Program, code: &mut Code, axis: &Axis, i: Atom) -> Atom {
+    let last = code.size(p, &axis.extent.sub(&crate::dim::Dim::constant(1)));
+    code.op(p, Op::Sub, &[last, i])
+}
+
+/// Where the state before each point is.
+struct History {
+    arrays: Vec<ArrayId>,
+    /// The arrays have the states after the points.
+    shifted: bool,
+}
+
+impl History {
+    fn read(&self, p: &mut Program, code: &mut Code, array: ArrayId, index: &[Atom], start: Atom) -> Atom {
+        let Some((place, outer)) = index.split_last().filter(|_| self.shifted) else {
+            return code.read(p, array, index);
+        };
+        let elem = p.array(array).elem;
+        let later = code.op(p, Op::Gt, &[*place, int(0)]);
+        let mut taken = Code::new(code.loc);
+        let before = taken.op(p, Op::Sub, &[*place, int(1)]);
+        let index: Vec<Atom> = outer.iter().copied().chain([before]).collect();
+        let x = taken.read(p, array, &index);
+        let some = Branch { block: Block { lets: taken.lets }, results: vec![x] };
+        let none = Branch { block: Block::default(), results: vec![start] };
+        code.bind(p, elem, Exp::If(later, some, none))
+    }
+}
+
+/// The adjoints of a scan's results, one for each state.
+struct Seeds {
+    stored: Vec<Option<ArrayId>>,
+    last: Vec<Option<ArrayId>>,
+}
+
+impl Seeds {
+    fn read_stored(&self, p: &mut Program, code: &mut Code, index: &[Atom]) -> Vec<Option<Atom>> {
+        self.stored.iter().map(|a| a.map(|a| code.read(p, a, index))).collect()
+    }
+
+    fn read_last(
+        &self,
+        p: &mut Program,
+        code: &mut Code,
+        index: &[Atom],
+        floats: &[usize],
+        q: &Pure<'_>,
+    ) -> Vec<Atom> {
+        let outer = &index[..index.len() - 1];
+        floats
+            .iter()
+            .map(|i| match self.last[*i] {
+                Some(a) => code.read(p, a, outer),
+                None => Atom::Const(Const::of(p.vars[q.scan.left[*i].0 as usize], 0)),
+            })
+            .collect()
+    }
+}
+
+/// Which entries of products of matrices of one form can be other than 0, and other than 1.
+struct Form {
+    nonzero: Vec<Vec<bool>>,
+    one: Vec<Vec<bool>>,
+}
+
+impl Form {
+    fn new(matrix: &[Vec<Option<Atom>>]) -> Form {
+        let d = matrix.len();
+        let zero = |a: &Option<Atom>| match a {
+            None => true,
+            Some(Atom::Const(c)) => c.is_zero(),
+            Some(Atom::Var(_)) => false,
+        };
+        let mut nonzero: Vec<Vec<bool>> =
+            (0..d).map(|i| (0..d).map(|j| i == j || !zero(&matrix[i][j])).collect()).collect();
+        for m in 0..d {
+            for i in 0..d {
+                for j in 0..d {
+                    nonzero[i][j] |= nonzero[i][m] && nonzero[m][j];
+                }
+            }
+        }
+        // A one on the diagonal stays if no other way leads back.
+        let one = (0..d)
+            .map(|i| {
+                let alone = (0..d).all(|m| m == i || !(nonzero[i][m] && nonzero[m][i]));
+                let is_one = matches!(matrix[i][i], Some(Atom::Const(c)) if c.is_one());
+                (0..d).map(|j| i == j && alone && is_one).collect()
+            })
+            .collect();
+        Form { nonzero, one }
+    }
+
+    /// The entries that are states of the scan, in order.
+    fn carried(&self) -> Vec<(usize, usize)> {
+        let d = self.nonzero.len();
+        let all = (0..d).flat_map(|i| (0..d).map(move |j| (i, j)));
+        all.filter(|(i, j)| self.nonzero[*i][*j] && !self.one[*i][*j]).collect()
+    }
+
+    /// An entry, where the carried ones are `vars` after the first `d`; `None` for 0.
+    fn entry(&self, vars: &[Var], d: usize, i: usize, j: usize, elem: Elem) -> Option<Atom> {
+        if !self.nonzero[i][j] {
+            return None;
+        }
+        if self.one[i][j] {
+            return Some(Atom::Const(Const::of(elem, 1)));
+        }
+        let at = self.carried().iter().position(|e| *e == (i, j))?;
+        Some(Atom::Var(vars[d + at]))
+    }
+}

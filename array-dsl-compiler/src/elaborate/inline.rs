@@ -1,0 +1,275 @@
+//! Called kernels: their Core code copied into the function under construction.
+
+use std::collections::HashMap;
+
+use proc_macro2::Span;
+
+use super::Elaborator;
+use super::value::Value;
+use crate::core::{self, Atom, Body, Check, CheckKind, Exp, Stm, Trips, Type, Var};
+use crate::diagnostics::Code;
+use crate::dim::{Dim, SizeAtom};
+use crate::ty::{Loc, Name, Tree};
+
+impl Elaborator<'_> {
+    /// The body of `k` with its parameters replaced.
+    pub(super) fn inline(
+        &mut self,
+        k: &core::Function,
+        params: &[Var],
+        args: &[Atom],
+        span: Span,
+    ) -> Option<Value> {
+        let mut sizes: HashMap<Name, Dim> = HashMap::new();
+        for (v, a) in params.iter().zip(args) {
+            for (want, have) in k.ty(*v).dims.iter().zip(self.atom_type(*a).dims) {
+                if let Some(SizeAtom::Name(n)) = want.as_atom() {
+                    sizes.entry(n.clone()).or_insert(have);
+                }
+            }
+        }
+        let mut inl = Inliner { k, vars: HashMap::new(), sizes, span };
+        for (v, a) in params.iter().zip(args) {
+            inl.vars.insert(*v, *a);
+        }
+        // The callee's own entry checks, now about the caller's sizes.
+        for (v, a) in params.iter().zip(args) {
+            let dims = k.ty(*v).dims.iter().map(|d| inl.dim(self, d)).collect::<Option<Vec<Dim>>>()?;
+            let what = format!("argument `{}` of kernel `{}`", k.vars[v.0 as usize].name, k.name);
+            let coerced = self.coerce(*a, &dims, span, &what, false)?;
+            inl.vars.insert(*v, coerced);
+        }
+        let outer = self.call_span.replace(self.call_span.unwrap_or(span));
+        let results = inl.body(self, &k.body);
+        self.call_span = outer;
+        let results = results?;
+        fn value(t: &Tree<usize>, results: &[Atom]) -> Value {
+            match t {
+                Tree::Leaf(i) => Value::Atom(results[*i]),
+                Tree::Tuple(ts) => Value::Tuple(ts.iter().map(|t| value(t, results)).collect()),
+            }
+        }
+        Some(value(&k.result, &results))
+    }
+}
+
+/// Copies Core code into the function under construction, with variables, sizes and places replaced.
+struct Inliner<'k> {
+    k: &'k core::Function,
+    vars: HashMap<Var, Atom>,
+    sizes: HashMap<Name, Dim>,
+    span: Span,
+}
+
+impl Inliner<'_> {
+    fn atom(&self, a: Atom) -> Atom {
+        match a {
+            Atom::Var(v) => self.vars.get(&v).copied().unwrap_or(a),
+            c => c,
+        }
+    }
+
+    fn dim(&self, e: &mut Elaborator<'_>, d: &Dim) -> Option<Dim> {
+        let mut ok = true;
+        let result = d.substitute(&mut |a| match a {
+            SizeAtom::Name(n) => self.sizes.get(n).cloned().unwrap_or_default(),
+            SizeAtom::Scalar(s) => {
+                let v = self.atom(Atom::Var(Var(*s)));
+                e.dim_of(&Value::Atom(v), self.span).unwrap_or_else(|| {
+                    ok = false;
+                    Dim::default()
+                })
+            }
+        });
+        ok.then_some(result)
+    }
+
+    fn ty(&self, e: &mut Elaborator<'_>, t: &Type) -> Option<Type> {
+        Some(Type { elem: t.elem, dims: t.dims.iter().map(|d| self.dim(e, d)).collect::<Option<_>>()? })
+    }
+
+    fn loc(&self, e: &mut Elaborator<'_>, l: Loc) -> Loc {
+        match self.k.places.get(l.0 as usize) {
+            Some(p) => e.add_place(p.clone(), e.call_span.unwrap_or(self.span)),
+            None => e.loc(self.span),
+        }
+    }
+
+    fn new_var(&mut self, e: &mut Elaborator<'_>, v: Var) -> Option<Var> {
+        let info = &self.k.vars[v.0 as usize];
+        let ty = self.ty(e, &info.ty)?;
+        let new = e.new_var(&info.name, ty);
+        self.vars.insert(v, Atom::Var(new));
+        Some(new)
+    }
+
+    fn new_vars(&mut self, e: &mut Elaborator<'_>, vars: &[Var]) -> Option<Vec<Var>> {
+        vars.iter().map(|v| self.new_var(e, *v)).collect()
+    }
+
+    fn body(&mut self, e: &mut Elaborator<'_>, b: &Body) -> Option<Vec<Atom>> {
+        for s in &b.stms {
+            self.stm(e, s)?;
+        }
+        Some(b.results.iter().map(|a| self.atom(*a)).collect())
+    }
+
+    fn nested(&mut self, e: &mut Elaborator<'_>, b: &Body) -> Option<Body> {
+        let (stms, results) = e.in_body(|e| self.body(e, b))?;
+        Some(Body { stms, results })
+    }
+
+    fn axes(&mut self, e: &mut Elaborator<'_>, axes: &[core::Axis]) -> Option<Vec<core::Axis>> {
+        axes.iter()
+            .map(|a| {
+                let extent = self.dim(e, &a.extent)?;
+                Some(core::Axis { var: self.new_var(e, a.var)?, extent })
+            })
+            .collect()
+    }
+
+    fn array(&self, e: &mut Elaborator<'_>, v: Var) -> Option<Var> {
+        match self.atom(Atom::Var(v)) {
+            Atom::Var(v) => Some(v),
+            Atom::Const(_) => {
+                e.error(Code::Rank, self.span, "an array was expected, found a number", "pass an array");
+                None
+            }
+        }
+    }
+
+    fn stm(&mut self, e: &mut Elaborator<'_>, s: &Stm) -> Option<()> {
+        let frame = e.frame.len();
+        let exp = match &s.exp {
+            Exp::Op(op, args) => {
+                let args: Vec<Atom> = args.iter().map(|a| self.atom(*a)).collect();
+                // Through `op`, so that known integers stay known.
+                let loc = self.loc(e, s.loc);
+                let a = e.op(*op, &args, self.span);
+                if let Some(last) = e.bodies.last_mut().and_then(|b| b.last_mut()) {
+                    last.loc = loc;
+                }
+                self.vars.insert(s.vars[0], a);
+                return Some(());
+            }
+            Exp::Size(d) => {
+                let d = self.dim(e, d)?;
+                let a = e.size_value(&d, self.span);
+                self.vars.insert(s.vars[0], a);
+                return Some(());
+            }
+            Exp::Atom(a) => {
+                let a = self.atom(*a);
+                self.vars.insert(s.vars[0], a);
+                return Some(());
+            }
+            Exp::StopGradient(a) => Exp::StopGradient(self.atom(*a)),
+            Exp::Index(v, ix) => Exp::Index(self.array(e, *v)?, ix.iter().map(|a| self.atom(*a)).collect()),
+            Exp::If(c, x, y) => {
+                let c = self.atom(*c);
+                e.branches += 1;
+                let branches = (self.nested(e, x), self.nested(e, y));
+                e.branches -= 1;
+                Exp::If(c, branches.0?, branches.1?)
+            }
+            Exp::Build(axes, b) => {
+                let axes = self.axes(e, axes)?;
+                e.frame.extend(axes.iter().map(|a| (a.extent.clone(), Name::from("i"))));
+                let b = self.nested(e, b);
+                e.frame.truncate(frame);
+                Exp::Build(axes, b?)
+            }
+            Exp::Reduce(rs, axis, b) => {
+                let (axis, b) = self.along(e, axis, b)?;
+                Exp::Reduce(rs.clone(), axis, b)
+            }
+            Exp::Scan(rs, prefix, axis, b) => {
+                let (axis, b) = self.along(e, axis, b)?;
+                Exp::Scan(rs.clone(), *prefix, axis, b)
+            }
+            Exp::Fold(operator, prefix, axis, b) => {
+                let neutral = operator.neutral.iter().map(|a| self.atom(*a)).collect();
+                let left = self.new_vars(e, &operator.left)?;
+                let right = self.new_vars(e, &operator.right)?;
+                let body = self.nested(e, &operator.body)?;
+                let (axis, b) = self.along(e, axis, b)?;
+                Exp::Fold(Box::new(core::Operator { left, right, body, neutral }), *prefix, axis, b)
+            }
+            Exp::Loop(l) => self.repeat(e, l)?,
+            Exp::Update(v, ix, x) => {
+                let ix = ix.iter().map(|a| self.atom(*a)).collect();
+                Exp::Update(self.array(e, *v)?, ix, self.atom(*x))
+            }
+            Exp::Scatter { reducer, dest, axes, body } => {
+                let dest = self.array(e, *dest)?;
+                let axes = self.axes(e, axes)?;
+                e.frame.extend(axes.iter().map(|a| (a.extent.clone(), Name::from("i"))));
+                let body = self.nested(e, body);
+                e.frame.truncate(frame);
+                Exp::Scatter { reducer: *reducer, dest, axes, body: body? }
+            }
+            Exp::Reshape(v, dims) => {
+                let v = self.array(e, *v)?;
+                Exp::Reshape(v, dims.iter().map(|d| self.dim(e, d)).collect::<Option<_>>()?)
+            }
+            Exp::Check(Check { kind, guards }) => {
+                let kind = match kind {
+                    CheckKind::Equal(a, b) => CheckKind::Equal(self.dim(e, a)?, self.dim(e, b)?),
+                    CheckKind::NonNegative(a) => CheckKind::NonNegative(self.dim(e, a)?),
+                    CheckKind::AtLeast(a, b) => CheckKind::AtLeast(self.dim(e, a)?, self.dim(e, b)?),
+                };
+                // The callee's loops that the check was hoisted out of guard it here too.
+                for guard in guards {
+                    let guard = self.dim(e, guard)?;
+                    e.frame.push((guard, Name::from("i")));
+                }
+                e.check(kind, self.span);
+                e.frame.truncate(frame);
+                return Some(());
+            }
+        };
+        let loc = self.loc(e, s.loc);
+        let vars = self.new_vars(e, &s.vars)?;
+        e.push(Stm { vars, exp, loc });
+        Some(())
+    }
+
+    /// An axis and the body that runs along it.
+    fn along(&mut self, e: &mut Elaborator<'_>, axis: &core::Axis, b: &Body) -> Option<(core::Axis, Body)> {
+        let axis = self.axes(e, std::slice::from_ref(axis))?.remove(0);
+        e.frame.push((axis.extent.clone(), Name::from("i")));
+        let b = self.nested(e, b);
+        e.frame.pop();
+        Some((axis, b?))
+    }
+
+    fn repeat(&mut self, e: &mut Elaborator<'_>, l: &core::Loop) -> Option<Exp> {
+        let starts: Vec<Atom> = l.state.iter().map(|(_, start)| self.atom(*start)).collect();
+        let (frame, branches) = (e.frame.len(), e.branches);
+        let trips = match &l.trips {
+            Trips::For(v, count) => {
+                let count = self.atom(*count);
+                // Like a branch where it cannot be told before whether there are any trips.
+                match e.known_int(count) {
+                    Some(extent) => e.frame.push((extent, Name::from("i"))),
+                    None => e.branches += 1,
+                }
+                Some(Trips::For(self.new_var(e, *v)?, count))
+            }
+            Trips::While(_) => {
+                e.branches += 1;
+                None
+            }
+        };
+        let vars: Vec<Var> = l.state.iter().map(|(v, _)| *v).collect();
+        let state = self.new_vars(e, &vars)?.into_iter().zip(starts).collect();
+        let trips = match &l.trips {
+            Trips::While(condition) => self.nested(e, condition).map(Trips::While),
+            Trips::For(..) => trips,
+        };
+        let body = self.nested(e, &l.body);
+        e.frame.truncate(frame);
+        e.branches = branches;
+        Some(Exp::Loop(Box::new(core::Loop { state, trips: trips?, body: body? })))
+    }
+}

@@ -1,0 +1,272 @@
+//! Scans, folds and sequential loops: nests whose last axis is executed in order.
+//!
+//! ```text
+//! scan (add) i < n { b }                  = nest [F, i < n] { b; s = scan [l = 0] [r = b] { l + r } } store s
+//! fold (l, r) from e with { c } i { b }   = nest [F, i < n] { b; s.. = scan [l.. = e..] [r.. = b..] { c } }
+//!                                           reduce(last) s, and e where n is 0
+//! loop for t < n with x.. from a.. { b }  = nest [F, t < n] { s.. = scan [x.. = a..] [] { b } } reduce(last) s
+//! ```
+//!
+//! The part of a loop's body that does not depend on its state is code of the points, outside the step; array operations in it
+//! become nests over the loop's axis. Guards of branches around make the step do nothing.
+
+use std::collections::HashSet;
+
+use super::nest::Frame;
+use super::{Flatten, Val};
+use crate::bulk::build::{Code, Renaming, int, renamed};
+use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Prefix, Reducer, Scan, Var, YieldKind};
+use crate::core::{self, Trips};
+use crate::dim::{Dim, SizeAtom};
+use crate::scalar::Op;
+use crate::ty::{Const, Elem, Name};
+
+/// A step as template code: what a scan does at each point.
+struct Step {
+    left: Vec<Var>,
+    right: Vec<Var>,
+    start: Vec<Atom>,
+    values: Vec<Atom>,
+    lets: Vec<Let>,
+    results: Vec<Atom>,
+}
+
+impl Flatten<'_> {
+    pub(super) fn scan(
+        &mut self,
+        s: &core::Stm,
+        reducers: &[Reducer],
+        prefix: Prefix,
+        axis: &core::Axis,
+        body: &core::Body,
+    ) {
+        let axes = self.core_axes(std::slice::from_ref(axis));
+        self.push_frame(Frame { axes, ..Frame::default() });
+        self.body(body);
+        let mut made = Vec::new();
+        for ((reducer, value), v) in reducers.iter().zip(&body.results).zip(&s.vars) {
+            let value = self.atom(*value);
+            let elem = self.p.elem(value);
+            let (left, right) = (self.p.new_var(elem), self.p.new_var(elem));
+            let mut code = Code::new(s.loc);
+            let op = reducer.op().unwrap_or(Op::Add);
+            let sum = code.op(&mut self.p, op, &[Atom::Var(left), Atom::Var(right)]);
+            let step = Step {
+                left: vec![left],
+                right: vec![right],
+                start: vec![Atom::Const(reducer.neutral(elem))],
+                values: vec![value],
+                lets: code.lets,
+                results: vec![sum],
+            };
+            made.extend(self.ordered(step, prefix, true, &[self.name(*v)], s.loc));
+        }
+        self.pop_frame();
+        for (v, a) in s.vars.iter().zip(made) {
+            self.bind_whole(*v, a);
+        }
+    }
+
+    pub(super) fn fold(
+        &mut self,
+        s: &core::Stm,
+        operator: &core::Operator,
+        prefix: Option<Prefix>,
+        axis: &core::Axis,
+        body: &core::Body,
+    ) {
+        let start: Vec<Atom> = operator.neutral.iter().map(|a| self.atom(*a)).collect();
+        let axes = self.core_axes(std::slice::from_ref(axis));
+        let extent = axes[0].extent.clone();
+        self.push_frame(Frame { axes, ..Frame::default() });
+        self.body(body);
+        let values: Vec<Atom> = body.results.iter().map(|a| self.atom(*a)).collect();
+        let left = self.state(&operator.left);
+        let right = self.state(&operator.right);
+        let (lets, results) = self.step_code(&operator.body);
+        let step = Step { left, right, start: start.clone(), values, lets, results };
+        let names: Vec<Name> = s.vars.iter().map(|v| self.name(*v)).collect();
+        let made = self.ordered(step, prefix.unwrap_or(Prefix::Inclusive), prefix.is_some(), &names, s.loc);
+        self.pop_frame();
+        match prefix {
+            Some(_) => {
+                for (v, a) in s.vars.iter().zip(made) {
+                    self.bind_whole(*v, a);
+                }
+            }
+            None => self.last_or_start(s, &extent, &made, &start),
+        }
+    }
+
+    /// A loop of scalars whose trips are counted before it begins.
+    pub(super) fn sequential(&mut self, s: &core::Stm, l: &core::Loop) {
+        let Trips::For(index, trips) = &l.trips else { return };
+        let start: Vec<Atom> = l.state.iter().map(|(_, a)| self.atom(*a)).collect();
+        let extent = self.trips(*trips);
+        let axis = core::Axis { var: *index, extent: Dim::default() };
+        let mut axes = self.core_axes(&[axis]);
+        axes[0].extent = extent.clone();
+        self.push_frame(Frame { axes, ..Frame::default() });
+        let state: Vec<core::Var> = l.state.iter().map(|(v, _)| *v).collect();
+        let left = self.state(&state);
+        let (lets, results) = self.step_code(&l.body);
+        // What does not depend on the state is the same whatever came before.
+        let mut inside: HashSet<Var> = left.iter().copied().collect();
+        let (mut step_lets, mut point_lets) = (Vec::new(), Vec::new());
+        for l in lets {
+            let mut depends = false;
+            l.exp.visit_atoms(&mut |a| depends |= matches!(a, Atom::Var(v) if inside.contains(&v)));
+            if depends {
+                inside.extend(&l.vars);
+                step_lets.push(l);
+            } else {
+                point_lets.push(l);
+            }
+        }
+        self.add_lets(point_lets);
+        let step = Step {
+            left,
+            right: Vec::new(),
+            start: start.clone(),
+            values: Vec::new(),
+            lets: step_lets,
+            results,
+        };
+        let names: Vec<Name> = s.vars.iter().map(|v| self.name(*v)).collect();
+        let made = self.ordered(step, Prefix::Inclusive, false, &names, s.loc);
+        self.pop_frame();
+        self.last_or_start(s, &extent, &made, &start);
+    }
+
+    /// The number of trips as a size.
+    fn trips(&mut self, trips: core::Atom) -> Dim {
+        match trips {
+            core::Atom::Const(c) => Dim::constant(c.as_i64()),
+            core::Atom::Var(v) => match self.sizes.get(&v) {
+                Some(d) => d.clone(),
+                None => self.dim(&Dim::atom(SizeAtom::Scalar(v.0))),
+            },
+        }
+    }
+
+    /// Template scalars for the state.
+    fn state(&mut self, vars: &[core::Var]) -> Vec<Var> {
+        vars.iter()
+            .map(|v| {
+                let new = self.p.new_var(self.f.ty(*v).elem);
+                self.env.insert(*v, Val::Scalar(Atom::Var(new)));
+                new
+            })
+            .collect()
+    }
+
+    /// The template code of a step and its results.
+    fn step_code(&mut self, body: &core::Body) -> (Vec<Let>, Vec<Atom>) {
+        self.push_frame(Frame::default());
+        self.body(body);
+        let results = body.results.iter().map(|a| self.atom(*a)).collect();
+        (self.pop_frame().lets, results)
+    }
+
+    /// A nest over the current frame with a scan along its last axis; the arrays of all prefixes, or of the last ones.
+    fn ordered(
+        &mut self,
+        step: Step,
+        prefix: Prefix,
+        all: bool,
+        names: &[Name],
+        loc: crate::ty::Loc,
+    ) -> Vec<ArrayId> {
+        // What the step uses of the frames becomes code of the nest.
+        let mut bound: HashSet<Var> = step.left.iter().chain(&step.right).copied().collect();
+        let mut free: Vec<Atom> = Vec::new();
+        for l in &step.lets {
+            bound_inside(&l.exp, &mut bound);
+            bound.extend(&l.vars);
+        }
+        let mut note = |a: Atom| {
+            if matches!(a, Atom::Var(v) if !bound.contains(&v)) && !free.contains(&a) {
+                free.push(a);
+            }
+        };
+        step.lets.iter().for_each(|l| l.exp.visit_atoms(&mut note));
+        step.results.iter().chain(&step.start).copied().for_each(&mut note);
+        let guarded = self.frames.iter().any(|f| f.guard.is_some());
+        let mut wanted: Vec<(Atom, Const)> =
+            step.values.iter().chain(&free).map(|a| (*a, Const::of(self.p.elem(*a), 0))).collect();
+        if guarded {
+            wanted.push((Atom::Const(Const::bool(true)), Const::bool(false)));
+        }
+        let mut dims = self.frame_extents();
+        if !all {
+            dims.pop();
+        }
+        let elems: Vec<Elem> = step.start.iter().map(|a| self.p.elem(*a)).collect();
+        let arrays: Vec<ArrayId> =
+            elems.iter().zip(names).map(|(e, n)| self.p.new_array(n.clone(), *e, dims.clone())).collect();
+        let made = arrays.clone();
+        self.nest_with_code(&wanted, loc, |t, lets, atoms| {
+            let (values, rest) = atoms.split_at(step.values.len());
+            let mut map: Renaming = Renaming::new();
+            for (old, new) in free.iter().zip(rest) {
+                if let Atom::Var(v) = old {
+                    map.insert(*v, *new);
+                }
+            }
+            let start: Vec<Atom> = step.start.iter().map(|a| renamed(&map, *a)).collect();
+            let left = t.p.copy_vars(&step.left, &mut map);
+            let right = t.p.copy_vars(&step.right, &mut map);
+            let inner = t.p.copy_lets(&step.lets, &mut map);
+            let results = step.results.iter().map(|a| renamed(&map, *a)).collect();
+            let mut branch = Branch { block: Block { lets: inner }, results };
+            if guarded {
+                branch = guard(t, branch, atoms[atoms.len() - 1], &left, loc);
+            }
+            let vars: Vec<Var> = elems.iter().map(|e| t.p.new_var(*e)).collect();
+            let scan = Scan { prefix, left, start, right, values: values.to_vec(), step: branch };
+            lets.push(Let { vars: vars.clone(), exp: Exp::Scan(Box::new(scan)), loc });
+            let kind = |v: Var| match all {
+                true => YieldKind::Store(Atom::Var(v)),
+                false => YieldKind::Reduce { reducer: Reducer::Last, over: 1, value: Atom::Var(v) },
+            };
+            made.into_iter().zip(vars).map(|(a, v)| (a, kind(v))).collect()
+        });
+        arrays
+    }
+
+    /// Binds the results of a fold: the last state, or the first where there was no point.
+    fn last_or_start(&mut self, s: &core::Stm, extent: &Dim, last: &[ArrayId], start: &[Atom]) {
+        let index = self.frame_index();
+        let elems: Vec<Elem> = start.iter().map(|a| self.p.elem(*a)).collect();
+        let mut taken = Code::new(s.loc);
+        let results = last.iter().map(|a| taken.read(&mut self.p, *a, &index)).collect();
+        let some = Branch { block: Block { lets: taken.lets }, results };
+        let none = Branch { block: Block::default(), results: start.to_vec() };
+        let trips = self.bind(Elem::I64, Exp::Size(extent.clone()), s.loc);
+        let any = self.bind(Elem::Bool, Exp::Op(Op::Gt, vec![trips, int(0)]), s.loc);
+        let vars = self.bind_several(&elems, Exp::If(any, some, none), s.loc);
+        for (v, x) in s.vars.iter().zip(vars) {
+            self.env.insert(*v, Val::Scalar(Atom::Var(x)));
+        }
+    }
+}
+
+/// A step that leaves the state as it is unless `condition` holds.
+fn guard(t: &mut Flatten<'_>, step: Branch, condition: Atom, left: &[Var], loc: crate::ty::Loc) -> Branch {
+    let elems: Vec<Elem> = left.iter().map(|v| t.p.vars[v.0 as usize]).collect();
+    let vars: Vec<Var> = elems.iter().map(|e| t.p.new_var(*e)).collect();
+    let kept = Branch { block: Block::default(), results: left.iter().map(|v| Atom::Var(*v)).collect() };
+    let exp = Exp::If(condition, step, kept);
+    let results = vars.iter().map(|v| Atom::Var(*v)).collect();
+    Branch { block: Block { lets: vec![Let { vars, exp, loc }] }, results }
+}
+
+/// The scalars bound inside an expression.
+fn bound_inside(e: &Exp, out: &mut HashSet<Var>) {
+    if let Exp::If(_, x, y) = e {
+        for l in x.block.lets.iter().chain(&y.block.lets) {
+            bound_inside(&l.exp, out);
+            out.extend(&l.vars);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Scans, folds and loops through every stage and both modes of differentiation, from the text of Core.
+
+mod common;
+
+use array_dsl_compiler::core::parse::parse;
+use array_dsl_compiler::testing::random::{Ranges, arguments_within};
+use array_dsl_compiler::{core, pipeline};
+use common::{Checked, derivatives, values};
+
+/// Every stage gives the same for several arguments; derivatives agree to `order`.
+fn check(text: &str, order: usize) {
+    let f = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    assert_eq!(core::verify::check(&f), [""; 0], "{text}");
+    let mut ran = 0;
+    for seed in 0..8 {
+        let sizes = [(0, 4), (0, 0), (1, 1), (5, 7)][seed as usize % 4];
+        let floats = if seed % 2 == 0 { (0.2, 1.4) } else { (-1.5, 1.5) };
+        let args = arguments_within(&f, seed, &Ranges { sizes, integers: (0, 3), floats });
+        match values(&f, &args) {
+            Ok(Checked::Agree) => ran += 1,
+            Ok(_) => continue,
+            Err(e) => panic!("seed {seed}: {e}\n{text}\n{}", bulk(&f)),
+        }
+        if order > 0
+            && let Err(e) = derivatives(&pipeline::middle(&f), &args, seed, order, false)
+        {
+            panic!("seed {seed}, derivatives: {e}\n{text}\n{}", bulk(&f));
+        }
+    }
+    assert!(ran > 0, "never ran:\n{text}");
+}
+
+fn bulk(f: &core::Function) -> String {
+    array_dsl_compiler::bulk::print::print(&pipeline::middle(f))
+}
+
+#[test]
+fn built_in_scans() {
+    for op in ["add", "mul", "min", "max"] {
+        for prefix in ["inclusive", "exclusive"] {
+            check(
+                &format!(
+                    "fn f(a.1: [n]f64) -> [n]f64 sizes n
+                     y.2: [n]f64 = scan {prefix} ({op}) i.3 < n {{ e.4: f64 = a.1[i.3]  s.5: f64 = sin(e.4) => s.5 }}
+                     => y.2"
+                ),
+                2,
+            );
+        }
+    }
+}
+
+#[test]
+fn scans_of_rows() {
+    check(
+        "fn f(a.1: [n][m]f64) -> [n][m]f64 sizes n, m
+         y.2: [n][m]f64 = build [i.3 < n] {
+           r.4: [m]f64 = scan inclusive (mul) j.5 < m { e.6: f64 = a.1[i.3, j.5] => e.6 }
+           => r.4
+         }
+         => y.2",
+        2,
+    );
+}
+
+#[test]
+fn general_folds_and_scans() {
+    for how in ["fold inclusive", "fold exclusive", "fold"] {
+        let ty = if how == "fold" { "f64" } else { "[n]f64" };
+        // Composition of affine functions, and the product of two-by-two matrices in disguise.
+        check(
+            &format!(
+                "fn f(a.1: [n]f64, b.2: [n]f64, w.30: f64) -> ({ty}, {ty}) sizes n
+                 c.3: {ty}, s.4: {ty} = {how} (c.5: f64, s.6: f64; d.7: f64, t.8: f64) from 1.0f64, 0.0f64 with {{
+                   c.9: f64 = mul(c.5, d.7)
+                   s.10: f64 = mul(s.6, d.7)
+                   s.11: f64 = add(s.10, t.8)
+                   => c.9, s.11
+                 }} over i.12 < n {{
+                   x.13: f64 = a.1[i.12]
+                   y.14: f64 = b.2[i.12]
+                   y.15: f64 = mul(y.14, w.30)
+                   => x.13, y.15
+                 }}
+                 => c.3, s.4"
+            ),
+            2,
+        );
+    }
+}
+
+#[test]
+fn operators_with_free_variables() {
+    // x . y = x + y + w x y is associative for each w.
+    for how in ["fold inclusive", "fold exclusive", "fold"] {
+        let ty = if how == "fold" { "f64" } else { "[n]f64" };
+        check(
+            &format!(
+                "fn f(a.1: [n]f64, w.2: f64) -> {ty} sizes n
+                 c.3: {ty} = {how} (x.4: f64; y.5: f64) from 0.0f64 with {{
+                   s.6: f64 = add(x.4, y.5)
+                   p.7: f64 = mul(x.4, y.5)
+                   p.8: f64 = mul(w.2, p.7)
+                   r.9: f64 = add(s.6, p.8)
+                   => r.9
+                 }} over i.10 < n {{ x.11: f64 = a.1[i.10] => x.11 }}
+                 => c.3"
+            ),
+            2,
+        );
+    }
+}
+
+#[test]
+fn loops_of_scalars() {
+    // A logistic map with a counter, and a recurrence that reads an array.
+    check(
+        "fn f(a.1: [n]f64, x.2: f64) -> (f64, i64, f64) sizes n
+         t.3: i64 = size n
+         x.4: f64, k.5: i64, z.6: f64 = loop for i.7 < t.3 with x.8: f64 from x.2, k.9: i64 from 0, z.20: f64 from 1.0f64 {
+           e.10: f64 = a.1[i.7]
+           s.11: f64 = sin(e.10)
+           y.12: f64 = sub(1.0f64, x.8)
+           y.13: f64 = mul(x.8, y.12)
+           y.14: f64 = mul(s.11, y.13)
+           k.15: i64 = add(k.9, i.7)
+           z.21: f64 = add(z.20, y.14)
+           => y.14, k.15, z.21
+         }
+         => x.4, k.5, z.6",
+        2,
+    );
+}
+
+#[test]
+fn loops_inside_builds() {
+    check(
+        "fn f(a.1: [n]f64, m.2: [k][n]f64) -> [n]f64 sizes n, k
+         y.3: [n]f64 = build [i.4 < n] {
+           x.5: f64 = a.1[i.4]
+           t.6: i64 = size k
+           r.7: f64 = loop for j.8 < t.6 with s.9: f64 from x.5 {
+             e.10: f64 = m.2[j.8, i.4]
+             p.11: f64 = mul(s.9, e.10)
+             p.12: f64 = cos(p.11)
+             => p.12
+           }
+           => r.7
+         }
+         => y.3",
+        2,
+    );
+    // Under a condition.
+    check(
+        "fn f(a.1: [n]f64) -> [n]f64 sizes n
+         y.3: [n]f64 = build [i.4 < n] {
+           x.5: f64 = a.1[i.4]
+           c.6: bool = gt(x.5, 0.0f64)
+           r.7: f64 = if c.6 {
+             l.13: f64 = ln(x.5)
+             r.14: f64 = loop for j.8 < 3 with s.9: f64 from l.13 {
+               p.11: f64 = mul(s.9, x.5)
+               => p.11
+             }
+             => r.14
+           } else { => 0.5f64 }
+           => r.7
+         }
+         => y.3",
+        2,
+    );
+}
+
+#[test]
+fn what_does_not_depend_on_the_state_is_a_nest_of_its_own() {
+    check(
+        "fn f(a.1: [n][m]f64, x.2: f64) -> f64 sizes n, m
+         t.3: i64 = size n
+         r.4: f64 = loop for i.5 < t.3 with s.6: f64 from x.2 {
+           e.7: f64 = reduce (add) j.8 < m { v.9: f64 = a.1[i.5, j.8] => v.9 }
+           p.10: f64 = mul(s.6, 0.5f64)
+           q.11: f64 = add(p.10, e.7)
+           => q.11
+         }
+         => r.4",
+        2,
+    );
+}
