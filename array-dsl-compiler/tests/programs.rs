@@ -74,12 +74,8 @@ impl File {
 
 /// Whether something is written at computed indices.
 fn writes(b: &Body) -> bool {
-    b.stms.iter().any(|s| match &s.exp {
-        Exp::If(_, x, y) => writes(x) || writes(y),
-        Exp::Scatter { reducer, body, .. } => reducer.is_none() || writes(body),
-        Exp::Build(_, b) | Exp::Reduce(_, _, b) => writes(b),
-        _ => false,
-    })
+    let written = |e: &Exp| matches!(e, Exp::Scatter { reducer: None, .. });
+    b.stms.iter().any(|s| written(&s.exp) || s.exp.bodies().into_iter().any(writes))
 }
 
 /// Arguments for a kernel. Where it writes, no two integers of one array are the same: which of two values for one place

@@ -8,12 +8,7 @@ use array_dsl_compiler::testing::random::{arguments, program};
 use common::{Checked, Derived, derivatives, stage, values};
 
 fn stops(b: &Body) -> bool {
-    b.stms.iter().any(|s| match &s.exp {
-        Exp::StopGradient(_) => true,
-        Exp::If(_, a, b) => stops(a) || stops(b),
-        Exp::Build(_, b) | Exp::Reduce(_, _, b) | Exp::Scatter { body: b, .. } => stops(b),
-        _ => false,
-    })
+    b.stms.iter().any(|s| matches!(s.exp, Exp::StopGradient(_)) || s.exp.bodies().into_iter().any(stops))
 }
 
 /// The program of a seed at two lists of arguments.

@@ -39,23 +39,10 @@ fn atom(a: &mut Atom) {
 
 fn body(b: &mut Body) {
     for s in &mut b.stms {
-        match &mut s.exp {
-            Exp::Atom(a) | Exp::StopGradient(a) => atom(a),
-            Exp::Op(op, args) => {
-                if let Op::Cast(e) = op {
-                    elem(e);
-                }
-                args.iter_mut().for_each(atom);
-            }
-            Exp::Index(_, index) => index.iter_mut().for_each(atom),
-            Exp::If(c, yes, no) => {
-                atom(c);
-                body(yes);
-                body(no);
-            }
-            Exp::Build(_, b) | Exp::Reduce(_, _, b) | Exp::Scatter { body: b, .. } => body(b),
-            Exp::Size(_) | Exp::Reshape(..) | Exp::Check(_) => {}
+        if let Exp::Op(Op::Cast(e), _) = &mut s.exp {
+            elem(e);
         }
+        s.exp.change(&mut atom, &mut body);
     }
     b.results.iter_mut().for_each(atom);
 }

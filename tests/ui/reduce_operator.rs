@@ -8,8 +8,13 @@ fn differences(x: [f64; n]) -> f64 {
 }
 
 #[kernel]
-fn hypotenuse(x: [f64; n]) -> f64 {
-    reduce(hypot, 0.0, x)
+fn quotients(x: [f64; n]) -> [f64; n] {
+    scan(div, 1.0, x)
+}
+
+#[kernel]
+fn hypotenuses(at: [i64; n], x: [f64; n]) -> [f64; 10] {
+    hist(hypot, 0.0, 10, at, x)
 }
 
 fn main() {}

@@ -2,8 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Scan, Stm, Var, Yield, YieldKind};
-use crate::dim::Dim;
+use super::{
+    ArrayId, Atom, Axis, Block, Branch, Carried, Check, CheckKind, Exp, Let, Nest, Program, Repeat, Scan,
+    Stm, Trips, Var, Yield, YieldKind,
+};
+use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
@@ -73,6 +76,91 @@ impl Program {
         Branch { block: Block { lets }, results: b.results.iter().map(|a| renamed(&inner, *a)).collect() }
     }
 
+    /// A copy of statements that binds new arrays and scalars; `arrays` holds the renaming of arrays bound before and gains
+    /// that of those bound by the statements.
+    pub fn copy_stms(&mut self, stms: &[Stm], arrays: &mut HashMap<ArrayId, ArrayId>) -> Vec<Stm> {
+        let mut out = Vec::with_capacity(stms.len());
+        for s in stms {
+            let copy = match s {
+                Stm::Nest(n) => {
+                    let mut map = Renaming::new();
+                    let mut axes = self.copy_axes(&n.axes, &mut map);
+                    axes.iter_mut().for_each(|a| a.extent = redirected(&a.extent, arrays));
+                    let mut lets = self.copy_lets(&n.body.lets, &mut map);
+                    redirect(&mut lets, arrays);
+                    let yields = n
+                        .yields
+                        .iter()
+                        .map(|y| {
+                            let mut kind = y.kind.clone();
+                            crate::optimize::rename_yield(&mut kind, &map);
+                            if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } =
+                                &mut kind
+                            {
+                                *into = new_name(*into, arrays);
+                            }
+                            Yield { array: y.array, kind }
+                        })
+                        .collect();
+                    let mut n = Nest { axes, body: Block { lets }, yields, loc: n.loc };
+                    n.yields.iter_mut().for_each(|y| y.array = self.copy_array(y.array, arrays));
+                    Stm::Nest(n)
+                }
+                Stm::Reshape { result, source } => {
+                    let source = new_name(*source, arrays);
+                    Stm::Reshape { result: self.copy_array(*result, arrays), source }
+                }
+                Stm::Contract(c) => {
+                    let mut c = c.clone();
+                    (c.a.0, c.b.0) = (new_name(c.a.0, arrays), new_name(c.b.0, arrays));
+                    c.extents.iter_mut().for_each(|d| *d = redirected(d, arrays));
+                    c.result = self.copy_array(c.result, arrays);
+                    Stm::Contract(c)
+                }
+                Stm::Check(c, loc) => {
+                    let d = |d: &Dim| redirected(d, arrays);
+                    let kind = match &c.kind {
+                        CheckKind::Equal(a, b) => CheckKind::Equal(d(a), d(b)),
+                        CheckKind::NonNegative(a) => CheckKind::NonNegative(d(a)),
+                        CheckKind::AtLeast(a, b) => CheckKind::AtLeast(d(a), d(b)),
+                    };
+                    Stm::Check(Check { kind, guards: c.guards.iter().map(d).collect() }, *loc)
+                }
+                Stm::Repeat(r) => Stm::Repeat(self.copy_repeat(r, arrays)),
+            };
+            out.push(copy);
+        }
+        out
+    }
+
+    /// As `copy_stms`, of a loop.
+    pub fn copy_repeat(&mut self, r: &Repeat, arrays: &mut HashMap<ArrayId, ArrayId>) -> Repeat {
+        let starts: Vec<ArrayId> = r.carried.iter().map(|c| new_name(c.start, arrays)).collect();
+        let states: Vec<ArrayId> = r.carried.iter().map(|c| self.copy_array(c.state, arrays)).collect();
+        let trips = match &r.trips {
+            Trips::For(index, count) => {
+                let count = redirected(count, arrays);
+                Trips::For(self.copy_array(*index, arrays), count)
+            }
+            Trips::While(state) => Trips::While(new_name(*state, arrays)),
+        };
+        let body = self.copy_stms(&r.body, arrays);
+        let nexts: Vec<ArrayId> = r.carried.iter().map(|c| new_name(c.next, arrays)).collect();
+        let mut carried = Vec::new();
+        for (((c, start), state), next) in r.carried.iter().zip(starts).zip(states).zip(nexts) {
+            carried.push(Carried { state, start, next, result: self.copy_array(c.result, arrays) });
+        }
+        Repeat { trips, carried, body, loc: r.loc }
+    }
+
+    fn copy_array(&mut self, a: ArrayId, arrays: &mut HashMap<ArrayId, ArrayId>) -> ArrayId {
+        let info = self.array(a).clone();
+        let dims = info.dims.iter().map(|d| redirected(d, arrays)).collect();
+        let new = self.new_array(info.name, info.elem, dims);
+        arrays.insert(a, new);
+        new
+    }
+
     /// New axes of the same extents, with the renaming of the old ones.
     pub fn copy_axes(&mut self, axes: &[Axis], map: &mut Renaming) -> Vec<Axis> {
         axes.iter()
@@ -111,6 +199,34 @@ impl Program {
     /// Appends an array of one value everywhere.
     pub fn constant(&mut self, name: &str, dims: &[Dim], value: Const, loc: Loc) -> ArrayId {
         self.store(name, value.elem, dims, loc, |_, _, _| Atom::Const(value))
+    }
+}
+
+fn new_name(a: ArrayId, arrays: &HashMap<ArrayId, ArrayId>) -> ArrayId {
+    arrays.get(&a).copied().unwrap_or(a)
+}
+
+/// A dimension with the arrays it mentions renamed.
+fn redirected(d: &Dim, arrays: &HashMap<ArrayId, ArrayId>) -> Dim {
+    d.substitute(&mut |a| match a {
+        SizeAtom::Scalar(s) => Dim::atom(SizeAtom::Scalar(new_name(ArrayId(*s), arrays).0)),
+        name => Dim::atom(name.clone()),
+    })
+}
+
+/// Scalar code with the arrays it reads renamed.
+fn redirect(lets: &mut [Let], arrays: &HashMap<ArrayId, ArrayId>) {
+    for l in lets {
+        match &mut l.exp {
+            Exp::Read { array, .. } => *array = new_name(*array, arrays),
+            Exp::Size(d) => *d = redirected(d, arrays),
+            Exp::If(_, x, y) => {
+                redirect(&mut x.block.lets, arrays);
+                redirect(&mut y.block.lets, arrays);
+            }
+            Exp::Scan(s) => redirect(&mut s.step.block.lets, arrays),
+            Exp::Op(..) | Exp::StopGradient(_) => {}
+        }
     }
 }
 

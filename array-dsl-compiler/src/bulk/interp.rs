@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 
 use super::{
-    ArrayId, Atom, Block, Check, CheckKind, Contract, Exp, Let, Nest, Prefix, Program, Reducer, Scan, Stm,
-    Var, YieldKind,
+    ArrayId, Atom, Block, Check, CheckKind, Contract, Exp, Let, Nest, Prefix, Program, Reducer, Repeat, Scan,
+    Stm, Trips, Var, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -165,8 +165,45 @@ impl<'a> Machine<'a> {
                 Ok(())
             }
             Stm::Contract(c) => self.contract(c).map_err(|f| f.at(c.loc)),
+            Stm::Repeat(r) => self.repeat(r),
             Stm::Check(c, loc) => self.check(c).map_err(|f| f.at(*loc)),
         }
+    }
+
+    /// In-place updates are not counted as copies: what a target starts from is the state that is not used again.
+    fn repeat(&mut self, r: &'a Repeat) -> Result<(), Fault> {
+        for c in &r.carried {
+            self.arrays[c.state.0 as usize] = Some(self.array(c.start)?.clone());
+        }
+        let mut trip = 0;
+        loop {
+            match &r.trips {
+                Trips::For(index, count) => {
+                    if trip >= self.dim(count)? {
+                        break;
+                    }
+                    self.arrays[index.0 as usize] = Some(Value::scalar(Scalar::I64(trip)));
+                }
+                Trips::While(state) => {
+                    if self.array(*state)?.item() != Some(Scalar::Bool(true)) {
+                        break;
+                    }
+                }
+            }
+            trip += 1;
+            for s in &r.body {
+                self.stm(s)?;
+            }
+            let next: Vec<Value> =
+                r.carried.iter().map(|c| self.array(c.next).cloned()).collect::<Result<_, _>>()?;
+            for (c, value) in r.carried.iter().zip(next) {
+                self.arrays[c.state.0 as usize] = Some(value);
+            }
+        }
+        for c in &r.carried {
+            self.arrays[c.result.0 as usize] = Some(self.array(c.state)?.clone());
+        }
+        Ok(())
     }
 
     fn check(&self, c: &Check) -> Result<(), Fault> {

@@ -19,6 +19,8 @@
 //! * A [`Scan`] runs along the last axis: at each point it combines the point's values into a state that it had from the
 //!   point before, and gives the state. It stands in the nest's body itself, not in a branch; a nest that has one is
 //!   **ordered**: its last axis is executed in order, and its axes do not change places.
+//! * A [`Repeat`] is a sequential loop over statements. What its body binds is visible in the body only; the body sees what is
+//!   bound before, its state and the number of the trip.
 //! * `Reshape` is another view of the same elements. `Contract` is a sum of products that goes to GEMM.
 //! * The form is closed: the bulk-operation transform produces nests, differentiation maps nests to nests,
 //!   fusion merges nests, both back ends print them.
@@ -194,6 +196,49 @@ pub struct Contract {
     pub loc: Loc,
 }
 
+/// An array that goes from trip to trip of a [`Repeat`]. All four have one type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// Bound in the body: its value before the trip.
+    pub state: ArrayId,
+    /// Its value before the first trip.
+    pub start: ArrayId,
+    /// Its value after the trip: bound in the body or before, or a state.
+    pub next: ArrayId,
+    /// Bound after the loop: its value after the last trip.
+    pub result: ArrayId,
+}
+
+/// How many trips a [`Repeat`] makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trips {
+    /// The array, an `i64` of rank 0 bound in the body, runs from 0 to the size.
+    For(ArrayId, Dim),
+    /// As long as the state, a `bool` of rank 0, is true.
+    While(ArrayId),
+}
+
+/// A sequential loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct Repeat {
+    pub trips: Trips,
+    pub carried: Vec<Carried>,
+    pub body: Vec<Stm>,
+    pub loc: Loc,
+}
+
+impl Repeat {
+    /// The arrays bound at the start of a trip.
+    pub fn bound(&self) -> Vec<ArrayId> {
+        let index = match &self.trips {
+            Trips::For(index, _) => Some(*index),
+            Trips::While(_) => None,
+        };
+        self.carried.iter().map(|c| c.state).chain(index).collect()
+    }
+}
+
 /// A statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stm {
@@ -210,6 +255,8 @@ pub enum Stm {
     Contract(Contract),
     /// A condition on sizes, at a place.
     Check(Check, Loc),
+    /// See [`Repeat`].
+    Repeat(Repeat),
 }
 
 /// A parameter; its arrays are bound at entry.
@@ -273,6 +320,7 @@ impl Stm {
             Stm::Reshape { result, .. } => vec![*result],
             Stm::Contract(c) => vec![c.result],
             Stm::Check(..) => Vec::new(),
+            Stm::Repeat(r) => r.carried.iter().map(|c| c.result).collect(),
         }
     }
 
@@ -291,6 +339,13 @@ impl Stm {
             Stm::Reshape { source, .. } => out.push(*source),
             Stm::Contract(c) => out.extend([c.a.0, c.b.0]),
             Stm::Check(..) => {}
+            Stm::Repeat(r) => {
+                out.extend(r.carried.iter().flat_map(|c| [c.start, c.next]));
+                out.extend(r.body.iter().flat_map(Stm::inputs));
+                let inside: Vec<ArrayId> =
+                    r.bound().into_iter().chain(r.body.iter().flat_map(Stm::results)).collect();
+                out.retain(|a| !inside.contains(a));
+            }
         }
         out.sort();
         out.dedup();

@@ -8,9 +8,10 @@ mod scalars;
 mod tokens;
 
 use super::{
-    ArrayId, ArrayInfo, Atom, Axis, Block, Check, CheckKind, Contract, Nest, Param, Program, Reducer, Stm,
+    ArrayId, ArrayInfo, Atom, Axis, Block, Carried, Check, CheckKind, Contract, Nest, Param, Program,
+    Reducer, Repeat, Stm, Trips, Yield, YieldKind,
 };
-use super::{Yield, YieldKind};
+use crate::dim::Dim;
 use crate::ty::{Elem, Loc, Name, Place, Tree};
 use tokens::{Token, tokenize};
 
@@ -177,9 +178,6 @@ impl Parser {
         let word = self.word("an array to bind")?;
         let (name, id) =
             array_id(&word).ok_or_else(|| format!("`{word}` is no array: expected `name.number`"))?;
-        if id > MAX_ID {
-            return Err(format!("the number of `{word}` is too large"));
-        }
         self.expect(":")?;
         let mut dims = Vec::new();
         while self.take("[") {
@@ -188,6 +186,13 @@ impl Parser {
         }
         let elem = self.word("an element type")?;
         let elem = Elem::from_name(&elem).ok_or_else(|| format!("`{elem}` is no element type"))?;
+        self.bind_array(name, id, elem, dims)
+    }
+
+    fn bind_array(&mut self, name: &str, id: u32, elem: Elem, dims: Vec<Dim>) -> Parsed<ArrayId> {
+        if id > MAX_ID {
+            return Err(format!("the number of `{name}.{id}` is too large"));
+        }
         let place = id as usize;
         if self.arrays.len() <= place {
             self.arrays.resize(place + 1, None);
@@ -238,6 +243,9 @@ impl Parser {
             return Ok(Stm::Nest(Nest { axes, body, yields, loc: Loc(0) }));
         }
         let result = self.binding()?;
+        if self.is_symbol(",") || self.is_repeat() {
+            return self.repeat(result).map(Stm::Repeat);
+        }
         self.expect("=")?;
         if self.is_keyword("nest") {
             let (axes, body) = self.nest()?;
@@ -251,6 +259,65 @@ impl Parser {
             return Ok(Stm::Contract(self.contract(result)?));
         }
         Err(self.unexpected("`nest`, `reshape` or `contract`"))
+    }
+
+    fn is_repeat(&self) -> bool {
+        matches!(self.tokens.get(self.at + 1), Some((Token::Word(w), _)) if w == "repeat")
+    }
+
+    fn repeat(&mut self, first: ArrayId) -> Parsed<Repeat> {
+        let mut results = vec![first];
+        while self.take(",") {
+            results.push(self.binding()?);
+        }
+        self.expect("=")?;
+        self.expect("repeat")?;
+        // The state of a `while` is bound later in the text.
+        let condition = if self.take("while") { Some(self.word("a state")?) } else { None };
+        let trips = match &condition {
+            Some(_) => None,
+            None => {
+                let word = self.word("an index")?;
+                let (name, id) = array_id(&word).ok_or_else(|| format!("`{word}` is no array"))?;
+                let index = self.bind_array(name, id, Elem::I64, Vec::new())?;
+                self.expect("<")?;
+                Some(Trips::For(index, self.dim()?))
+            }
+        };
+        self.expect("with")?;
+        let mut states = Vec::new();
+        while !self.take("{") {
+            let state = self.binding()?;
+            self.expect("=")?;
+            states.push((state, self.array()?));
+            self.take(",");
+        }
+        let trips = match (trips, condition.as_deref().and_then(array_id)) {
+            (Some(trips), _) => trips,
+            (None, Some((_, id))) => Trips::While(ArrayId(id)),
+            (None, None) => return Err("a `while` needs a state".into()),
+        };
+        let mut body = Vec::new();
+        while !self.take("=>") {
+            body.push(self.nested(Self::stm)?);
+            while self.take(";") {}
+        }
+        let nexts = self.list("}", Self::array)?;
+        if nexts.len() != states.len() || results.len() != states.len() {
+            return Err(format!(
+                "{} states, {} of them next, {} results",
+                states.len(),
+                nexts.len(),
+                results.len()
+            ));
+        }
+        let carried = states
+            .into_iter()
+            .zip(nexts)
+            .zip(results)
+            .map(|(((state, start), next), result)| Carried { state, start, next, result })
+            .collect();
+        Ok(Repeat { trips, carried, body, loc: Loc(0) })
     }
 
     fn nest(&mut self) -> Parsed<(Vec<Axis>, Block)> {

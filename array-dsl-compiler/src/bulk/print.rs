@@ -18,8 +18,8 @@
 //! space, line breaks and `;` only separate.
 
 use super::{
-    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Contract, Exp, Let, Nest, Param, Program, Scan, Stm, Var,
-    Yield, YieldKind,
+    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Contract, Exp, Let, Nest, Param, Program, Repeat, Scan,
+    Stm, Trips, Var, Yield, YieldKind,
 };
 use super::{Check, CheckKind};
 use crate::dim::Dim;
@@ -33,7 +33,7 @@ pub fn print(p: &Program) -> String {
     let text = Text { arrays: p.arrays.clone() };
     let mut out = text.header(&p.name, &p.params, &p.sizes);
     for stm in &p.stms {
-        text.stm(stm, &mut out);
+        text.stm(stm, 1, &mut out);
     }
     out.push_str(&format!("  => {}\n", text.result(&p.result)));
     out
@@ -166,9 +166,17 @@ impl Text {
         format!("contract [{extents}] [{}] {} * {}", axes(&c.out), operand(&c.a), operand(&c.b))
     }
 
-    fn stm(&self, stm: &Stm, out: &mut String) {
+    fn stm(&self, stm: &Stm, depth: usize, out: &mut String) {
+        if depth > 1 {
+            // Statements of a loop's body are shifted as a whole.
+            let mut text = String::new();
+            self.stm(stm, 1, &mut text);
+            let pad = indentation(depth - 1);
+            return text.lines().for_each(|l| out.push_str(&format!("{pad}{l}\n")));
+        }
         match stm {
             Stm::Nest(n) => self.nest(n, out),
+            Stm::Repeat(r) => self.repeat(r, out),
             Stm::Reshape { result, source } => {
                 out.push_str(&format!("  {} = reshape {}\n", self.binding(*result), self.array(*source)));
             }
@@ -177,6 +185,19 @@ impl Text {
             }
             Stm::Check(c, _) => out.push_str(&format!("  {}\n", self.check(c))),
         }
+    }
+
+    /// `r.5: [n]f64 = repeat i.3 < n with s.4: [n]f64 = a.1 {`, the body, `=> x.9 }`.
+    fn repeat(&self, r: &Repeat, out: &mut String) {
+        let trips = match &r.trips {
+            Trips::For(index, count) => format!("{} < {}", self.array(*index), self.dim(count)),
+            Trips::While(state) => format!("while {}", self.array(*state)),
+        };
+        let results = list(&r.carried, |c| self.binding(c.result));
+        let states = list(&r.carried, |c| format!("{} = {}", self.binding(c.state), self.array(c.start)));
+        out.push_str(&format!("  {results} = repeat {trips} with {states} {{\n"));
+        r.body.iter().for_each(|s| self.stm(s, 2, out));
+        out.push_str(&format!("    => {}\n  }}\n", list(&r.carried, |c| self.array(c.next))));
     }
 
     fn nest(&self, n: &Nest, out: &mut String) {

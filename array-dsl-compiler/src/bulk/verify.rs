@@ -16,9 +16,12 @@ pub(crate) use scope::{Scope, Visible, same_product};
 
 use std::collections::HashSet;
 
-use super::{ArrayId, ArrayInfo, Atom, Axis, Check, Exp, Nest, Program, Stm, Var, Yield, YieldKind};
+use super::{
+    ArrayId, ArrayInfo, Atom, Axis, Check, Exp, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
+};
 use crate::Verified;
 use crate::dim::Dim;
+use crate::ty::Elem;
 
 /// The program as one the back ends take, or every rule it breaks.
 pub fn verify(p: Program) -> Result<Verified<Program>, Vec<String>> {
@@ -97,6 +100,7 @@ impl<'a> Verifier<'a> {
                 }
             }
             Stm::Contract(c) => self.scope.contract(c),
+            Stm::Repeat(r) => self.repeat(r),
             Stm::Check(c, loc) => {
                 self.scope.loc(*loc);
                 self.scope.check(c);
@@ -104,6 +108,46 @@ impl<'a> Verifier<'a> {
             }
         }
         stm.results().into_iter().for_each(|a| self.bind(a));
+    }
+
+    fn repeat(&mut self, r: &'a Repeat) {
+        self.scope.loc(r.loc);
+        for c in &r.carried {
+            let types = [c.state, c.start, c.next, c.result].map(|a| self.scope.info(a));
+            if let [Some(a), Some(b), Some(c), Some(d)] = types
+                && [b, c, d].iter().any(|x| x.elem != a.elem || x.dims != a.dims)
+            {
+                self.scope.error(format!("the state `{}` of a loop changes its type", a.name));
+            }
+            self.scope.readable(c.start);
+        }
+        match &r.trips {
+            Trips::For(index, count) => {
+                self.scope.dim(count, "the trips of a loop");
+                if self.scope.info(*index).is_some_and(|i| i.elem != Elem::I64 || !i.dims.is_empty()) {
+                    self.scope.error("the index of a loop is no i64 of rank 0");
+                }
+            }
+            Trips::While(state) => {
+                let is_state = r.carried.iter().any(|c| c.state == *state);
+                if !is_state
+                    || self.scope.info(*state).is_some_and(|i| i.elem != Elem::Bool || !i.dims.is_empty())
+                {
+                    self.scope.error("the condition of a loop is no bool of its state");
+                }
+            }
+        }
+        let (outside, checks) = (self.scope.readable.clone(), self.checks.len());
+        for a in r.bound() {
+            self.dims(a);
+            self.bind(a);
+        }
+        r.body.iter().for_each(|s| self.stm(s));
+        for c in &r.carried {
+            self.scope.readable(c.next);
+        }
+        self.scope.readable = outside;
+        self.checks.truncate(checks);
     }
 
     fn nest(&mut self, n: &Nest) {

@@ -26,6 +26,7 @@ pub mod interp;
 pub mod parse;
 pub mod print;
 pub mod verify;
+mod visit;
 
 use crate::dim::Dim;
 use crate::scalar::Op;
@@ -184,7 +185,7 @@ pub struct Operator {
     pub left: Vec<Var>,
     /// The values that come next; of the same types.
     pub right: Vec<Var>,
-    /// Both combined; of the same types. Scalar code: no arrays are made inside.
+    /// Both combined; of the same types. Scalar code: no arrays are made inside, but rows of outer arrays may be taken.
     pub body: Body,
     /// What combines to the other operand: a fold of nothing.
     pub neutral: Vec<Atom>,
@@ -309,65 +310,6 @@ pub enum Exp {
     Check(Check),
     /// The value, treated as a constant by differentiation.
     StopGradient(Atom),
-}
-
-impl Exp {
-    /// The bodies inside, in the order of the text.
-    pub fn bodies(&self) -> Vec<&Body> {
-        match self {
-            Exp::If(_, yes, no) => vec![yes, no],
-            Exp::Build(_, body)
-            | Exp::Reduce(_, _, body)
-            | Exp::Scan(_, _, _, body)
-            | Exp::Scatter { body, .. } => vec![body],
-            Exp::Fold(operator, _, _, body) => vec![&operator.body, body],
-            Exp::Loop(l) => match &l.trips {
-                Trips::For(..) => vec![&l.body],
-                Trips::While(condition) => vec![condition, &l.body],
-            },
-            Exp::Atom(_)
-            | Exp::Op(..)
-            | Exp::Size(_)
-            | Exp::Index(..)
-            | Exp::Update(..)
-            | Exp::Reshape(..)
-            | Exp::Check(_)
-            | Exp::StopGradient(_) => Vec::new(),
-        }
-    }
-
-    /// The variables that it binds for its bodies: indices, operands of an operator, the state of a loop.
-    pub fn inner_vars(&self) -> Vec<Var> {
-        match self {
-            Exp::Build(axes, _) | Exp::Scatter { axes, .. } => axes.iter().map(|a| a.var).collect(),
-            Exp::Reduce(_, axis, _) | Exp::Scan(_, _, axis, _) => vec![axis.var],
-            Exp::Fold(operator, _, axis, _) => {
-                operator.left.iter().chain(&operator.right).copied().chain([axis.var]).collect()
-            }
-            Exp::Loop(l) => {
-                let index = if let Trips::For(var, _) = &l.trips { Some(*var) } else { None };
-                l.state.iter().map(|(v, _)| *v).chain(index).collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-
-    /// Variables and constants that it mentions outside of its bodies, arrays included, sizes not.
-    pub fn operands(&self) -> Vec<Atom> {
-        match self {
-            Exp::Atom(a) | Exp::StopGradient(a) | Exp::If(a, ..) => vec![*a],
-            Exp::Op(_, args) => args.clone(),
-            Exp::Index(array, index) => [&[Atom::Var(*array)], &index[..]].concat(),
-            Exp::Update(array, index, x) => [&[Atom::Var(*array)], &index[..], &[*x]].concat(),
-            Exp::Reshape(array, _) | Exp::Scatter { dest: array, .. } => vec![Atom::Var(*array)],
-            Exp::Fold(operator, ..) => operator.neutral.clone(),
-            Exp::Loop(l) => {
-                let count = if let Trips::For(_, count) = &l.trips { Some(*count) } else { None };
-                l.state.iter().map(|(_, start)| *start).chain(count).collect()
-            }
-            Exp::Size(_) | Exp::Build(..) | Exp::Reduce(..) | Exp::Scan(..) | Exp::Check(_) => Vec::new(),
-        }
-    }
 }
 
 /// What is known of a variable.

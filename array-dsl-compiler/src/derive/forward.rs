@@ -12,18 +12,18 @@
 //!
 //! Fusion makes one loop of the nest and its tangent. An array without a tangent costs nothing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::reduce::{self, Slope};
 use super::tangent::{Tangents, forwards, of};
-use super::{NotDifferentiable, active_params, as_nest, floats, fresh};
+use super::{NotDifferentiable, active_arrays, active_params, as_nest, floats, fresh};
 use crate::bulk::build::{Code, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Nest, Param, Program, Reducer, Stm, Yield, YieldKind};
 use crate::ty::{Const, Loc, Name, Tree};
 
 /// See the module header and [`super::Derivative::Jvp`].
 pub(super) fn forward(p: &Program) -> Result<Program, NotDifferentiable> {
-    let mut f = Forward { p: p.clone(), tangents: HashMap::new() };
+    let mut f = Forward { p: p.clone(), tangents: HashMap::new(), active: active_arrays(p) };
     f.p.stms.clear();
     let active = active_params(p);
     for (i, t) in &active {
@@ -36,11 +36,7 @@ pub(super) fn forward(p: &Program) -> Result<Program, NotDifferentiable> {
         let name = Name::from(format!("{}_tangent", p.params[*i].name));
         f.p.params.push(Param { name, arrays, active: true, loc: p.params[*i].loc });
     }
-    for s in &p.stms {
-        let s = as_nest(&mut f.p, s);
-        f.p.stms.push(s.clone());
-        f.statement(&s)?;
-    }
+    f.block(&p.stms)?;
     let tangent = match floats(p, &p.result) {
         Some(t) => t.map(&mut |a| f.tangent_or_zero(*a)),
         None => Tree::Tuple(Vec::new()),
@@ -49,13 +45,28 @@ pub(super) fn forward(p: &Program) -> Result<Program, NotDifferentiable> {
     Ok(f.p)
 }
 
-struct Forward {
-    p: Program,
-    tangents: HashMap<ArrayId, ArrayId>,
+pub(super) struct Forward {
+    pub p: Program,
+    pub tangents: HashMap<ArrayId, ArrayId>,
+    pub active: HashSet<ArrayId>,
 }
 
 impl Forward {
-    fn tangent_or_zero(&mut self, a: ArrayId) -> ArrayId {
+    /// Statements with their tangents.
+    pub fn block(&mut self, stms: &[Stm]) -> Result<(), NotDifferentiable> {
+        for s in stms {
+            if let Stm::Repeat(r) = s {
+                self.repeat(r)?;
+                continue;
+            }
+            let s = as_nest(&mut self.p, s);
+            self.p.stms.push(s.clone());
+            self.statement(&s)?;
+        }
+        Ok(())
+    }
+
+    pub fn tangent_or_zero(&mut self, a: ArrayId) -> ArrayId {
         if let Some(t) = self.tangents.get(&a) {
             return *t;
         }
@@ -80,7 +91,7 @@ impl Forward {
                 }
                 Ok(())
             }
-            Stm::Contract(_) | Stm::Check(..) => Ok(()),
+            Stm::Repeat(_) | Stm::Contract(_) | Stm::Check(..) => Ok(()),
         }
     }
 

@@ -12,6 +12,7 @@
 //! | `tangent` | forward mode of a block of scalar code |
 //! | `reverse` | reverse mode of statements |
 //! | `forward` | forward mode of statements |
+//! | `repeat` | both modes of loops that carry arrays |
 //! | `scan` | both modes of scans and loops |
 //! | `reduce` | what both need for reductions by `mul`, `min`, `max` |
 
@@ -19,6 +20,7 @@ mod adjoint;
 mod forward;
 mod partial;
 mod reduce;
+mod repeat;
 mod reverse;
 mod scan;
 mod tangent;
@@ -126,12 +128,37 @@ fn bundle<T>(mut parts: Vec<Tree<T>>) -> Tree<T> {
 /// The float arrays that depend on active parameters.
 fn active_arrays(p: &Program) -> HashSet<ArrayId> {
     let mut active: HashSet<ArrayId> = active_leaves(p).into_iter().collect();
-    for s in &p.stms {
-        if s.inputs().iter().any(|a| active.contains(a)) {
+    activate(p, &p.stms, &mut active);
+    active
+}
+
+/// Adds the float arrays that statements make of active ones.
+fn activate(p: &Program, stms: &[Stm], active: &mut HashSet<ArrayId>) {
+    for s in stms {
+        if let Stm::Repeat(r) = s {
+            // A state is active if its start is, or what any trip makes of it.
+            loop {
+                for c in &r.carried {
+                    if p.array(c.state).elem.is_float()
+                        && (active.contains(&c.start) || active.contains(&c.next))
+                    {
+                        active.insert(c.state);
+                    }
+                }
+                let before = active.len();
+                activate(p, &r.body, active);
+                let more = r.carried.iter().any(|c| active.contains(&c.next) && !active.contains(&c.state));
+                if before == active.len() && !more {
+                    break;
+                }
+            }
+            active.extend(
+                r.carried.iter().filter(|c| active.contains(&c.state)).map(|c| c.result).collect::<Vec<_>>(),
+            );
+        } else if s.inputs().iter().any(|a| active.contains(a)) {
             active.extend(s.results().into_iter().filter(|a| p.array(*a).elem.is_float()));
         }
     }
-    active
 }
 
 /// A Contract as the nest it stands for: derivatives have rules for nests only.

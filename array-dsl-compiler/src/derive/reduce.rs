@@ -23,6 +23,8 @@ use crate::ty::{Const, Elem};
 pub(super) enum Slope {
     /// The derivative is 1 everywhere.
     One,
+    /// The derivative is 1, and the adjoint has one element for each point.
+    Point,
     /// 1 at the last point of an axis so long.
     Last(Dim),
     /// The position of the extremum.
@@ -86,7 +88,7 @@ pub(super) fn apply(
     let elem = p.elem(d);
     let zero = Atom::Const(Const::of(elem, 0));
     match s {
-        Slope::One => d,
+        Slope::One | Slope::Point => d,
         Slope::Last(extent) => {
             let last = code.size(p, &extent.sub(&Dim::constant(1)));
             let here = code.op(p, Op::Eq, &[axes[axes.len() - 1], last]);

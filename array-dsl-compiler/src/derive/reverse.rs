@@ -31,7 +31,8 @@ use crate::ty::{Const, Loc, Name, Tree};
 
 /// See the module header and [`Derivative`].
 pub(super) fn reverse(p: &Program, what: Derivative) -> Result<Program, NotDifferentiable> {
-    let mut r = Reverse { active: active_arrays(p), p: p.clone(), adjoints: HashMap::new() };
+    let mut r =
+        Reverse { active: active_arrays(p), p: p.clone(), adjoints: HashMap::new(), sums: HashMap::new() };
     // What a scan's nest does besides is done by nests of their own.
     let mut stms = Vec::new();
     for s in std::mem::take(&mut r.p.stms) {
@@ -40,10 +41,7 @@ pub(super) fn reverse(p: &Program, what: Derivative) -> Result<Program, NotDiffe
     r.p.stms = stms.clone();
     r.active = active_arrays(&r.p);
     r.seed(what);
-    for s in stms.iter().rev() {
-        let s = as_nest(&mut r.p, s);
-        r.statement(&s)?;
-    }
+    r.block(&stms)?;
     let mut gradients = Vec::new();
     for (_, t) in active_params(p) {
         gradients.push(t.map(&mut |a| r.total_or_zero(*a)));
@@ -60,10 +58,22 @@ pub(super) struct Reverse {
     pub p: Program,
     pub active: HashSet<ArrayId>,
     /// Contributions to each array's adjoint.
-    adjoints: HashMap<ArrayId, Vec<ArrayId>>,
+    pub adjoints: HashMap<ArrayId, Vec<ArrayId>>,
+    /// Arrays whose adjoint is one array that everything is added to, in place, and that array so far: in a loop, where a new
+    /// array for each contribution of each trip would cost its whole size.
+    pub sums: HashMap<ArrayId, Option<ArrayId>>,
 }
 
 impl Reverse {
+    /// Statements from the last to the first.
+    pub fn block(&mut self, stms: &[Stm]) -> Result<(), NotDifferentiable> {
+        for s in stms.iter().rev() {
+            let s = as_nest(&mut self.p, s);
+            self.statement(&s)?;
+        }
+        Ok(())
+    }
+
     fn seed(&mut self, what: Derivative) {
         let results: Vec<ArrayId> = self.p.result.leaves().into_iter().copied().collect();
         let floats: Vec<ArrayId> = results.into_iter().filter(|a| self.p.array(*a).elem.is_float()).collect();
@@ -122,6 +132,9 @@ impl Reverse {
 
     /// The adjoint of an array, if it has one.
     pub fn total(&mut self, a: ArrayId) -> Option<ArrayId> {
+        if let Some(sum) = self.sums.get(&a) {
+            return *sum;
+        }
         let parts = self.adjoints.get(&a)?.clone();
         if let [only] = parts.as_slice() {
             return Some(*only);
@@ -140,7 +153,7 @@ impl Reverse {
         Some(sum)
     }
 
-    fn total_or_zero(&mut self, a: ArrayId) -> ArrayId {
+    pub fn total_or_zero(&mut self, a: ArrayId) -> ArrayId {
         self.total(a).unwrap_or_else(|| {
             let info = self.p.array(a).clone();
             let name = format!("{}_adj", info.name);
@@ -148,10 +161,22 @@ impl Reverse {
         })
     }
 
-    fn contribute(&mut self, a: ArrayId, part: ArrayId) {
-        if self.active.contains(&a) {
+    pub fn contribute(&mut self, a: ArrayId, part: ArrayId) {
+        if let Some(sum) = self.sums.get(&a).copied() {
+            let sum = sum.map_or(part, |sum| self.plus(sum, part));
+            self.sums.insert(a, Some(sum));
+        } else if self.active.contains(&a) {
             self.adjoints.entry(a).or_default().push(part);
         }
+    }
+
+    /// The sum of two arrays of one type.
+    fn plus(&mut self, x: ArrayId, y: ArrayId) -> ArrayId {
+        let info = self.p.array(x).clone();
+        self.p.store(&info.name, info.elem, &info.dims, Loc::default(), |p, code, index| {
+            let (a, b) = (code.read(p, x, index), code.read(p, y, index));
+            code.add(p, a, b)
+        })
     }
 
     fn statement(&mut self, s: &Stm) -> Result<(), NotDifferentiable> {
@@ -166,6 +191,7 @@ impl Reverse {
                 }
                 Ok(())
             }
+            Stm::Repeat(r) => self.repeat(r),
             Stm::Contract(_) | Stm::Check(..) => Ok(()),
         }
     }
@@ -176,7 +202,7 @@ impl Reverse {
         }
         let mut seeded: Vec<(&Yield, ArrayId, Slope)> = Vec::new();
         for y in &n.yields {
-            let Some(adj) = self.total(y.array) else { continue };
+            let Some(mut adj) = self.total(y.array) else { continue };
             let slope = match &y.kind {
                 YieldKind::Reduce { reducer, over, value } => {
                     reduce::prepare(&mut self.p, n, *reducer, *over, *value).ok_or_else(|| {
@@ -198,10 +224,15 @@ impl Reverse {
                 }
                 YieldKind::Write { into, .. } => {
                     if self.active.contains(into) {
+                        // What the points need is read first, so that the zeros can be written in place.
+                        let seeds = self.seeds(n, y, adj);
                         let cleared = self.cleared(n, y, adj);
                         self.contribute(*into, cleared);
+                        adj = seeds;
+                        Slope::Point
+                    } else {
+                        Slope::One
                     }
-                    Slope::One
                 }
                 YieldKind::Store(_) => Slope::One,
             };
@@ -234,9 +265,13 @@ impl Reverse {
 
     /// A nest whose points contribute to adjoints.
     pub fn accumulate(&mut self, axes: Vec<Axis>, code: Code, contributions: Vec<Contribution>, loc: Loc) {
-        let mut yields = Vec::new();
+        let (mut yields, mut later) = (Vec::new(), Vec::new());
         for c in contributions {
             let info = self.p.array(c.array).clone();
+            if matches!(self.sums.get(&c.array), Some(Some(_))) {
+                later.push(c);
+                continue;
+            }
             let zeros = self.p.constant("zeros", &info.dims, Const::of(info.elem, 0), c.loc);
             let part = self.p.new_array(format!("{}_adj", info.name), info.elem, info.dims);
             let kind =
@@ -244,9 +279,42 @@ impl Reverse {
             yields.push(Yield { array: part, kind });
             self.contribute(c.array, part);
         }
-        if !yields.is_empty() {
-            self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc }));
+        // What starts an adjoint comes before what is added to it.
+        let at = self.p.stms.len();
+        for c in later {
+            if let Some(sum) = self.sums.get(&c.array).copied().flatten() {
+                let part = self.add_in_place(&axes, &code, &c, sum, loc);
+                self.sums.insert(c.array, Some(part));
+            }
         }
+        if !yields.is_empty() {
+            self.p.stms.insert(at, Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc }));
+        }
+    }
+
+    /// A nest of its own that adds a contribution to the adjoint so far.
+    fn add_in_place(
+        &mut self,
+        axes: &[Axis],
+        code: &Code,
+        c: &Contribution,
+        sum: ArrayId,
+        loc: Loc,
+    ) -> ArrayId {
+        let mut map = fresh();
+        let axes = self.p.copy_axes(axes, &mut map);
+        let lets = self.p.copy_lets(&code.lets, &mut map);
+        let info = self.p.array(sum).clone();
+        let array = self.p.new_array(info.name, info.elem, info.dims);
+        let kind = YieldKind::Accumulate {
+            reducer: Reducer::Add,
+            into: sum,
+            index: c.index.iter().map(|a| renamed(&map, *a)).collect(),
+            value: renamed(&map, c.value),
+        };
+        let yields = vec![Yield { array, kind }];
+        self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc }));
+        array
     }
 
     /// An expensive value that the primal nest stored is read instead of computed again: the `tanh` of a layer is
@@ -280,11 +348,30 @@ impl Reverse {
                 let v = renamed(map, *value);
                 (v, reduce::apply(p, code, slope, index, *over, v, d))
             }
+            YieldKind::Write { value, .. } if matches!(slope, Slope::Point) => {
+                (renamed(map, *value), code.read(p, adj, index))
+            }
             YieldKind::Accumulate { index: at, value, .. } | YieldKind::Write { index: at, value, .. } => {
                 let at: Vec<Atom> = at.iter().map(|a| renamed(map, *a)).collect();
                 (renamed(map, *value), guarded_read(p, code, adj, &at))
             }
         }
+    }
+
+    /// The adjoints of what the points write.
+    fn seeds(&mut self, n: &Nest, y: &Yield, adj: ArrayId) -> ArrayId {
+        let YieldKind::Write { index, .. } = &y.kind else { return adj };
+        let mut map = fresh();
+        let axes = self.p.copy_axes(&n.axes, &mut map);
+        let mut code = Code::new(n.loc);
+        code.lets = self.p.copy_lets(&n.body.lets, &mut map);
+        let index: Vec<Atom> = index.iter().map(|a| renamed(&map, *a)).collect();
+        let value = guarded_read(&mut self.p, &mut code, adj, &index);
+        let dims: Vec<Dim> = axes.iter().map(|a| a.extent.clone()).collect();
+        let array = self.p.new_array("written_adj", self.p.array(adj).elem, dims);
+        let yields = vec![Yield { array, kind: YieldKind::Store(value) }];
+        self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+        array
     }
 
     /// `adj` with zeros where the nest writes.

@@ -28,14 +28,18 @@ use super::fresh;
 use super::reverse::Reverse;
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Prefix, Program, Reducer, Scan, Stm, Var, Yield,
-    YieldKind,
+    ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Prefix, Program, Reducer, Repeat, Scan, Stm, Var,
+    Yield, YieldKind,
 };
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 
 /// The nest in parts, each of which is ordinary, or has one scan as its last statement and yields its states.
 pub(super) fn separate(p: &mut Program, s: &Stm) -> Vec<Stm> {
+    if let Stm::Repeat(r) = s {
+        let body = r.body.iter().flat_map(|s| separate(p, s)).collect();
+        return vec![Stm::Repeat(Repeat { body, ..r.clone() })];
+    }
     let Stm::Nest(n) = s else { return vec![s.clone()] };
     if !n.body.is_ordered() || pure(n).is_some() {
         return vec![s.clone()];

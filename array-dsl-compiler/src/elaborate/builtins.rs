@@ -4,8 +4,9 @@ use proc_macro2::Span;
 
 use super::Elaborator;
 use super::library::{self, ANY};
+use super::operator::reducer_in_disguise;
 use super::value::{Function, Scope, Value};
-use crate::core::{Atom, Axis, Body, CheckKind, Exp, Reducer, Stm, Type};
+use crate::core::{Atom, Axis, Body, CheckKind, Exp, Prefix, Reducer, Type};
 use crate::diagnostics::Code;
 use crate::dim::Dim;
 use crate::scalar::Op;
@@ -23,9 +24,9 @@ impl Elaborator<'_> {
         let shown = format!("`{name}`");
         let arity: std::ops::RangeInclusive<usize> = match &**name {
             "sum" | "prod" | "minimum" | "maximum" | "any" | "all" | "argmin" | "argmax" | "zeros"
-            | "ones" | "flatten" | "len" | "unzip" | "stop_gradient" => 1..=1,
+            | "cumsum" | "cumprod" | "ones" | "flatten" | "len" | "unzip" | "stop_gradient" => 1..=1,
             "build" | "replicate" | "permute" | "reshape" | "unflatten" | "dim" => 2..=2,
-            "reduce" | "slice" | "scatter" => 3..=3,
+            "reduce" | "scan" | "scan_exclusive" | "slice" | "scatter" => 3..=3,
             "reduce_by_index" => 4..=4,
             _ => 2..=usize::MAX,
         };
@@ -36,7 +37,11 @@ impl Elaborator<'_> {
         match &**name {
             "build" => self.builtin_build(args, span),
             "map" => self.builtin_map(args, span),
-            "reduce" => self.builtin_reduce(args, span),
+            "reduce" => self.folding(&shown, None, args, span),
+            "scan" => self.folding(&shown, Some(Prefix::Inclusive), args, span),
+            "scan_exclusive" => self.folding(&shown, Some(Prefix::Exclusive), args, span),
+            "cumsum" => self.cumulate(Reducer::Add, &shown, args, span),
+            "cumprod" => self.cumulate(Reducer::Mul, &shown, args, span),
             "sum" => self.reduction(Reducer::Add, &shown, args, span),
             "prod" => self.reduction(Reducer::Mul, &shown, args, span),
             "minimum" => self.reduction(Reducer::Min, &shown, args, span),
@@ -157,7 +162,7 @@ impl Elaborator<'_> {
         })
     }
 
-    fn function_argument(&mut self, v: &Value, what: &str, span: Span) -> Option<Function> {
+    pub(super) fn function_argument(&mut self, v: &Value, what: &str, span: Span) -> Option<Function> {
         match v {
             Value::Function(f) => Some(f.clone()),
             other => {
@@ -257,6 +262,20 @@ impl Elaborator<'_> {
 
     /// A reduction of vectors, lifted.
     fn reduction(&mut self, r: Reducer, what: &str, args: &[Value], span: Span) -> Option<Value> {
+        let atoms = self.reduced_atoms(r, what, args, span)?;
+        self.lift(what, &[1], &atoms, span, &mut |e, cell| {
+            Some(Value::Atom(e.fold_by(r, None, cell[0], span)))
+        })
+    }
+
+    /// The array to be reduced, of elements and a rank that can be.
+    pub(super) fn reduced_atoms(
+        &mut self,
+        r: Reducer,
+        what: &str,
+        args: &[Value],
+        span: Span,
+    ) -> Option<Vec<Atom>> {
         let atoms = self.plain_atoms(what, args, span)?;
         let elem = self.elem(atoms[0]);
         let boolean = matches!(r, Reducer::And | Reducer::Or);
@@ -281,11 +300,11 @@ impl Elaborator<'_> {
             );
             return None;
         }
-        self.lift(what, &[1], &atoms, span, &mut |e, cell| Some(Value::Atom(e.fold(r, cell[0], span))))
+        Some(atoms)
     }
 
-    /// Folds a vector.
-    fn fold(&mut self, r: Reducer, xs: Atom, span: Span) -> Atom {
+    /// Folds a vector, or scans it.
+    pub(super) fn fold_by(&mut self, r: Reducer, prefix: Option<Prefix>, xs: Atom, span: Span) -> Atom {
         let ty = self.atom_type(xs);
         let extent = ty.dims[0].clone();
         if r.op().is_none() && self.branches == 0 {
@@ -301,6 +320,11 @@ impl Elaborator<'_> {
         let stms = self.bodies.pop().unwrap_or_default();
         self.frame.pop();
         let body = Body { stms, results: vec![cell] };
+        let axis = Axis { var, extent: extent.clone() };
+        if let Some(prefix) = prefix {
+            let ty = Type { elem: ty.elem, dims: vec![extent] };
+            return self.emit("scan", ty, Exp::Scan(vec![r], prefix, axis, body), span);
+        }
         let name = match r {
             Reducer::Add => "sum",
             Reducer::Mul => "prod",
@@ -310,12 +334,7 @@ impl Elaborator<'_> {
             Reducer::Or => "any",
             r => r.name(),
         };
-        self.emit(
-            name,
-            Type::scalar(r.result(ty.elem)),
-            Exp::Reduce(vec![r], Axis { var, extent }, body),
-            span,
-        )
+        self.emit(name, Type::scalar(r.result(ty.elem)), Exp::Reduce(vec![r], axis, body), span)
     }
 
     /// The reducer that a function argument is.
@@ -344,83 +363,11 @@ impl Elaborator<'_> {
             let b = Atom::Var(self.new_var("b", Type::scalar(elem)));
             let result = self.in_body(|e| e.apply(f, &[Value::Atom(a), Value::Atom(b)], span));
             if let Some((stms, Value::Atom(r))) = result {
-                let found = Reducer::ALL.into_iter().find(|red| match stms.as_slice() {
-                    [Stm { vars, exp: Exp::Op(op, args), .. }] => {
-                        Some(*op) == red.op()
-                            && Atom::Var(vars[0]) == r
-                            && (*args == [a, b] || *args == [b, a])
-                    }
-                    _ => false,
-                });
-                return Some(found);
+                return Some(reducer_in_disguise(&stms, r, a, b));
             }
             self.diagnostics.truncate(errors);
         }
         Some(None)
-    }
-
-    fn builtin_reduce(&mut self, args: &[Value], span: Span) -> Option<Value> {
-        let r = self.reducer(&args[0], "`reduce`", span)?;
-        let atoms = self.plain_atoms("`reduce`", &args[1..], span)?;
-        let (e, xs) = (atoms[0], atoms[1]);
-        self.unify(self.elem(e), self.elem(xs), span, "the neutral element of `reduce`")?;
-        if self.rank(xs) == 0 {
-            let found = self.show_type(&self.atom_type(xs));
-            self.error(
-                Code::Rank,
-                span,
-                format!("`reduce` expects an array, found {found}"),
-                "reduce an array",
-            );
-            return None;
-        }
-        let elem = self.elem(xs);
-        let fits = match r {
-            Reducer::And | Reducer::Or => !self.inference.is_float(elem),
-            _ => elem != Elem::Bool,
-        };
-        if !fits {
-            let found = self.inference.describe(elem);
-            self.error(
-                Code::ElementType,
-                span,
-                format!("the operator `{}` does not work on {found}", r.name()),
-                "use `and`, `or` for bools and `add`, `mul`, `min`, `max` for numbers",
-            );
-            return None;
-        }
-        // With an array as neutral element, rows are combined element by element: reduce the columns.
-        let columns = self.rank(e) > 0;
-        let xs = if columns {
-            let k = self.rank(e);
-            let order: Vec<usize> = (1..=k).chain([0]).collect();
-            self.permuted(xs, &order, span)?
-        } else {
-            xs
-        };
-        let op = r.op()?;
-        self.lift("`reduce`", &[0, 1], &[e, xs], span, &mut |s, c| {
-            let folded = s.fold(r, c[1], span);
-            let neutral = match c[0] {
-                Atom::Const(k) => s.is_neutral(r, k),
-                Atom::Var(_) => false,
-            };
-            Some(Value::Atom(if neutral { folded } else { s.op(op, &[c[0], folded], span) }))
-        })
-    }
-
-    fn is_neutral(&self, r: Reducer, c: Const) -> bool {
-        let float = self.inference.is_float(c.elem);
-        let value = if float { f64::from_bits(c.raw()) } else { c.raw() as i64 as f64 };
-        match r {
-            Reducer::Add => value == 0.0,
-            Reducer::Mul => value == 1.0,
-            Reducer::Min => value == f64::INFINITY,
-            Reducer::Max => value == f64::NEG_INFINITY,
-            Reducer::Or => c.elem == Elem::Bool && !c.as_bool(),
-            Reducer::And => c.elem == Elem::Bool && c.as_bool(),
-            _ => false,
-        }
     }
 
     /// `replicate(n, v)`, with a tuple of sizes for several axes.
@@ -508,7 +455,7 @@ impl Elaborator<'_> {
     }
 
     /// Axis p of the result is axis `order[p]` of `a`; axes beyond the list stay.
-    fn permuted(&mut self, a: Atom, order: &[usize], span: Span) -> Option<Atom> {
+    pub(super) fn permuted(&mut self, a: Atom, order: &[usize], span: Span) -> Option<Atom> {
         let dims = self.atom_type(a).dims;
         if order.len() > dims.len() {
             let found = self.show_type(&self.atom_type(a));

@@ -394,10 +394,10 @@ impl Elaborator<'_> {
             self.error(Code::UnknownFunction, name.span, format!("unknown method `{}`", name.name), help);
             return None;
         }
-        // `xs.map(f)`: the function is the first argument of `map`.
-        if &*name.name == "map" && all.len() > 1 {
-            let f = all.remove(1);
-            all.insert(0, f);
+        // `xs.map(f)`, `xs.scan(op, e)`: the array comes after the function.
+        if super::takes_function(&name.name, 0) && all.len() > 1 {
+            let last = if &*name.name == "map" { 1 } else { all.len() - 1 };
+            all[..=last].rotate_left(1);
         }
         self.apply(&Function::Builtin(name.name.clone()), &all, name.span)
     }

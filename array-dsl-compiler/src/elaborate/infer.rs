@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use proc_macro2::Span;
 
 use super::Elaborator;
-use crate::core::{Atom, Body, Exp, Function, Trips};
+use crate::core::{Atom, Body, Exp, Function};
 use crate::diagnostics::Code;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
@@ -118,43 +118,10 @@ impl Inference {
 
     fn settle_body(&self, b: &mut Body) {
         for s in &mut b.stms {
-            match &mut s.exp {
-                Exp::Atom(a) | Exp::StopGradient(a) => self.settle_atom(a),
-                Exp::Op(op, args) => {
-                    if let Op::Cast(e) = op {
-                        *e = self.settled(*e);
-                    }
-                    args.iter_mut().for_each(|a| self.settle_atom(a));
-                }
-                Exp::Index(_, ix) => ix.iter_mut().for_each(|a| self.settle_atom(a)),
-                Exp::If(c, x, y) => {
-                    self.settle_atom(c);
-                    self.settle_body(x);
-                    self.settle_body(y);
-                }
-                Exp::Build(_, b)
-                | Exp::Reduce(_, _, b)
-                | Exp::Scan(_, _, _, b)
-                | Exp::Scatter { body: b, .. } => self.settle_body(b),
-                Exp::Fold(operator, _, _, b) => {
-                    operator.neutral.iter_mut().for_each(|a| self.settle_atom(a));
-                    self.settle_body(&mut operator.body);
-                    self.settle_body(b);
-                }
-                Exp::Loop(l) => {
-                    l.state.iter_mut().for_each(|(_, start)| self.settle_atom(start));
-                    match &mut l.trips {
-                        Trips::For(_, count) => self.settle_atom(count),
-                        Trips::While(condition) => self.settle_body(condition),
-                    }
-                    self.settle_body(&mut l.body);
-                }
-                Exp::Update(_, ix, x) => {
-                    ix.iter_mut().for_each(|a| self.settle_atom(a));
-                    self.settle_atom(x);
-                }
-                Exp::Size(_) | Exp::Reshape(..) | Exp::Check(_) => {}
+            if let Exp::Op(Op::Cast(e), _) = &mut s.exp {
+                *e = self.settled(*e);
             }
+            s.exp.change(&mut |a| self.settle_atom(a), &mut |b| self.settle_body(b));
         }
         b.results.iter_mut().for_each(|a| self.settle_atom(a));
     }

@@ -11,6 +11,9 @@
 //! | `expr` | expressions |
 //! | `call` | closures, scalar functions, kernels |
 //! | `inline` | the code of called kernels |
+//! | `scan` | reductions and scans by operators |
+//! | `operator` | what an operator is; its scalar code |
+//! | `unroll` | operators on small arrays, element by element |
 //! | `builtins` | array functions with rules of their own |
 //! | `library` | array functions written in the language itself |
 //! | `names` | the names of the built-in functions, suggestions |
@@ -25,8 +28,11 @@ mod infer;
 mod inline;
 mod library;
 mod names;
+mod operator;
 mod rank;
+mod scan;
 mod sizes;
+mod unroll;
 mod value;
 
 use std::collections::HashMap;

@@ -8,6 +8,10 @@ const NATIVE: &[(&str, &str)] = &[
     ("build", "build(n, |i| value)"),
     ("map", "map(f, xs)"),
     ("reduce", "reduce(op, neutral, xs)"),
+    ("scan", "scan(op, neutral, xs)"),
+    ("scan_exclusive", "scan_exclusive(op, neutral, xs)"),
+    ("cumsum", "cumsum(xs)"),
+    ("cumprod", "cumprod(xs)"),
     ("sum", "sum(xs)"),
     ("prod", "prod(xs)"),
     ("minimum", "minimum(xs)"),
@@ -43,7 +47,10 @@ pub fn is_builtin(name: &str) -> bool {
 
 /// Whether the argument of a built-in function at this position is a function.
 pub fn takes_function(name: &str, position: usize) -> bool {
-    matches!((name, position), ("map" | "reduce" | "hist", 0) | ("build" | "reduce_by_index", 1))
+    matches!(
+        (name, position),
+        ("map" | "reduce" | "scan" | "scan_exclusive" | "hist", 0) | ("build" | "reduce_by_index", 1)
+    )
 }
 
 /// How a built-in function is called: `max(x, y)`.
@@ -64,9 +71,6 @@ pub fn unavailable(name: &str) -> Option<&'static str> {
     Some(match name {
         "grad" | "value_and_grad" | "vjp" | "jvp" | "hvp" => {
             "derivatives are taken on the host: `grad(f)(&x)` outside of kernels"
-        }
-        "scan" | "scan_exclusive" | "cumsum" | "cumprod" => {
-            "mask and sum for prefixes: `build(n, |i| build(n, |j| if j <= i { x[j] } else { 0.0 }).sum())`"
         }
         "filter" | "partition" => "keep the size and mask: `map(|v| if v > 0.0 { v } else { 0.0 }, xs)`",
         "sort" | "argsort" | "sort_by_key" => {
@@ -136,7 +140,7 @@ mod tests {
 
     #[test]
     fn what_is_unavailable_is_not_built_in() {
-        for name in ["grad", "scan", "cumsum", "filter", "sort", "argsort"] {
+        for name in ["grad", "filter", "sort", "argsort"] {
             assert!(unavailable(name).is_some() && !is_builtin(name), "{name}");
         }
     }

@@ -17,7 +17,7 @@ use super::{Flatten, Val};
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Prefix, Reducer, Scan, Var, YieldKind};
 use crate::core::{self, Trips};
-use crate::dim::{Dim, SizeAtom};
+use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Name};
 
@@ -99,10 +99,9 @@ impl Flatten<'_> {
     }
 
     /// A loop of scalars whose trips are counted before it begins.
-    pub(super) fn sequential(&mut self, s: &core::Stm, l: &core::Loop) {
-        let Trips::For(index, trips) = &l.trips else { return };
+    pub(super) fn sequential(&mut self, s: &core::Stm, l: &core::Loop, extent: Dim) {
+        let Trips::For(index, _) = &l.trips else { return };
         let start: Vec<Atom> = l.state.iter().map(|(_, a)| self.atom(*a)).collect();
-        let extent = self.trips(*trips);
         let axis = core::Axis { var: *index, extent: Dim::default() };
         let mut axes = self.core_axes(&[axis]);
         axes[0].extent = extent.clone();
@@ -136,17 +135,6 @@ impl Flatten<'_> {
         let made = self.ordered(step, Prefix::Inclusive, false, &names, s.loc);
         self.pop_frame();
         self.last_or_start(s, &extent, &made, &start);
-    }
-
-    /// The number of trips as a size.
-    fn trips(&mut self, trips: core::Atom) -> Dim {
-        match trips {
-            core::Atom::Const(c) => Dim::constant(c.as_i64()),
-            core::Atom::Var(v) => match self.sizes.get(&v) {
-                Some(d) => d.clone(),
-                None => self.dim(&Dim::atom(SizeAtom::Scalar(v.0))),
-            },
-        }
     }
 
     /// Template scalars for the state.

@@ -24,6 +24,7 @@
 
 mod fold;
 mod nest;
+mod repeat;
 
 use std::collections::HashMap;
 
@@ -69,6 +70,7 @@ pub fn flatten(f: &core::Function) -> Program {
         stored: HashMap::new(),
         host: HashMap::new(),
         sizes: HashMap::new(),
+        updated: HashMap::new(),
     };
     t.params();
     t.body(&f.body);
@@ -91,6 +93,8 @@ struct Flatten<'a> {
     host: HashMap<core::Var, ArrayId>,
     /// Integers that are sizes.
     sizes: HashMap<core::Var, Dim>,
+    /// What updated arrays started from.
+    updated: HashMap<ArrayId, ArrayId>,
 }
 
 impl Flatten<'_> {
@@ -230,8 +234,8 @@ impl Flatten<'_> {
             }
             core::Exp::Scan(reducers, prefix, axis, body) => self.scan(s, reducers, *prefix, axis, body),
             core::Exp::Fold(operator, prefix, axis, body) => self.fold(s, operator, *prefix, axis, body),
-            core::Exp::Loop(l) => self.sequential(s, l),
-            core::Exp::Update(..) => {}
+            core::Exp::Loop(l) => self.looped(s, l),
+            core::Exp::Update(a, index, value) => self.update(s, *a, index, *value),
             core::Exp::Scatter { reducer, dest, axes, body } => self.scatter(s, *reducer, *dest, axes, body),
             core::Exp::Check(c) => {
                 let kind = match &c.kind {
@@ -259,7 +263,7 @@ impl Flatten<'_> {
         match a {
             core::Atom::Var(v) if ty.rank() > 0 => {
                 let view = self.view(v);
-                let array = self.elementwise(s.vars[0], s.loc, |t, index| {
+                let array = self.elementwise(&ty.dims, self.name(s.vars[0]), s.loc, |t, index| {
                     let x = t.read(&view, index, s.loc);
                     t.bind(ty.elem, Exp::StopGradient(x), s.loc)
                 });
@@ -279,14 +283,20 @@ impl Flatten<'_> {
         self.bind(elem, Exp::Read { array: v.array, index, checked: true }, loc)
     }
 
-    /// A nest over the frame and the dimensions of the Core variable `v`, storing what `f` gives.
-    fn elementwise(&mut self, v: core::Var, loc: Loc, f: impl FnOnce(&mut Self, &[Atom]) -> Atom) -> ArrayId {
-        let dims: Vec<Dim> = self.f.ty(v).dims.clone().iter().map(|d| self.dim(d)).collect();
+    /// A nest over the frame and these dimensions of Core, storing what `f` gives.
+    fn elementwise(
+        &mut self,
+        dims: &[Dim],
+        name: crate::ty::Name,
+        loc: Loc,
+        f: impl FnOnce(&mut Self, &[Atom]) -> Atom,
+    ) -> ArrayId {
+        let dims: Vec<Dim> = dims.iter().map(|d| self.dim(d)).collect();
         let axes = self.axes(dims);
         let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
         self.push_frame(Frame { axes, ..Frame::default() });
         let value = f(self, &index);
-        let arrays = self.store_nest(&[(value, self.name(v))], loc);
+        let arrays = self.store_nest(&[(value, name)], loc);
         self.pop_frame();
         arrays[0]
     }
@@ -343,7 +353,8 @@ impl Flatten<'_> {
                     if view.prefix == self.frame_index() {
                         return view.array;
                     }
-                    self.elementwise(v, loc, |t, index| t.read(&view, index, loc))
+                    let dims = self.f.ty(v).dims.clone();
+                    self.elementwise(&dims, self.name(v), loc, |t, index| t.read(&view, index, loc))
                 }
                 Val::Scalar(x) => {
                     if let (1, Some(id)) = (self.frames.len(), self.host.get(&v)) {
@@ -420,6 +431,7 @@ impl Flatten<'_> {
             vec![(result, kind)]
         });
         self.pop_frame();
+        self.updated.insert(result, into);
         self.bind_whole(s.vars[0], result);
     }
 
@@ -427,7 +439,26 @@ impl Flatten<'_> {
         let c = self.atom(c);
         let (va, la) = self.branch(c, true, a);
         let (vb, lb) = self.branch(c, false, b);
-        let scalars: Vec<usize> = (0..s.vars.len()).filter(|i| self.f.ty(s.vars[*i]).rank() == 0).collect();
+        let types: Vec<core::Type> = s.vars.iter().map(|v| self.f.ty(*v).clone()).collect();
+        let names: Vec<crate::ty::Name> = s.vars.iter().map(|v| self.name(*v)).collect();
+        let values = self.merged(c, (&va, &la), (&vb, &lb), &types, &names, s.loc);
+        for (v, value) in s.vars.iter().zip(values) {
+            self.env.insert(*v, value);
+        }
+    }
+
+    /// The values of the branch that `c` chooses, which are of these types.
+    fn merged(
+        &mut self,
+        c: Atom,
+        (va, la): (&[Val], &Vec<Let>),
+        (vb, lb): (&[Val], &Vec<Let>),
+        types: &[core::Type],
+        names: &[crate::ty::Name],
+        loc: Loc,
+    ) -> Vec<Val> {
+        let mut out: Vec<Val> = va.to_vec();
+        let scalars: Vec<usize> = (0..types.len()).filter(|i| types[*i].rank() == 0).collect();
         if !scalars.is_empty() {
             let side = |vals: &[Val], lets: &Vec<Let>| Branch {
                 block: Block { lets: lets.clone() },
@@ -439,30 +470,45 @@ impl Flatten<'_> {
                     })
                     .collect(),
             };
-            let exp = Exp::If(c, side(&va, &la), side(&vb, &lb));
-            let elems: Vec<Elem> = scalars.iter().map(|i| self.f.ty(s.vars[*i]).elem).collect();
-            let vars = self.bind_several(&elems, exp, s.loc);
+            let exp = Exp::If(c, side(va, la), side(vb, lb));
+            let elems: Vec<Elem> = scalars.iter().map(|i| types[*i].elem).collect();
+            let vars = self.bind_several(&elems, exp, loc);
             for (i, v) in scalars.iter().zip(vars) {
-                self.env.insert(s.vars[*i], Val::Scalar(Atom::Var(v)));
+                out[*i] = Val::Scalar(Atom::Var(v));
             }
         }
-        for (i, v) in s.vars.iter().enumerate() {
+        for (i, ty) in types.iter().enumerate() {
             let (Val::View(x), Val::View(y)) = (&va[i], &vb[i]) else { continue };
-            let elem = self.f.ty(*v).elem;
-            let array = self.elementwise(*v, s.loc, |t, index| {
+            // A branch that updates an array which the other leaves alone updates nothing if it is not taken.
+            if let Some(view) = self.updates(x, y).or_else(|| self.updates(y, x)) {
+                out[i] = Val::View(view);
+                continue;
+            }
+            let elem = ty.elem;
+            let array = self.elementwise(&ty.dims, names[i].clone(), loc, |t, index| {
                 let mut side = |view: &View, lets: &Vec<Let>| {
                     let var = t.p.new_var(elem);
                     let index = [view.prefix.as_slice(), index].concat();
                     let read = Exp::Read { array: view.array, index, checked: true };
                     let mut lets = lets.clone();
-                    lets.push(Let { vars: vec![var], exp: read, loc: s.loc });
+                    lets.push(Let { vars: vec![var], exp: read, loc });
                     Branch { block: Block { lets }, results: vec![Atom::Var(var)] }
                 };
-                let (x, y) = (side(x, &la), side(y, &lb));
-                t.bind(elem, Exp::If(c, x, y), s.loc)
+                let (x, y) = (side(x, la), side(y, lb));
+                t.bind(elem, Exp::If(c, x, y), loc)
             });
-            self.bind_whole(*v, array);
+            out[i] = Val::View(View { array, prefix: self.frame_index() });
         }
+        out
+    }
+
+    /// The view `new`, if it is what updates have made of `old`.
+    fn updates(&self, new: &View, old: &View) -> Option<View> {
+        let mut at = new.array;
+        while at != old.array {
+            at = *self.updated.get(&at)?;
+        }
+        (new.prefix == old.prefix && new.prefix == self.frame_index()).then(|| new.clone())
     }
 
     /// The values of a branch, and the scalar code they need. Nests made inside are guarded.

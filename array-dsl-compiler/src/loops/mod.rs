@@ -10,13 +10,15 @@
 //!   the remaining indices.
 //! * A tree with no axes is executed once. If its only loop at top level is a fold of reorderable reducers, the
 //!   back end may split it.
+//! * `Repeat` executes steps again and again. A state has memory of its own; at the end of a trip all states become their next
+//!   values at once. `Move` gives an array the memory of another one, which is not used again.
 //! * `Fill` and `Copy` prepare the target of `Accumulate` and `Write` nodes.
 //! * `Read` expressions are as in Bulk (of `bulk::Exp`), with the indices of `Row` arrays shortened.
 
 pub mod print;
 pub mod verify;
 
-use crate::bulk::{ArrayId, Atom, Axis, Let, Param, Reducer, Var};
+use crate::bulk::{self, ArrayId, Atom, Axis, Let, Param, Reducer, Var};
 pub use crate::bulk::{Check, Contract};
 use crate::dim::Dim;
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree as Structure};
@@ -87,6 +89,34 @@ pub enum Step {
         /// From; same type.
         source: ArrayId,
     },
+    /// Takes over the memory.
+    Move {
+        /// To.
+        array: ArrayId,
+        /// From; same type, a `Heap` array that is not used after.
+        source: ArrayId,
+    },
+    /// See [`Repeat`].
+    Repeat(Repeat),
+}
+
+/// An array that goes from trip to trip; see `bulk::Carried`. The result is a view of the state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// The arrays.
+    pub arrays: bulk::Carried,
+    /// Whether the state takes over the memory of its start, and of its next value.
+    pub takes: (bool, bool),
+}
+
+/// A sequential loop of the host level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header and in `bulk`")]
+pub struct Repeat {
+    pub trips: bulk::Trips,
+    pub carried: Vec<Carried>,
+    pub steps: Vec<Step>,
+    pub loc: Loc,
 }
 
 /// Parallel axes and what is done at each point.

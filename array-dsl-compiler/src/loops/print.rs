@@ -15,9 +15,9 @@
 //! `heap`, `row(depth)` and `view ... of` say where arrays live; arrays that are nowhere are left out. `once` is
 //! a tree without axes; `y.1[%0] add= %3` accumulates, `y.1[%0] := %3` writes. Let bindings are as in Bulk.
 
-use super::{Home, Loop, Node, Program, Step, Tree};
+use super::{Home, Loop, Node, Program, Repeat, Step, Tree};
 use crate::bulk::print::{Text, atom, constant, list};
-use crate::bulk::{ArrayId, ArrayInfo};
+use crate::bulk::{ArrayId, ArrayInfo, Trips};
 
 /// The program as text, without places.
 pub fn print(p: &Program) -> String {
@@ -32,9 +32,15 @@ pub fn print(p: &Program) -> String {
             Home::View(of) => out.push_str(&format!("  view {binding} of {}\n", text.array(*of))),
         }
     }
-    for step in &p.steps {
+    steps(&text, &p.steps, &mut out);
+    out.push_str(&format!("  => {}\n", text.result(&p.result)));
+    out
+}
+
+fn steps(text: &Text, steps_: &[Step], out: &mut String) {
+    for step in steps_ {
         match step {
-            Step::Tree(t) => tree(&text, t, &mut out),
+            Step::Tree(t) => tree(text, t, out),
             Step::Contract(c) => {
                 out.push_str(&format!("  {} = {}\n", text.array(c.result), text.contract(c)))
             }
@@ -45,10 +51,29 @@ pub fn print(p: &Program) -> String {
             Step::Copy { array, source } => {
                 out.push_str(&format!("  copy {} = {}\n", text.array(*array), text.array(*source)));
             }
+            Step::Move { array, source } => {
+                out.push_str(&format!("  move {} = {}\n", text.array(*array), text.array(*source)));
+            }
+            Step::Repeat(r) => repeat(text, r, out),
         }
     }
-    out.push_str(&format!("  => {}\n", text.result(&p.result)));
-    out
+}
+
+fn repeat(text: &Text, r: &Repeat, out: &mut String) {
+    let trips = match &r.trips {
+        Trips::For(index, count) => format!("{} < {}", text.array(*index), text.dim(count)),
+        Trips::While(state) => format!("while {}", text.array(*state)),
+    };
+    let how = |takes: bool| if takes { "move " } else { "" };
+    let states = list(&r.carried, |c| {
+        format!("{} = {}{}", text.array(c.arrays.state), how(c.takes.0), text.array(c.arrays.start))
+    });
+    out.push_str(&format!("  repeat {trips} with {states} {{\n"));
+    let mut inner = String::new();
+    steps(text, &r.steps, &mut inner);
+    inner.lines().for_each(|l| out.push_str(&format!("  {l}\n")));
+    let nexts = list(&r.carried, |c| format!("{}{}", how(c.takes.1), text.array(c.arrays.next)));
+    out.push_str(&format!("    => {nexts}\n  }}\n"));
 }
 
 /// The arrays as Bulk knows them.
@@ -124,21 +149,14 @@ pub struct Counts {
     pub contracts: usize,
     /// `Accumulate` nodes.
     pub accumulates: usize,
+    /// `Copy` steps.
+    pub copies: usize,
 }
 
 /// Counts the parts of a program.
 pub fn count(p: &Program) -> Counts {
     let mut c = Counts::default();
-    for step in &p.steps {
-        match step {
-            Step::Tree(t) => {
-                c.trees += 1;
-                count_nodes(&t.body, &mut c);
-            }
-            Step::Contract(_) => c.contracts += 1,
-            Step::Check(..) | Step::Fill { .. } | Step::Copy { .. } => {}
-        }
-    }
+    count_steps(&p.steps, &mut c);
     let results: Vec<ArrayId> = p.result.leaves().into_iter().filter_map(|a| root(p, *a)).collect();
     for (i, info) in p.arrays.iter().enumerate() {
         match info.home {
@@ -148,6 +166,21 @@ pub fn count(p: &Program) -> Counts {
         }
     }
     c
+}
+
+fn count_steps(steps: &[Step], c: &mut Counts) {
+    for step in steps {
+        match step {
+            Step::Tree(t) => {
+                c.trees += 1;
+                count_nodes(&t.body, c);
+            }
+            Step::Contract(_) => c.contracts += 1,
+            Step::Copy { .. } => c.copies += 1,
+            Step::Repeat(r) => count_steps(&r.steps, c),
+            Step::Check(..) | Step::Fill { .. } | Step::Move { .. } => {}
+        }
+    }
 }
 
 fn count_nodes(body: &[Node], c: &mut Counts) {

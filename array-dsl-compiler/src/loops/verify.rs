@@ -10,10 +10,10 @@
 //! * a chain of views ends in a `Param` or `Heap` array of as many elements; nothing refers to a `Nowhere` array.
 
 use super::print::{root, types};
-use super::{Check, Fold, Home, Loop, Node, Program, Step, Tree};
+use super::{Check, Fold, Home, Loop, Node, Program, Repeat, Step, Tree};
 use crate::Verified;
 use crate::bulk::verify::{Scope, Visible, same_product};
-use crate::bulk::{ArrayId, ArrayInfo, Atom, Axis};
+use crate::bulk::{ArrayId, ArrayInfo, Atom, Axis, Trips};
 use crate::dim::Dim;
 
 /// The program as one the back ends take, or every rule it breaks.
@@ -33,6 +33,7 @@ pub fn check(p: &Program) -> Vec<String> {
         axes: Vec::new(),
         parallel: 0,
         covered: vec![false; count],
+        count: 0,
         tree: None,
         rows: vec![None; count],
     };
@@ -48,6 +49,8 @@ struct Verifier<'a> {
     parallel: usize,
     /// Whether some step or node writes the whole array.
     covered: Vec<bool>,
+    /// Steps so far.
+    count: usize,
     /// The current tree, by its place among the steps.
     tree: Option<usize>,
     /// The tree that uses a row array.
@@ -67,9 +70,39 @@ impl<'a> Verifier<'a> {
         }
         params.iter().for_each(|a| self.dims(*a));
         self.homes(&params);
-        for (i, step) in p.steps.iter().enumerate() {
+        self.steps(&p.steps);
+        for (i, info) in p.arrays.iter().enumerate() {
+            if info.home == Home::Heap && !self.covered[i] {
+                self.scope.error(format!("`{}.{i}` is not written whole", info.name));
+            }
+        }
+        for a in p.result.leaves() {
+            if self.scope.readable(*a).is_some() && matches!(self.home(*a), Some(Home::Row { .. })) {
+                let name = self.scope.name(*a);
+                self.scope.error(format!("`{name}` is a result and lives in a row"));
+            }
+        }
+    }
+
+    fn steps(&mut self, steps: &'a [Step]) {
+        for step in steps {
+            self.count += 1;
             match step {
-                Step::Tree(t) => self.tree(i, t),
+                Step::Tree(t) => self.tree(self.count, t),
+                Step::Move { array, source } => {
+                    let (to, from) = (self.scope.info(*array), self.scope.readable(*source));
+                    if let (Some(to), Some((from, _))) = (to, from)
+                        && (to.elem != from.elem || to.dims != from.dims || !self.on_heap(*source))
+                    {
+                        self.scope.error(format!("`{}` cannot take the memory of `{}`", to.name, from.name));
+                    }
+                    self.whole(*array);
+                    // Nobody reads it any more.
+                    if let Some(readable) = self.scope.readable.get_mut(source.0 as usize) {
+                        *readable = None;
+                    }
+                }
+                Step::Repeat(r) => self.repeat(r),
                 Step::Contract(c) => {
                     self.scope.contract(c);
                     self.whole(c.result);
@@ -99,17 +132,46 @@ impl<'a> Verifier<'a> {
                 }
             }
         }
-        for (i, info) in p.arrays.iter().enumerate() {
-            if info.home == Home::Heap && !self.covered[i] {
-                self.scope.error(format!("`{}.{i}` is not written whole", info.name));
+    }
+
+    fn repeat(&mut self, r: &'a Repeat) {
+        self.scope.loc(r.loc);
+        for c in &r.carried {
+            self.scope.readable(c.arrays.start);
+        }
+        if let Trips::For(_, count) = &r.trips {
+            self.scope.dim(count, "the trips of a loop");
+        }
+        for c in &r.carried {
+            if c.takes.0
+                && let Some(readable) = self.scope.readable.get_mut(c.arrays.start.0 as usize)
+            {
+                *readable = None;
             }
         }
-        for a in p.result.leaves() {
-            if self.scope.readable(*a).is_some() && matches!(self.home(*a), Some(Home::Row { .. })) {
-                let name = self.scope.name(*a);
-                self.scope.error(format!("`{name}` is a result and lives in a row"));
-            }
+        let outside = self.scope.readable.clone();
+        if let Trips::For(index, _) = &r.trips {
+            self.whole(*index);
         }
+        for c in &r.carried {
+            self.whole(c.arrays.state);
+        }
+        self.steps(&r.steps);
+        for c in &r.carried {
+            self.scope.readable(c.arrays.next);
+        }
+        self.scope.readable = outside;
+        for c in &r.carried {
+            if self.home(c.arrays.result) != Some(&Home::View(c.arrays.state)) {
+                let name = self.scope.name(c.arrays.result);
+                self.scope.error(format!("`{name}` is no view of its state"));
+            }
+            self.written(c.arrays.state);
+        }
+    }
+
+    fn on_heap(&self, a: ArrayId) -> bool {
+        root(self.p, a).and_then(|r| self.home(r)) == Some(&Home::Heap)
     }
 
     fn home(&self, a: ArrayId) -> Option<&'a Home> {
@@ -118,12 +180,8 @@ impl<'a> Verifier<'a> {
 
     /// The rules of homes that do not depend on the steps.
     fn homes(&mut self, params: &[ArrayId]) {
-        let checks: Vec<&Check> = self
-            .p
-            .steps
-            .iter()
-            .filter_map(|s| if let Step::Check(c, _) = s { Some(c) } else { None })
-            .collect();
+        let mut checks: Vec<&Check> = Vec::new();
+        checks_of(&self.p.steps, &mut checks);
         for (i, info) in self.p.arrays.iter().enumerate() {
             let id = ArrayId(i as u32);
             let name = self.scope.name(id);
@@ -323,6 +381,16 @@ impl<'a> Verifier<'a> {
             let name = self.scope.name(a);
             self.scope
                 .error(format!("several points of the parallel axes store to the same element of `{name}`"));
+        }
+    }
+}
+
+fn checks_of<'a>(steps: &'a [Step], out: &mut Vec<&'a Check>) {
+    for s in steps {
+        match s {
+            Step::Check(c, _) => out.push(c),
+            Step::Repeat(r) => checks_of(&r.steps, out),
+            _ => {}
         }
     }
 }

@@ -21,7 +21,9 @@ mod share;
 mod simplify;
 mod split;
 
-use crate::bulk::Program;
+use crate::bulk::{Check, CheckKind, Program, Stm, Trips};
+use crate::dim::{Dim, SizeAtom};
+use crate::ty::Tree;
 pub(crate) use simplify::{live_lets, rename_exp, rename_yield};
 
 /// One pass: its name, and what it does to a program.
@@ -49,7 +51,7 @@ pub fn optimize(p: &mut Program) {
     for _ in 0..12 {
         let before = (p.stms.clone(), p.result.clone());
         for (_, pass) in ROUND {
-            pass(p);
+            everywhere(p, *pass);
         }
         if before == (p.stms.clone(), p.result.clone()) {
             break;
@@ -59,5 +61,42 @@ pub fn optimize(p: &mut Program) {
 
 /// Runs the last step.
 pub fn contractions(p: &mut Program) {
-    CONTRACT.1(p);
+    everywhere(p, CONTRACT.1);
+}
+
+/// Runs a pass on the statements of a program, and on those of its loops' bodies as if each were a program of its own: its
+/// results are the next states, and it begins with the checks made before and with what is known of the trip's number.
+fn everywhere(p: &mut Program, pass: fn(&mut Program)) {
+    pass(p);
+    let mut checks: Vec<Stm> = Vec::new();
+    for i in 0..p.stms.len() {
+        let Stm::Repeat(r) = &mut p.stms[i] else {
+            if matches!(p.stms[i], Stm::Check(..)) {
+                checks.push(p.stms[i].clone());
+            }
+            continue;
+        };
+        let mut body = checks.clone();
+        if let Trips::For(index, count) = &r.trips {
+            let index = Dim::atom(SizeAtom::Scalar(index.0));
+            let next = index.add(&Dim::constant(1));
+            for kind in [CheckKind::NonNegative(index), CheckKind::AtLeast(next, count.clone())] {
+                body.push(Stm::Check(Check { kind, guards: Vec::new() }, r.loc));
+            }
+        }
+        let known = body.len();
+        body.append(&mut r.body);
+        let nexts = r.carried.iter().map(|c| Tree::Leaf(c.next)).collect();
+        let outside =
+            (std::mem::replace(&mut p.stms, body), std::mem::replace(&mut p.result, Tree::Tuple(nexts)));
+        everywhere(p, pass);
+        let body = std::mem::replace(&mut p.stms, outside.0);
+        let nexts = std::mem::replace(&mut p.result, outside.1);
+        if let Stm::Repeat(r) = &mut p.stms[i] {
+            r.body = body.into_iter().skip(known).collect();
+            for (c, next) in r.carried.iter_mut().zip(nexts.leaves()) {
+                c.next = *next;
+            }
+        }
+    }
 }

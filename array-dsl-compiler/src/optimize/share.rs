@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::bulk::build::Renaming;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Nest, Program, Scan, Stm, Var, Yield,
-    YieldKind,
+    ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Nest, Program, Repeat, Scan, Stm, Trips,
+    Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 
@@ -64,6 +64,16 @@ impl Replace {
                 }
             }
             Stm::Reshape { source, .. } => *source = self.array(*source),
+            Stm::Repeat(r) => {
+                for c in &mut r.carried {
+                    c.start = self.array(c.start);
+                    c.next = self.array(c.next);
+                }
+                if let Trips::For(_, count) = &mut r.trips {
+                    *count = self.dim(count);
+                }
+                r.body.iter_mut().for_each(|s| self.stm(s));
+            }
             Stm::Contract(c) => {
                 c.a.0 = self.array(c.a.0);
                 c.b.0 = self.array(c.b.0);
@@ -169,7 +179,7 @@ fn key(p: &Program, s: &Stm) -> Option<String> {
         }
         Stm::Reshape { result, source } => Some(format!("reshape {source:?} {:?}", p.array(*result).dims)),
         Stm::Check(c, _) => Some(format!("{c:?}")),
-        Stm::Contract(_) => None,
+        Stm::Contract(_) | Stm::Repeat(_) => None,
     }
 }
 
@@ -241,8 +251,10 @@ fn dead(p: &mut Program) {
     }
     let mut kept = Vec::new();
     for mut s in std::mem::take(&mut p.stms).into_iter().rev() {
-        if let Stm::Nest(n) = &mut s {
-            n.yields.retain(|y| live.contains(&y.array));
+        match &mut s {
+            Stm::Nest(n) => n.yields.retain(|y| live.contains(&y.array)),
+            Stm::Repeat(r) => states(r, &live),
+            _ => {}
         }
         let needed = match &s {
             Stm::Check(..) => true,
@@ -252,28 +264,88 @@ fn dead(p: &mut Program) {
             continue;
         }
         live.extend(s.inputs());
-        for a in s.results() {
-            p.array(a).dims.iter().for_each(|d| mentioned(d, &mut live));
-        }
-        match &s {
-            Stm::Nest(n) => {
-                n.axes.iter().for_each(|a| mentioned(&a.extent, &mut live));
-                sizes(&n.body, &mut live);
-            }
-            Stm::Check(c, _) => {
-                let mut all = c.guards.clone();
-                match &c.kind {
-                    CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => all.extend([a.clone(), b.clone()]),
-                    CheckKind::NonNegative(a) => all.push(a.clone()),
-                }
-                all.iter().for_each(|d| mentioned(d, &mut live));
-            }
-            _ => {}
-        }
+        sizes_of(p, &s, &mut live);
         kept.push(s);
     }
     kept.reverse();
     p.stms = kept;
+}
+
+/// Keeps the states that the results in `live` need, or the condition of the loop.
+fn states(r: &mut Repeat, live: &HashSet<ArrayId>) {
+    // Checks may need what no result needs.
+    let checks: HashSet<ArrayId> =
+        r.body.iter().filter(|s| matches!(s, Stm::Check(..))).flat_map(Stm::inputs).collect();
+    let condition = |a: ArrayId| matches!(r.trips, Trips::While(c) if c == a);
+    let mut needed: Vec<bool> = r
+        .carried
+        .iter()
+        .map(|c| live.contains(&c.result) || condition(c.state) || checks.contains(&c.state))
+        .collect();
+    loop {
+        let mut used: HashSet<ArrayId> =
+            r.carried.iter().zip(&needed).filter(|(_, n)| **n).map(|(c, _)| c.next).collect();
+        for s in r.body.iter().rev() {
+            if matches!(s, Stm::Check(..)) || s.results().iter().any(|a| used.contains(a)) {
+                used.extend(s.inputs());
+                mentioned_anywhere(s, &mut used);
+            }
+        }
+        let before = needed.clone();
+        for (n, c) in needed.iter_mut().zip(&r.carried) {
+            *n |= used.contains(&c.state);
+        }
+        if before == needed {
+            break;
+        }
+    }
+    let mut i = 0;
+    r.carried.retain(|_| {
+        i += 1;
+        needed[i - 1]
+    });
+}
+
+/// The arrays that the sizes of a statement mention, and those of what it binds.
+fn sizes_of(p: &Program, s: &Stm, live: &mut HashSet<ArrayId>) {
+    for a in s.results() {
+        p.array(a).dims.iter().for_each(|d| mentioned(d, live));
+    }
+    if let Stm::Repeat(r) = s {
+        for s in &r.body {
+            sizes_of(p, s, live);
+        }
+        for c in &r.carried {
+            p.array(c.state).dims.iter().for_each(|d| mentioned(d, live));
+        }
+    }
+    mentioned_anywhere(s, live);
+}
+
+/// The arrays that the axes and scalar code of a statement mention as sizes.
+fn mentioned_anywhere(s: &Stm, live: &mut HashSet<ArrayId>) {
+    match s {
+        Stm::Nest(n) => {
+            n.axes.iter().for_each(|a| mentioned(&a.extent, live));
+            sizes(&n.body, live);
+        }
+        Stm::Check(c, _) => {
+            let mut all = c.guards.clone();
+            match &c.kind {
+                CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => all.extend([a.clone(), b.clone()]),
+                CheckKind::NonNegative(a) => all.push(a.clone()),
+            }
+            all.iter().for_each(|d| mentioned(d, live));
+        }
+        Stm::Contract(c) => c.extents.iter().for_each(|d| mentioned(d, live)),
+        Stm::Repeat(r) => {
+            if let Trips::For(_, count) = &r.trips {
+                mentioned(count, live);
+            }
+            r.body.iter().for_each(|s| mentioned_anywhere(s, live));
+        }
+        Stm::Reshape { .. } => {}
+    }
 }
 
 fn sizes(b: &Block, live: &mut HashSet<ArrayId>) {

@@ -75,16 +75,20 @@ pub(super) struct Fuse<'a> {
 }
 
 impl<'a> Fuse<'a> {
-    pub fn new(p: &'a Program, target: Target) -> Self {
-        let views = p
-            .stms
-            .iter()
-            .filter_map(|s| match s {
-                Stm::Reshape { result, source } => Some((*result, *source)),
-                _ => None,
-            })
-            .collect();
-        Fuse { p, target, groups: Vec::new(), floor: 0, views, vars: p.vars.clone() }
+    pub fn new(p: &'a Program, target: Target, vars: Vec<Elem>) -> Self {
+        let mut views = HashMap::new();
+        collect_views(&p.stms, &mut views);
+        Fuse { p, target, groups: Vec::new(), floor: 0, views, vars }
+    }
+
+    /// The types of the scalars, for others to add to; they must come back.
+    pub fn take_vars(&mut self) -> Vec<Elem> {
+        std::mem::take(&mut self.vars)
+    }
+
+    /// The types of all scalars, with new ones.
+    pub fn give_vars(&mut self, vars: Vec<Elem>) {
+        self.vars = vars;
     }
 
     /// Adds a step that shares nothing.
@@ -405,6 +409,19 @@ impl<'a> Fuse<'a> {
         }
         let results = b.results.iter().map(|a| renamed(&map, *a)).collect();
         Branch { block: Block { lets }, results }
+    }
+}
+
+/// What each view views, in loops as well.
+fn collect_views(stms: &[Stm], out: &mut HashMap<ArrayId, ArrayId>) {
+    for s in stms {
+        match s {
+            Stm::Reshape { result, source } => {
+                out.insert(*result, *source);
+            }
+            Stm::Repeat(r) => collect_views(&r.body, out),
+            _ => {}
+        }
     }
 }
 

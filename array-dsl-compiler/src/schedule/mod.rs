@@ -9,10 +9,12 @@
 //! |---|---|
 //! | `mod` | the steps in order; targets of accumulations |
 //! | `fuse` | groups of nests; loop trees |
+//! | `repeat` | loops; who takes over whose memory |
 //! | `place` | homes of arrays |
 
 mod fuse;
 mod place;
+mod repeat;
 
 use std::collections::{HashMap, HashSet};
 
@@ -54,34 +56,89 @@ pub fn schedule(p: &bulk::Program, target: Target) -> Program {
         result: p.result.clone(),
         places: p.places.clone(),
     };
-    for s in &p.stms {
-        if let Stm::Reshape { result, source } = s {
-            out.arrays[result.0 as usize].home = Home::View(*source);
+    views(&p.stms, &mut out);
+    let mut known = HashMap::new();
+    constants(&p.stms, &mut known);
+    let fills = fill_only(p, &known);
+    let mut s = Steps { p, target, constants: known, fills, vars: p.vars.clone() };
+    let results: HashSet<ArrayId> = leaves(&p.result).into_iter().collect();
+    out.steps = s.block(&p.stms, &results, &HashSet::new());
+    out.vars = s.vars;
+    place::place(&mut out, target);
+    out
+}
+
+/// Views, and the results of loops, have the memory of others.
+fn views(stms: &[Stm], out: &mut Program) {
+    for s in stms {
+        match s {
+            Stm::Reshape { result, source } => out.arrays[result.0 as usize].home = Home::View(*source),
+            Stm::Repeat(r) => {
+                for c in &r.carried {
+                    out.arrays[c.result.0 as usize].home = Home::View(c.state);
+                }
+                views(&r.body, out);
+            }
+            _ => {}
         }
     }
-    let constants = constants(p);
-    let fills = fill_only(p, &constants);
-    let mut f = fuse::Fuse::new(p, target);
-    for s in &p.stms {
+}
+
+/// What is known while the steps are made.
+struct Steps<'a> {
+    p: &'a bulk::Program,
+    target: Target,
+    constants: HashMap<ArrayId, Const>,
+    fills: HashSet<ArrayId>,
+    vars: Vec<crate::ty::Elem>,
+}
+
+impl Steps<'_> {
+    /// The steps of a list of statements. `after` are the arrays that are used when they are done; `own` those bound before
+    /// them whose memory they may take over.
+    fn block(&mut self, stms: &[Stm], after: &HashSet<ArrayId>, own: &HashSet<ArrayId>) -> Vec<Step> {
+        let memory = repeat::Memory::new(stms, after, own);
+        let mut f = fuse::Fuse::new(self.p, self.target, std::mem::take(&mut self.vars));
+        for (at, s) in stms.iter().enumerate() {
+            self.stm(at, s, &memory, &mut f);
+        }
+        let (steps, vars) = f.finish();
+        self.vars = vars;
+        steps
+    }
+
+    fn stm(&mut self, at: usize, s: &Stm, memory: &repeat::Memory<'_>, f: &mut fuse::Fuse<'_>) {
         match s {
+            Stm::Repeat(r) => {
+                self.vars = f.take_vars();
+                let step = self.repeat(at, r, memory);
+                f.give_vars(std::mem::take(&mut self.vars));
+                f.barrier(step, &s.results(), &s.inputs());
+            }
             Stm::Nest(n) => {
                 if let [
                     Yield { array, kind: kind @ (YieldKind::Accumulate { .. } | YieldKind::Write { .. }) },
                 ] = n.yields.as_slice()
                 {
                     let (YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. }) = kind else {
-                        continue;
+                        return;
                     };
-                    let prepare = match constants.get(into) {
+                    let mut tree = update(n, *array, kind);
+                    let prepare = match self.constants.get(into) {
                         Some(c) => Step::Fill { array: *array, value: *c },
+                        None if memory.updates_in_place(self.p, at, n, *into) => {
+                            // What is read of the old array is read before the new value is there.
+                            repeat::redirect(&mut tree, *into, *array);
+                            Step::Move { array: *array, source: *into }
+                        }
                         None => Step::Copy { array: *array, source: *into },
                     };
                     f.barrier(prepare, &[*array], &[*into]);
-                    f.barrier(Step::Tree(update(n, *array, kind)), &[*array], &s.inputs());
-                    continue;
+                    f.barrier(Step::Tree(tree), &[*array], &s.inputs());
+                    return;
                 }
                 for (over, yields) in by_depth(&n.yields) {
-                    if yields.iter().all(|y| fills.contains(&y.array)) {
+                    if yields.iter().all(|y| self.fills.contains(&y.array)) {
                         continue;
                     }
                     f.member(Member::new(n, over, yields));
@@ -92,9 +149,6 @@ pub fn schedule(p: &bulk::Program, target: Target) -> Program {
             Stm::Reshape { .. } => {}
         }
     }
-    (out.steps, out.vars) = f.finish();
-    place::place(&mut out, target);
-    out
 }
 
 fn leaves(t: &crate::ty::Tree<ArrayId>) -> Vec<ArrayId> {
@@ -102,9 +156,11 @@ fn leaves(t: &crate::ty::Tree<ArrayId>) -> Vec<ArrayId> {
 }
 
 /// Arrays that are one constant everywhere.
-fn constants(p: &bulk::Program) -> HashMap<ArrayId, Const> {
-    let mut out = HashMap::new();
-    for s in &p.stms {
+fn constants(stms: &[Stm], out: &mut HashMap<ArrayId, Const>) {
+    for s in stms {
+        if let Stm::Repeat(r) = s {
+            constants(&r.body, out);
+        }
         if let Stm::Nest(n) = s {
             for y in &n.yields {
                 if let YieldKind::Store(bulk::Atom::Const(c)) = &y.kind {
@@ -113,21 +169,29 @@ fn constants(p: &bulk::Program) -> HashMap<ArrayId, Const> {
             }
         }
     }
-    out
 }
 
 /// Constant arrays whose only use is as the start of an accumulation.
 fn fill_only(p: &bulk::Program, constants: &HashMap<ArrayId, Const>) -> HashSet<ArrayId> {
     let mut other: HashSet<ArrayId> = leaves(&p.result).into_iter().collect();
-    for s in &p.stms {
+    read_otherwise(&p.stms, &mut other);
+    constants.keys().filter(|a| !other.contains(a)).copied().collect()
+}
+
+/// The arrays that are used otherwise than as the start of an accumulation.
+fn read_otherwise(stms: &[Stm], out: &mut HashSet<ArrayId>) {
+    for s in stms {
         match s {
             Stm::Nest(n) => n.body.visit_reads(&mut |a, _| {
-                other.insert(a);
+                out.insert(a);
             }),
-            s => other.extend(s.inputs()),
+            Stm::Repeat(r) => {
+                out.extend(r.carried.iter().flat_map(|c| [c.start, c.next]));
+                read_otherwise(&r.body, out);
+            }
+            s => out.extend(s.inputs()),
         }
     }
-    constants.keys().filter(|a| !other.contains(a)).copied().collect()
 }
 
 /// The yields of a nest by the number of axes they fold.

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Target;
-use crate::bulk::{ArrayId, Atom, Block, Exp};
+use crate::bulk::{self, ArrayId, Atom, Block, Exp};
 use crate::dim::Dim;
 use crate::loops::{Home, Node, Program, Step};
 
@@ -27,13 +27,52 @@ pub(super) fn place(p: &mut Program, target: Target) {
     }
     let mut reads: HashMap<ArrayId, Vec<Touch>> = HashMap::new();
     let mut writes: HashMap<ArrayId, Vec<Touch>> = HashMap::new();
-    for (i, s) in p.steps.iter().enumerate() {
+    let mut count = 0;
+    steps(&p.steps, &mut count, &mut fixed, &mut reads, &mut writes);
+    let roots: HashSet<ArrayId> = fixed.iter().map(|a| root(p, *a)).collect();
+    for i in 0..p.arrays.len() {
+        let id = ArrayId(i as u32);
+        if p.arrays[i].home != Home::Heap || roots.contains(&id) {
+            continue;
+        }
+        let (r, w) = (reads.get(&id), writes.get(&id));
+        p.arrays[i].home = match (r, w) {
+            (None, _) | (_, None) => Home::Nowhere,
+            (Some(r), Some(w)) if target == Target::Cpu => {
+                row_depth(r, w).map_or(Home::Heap, |depth| Home::Row { depth })
+            }
+            _ => Home::Heap,
+        };
+    }
+    let homes: Vec<Home> = p.arrays.iter().map(|a| a.home.clone()).collect();
+    rewrite_steps(&mut p.steps, &homes);
+    // Views of nothing are nothing.
+    for i in 0..p.arrays.len() {
+        if let Home::View(_) = p.arrays[i].home {
+            let r = root(p, ArrayId(i as u32));
+            if p.arrays[r.0 as usize].home == Home::Nowhere {
+                p.arrays[i].home = Home::Nowhere;
+            }
+        }
+    }
+}
+
+/// What the steps of a list touch; arrays that others than trees touch have memory of their own.
+fn steps(
+    list: &[Step],
+    count: &mut usize,
+    fixed: &mut HashSet<ArrayId>,
+    reads: &mut HashMap<ArrayId, Vec<Touch>>,
+    writes: &mut HashMap<ArrayId, Vec<Touch>>,
+) {
+    for s in list {
+        *count += 1;
         match s {
             Step::Tree(t) => {
                 let axes: Vec<(Atom, Dim)> =
                     t.axes.iter().map(|a| (Atom::Var(a.var), a.extent.clone())).collect();
                 t.axes.iter().for_each(|a| fixed.extend(sizes(&a.extent)));
-                nodes(&t.body, i, &axes, &mut reads, &mut writes, &mut fixed);
+                nodes(&t.body, *count, &axes, reads, writes, fixed);
             }
             Step::Contract(c) => {
                 fixed.extend([c.result, c.a.0, c.b.0]);
@@ -55,37 +94,22 @@ pub(super) fn place(p: &mut Program, target: Target) {
                     crate::bulk::CheckKind::NonNegative(a) => fixed.extend(sizes(a)),
                 }
             }
-        }
-    }
-    let roots: HashSet<ArrayId> = fixed.iter().map(|a| root(p, *a)).collect();
-    for i in 0..p.arrays.len() {
-        let id = ArrayId(i as u32);
-        if p.arrays[i].home != Home::Heap || roots.contains(&id) {
-            continue;
-        }
-        let (r, w) = (reads.get(&id), writes.get(&id));
-        p.arrays[i].home = match (r, w) {
-            (None, _) | (_, None) => Home::Nowhere,
-            (Some(r), Some(w)) if target == Target::Cpu => {
-                row_depth(r, w).map_or(Home::Heap, |depth| Home::Row { depth })
-            }
-            _ => Home::Heap,
-        };
-    }
-    let homes: Vec<Home> = p.arrays.iter().map(|a| a.home.clone()).collect();
-    for s in &mut p.steps {
-        if let Step::Tree(t) = s {
-            let body = std::mem::take(&mut t.body);
-            t.body = rewrite(body, &homes);
-        }
-    }
-    p.steps.retain(|s| !matches!(s, Step::Tree(t) if t.body.is_empty()));
-    // Views of nothing are nothing.
-    for i in 0..p.arrays.len() {
-        if let Home::View(_) = p.arrays[i].home {
-            let r = root(p, ArrayId(i as u32));
-            if p.arrays[r.0 as usize].home == Home::Nowhere {
-                p.arrays[i].home = Home::Nowhere;
+            Step::Move { array, source } => fixed.extend([*array, *source]),
+            Step::Repeat(r) => {
+                for c in &r.carried {
+                    let bulk::Carried { state, start, next, result } = c.arrays;
+                    fixed.extend([state, start, next, result]);
+                }
+                match &r.trips {
+                    bulk::Trips::For(index, count) => {
+                        fixed.insert(*index);
+                        fixed.extend(sizes(count));
+                    }
+                    bulk::Trips::While(state) => {
+                        fixed.insert(*state);
+                    }
+                }
+                steps(&r.steps, count, fixed, reads, writes);
             }
         }
     }
@@ -174,6 +198,17 @@ fn row_depth(reads: &[Touch], writes: &[Touch]) -> Option<usize> {
         depth = depth.min(same);
     }
     (depth > 0 && depth < first.index.len()).then_some(depth)
+}
+
+fn rewrite_steps(steps: &mut Vec<Step>, homes: &[Home]) {
+    for s in steps.iter_mut() {
+        match s {
+            Step::Tree(t) => t.body = rewrite(std::mem::take(&mut t.body), homes),
+            Step::Repeat(r) => rewrite_steps(&mut r.steps, homes),
+            _ => {}
+        }
+    }
+    steps.retain(|s| !matches!(s, Step::Tree(t) if t.body.is_empty()));
 }
 
 fn rewrite(list: Vec<Node>, homes: &[Home]) -> Vec<Node> {

@@ -175,9 +175,10 @@ impl Walk<'_> {
             }
             ExprKind::Method(receiver, name, args) => {
                 self.expr(receiver);
-                // The receiver is the first argument, except that `xs.map(f)` is `map(f, xs)`.
-                let shift = usize::from(&*name.name != "map");
+                // The receiver is the first argument, except that `xs.map(f)` is `map(f, xs)`, and other functions that
+                // begin with a function alike.
                 let builtins = self.builtins;
+                let shift = usize::from(!(builtins.takes_function)(&name.name, 0));
                 self.arguments(args, |i| (builtins.takes_function)(&name.name, i + shift));
             }
             ExprKind::Index(a, index) => {

@@ -13,9 +13,9 @@
 
 use std::collections::HashMap;
 
-use crate::bulk::{ArrayId, Atom, Block, CheckKind, Contract, Exp, Prefix, Reducer, Scan, Var};
+use crate::bulk::{ArrayId, Atom, Block, CheckKind, Contract, Exp, Prefix, Reducer, Scan, Trips, Var};
 use crate::dim::{Dim, SizeAtom};
-use crate::loops::{Check, Home, Loop, Node, Program, Step, Tree};
+use crate::loops::{Check, Home, Loop, Node, Program, Repeat, Step, Tree};
 use crate::ty::{Elem, Loc, Name};
 use crate::value::{Fault, Scalar, Value, apply, combine, improves};
 
@@ -147,10 +147,57 @@ impl Machine<'_> {
                 self.set(*array, vec![Some((*value).into()); len]);
                 Ok(())
             }
+            Step::Move { array, source } => {
+                let root = self.root(*source);
+                let data = self.memory[root.0 as usize].take();
+                let undefined =
+                    || Fault::internal(format!("array {} is moved before it is written", source.0));
+                self.set(*array, data.ok_or_else(undefined)?);
+                Ok(())
+            }
+            Step::Repeat(r) => self.repeat(r),
             Step::Copy { array, source } => {
                 let data = self.whole(*source)?.data().iter().copied().map(Some).collect();
                 self.set(*array, data);
                 Ok(())
+            }
+        }
+    }
+
+    fn repeat(&mut self, r: &Repeat) -> Result<(), Fault> {
+        let taken = |m: &mut Self, a: ArrayId, takes: bool| -> Result<Memory, Fault> {
+            if takes {
+                let undefined = || Fault::internal(format!("array {} is used before it is written", a.0));
+                let root = m.root(a);
+                return m.memory[root.0 as usize].take().ok_or_else(undefined);
+            }
+            Ok(m.whole(a)?.data().iter().copied().map(Some).collect())
+        };
+        for c in &r.carried {
+            let start = taken(self, c.arrays.start, c.takes.0)?;
+            self.set(c.arrays.state, start);
+        }
+        let mut trip = 0;
+        loop {
+            match &r.trips {
+                Trips::For(index, count) => {
+                    if trip >= self.dim(count)? {
+                        return Ok(());
+                    }
+                    self.set(*index, vec![Some(Scalar::I64(trip))]);
+                }
+                Trips::While(state) => {
+                    if self.whole(*state)?.item() != Some(Scalar::Bool(true)) {
+                        return Ok(());
+                    }
+                }
+            }
+            trip += 1;
+            r.steps.iter().try_for_each(|s| self.step(s))?;
+            let next: Vec<Memory> =
+                r.carried.iter().map(|c| taken(self, c.arrays.next, c.takes.1)).collect::<Result<_, _>>()?;
+            for (c, data) in r.carried.iter().zip(next) {
+                self.set(c.arrays.state, data);
             }
         }
     }

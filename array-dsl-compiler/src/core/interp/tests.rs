@@ -240,3 +240,50 @@ fn loops_and_updates() {
     assert_eq!(run(-1, 1), Ok(vec![floats(&[2, 2], &[1., 2., 1., 2.]), floats(&[2], &[3., 4.])]));
     assert_eq!(run(0, 2), Err(Fault::IndexOutOfRange { index: 2, len: 2, loc: Loc(1) }));
 }
+
+/// T6, T8 and T9 of the literature's test programs.
+#[test]
+fn sequential_programs() {
+    // y = x; y = y * y, three times.
+    let text = "fn f(x.0: f64, n.1: i64) -> f64
+      y.2: f64 = loop for i.3 < n.1 with y.4: f64 from x.0 { z.5: f64 = mul(y.4, y.4) => z.5 }
+      => y.2";
+    let run = |n: i64| run_text(text, &[floats(&[], &[2.]), ints(&[], &[n])]);
+    assert_eq!(run(3), Ok(vec![floats(&[], &[256.])]));
+    assert_eq!(run(0), Ok(vec![floats(&[], &[2.])]));
+
+    // A sum in order.
+    let text = "fn f(x.0: f64, a.1: [n]f64) -> f64 sizes n
+      k.2: i64 = size n
+      y.3: f64 = loop for i.4 < k.2 with y.5: f64 from x.0 {
+        e.6: f64 = a.1[i.4]
+        z.7: f64 = add(y.5, e.6)
+        => z.7
+      }
+      => y.3";
+    assert_eq!(
+        run_text(text, &[floats(&[], &[1.]), floats(&[3], &[2., 3., 4.])]),
+        Ok(vec![floats(&[], &[10.])])
+    );
+
+    // The n-th power of a matrix applied to a vector, a loop of a product inside a loop.
+    let text = "fn f(a.0: [2][2]f64, x.1: [2]f64, n.2: i64) -> [2]f64
+      y.3: [2]f64 = loop for i.4 < n.2 with v.5: [2]f64 from x.1 {
+        z.6: [2]f64 = build [j.7 < 2] { => 0.0f64 }
+        w.8: [2]f64 = loop for r.9 < 2 with u.10: [2]f64 from z.6 {
+          s.11: f64 = reduce (add) c.12 < 2 {
+            p.13: f64 = a.0[r.9, c.12]
+            q.14: f64 = v.5[c.12]
+            t.15: f64 = mul(p.13, q.14)
+            => t.15
+          }
+          o.16: [2]f64 = update u.10[r.9] with s.11
+          => o.16
+        }
+        => w.8
+      }
+      => y.3";
+    let fibonacci = floats(&[2, 2], &[1., 1., 1., 0.]);
+    let found = run_text(text, &[fibonacci, floats(&[2], &[1., 0.]), ints(&[], &[64])]);
+    assert_eq!(found, Ok(vec![floats(&[2], &[17_167_680_177_565., 10_610_209_857_723.])]));
+}

@@ -65,13 +65,9 @@ impl Scope<'_> {
     fn scalar_code(&mut self, b: &Body) {
         for s in &b.stms {
             let scalar = match &s.exp {
-                Exp::Atom(_)
-                | Exp::Op(..)
-                | Exp::Size(_)
-                | Exp::Index(..)
-                | Exp::If(..)
-                | Exp::Loop(_)
-                | Exp::StopGradient(_) => {
+                // A row of an outer array is not made, only read.
+                Exp::Atom(_) | Exp::Index(..) => true,
+                Exp::Op(..) | Exp::Size(_) | Exp::If(..) | Exp::Loop(_) | Exp::StopGradient(_) => {
                     s.vars.iter().all(|v| self.f.vars.get(v.0 as usize).is_none_or(|i| i.ty.rank() == 0))
                 }
                 _ => false,

@@ -41,6 +41,8 @@ fn accepts() {
         // An operator may read outer arrays, choose, and repeat.
         "y.10: f64, j.11: i64 = fold (p.12: f64, q.13: i64; u.14: f64, w.15: i64) from 0.0f64, k.3 with {
            e.16: f64 = x.0[q.13]
+           o.23: [m]f64 = a.1[w.15]
+           e.24: f64 = o.23[0]
            r.17: f64 = if b.4 { t.18: f64 = add(p.12, u.14) => t.18 } else { => e.16 }
            v.19: f64 = loop for i.20 < w.15 with a.21: f64 from r.17 { => s.2 }
            n.22: i64 = size n
@@ -153,7 +155,7 @@ fn rejects_each_broken_rule() {
             "(`e.14`) in an operator is not scalar code",
         ),
         (
-            "y.10: f64 = fold (a.11: f64; c.12: f64) from s.2 with { e.14: [m]f64 = a.1[0] => s.2 } over i.13 < n \
+            "y.10: f64 = fold (a.11: f64; c.12: f64) from s.2 with { e.14: [m]f64 = stop_gradient v.5 => s.2 } over i.13 < n \
              { => s.2 } => s.2",
             "(`e.14`) in an operator is not scalar code",
         ),

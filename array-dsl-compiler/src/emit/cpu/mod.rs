@@ -10,6 +10,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `mod` | the steps of a program |
+//! | `repeat` | loops of steps |
 //! | `tree` | trees: what is parallel, and how |
 //! | `merge` | several parallel axes as one |
 //! | `region` | the code of one task |
@@ -28,6 +29,7 @@ mod merge;
 mod nodes;
 mod peel;
 mod region;
+mod repeat;
 mod scan;
 mod strip;
 mod tree;
@@ -205,6 +207,8 @@ impl Cpu<'_> {
             Step::Tree(t) => self.tree(t),
             Step::Contract(c) => self.contract(c),
             Step::Check(c, l) => self.check(c, *l),
+            Step::Move { array, source } => self.moved(*array, *source),
+            Step::Repeat(r) => self.repeat(r),
             Step::Fill { array, value } => {
                 let fresh = !self.allocated.contains(&self.root(*array));
                 let out = self.allocate(*array);

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::region::Region;
-use super::{Cpu, expr, fold, hoist, merge, scan};
-use crate::bulk::{ArrayId, Atom, Axis, Block, Var};
+use super::{Cpu, expr, fold, hoist, merge, repeat, scan};
+use crate::bulk::{ArrayId, Atom, Axis, Block, Trips, Var};
 use crate::dim::Dim;
 use crate::loops::{Home, Loop, Node, Step, Tree};
 
@@ -23,6 +23,18 @@ pub(super) fn arrays_of(s: &Step) -> Vec<ArrayId> {
         Step::Fill { array, .. } => out.push(*array),
         Step::Copy { array, source } => out.extend([*array, *source]),
         Step::Check(..) => {}
+        Step::Move { array, source } => out.extend([*array, *source]),
+        Step::Repeat(r) => {
+            out.extend(r.carried.iter().flat_map(|c| [c.arrays.state, c.arrays.start, c.arrays.next]));
+            if let Trips::For(_, count) = &r.trips {
+                sizes(count, &mut out);
+            }
+            // What the body binds is dropped at its end.
+            let mut inside = BTreeSet::new();
+            repeat::bound(&r.steps, &mut inside);
+            out.extend(r.steps.iter().flat_map(arrays_of));
+            out.retain(|a| !inside.contains(a));
+        }
     }
     out
 }
@@ -51,7 +63,7 @@ fn visit(nodes: &[Node], out: &mut Vec<ArrayId>) {
 }
 
 /// The arrays a list of nodes stores to.
-fn stored(nodes: &[Node], out: &mut BTreeSet<ArrayId>) {
+pub(super) fn stored(nodes: &[Node], out: &mut BTreeSet<ArrayId>) {
     for n in nodes {
         match n {
             Node::Store { array, .. } | Node::Accumulate { array, .. } | Node::Write { array, .. } => {

@@ -69,6 +69,9 @@ pub fn emit(p: &Verified<Program>) -> Result<GpuCode, String> {
             Step::Check(c, loc) => cx.check_step(c, *loc)?,
             Step::Fill { array, value } => cx.fill_step(*array, *value)?,
             Step::Copy { array, source } => cx.copy_step(*array, *source),
+            Step::Move { .. } | Step::Repeat(_) => {
+                return Err("a loop that carries arrays from trip to trip".into());
+            }
         });
     }
     Ok(GpuCode { shaders, program: cx.program(&steps)? })

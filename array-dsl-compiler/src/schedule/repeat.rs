@@ -1,0 +1,130 @@
+//! Loops, and who takes over whose memory.
+//!
+//! A statement that updates an array, `y = write into x at ..`, has `y` take over the memory of `x` if `x` belongs to the
+//! same list of statements, nothing uses it later, and no point of the statement reads an element of `x` that another
+//! point may have written. Then a loop that writes one element a trip costs one element a trip. In the same way a state
+//! takes over the memory of its start, and at the end of a trip that of its next value.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Steps;
+use crate::bulk::{self, ArrayId, Exp, Let, Nest, Stm, Trips, YieldKind};
+use crate::loops::{Carried, Node, Repeat, Step, Tree};
+
+/// The lives of the arrays of one list of statements.
+pub(super) struct Memory<'a> {
+    stms: &'a [Stm],
+    after: &'a HashSet<ArrayId>,
+    /// Arrays with memory that the list may take over.
+    own: HashSet<ArrayId>,
+    /// The last statement that uses an array, directly or through a view.
+    last: HashMap<ArrayId, usize>,
+}
+
+impl<'a> Memory<'a> {
+    pub fn new(stms: &'a [Stm], after: &'a HashSet<ArrayId>, own: &HashSet<ArrayId>) -> Memory<'a> {
+        let mut own = own.clone();
+        let mut last: HashMap<ArrayId, usize> = HashMap::new();
+        let mut viewed: HashSet<ArrayId> = HashSet::new();
+        for (i, s) in stms.iter().enumerate() {
+            for a in s.inputs() {
+                last.insert(a, i);
+            }
+            match s {
+                // A view and what it views live as long as each other: neither is taken.
+                Stm::Reshape { result, source } => viewed.extend([*result, *source]),
+                s => own.extend(s.results()),
+            }
+        }
+        own.retain(|a| !viewed.contains(a));
+        Memory { stms, after, own, last }
+    }
+
+    /// Whether statement `at` is the last to use an array that may be taken over.
+    fn ends(&self, at: usize, a: ArrayId) -> bool {
+        self.own.contains(&a) && self.last.get(&a) == Some(&at) && !self.after.contains(&a)
+    }
+
+    /// Whether an update of statement `at`, the nest `n`, may be done in the memory of what it starts from.
+    pub fn updates_in_place(&self, p: &bulk::Program, at: usize, n: &Nest, into: ArrayId) -> bool {
+        let mut reads = false;
+        n.body.visit_reads(&mut |a, _| reads |= a == into);
+        let one_point = n.axes.iter().all(|a| a.extent.as_constant() == Some(1));
+        let rank = p.array(into).dims.len();
+        rank > 0 && self.ends(at, into) && (!reads || one_point || reads_own(n, into))
+    }
+
+    /// Whether the array is used once in statement `at`.
+    fn once(&self, at: usize, a: ArrayId) -> bool {
+        let Stm::Repeat(r) = &self.stms[at] else { return false };
+        let starts = r.carried.iter().filter(|c| c.start == a).count();
+        let inside = r.body.iter().any(|s| s.inputs().contains(&a)) || r.carried.iter().any(|c| c.next == a);
+        starts == 1 && !inside
+    }
+}
+
+/// Whether every point reads of `into` only the element that it updates itself, and different points update different ones:
+/// the index is all axes.
+fn reads_own(n: &Nest, into: ArrayId) -> bool {
+    let updated = n.yields.iter().find_map(|y| match &y.kind {
+        YieldKind::Accumulate { index, .. } | YieldKind::Write { index, .. } => Some(index.as_slice()),
+        _ => None,
+    });
+    let Some(updated) = updated else { return false };
+    let mut own = n.axes.iter().all(|a| updated.contains(&bulk::Atom::Var(a.var)));
+    n.body.visit_reads(&mut |a, index| own &= a != into || index == updated);
+    own
+}
+
+impl Steps<'_> {
+    /// The step of a loop, statement `at` of its list.
+    pub(super) fn repeat(&mut self, at: usize, r: &bulk::Repeat, memory: &Memory<'_>) -> Step {
+        let states: HashSet<ArrayId> = r.carried.iter().map(|c| c.state).collect();
+        let nexts: HashSet<ArrayId> = r.carried.iter().map(|c| c.next).collect();
+        let condition = match &r.trips {
+            Trips::While(state) => Some(*state),
+            Trips::For(..) => None,
+        };
+        let after: HashSet<ArrayId> = nexts.iter().copied().chain(condition).collect();
+        let steps = self.block(&r.body, &after, &states);
+        let mut inside = states;
+        let mut viewed: HashSet<ArrayId> = HashSet::new();
+        for s in &r.body {
+            match s {
+                Stm::Reshape { result, source } => viewed.extend([*result, *source]),
+                s => inside.extend(s.results()),
+            }
+        }
+        let carried = r
+            .carried
+            .iter()
+            .map(|c| {
+                let single = r.carried.iter().filter(|d| d.next == c.next).count() == 1;
+                let next = single && inside.contains(&c.next) && !viewed.contains(&c.next);
+                let start = memory.ends(at, c.start) && memory.once(at, c.start);
+                Carried { arrays: *c, takes: (start, next) }
+            })
+            .collect();
+        Step::Repeat(Repeat { trips: r.trips.clone(), carried, steps, loc: r.loc })
+    }
+}
+
+/// Has reads of `from` read `to`.
+pub(super) fn redirect(t: &mut Tree, from: ArrayId, to: ArrayId) {
+    for n in &mut t.body {
+        if let Node::Let(l) = n {
+            redirect_let(l, from, to);
+        }
+    }
+}
+
+fn redirect_let(l: &mut Let, from: ArrayId, to: ArrayId) {
+    match &mut l.exp {
+        Exp::Read { array, .. } if *array == from => *array = to,
+        Exp::If(_, x, y) => {
+            let lets = x.block.lets.iter_mut().chain(&mut y.block.lets);
+            lets.for_each(|l| redirect_let(l, from, to));
+        }
+        _ => {}
+    }
+}
