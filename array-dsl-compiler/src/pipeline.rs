@@ -6,7 +6,7 @@
 //! flatten     Core   -> Bulk     the bulk-operation transform
 //! optimize    Bulk   -> Bulk
 //! derive      Bulk   -> Bulk     vjp, jvp by dual arrays; repeatable
-//! optimize    Bulk   -> Bulk     and contractions
+//! optimize    Bulk   -> Bulk     and contractions, updates in place
 //! schedule    Bulk   -> Loops    once for the CPU, once for the GPU
 //! emit        Loops  -> Rust, WGSL
 //! ```
@@ -57,8 +57,8 @@ pub fn derivative(p: &bulk::Program, what: Derivative) -> Result<bulk::Program, 
 /// Optimized Bulk to Loops for one target, verified: what a back end takes.
 pub fn back(p: &bulk::Program, target: Target) -> Result<Verified<loops::Program>, Vec<String>> {
     let mut p = p.clone();
-    optimize::contractions(&mut p);
-    checked("contractions", || bulk::verify::check(&p));
+    optimize::finish(&mut p, target == Target::Cpu);
+    checked("the last steps", || bulk::verify::check(&p));
     loops::verify::verify(schedule::schedule(&p, target))
 }
 

@@ -2,7 +2,7 @@
 
 use array_dsl_compiler::bulk::{parse::parse, print::print, verify};
 use array_dsl_compiler::derive::Derivative;
-use array_dsl_compiler::optimize::{CONTRACT, ROUND};
+use array_dsl_compiler::optimize::{CONTRACT, ROUND, UPDATE};
 use array_dsl_compiler::pipeline;
 
 /// The program after the named passes.
@@ -10,7 +10,7 @@ fn after(passes: &[&str], text: &str) -> String {
     let mut p = parse(text).unwrap();
     assert_eq!(verify::check(&p), Vec::<String>::new());
     for name in passes {
-        let all = ROUND.iter().chain([&CONTRACT]);
+        let all = ROUND.iter().chain([&CONTRACT, &UPDATE]);
         let (_, pass) = all.into_iter().find(|(n, _)| n == name).unwrap();
         pass(&mut p);
         assert_eq!(verify::check(&p), Vec::<String>::new(), "after {name}: {}", print(&p));
@@ -83,6 +83,26 @@ program f(x.0: [n]f64) sizes n
   y.2: [n + 1]f64 = nest [%2 < n] { %3 = x.0[%2]; %4 = exp %3; %5 = add %2 1 } accumulate(add) zero.1 [%5] %4
   => y.2";
     insta::assert_snapshot!(after(&["accumulate", "share", "simplify", "inline", "simplify", "share"], text));
+}
+
+#[test]
+fn update_accumulates_into_the_other_terms() {
+    // Two accumulations and a term besides: it comes first, then one accumulation after the other.
+    let text = "
+program f(x.0: [n]f64, at.1: [m]i64) sizes n, m
+  zero.2: [n]f64 = nest [%0 < n] { } store 0.0f64
+  a.3: [n]f64 = nest [%1 < m] { %2 = at.1[%1]; %3 = x.0[%2]? } accumulate(add) zero.2 [%2] %3
+  b.4: [n]f64 = nest [%4 < m] { %5 = at.1[%4]; %6 = add %5 1 } accumulate(add) zero.2 [%6] 1.0f64
+  y.5: [n]f64 = nest [%7 < n] {
+    %8 = x.0[%7]
+    %9 = exp %8
+    %10 = a.3[%7]
+    %11 = add %9 %10
+    %12 = b.4[%7]
+    %13 = add %12 %11
+  } store %13
+  => y.5";
+    insta::assert_snapshot!(after(&["update", "share"], text));
 }
 
 #[test]

@@ -39,6 +39,9 @@ fn axes_and_sizes_prove_reads() {
         "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| if i > 0 { x[i - 1] } else { x[i] }) }",
         "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| if i + 1 < n { x[i + 1] } else { 0.0 }) }",
         "fn f(x: [f64; n * m], y: [[f64; m]; n]) -> [[f64; m]; n] { build((n, m), |i, j| x[i * m + j] + y[i][j]) }",
+        "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[(i + 1) % n] + x[(i + n - 1) % n]) }",
+        "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[((i + 1) % n + 2) % n]) }",
+        "fn f(x: [f64; n + 1], y: [f64; n]) -> [f64; n] { build(n, |i| x[(2 * i) % n] + y[i]) }",
         "fn f(x: [f64; n], i: i64) -> f64 { if i >= 0 && i < n { x[i] } else { 0.0 } }",
         "fn f(x: [f64; n], lo: i64, hi: i64) -> f64 { sum(x[lo..hi]) }",
         "fn f(a: [[f64; m]; n], lo: i64, hi: i64) -> [f64; n] { map(|r| sum(r[lo..hi]), a) }",
@@ -49,6 +52,9 @@ fn axes_and_sizes_prove_reads() {
     for text in [
         "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[i + 1]) }",
         "fn f(x: [f64; n], is: [i64; n]) -> [f64; n] { build(n, |i| x[is[i]]) }",
+        "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[(i - 1) % n]) }",
+        "fn f(x: [f64; n], y: [f64; m]) -> [f64; n] { build(n, |i| x[i] + y[i % m]) }",
+        "fn f(x: [f64; n], is: [i64; n]) -> [f64; n] { build(n, |i| x[(is[i] + 1) % n]) }",
         "fn f(x: [f64; n], i: i64) -> f64 { if i < n { x[i] } else { 0.0 } }",
     ] {
         assert_eq!(checked_reads(text), 1, "{}", print(&program(text)));

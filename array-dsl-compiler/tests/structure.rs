@@ -126,6 +126,52 @@ fn the_gradient_of_a_stencil_is_a_gather() {
 }
 
 #[test]
+fn the_gradient_of_a_periodic_stencil_shares_the_loops_of_its_value() {
+    // The contributions of the neighbors are computed where they are added, around the circle as well: no array but
+    // the gradient, and no read that could be outside.
+    for text in [
+        "fn f(x: [[f64; m]; n]) -> f64 {
+            let each = build((n, m), |i, j| {
+                let (right, down) = (x[i][(j + 1) % m] - x[i][j], x[(i + 1) % n][j] - x[i][j]);
+                right * right + down * down
+            });
+            flatten(each).sum()
+        }",
+        "fn f(x: [[f64; m]; n]) -> f64 {
+            let each = build((n, m), |i, j| {
+                let (left, up) = (x[i][(j + m - 1) % m] - x[i][j], x[(i + n - 1) % n][j] - x[i][j]);
+                left * left + up * up
+            });
+            flatten(each).sum()
+        }",
+    ] {
+        let d = derivative(text, Derivative::ValueAndGrad);
+        let expected = Counts { trees: 1, loops: 2, ..Counts::default() };
+        assert_eq!(counts(&d), expected, "{}", shown(&d));
+        assert!(!shown(&d).contains("]?"), "{}", shown(&d));
+    }
+}
+
+#[test]
+fn a_gather_adds_to_the_rest_of_the_gradient() {
+    let text = "fn f(x: [f64; n], at: [i64; m], to: [i64; k]) -> f64 {
+        sum(x * x) + sum(map(|i| x[i] * x[i], at)) + sum(map(|i| x[i].exp(), to))
+    }";
+    let d = derivative(text, Derivative::Grad);
+    // One loop makes the first term, the others add to it where it is.
+    let expected = Counts { trees: 3, accumulates: 2, ..Counts::default() };
+    assert_eq!(counts(&d), expected, "{}", shown(&d));
+    assert!(!shown(&d).contains("copy") && !shown(&d).contains("fill"), "{}", shown(&d));
+    // What is needed as it was is copied.
+    let text = "fn f(x: [f64; n], at: [i64; m]) -> ([f64; n], [f64; n]) {
+        let y = x.exp();
+        (y, scatter_add(y, at, map(|i| 1.0, at)))
+    }";
+    let p = program(text);
+    assert!(shown(&p).contains("copy"), "{}", shown(&p));
+}
+
+#[test]
 fn a_transpose_by_nested_builds_stays_quadratic() {
     let f = kernel(TRANSPOSE);
     let (p, d) = (program(TRANSPOSE), derivative(TRANSPOSE, Derivative::Vjp));

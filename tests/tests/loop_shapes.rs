@@ -180,16 +180,93 @@ fn periodic_neighbors() {
             .sum();
         let (value, gradient) = value_and_grad(periodic)(&x);
         assert_near([&value], [expected]);
-        // A quadratic form: its gradient is exact in central differences.
-        let slope = (0..n * m).map(|at| {
-            let moved = |by: f64| {
-                let mut x = x.clone();
-                x[[at / m, at % m]] += by;
-                periodic(&x)
-            };
-            (moved(0.5) - moved(-0.5)) / 1.0
-        });
-        assert_near(&gradient, slope);
+        assert_near(&gradient, slopes(periodic_of, &x));
+    }
+}
+
+fn periodic_of(x: &Array2<f64>) -> f64 {
+    periodic(x)
+}
+
+/// The gradient of a quadratic form: it is exact in central differences.
+fn slopes(f: fn(&Array2<f64>) -> f64, x: &Array2<f64>) -> Vec<f64> {
+    let (n, m) = x.dim();
+    let moved = |at: usize, by: f64| {
+        let mut x = x.clone();
+        x[[at / m, at % m]] += by;
+        f(&x)
+    };
+    (0..n * m).map(|at| moved(at, 0.5) - moved(at, -0.5)).collect()
+}
+
+#[kernel]
+fn backward(x: [[f64; m]; n]) -> f64 {
+    let each =
+        build((n, m), |i, j| x[(i + n - 1) % n][j] * x[i][(j + m - 2) % m] + x[(i + 2) % n][(j + 1) % m]);
+    flatten(each).sum()
+}
+
+fn backward_of(x: &Array2<f64>) -> f64 {
+    backward(x)
+}
+
+#[test]
+fn neighbors_around_the_other_end() {
+    for (n, m) in SMALL {
+        let x = matrix(n, m);
+        let expected: f64 = (0..n * m)
+            .map(|at| {
+                let (i, j) = (at / m, at % m);
+                let left = (j as i64 + m as i64 - 2).rem_euclid(m as i64) as usize;
+                x[[(i + n - 1) % n, j]] * x[[i, left]] + x[[(i + 2) % n, (j + 1) % m]]
+            })
+            .sum();
+        let (value, gradient) = value_and_grad(backward)(&x);
+        assert_near([&value], [expected]);
+        assert_near(&gradient, slopes(backward_of, &x));
+    }
+}
+
+#[kernel]
+fn laplace(x: [[[f64; k]; m]; n]) -> [[[f64; k]; m]; n] {
+    build((n, m, k), |a, b, c| {
+        let inside = a > 0 && a < n - 1 && b > 0 && b < m - 1 && c > 0 && c < k - 1;
+        if inside {
+            x[a - 1][b][c]
+                + x[a + 1][b][c]
+                + x[a][b - 1][c]
+                + x[a][b + 1][c]
+                + x[a][b][c - 1]
+                + x[a][b][c + 1]
+                - 6.0 * x[a][b][c]
+        } else {
+            0.0
+        }
+    })
+}
+
+#[test]
+fn the_ends_of_three_axes() {
+    for (n, m, k) in [(1, 2, 3), (3, 3, 3), (4, 5, 40), (6, 4, 9)] {
+        let shape =
+            |f: &dyn Fn(usize) -> f64| Array3::from_shape_fn((n, m, k), |(a, b, c)| f((a * m + b) * k + c));
+        let (x, ct) = (shape(&|at| (at as f64).sin()), shape(&|at| (0.7 * at as f64).cos()));
+        let (value, adjoint) = vjp(laplace)(&x, &ct);
+        let inside = |[a, b, c]: [usize; 3]| a > 0 && a + 1 < n && b > 0 && b + 1 < m && c > 0 && c + 1 < k;
+        let mut expected = (Array3::<f64>::zeros((n, m, k)), Array3::<f64>::zeros((n, m, k)));
+        for (at, _) in x.indexed_iter().filter(|((a, b, c), _)| inside([*a, *b, *c])) {
+            let (a, b, c) = at;
+            let neighbors =
+                [(a - 1, b, c), (a + 1, b, c), (a, b - 1, c), (a, b + 1, c), (a, b, c - 1), (a, b, c + 1)];
+            for q in neighbors {
+                expected.0[at] += x[q];
+                expected.1[q] += ct[at];
+            }
+            expected.0[at] -= 6.0 * x[at];
+            expected.1[at] -= 6.0 * ct[at];
+        }
+        assert_near(&value, expected.0);
+        assert_near(&adjoint, expected.1);
     }
 }
 
@@ -206,5 +283,38 @@ fn reductions_with_ends() {
         let inside = (1..n.max(2) - 1).map(|i| x[i - 1] - x[i + 1]).fold(0.0, f64::max);
         let least = x.iter().copied().fold(f64::INFINITY, f64::min);
         assert_eq!(guarded_extremes(&x), (inside, least), "{n} elements");
+    }
+}
+
+#[kernel]
+fn gathers_and_more(x: [f64; n], at: [i64; m], to: [i64; k]) -> f64 {
+    sum(x * x) + sum(map(|i| x[i].sin(), at)) + sum(map(|i| x[i] * x[i] * x[i], to))
+}
+
+#[kernel]
+fn kept_and_changed(x: [f64; n], at: [i64; m]) -> ([f64; n], [f64; n]) {
+    let y = x.exp();
+    (y, scatter_add(y, at, map(|i| i as f64, at)))
+}
+
+#[test]
+fn updates_in_place() {
+    for (n, m, k) in [(1, 1, 0), (5, 0, 3), (7, 400, 2), (40, 300_000, 1000)] {
+        let x = Array1::from_shape_fn(n, |i| 0.3 * i as f64 - 1.0);
+        let places = |count: usize| Array1::from_shape_fn(count, |i| (i * 7919 % n) as i64);
+        let (at, to) = (places(m), places(k));
+        let mut gradient = x.mapv(|x| 2.0 * x);
+        let mut changed = x.mapv(f64::exp);
+        for i in &at {
+            gradient[*i as usize] += x[*i as usize].cos();
+            changed[*i as usize] += *i as f64;
+        }
+        for i in &to {
+            gradient[*i as usize] += 3.0 * x[*i as usize] * x[*i as usize];
+        }
+        assert_near(&grad(gathers_and_more)(&x, &at, &to), gradient);
+        let (kept, found) = kept_and_changed(&x, &at);
+        assert_near(&kept, x.mapv(f64::exp));
+        assert_near(&found, changed);
     }
 }

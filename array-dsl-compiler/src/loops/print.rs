@@ -327,8 +327,15 @@ program rows(x.0: [n][m]f64) sizes n, m
 
     #[test]
     fn counts_what_is_not_part_of_the_result() {
-        let counts =
-            Counts { trees: 1, loops: 2, heap_arrays: 1, row_arrays: 1, contracts: 1, accumulates: 1 };
+        let counts = Counts {
+            trees: 1,
+            loops: 2,
+            heap_arrays: 1,
+            row_arrays: 1,
+            contracts: 1,
+            accumulates: 1,
+            copies: 0,
+        };
         assert_eq!(count(&sample()), counts);
     }
 }

@@ -79,11 +79,11 @@ fn convert(p: &mut Program, n: Nest, zeros: &HashMap<ArrayId, Const>) {
     let mut forms = Forms::new(&n.axes);
     forms.block(p, &n.body.lets);
     let used: Vec<Var> = {
-        let occurring = forms.occurring(&n, &index);
+        let occurring = forms.occurring(&index);
         n.axes.iter().map(|a| a.var).filter(|v| occurring.contains(v)).collect()
     };
     let dims = p.array(array).dims.clone();
-    let solution = solve(p, &forms, &n, &index, &dims, &used);
+    let solution = solve(&forms, &n, &index, &dims, &used);
     let nothing_reduced = used.len() == n.axes.len();
     match solution {
         Some(s) if s.exact => {
@@ -107,19 +107,17 @@ fn convert(p: &mut Program, n: Nest, zeros: &HashMap<ArrayId, Const>) {
 struct Forms {
     facts: Facts,
     depends: HashMap<Var, Vec<Var>>,
-    definitions: HashMap<Var, Exp>,
 }
 
 impl Forms {
     fn new(axes: &[Axis]) -> Forms {
         let depends = axes.iter().map(|a| (a.var, vec![a.var])).collect();
-        Forms { facts: Facts::new(axes, &[]), depends, definitions: HashMap::new() }
+        Forms { facts: Facts::new(axes, &[]), depends }
     }
 
     fn block(&mut self, p: &Program, lets: &[Let]) {
         for l in lets {
             self.facts.learn(p, l);
-            self.definitions.insert(l.vars[0], l.exp.clone());
             let mut on: Vec<Var> = Vec::new();
             l.exp.visit_atoms(&mut |a| {
                 if let Atom::Var(v) = a {
@@ -134,7 +132,7 @@ impl Forms {
         }
     }
 
-    fn occurring(&self, _n: &Nest, index: &[Atom]) -> Vec<Var> {
+    fn occurring(&self, index: &[Atom]) -> Vec<Var> {
         index
             .iter()
             .filter_map(|a| match a {
@@ -164,20 +162,13 @@ struct Solution {
     exact: bool,
 }
 
-fn solve(
-    p: &Program,
-    forms: &Forms,
-    n: &Nest,
-    index: &[Atom],
-    dims: &[Dim],
-    used: &[Var],
-) -> Option<Solution> {
+fn solve(forms: &Forms, n: &Nest, index: &[Atom], dims: &[Dim], used: &[Var]) -> Option<Solution> {
     let mut solved: Vec<Var> = Vec::new();
     let mut parts = Vec::new();
     let mut exact = index.len() == used.len();
     let extent = |v: Var| n.axes.iter().find(|a| a.var == v).map(|a| a.extent.clone());
     for (i, d) in index.iter().zip(dims) {
-        let (form, modulus) = component(p, forms, *i, d)?;
+        let (form, modulus) = component(forms, *i, d)?;
         let mut axis = None;
         let mut sign = 1;
         for (v, c) in &form.axes {
@@ -208,21 +199,13 @@ fn solve(
     used.iter().all(|v| solved.contains(v)).then_some(Solution { parts, exact })
 }
 
-fn component(p: &Program, forms: &Forms, i: Atom, d: &Dim) -> Option<(Affine, Option<Dim>)> {
+/// One component of an index as a polynomial, and where it wraps around.
+fn component(forms: &Forms, i: Atom, d: &Dim) -> Option<(Affine, Option<Dim>)> {
     if let Some(f) = forms.facts.form(i) {
         return Some((f, None));
     }
-    let Atom::Var(v) = i else { return None };
-    match forms.definitions.get(&v) {
-        Some(Exp::Op(op @ (Op::RemEuclid | Op::Rem), args)) => {
-            let (a, m) = (forms.facts.form(args[0])?, forms.facts.form(args[1])?);
-            let m = m.as_dim()?.clone();
-            let euclidean = *op == Op::RemEuclid || forms.facts.nonnegative(&a);
-            let _ = p;
-            (euclidean && m == *d).then_some((a, Some(m)))
-        }
-        _ => None,
-    }
+    let (f, modulus) = forms.facts.remainder(i)?;
+    (modulus == d).then(|| (f.clone(), Some(modulus.clone())))
 }
 
 /// `array` = the values reduced over the axes not in `order`, which become the dimensions.

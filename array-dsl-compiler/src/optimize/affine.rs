@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::circle::Around;
 use crate::bulk::{Atom, Axis, CheckKind, Exp, Let, Program, Stm, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -57,8 +58,10 @@ impl Affine {
 /// What is known at some place of a nest.
 #[derive(Clone)]
 pub(super) struct Facts {
-    extents: HashMap<Var, Dim>,
-    forms: HashMap<Var, Affine>,
+    pub extents: HashMap<Var, Dim>,
+    pub forms: HashMap<Var, Affine>,
+    /// Integers on circles: see `circle`.
+    pub around: HashMap<Var, Around>,
     conditions: HashMap<Var, (Op, Atom, Atom)>,
     /// Polynomials over sizes that are at least zero.
     sizes: Vec<Dim>,
@@ -92,6 +95,7 @@ impl Facts {
         let mut f = Facts {
             extents: HashMap::new(),
             forms: HashMap::new(),
+            around: HashMap::new(),
             conditions: HashMap::new(),
             sizes: always.into_iter().map(|(d, _)| d).collect(),
             guarded,
@@ -133,6 +137,8 @@ impl Facts {
                 };
                 if let Some(f) = form {
                     self.forms.insert(v, f);
+                } else if let Some(a) = self.circular(*op, args) {
+                    self.around.insert(v, a);
                 }
             }
             _ => {}
@@ -184,7 +190,7 @@ impl Facts {
     /// Whether the program's integer is this polynomial and not just congruent to it: integers wrap, so that `k + 1 < n`
     /// says nothing of `k` if `k` may be any number. Axes and named sizes are counts of things in memory, and their
     /// products of two are taken not to wrap; another integer is exact alone, or less a constant if it is not negative.
-    fn exact(&self, f: &Affine) -> bool {
+    pub fn exact(&self, f: &Affine) -> bool {
         const SMALL: u64 = 1 << 32;
         if let (Some(c), true) = (offset_of_scalar(&f.rest), f.axes.is_empty()) {
             let atom = f.rest.sub(&Dim::constant(c));
@@ -204,7 +210,8 @@ impl Facts {
         self.bounded(e) || self.here.iter().any(|f| self.bounded(&e.sub(f)))
     }
 
-    /// Whether the least value of `e` over the axes' ranges is at least zero.
+    /// Whether the least value of `e` over the axes' ranges is at least zero. The axes of `e` are not empty: what is computed
+    /// from them stays within their loops.
     fn bounded(&self, e: &Affine) -> bool {
         let mut least = e.rest.clone();
         for (v, c) in &e.axes {
@@ -215,7 +222,9 @@ impl Facts {
             let Some(extent) = self.extents.get(v).filter(|_| negative) else { return false };
             least = least.add(&c.mul(&extent.sub(&Dim::constant(1))));
         }
-        least.is_nonnegative() || self.sizes.iter().any(|s| least.sub(s).is_nonnegative())
+        let some = e.axes.keys().filter_map(|v| self.extents.get(v)).map(|n| n.sub(&Dim::constant(1)));
+        least.is_nonnegative()
+            || self.sizes.iter().cloned().chain(some).any(|s| least.sub(&s).is_nonnegative())
     }
 
     /// Whether a read at `index` of an array of dimensions `dims` is certainly inside. A check that was made only where
@@ -248,7 +257,8 @@ impl Facts {
     /// Whether `index` tells the values of all `axes`, so that different points have different indices: each component
     /// tells the one axis in it that the others have not told, or several that it counts like digits.
     pub fn tells_all(&self, index: &[Atom], axes: &HashSet<Var>) -> bool {
-        let mut forms: Vec<Affine> = index.iter().filter_map(|i| self.form(*i)).collect();
+        let mut forms: Vec<Affine> =
+            index.iter().filter_map(|i| self.form(*i).or_else(|| self.once_around(*i))).collect();
         let mut told: HashSet<Var> = HashSet::new();
         while !axes.iter().all(|a| told.contains(a)) {
             let new = forms.iter().position(|f| self.digits(f, &told));
@@ -275,6 +285,9 @@ impl Facts {
 
     /// Whether `index` certainly lies in `0..dim`.
     pub fn inside(&self, index: Atom, dim: &Dim) -> bool {
+        if let Some((_, modulus)) = self.remainder(index) {
+            return dim.sub(modulus).is_nonnegative();
+        }
         let Some(f) = self.form(index) else { return false };
         let top = Affine::constant(dim.sub(&Dim::constant(1))).sub(&f);
         self.nonnegative(&f) && self.nonnegative(&top)

@@ -4,6 +4,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `affine` | index expressions as polynomials over axes and sizes; what is certain about them |
+//! | `circle` | remainders as polynomials around a circle |
 //! | `simplify` | scalar code: folding, identities, common subexpressions, dead code, proven reads |
 //! | `inline` | producers into their consumers |
 //! | `invariant` | axes that a nest does not depend on |
@@ -11,15 +12,18 @@
 //! | `split` | reshapes: splitting the axes of nests that read them |
 //! | `share` | equal and unused statements |
 //! | `contract` | sums of products |
+//! | `update` | accumulations into what they are added to |
 
 mod accumulate;
 mod affine;
+mod circle;
 mod contract;
 mod inline;
 mod invariant;
 mod share;
 mod simplify;
 mod split;
+mod update;
 
 use crate::bulk::{Check, CheckKind, Program, Stm, Trips};
 use crate::dim::{Dim, SizeAtom};
@@ -44,6 +48,9 @@ pub const ROUND: &[Pass] = &[
 /// Recognizes contractions: the last step before scheduling, because they have no derivative rule of their own.
 pub const CONTRACT: Pass = ("contract", contract::contract);
 
+/// Accumulations into what they are added to: before scheduling for memory that is changed in place.
+pub const UPDATE: Pass = ("update", update::update);
+
 /// Optimizes before or after differentiation: rounds until nothing changes.
 pub fn optimize(p: &mut Program) {
     // Each round strictly shrinks the program or leaves it alone; the bound guards against passes that undo
@@ -59,9 +66,12 @@ pub fn optimize(p: &mut Program) {
     }
 }
 
-/// Runs the last step.
-pub fn contractions(p: &mut Program) {
+/// Runs the last steps: contractions, and updates in place where the target makes them so.
+pub fn finish(p: &mut Program, in_place: bool) {
     everywhere(p, CONTRACT.1);
+    if in_place {
+        everywhere(p, UPDATE.1);
+    }
 }
 
 /// Runs a pass on the statements of a program, and on those of its loops' bodies as if each were a program of its own: its

@@ -335,6 +335,18 @@ fn operation(p: &Program, op: Op, args: &[Atom], facts: &Facts, known: &Known) -
         // `x + 0.0` is not `x` for `x = -0.0`; the difference is accepted.
         Op::Add if zero(0) => Simple::Atom(args[1]),
         Op::Add | Op::Sub if zero(1) => Simple::Atom(args[0]),
+        Op::Rem | Op::RemEuclid if elem == Elem::I64 => match facts.known_remainder(op, args) {
+            Some(a) => Simple::Atom(a),
+            None => kept,
+        },
+        // One form of the two, so that equal ones are shared.
+        Op::Sub
+            if elem == Elem::I64
+                && constant(1).is_some_and(|c| -i64::MAX <= c.as_i64() && c.as_i64() < 0) =>
+        {
+            let c = constant(1).map_or(0, Const::as_i64);
+            Simple::Exp(Exp::Op(Op::Add, vec![args[0], Atom::Const(Const::int(elem, -c))]))
+        }
         Op::Sub if same && elem.is_int() => Simple::Atom(Atom::Const(Const::of(elem, 0))),
         Op::Mul if one(0) => Simple::Atom(args[1]),
         Op::Mul | Op::Div if one(1) => Simple::Atom(args[0]),

@@ -126,7 +126,9 @@ impl Steps<'_> {
                     let mut tree = update(n, *array, kind);
                     let prepare = match self.constants.get(into) {
                         Some(c) => Step::Fill { array: *array, value: *c },
-                        None if memory.updates_in_place(self.p, at, n, *into) => {
+                        None if self.target == Target::Cpu
+                            && memory.updates_in_place(self.p, at, n, *into) =>
+                        {
                             // What is read of the old array is read before the new value is there.
                             repeat::redirect(&mut tree, *into, *array);
                             Step::Move { array: *array, source: *into }

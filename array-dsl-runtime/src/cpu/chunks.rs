@@ -91,7 +91,7 @@ pub fn for_wide_chunks(n: usize, work: usize, f: impl Fn(usize, usize) + Sync) {
 /// `body(lo, hi, from, to)` folds trips `from..to` for columns `lo..hi`, no more than [`COLUMNS`] of them;
 /// `combine(x, y)` combines the states `y` of later trips into `x`; `finish(lo, hi, states)` takes the states of all trips.
 /// Columns are cut into blocks; where these are few, so are the trips. How depends on sizes only, and states are combined
-/// in order.
+/// in order, as a tree.
 pub fn fold_columns<T: Send>(
     columns: usize,
     trips: usize,
@@ -108,30 +108,39 @@ pub fn fold_columns<T: Send>(
     let most = (MAX_PARTS / blocks).min(trips / 8).max(1);
     let chunks = Chunks::new(trips, work.saturating_mul(columns.min(COLUMNS)), most);
     let parts = chunks.count.max(1);
-    let bounds = |block: usize| (block * COLUMNS, ((block + 1) * COLUMNS).min(columns));
-    let part = |task: usize| {
-        let ((lo, hi), (from, to)) = (bounds(task / parts), chunks.bounds(task % parts));
-        body(lo, hi, from, to)
+    let parallel = blocks * parts > 1 && rayon::current_num_threads() > 1;
+    let block = |block: usize| {
+        let (lo, hi) = (block * COLUMNS, ((block + 1) * COLUMNS).min(columns));
+        let part = |part: usize| {
+            let (from, to) = chunks.bounds(part);
+            body(lo, hi, from, to)
+        };
+        finish(lo, hi, combined(0, parts, parallel, &part, &combine));
     };
-    let block = |block: usize, states: &mut dyn Iterator<Item = T>| {
-        let (lo, hi) = bounds(block);
-        let states = states.reduce(|mut x, y| {
-            combine(&mut x, y);
-            x
-        });
-        if let Some(states) = states {
-            finish(lo, hi, states);
-        }
-    };
-    if blocks * parts == 1 || rayon::current_num_threads() == 1 {
-        (0..blocks).for_each(|b| block(b, &mut (0..parts).map(|p| part(b * parts + p))));
-    } else if parts == 1 {
-        (0..blocks).into_par_iter().for_each(|b| block(b, &mut std::iter::once(part(b))));
+    if parallel {
+        (0..blocks).into_par_iter().for_each(block);
     } else {
-        let states: Vec<T> = (0..blocks * parts).into_par_iter().map(part).collect();
-        let mut states = states.into_iter();
-        (0..blocks).for_each(|b| block(b, &mut states.by_ref().take(parts)));
+        (0..blocks).for_each(block);
     }
+}
+
+/// The states of parts `lo..hi` combined in order, as a tree: few of them exist at a time, whatever the number of parts.
+fn combined<T: Send>(
+    lo: usize,
+    hi: usize,
+    parallel: bool,
+    part: &(impl Fn(usize) -> T + Sync),
+    combine: &(impl Fn(&mut T, T) + Sync),
+) -> T {
+    if hi - lo <= 1 {
+        return part(lo);
+    }
+    let middle = lo + (hi - lo) / 2;
+    let left = || combined(lo, middle, parallel, part, combine);
+    let right = || combined(middle, hi, parallel, part, combine);
+    let (mut x, y) = if parallel { rayon::join(left, right) } else { (left(), right()) };
+    combine(&mut x, y);
+    x
 }
 
 #[cfg(test)]

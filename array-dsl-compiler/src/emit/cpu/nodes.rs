@@ -1,9 +1,10 @@
 //! The nodes of a tree inside a region.
 
+use super::peel::{self, Middle};
 use super::region::Region;
-use super::{Cpu, expr, fold, peel, scan};
+use super::{Cpu, expr, fold};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Reducer};
-use crate::loops::{Home, Loop, Node};
+use crate::loops::{Fold, Home, Loop, Node};
 
 impl Cpu<'_> {
     /// Nodes in order.
@@ -81,10 +82,13 @@ impl Cpu<'_> {
         if fold::in_lanes(l) {
             return self.lanes(l, from, to, r);
         }
-        let (v, body) = (l.axis.var.0, self.nodes(&l.body, r));
-        let ordered = scan::is_ordered(&l.body);
-        if let (Some(m), true) = (peel::middle(self, &l.axis, &l.body), l.folds.is_empty() && !ordered) {
-            let inside = self.nodes(&m.body, r);
+        let v = l.axis.var.0;
+        let middle = peel::middle(self, &l.axis, &l.body);
+        if l.body.iter().any(|n| matches!(n, Node::Loop(_))) {
+            return self.outer_loop(l, middle, from, to, r);
+        }
+        if let (Some(m), true) = (middle, l.folds.is_empty()) {
+            let (body, inside) = (self.nodes(&l.body, r), self.nodes(&m.body, r));
             if m.margin == 0 {
                 return format!(
                     "let mut v{v}: i64 = {from};\nwhile v{v} < {to} {{\n{inside}v{v} += 1;\n}}\n"
@@ -96,14 +100,54 @@ impl Cpu<'_> {
                  for (from, to) in [(from{v}, first{v}), (last{v}, to{v})] {{\nlet mut v{v}: i64 = from;\nwhile v{v} < to {{\n{body}v{v} += 1;\n}}\n}}\n"
             );
         }
-        let mut out: String = l.folds.iter().map(|f| fold::initial(self, f)).collect();
-        out.push_str(&self.scan_states(&l.body, r));
-        out.push_str(&format!("let mut v{v}: i64 = {from};\nwhile v{v} < {to} {{\n{body}"));
+        let body = self.trip(l, &l.body, &|a| a, r);
+        self.counted(l, from, to, &body, r)
+    }
+
+    /// A loop with loops inside. The trips stay in order, since its folds may need that, and choosing between the middle
+    /// and the rest at each trip costs nothing next to the loops inside. In the rest only innermost loops have middles: the
+    /// code grows with the number of loops and not exponentially.
+    fn outer_loop(
+        &mut self,
+        l: &Loop,
+        middle: Option<Middle>,
+        from: &str,
+        to: &str,
+        r: &mut Region,
+    ) -> String {
+        let v = l.axis.var.0;
+        let Some(m) = middle.filter(|_| !r.at_ends) else {
+            let body = self.trip(l, &l.body, &|a| a, r);
+            return self.counted(l, from, to, &body, r);
+        };
+        r.at_ends = true;
+        let rest = self.trip(l, &l.body, &|a| a, r);
+        r.at_ends = false;
+        let inside = self.trip(l, &m.body, &|a| m.atom(a), r);
+        let n = self.dim_in(&l.axis.extent, r);
+        let body = match m.margin {
+            0 => inside,
+            k => format!("if v{v} >= {k}i64 && v{v} < {n} - {k}i64 {{\n{inside}}} else {{\n{rest}}}\n"),
+        };
+        self.counted(l, from, to, &body, r)
+    }
+
+    /// One trip: its code, and the folds of its values.
+    fn trip(&mut self, l: &Loop, body: &[Node], named: &dyn Fn(Atom) -> Atom, r: &mut Region) -> String {
+        let mut out = self.nodes(body, r);
         for f in &l.folds {
-            out.push_str(&fold::step(self, f, l, r));
+            let f = Fold { value: named(f.value), ..f.clone() };
+            out.push_str(&fold::step(self, &f, l, r));
         }
-        out.push_str(&format!("v{v} += 1;\n}}\n"));
         out
+    }
+
+    /// A plain loop around the code of a trip.
+    fn counted(&mut self, l: &Loop, from: &str, to: &str, body: &str, r: &mut Region) -> String {
+        let v = l.axis.var.0;
+        let initial: String = l.folds.iter().map(|f| fold::initial(self, f)).collect();
+        let states = self.scan_states(&l.body, r);
+        format!("{initial}{states}let mut v{v}: i64 = {from};\nwhile v{v} < {to} {{\n{body}v{v} += 1;\n}}\n")
     }
 
     /// Declares the trips of a loop, and of its middle, without `margin` at either end of the axis: `from`, `first`, `last`,

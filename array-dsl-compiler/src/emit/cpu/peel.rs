@@ -6,6 +6,7 @@
 //! ```
 //!
 //! Loops of stencils and periodic neighborhoods then vectorize. The first and last few trips execute the code as it is.
+//! A loop with loops inside takes one of the two bodies at each trip; the middles of the loops inside follow from the body.
 
 use std::collections::HashMap;
 
@@ -13,7 +14,7 @@ use super::Cpu;
 use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Var};
 use crate::dim::Dim;
-use crate::loops::{Node, Step};
+use crate::loops::{Fold, Loop, Node, Step};
 use crate::optimize::rename_exp;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
@@ -37,24 +38,13 @@ impl Middle {
     }
 }
 
-/// The middle of a loop over an axis, if it is simpler than the whole and has no loops inside.
+/// The middle of a loop over an axis, if it is simpler than the whole.
 pub(super) fn middle(c: &Cpu<'_>, axis: &Axis, body: &[Node]) -> Option<Middle> {
     let mut facts = c.facts.clone();
     facts.extents.insert(axis.var, axis.extent.clone());
     let mut peel = Peel { c, axis, margin: 0, simpler: false, names: Renaming::new(), facts };
-    let mut out = Vec::new();
-    for n in body {
-        match n {
-            Node::Let(l) => out.extend(peel.binding(l)?.into_iter().map(Node::Let)),
-            Node::Store { array, index, value } => out.push(Node::Store {
-                array: *array,
-                index: index.iter().map(|i| renamed(&peel.names, *i)).collect(),
-                value: renamed(&peel.names, *value),
-            }),
-            _ => return None,
-        }
-    }
-    peel.simpler.then_some(Middle { margin: peel.margin, body: out, names: peel.names })
+    let body = peel.nodes(body)?;
+    peel.simpler.then_some(Middle { margin: peel.margin, body, names: peel.names })
 }
 
 /// What is known of the integers of a program. Every scalar is bound once, so it holds wherever a scalar is visible.
@@ -69,6 +59,8 @@ pub(super) struct Facts {
 enum Form {
     /// An axis plus a constant.
     Shifted(Var, i64),
+    /// An axis plus its extent plus a constant.
+    Turned(Var, i64),
     Size(Dim),
     /// Not negative and less than this.
     Within(Dim),
@@ -131,23 +123,34 @@ impl Facts {
         }
         let (a, b) = (self.form(args[0])?, self.form(args[1])?);
         match (op, a, b) {
-            (Op::Add, Form::Shifted(v, c), Form::Size(d)) | (Op::Add, Form::Size(d), Form::Shifted(v, c)) => {
-                Some(Form::Shifted(v, c.checked_add(d.as_constant()?)?))
-            }
-            (Op::Sub, Form::Shifted(v, c), Form::Size(d)) => {
-                Some(Form::Shifted(v, c.checked_sub(d.as_constant()?)?))
-            }
-            (Op::Add, Form::Size(a), Form::Size(b)) => Some(Form::Size(a.add(&b))),
-            (Op::Sub, Form::Size(a), Form::Size(b)) => Some(Form::Size(a.sub(&b))),
+            (Op::Add, a, Form::Size(d)) | (Op::Add, Form::Size(d), a) => self.moved(a, &d),
+            (Op::Sub, a, Form::Size(d)) => self.moved(a, &d.scale(-1)),
             // Where a point of an axis is, its extent is positive.
-            (Op::RemEuclid, Form::Shifted(v, _), Form::Size(d)) if self.extents.get(&v) == Some(&d) => {
-                Some(Form::Within(d))
-            }
-            (Op::Rem, Form::Shifted(v, 0..), Form::Size(d)) if self.extents.get(&v) == Some(&d) => {
-                Some(Form::Within(d))
-            }
+            (Op::RemEuclid, Form::Shifted(v, _) | Form::Turned(v, _), Form::Size(d)) => self.circle(v, d),
+            (Op::Rem, Form::Shifted(v, 0..) | Form::Turned(v, -1..), Form::Size(d)) => self.circle(v, d),
             _ => None,
         }
+    }
+
+    /// An integer plus a size.
+    fn moved(&self, a: Form, d: &Dim) -> Option<Form> {
+        match a {
+            Form::Size(a) => Some(Form::Size(a.add(d))),
+            Form::Shifted(v, c) => match d.as_constant() {
+                Some(d) => Some(Form::Shifted(v, c.checked_add(d)?)),
+                None => {
+                    let rest = d.sub(self.extents.get(&v)?).as_constant()?;
+                    Some(Form::Turned(v, c.checked_add(rest)?))
+                }
+            },
+            Form::Turned(v, c) => Some(Form::Turned(v, c.checked_add(d.as_constant()?)?)),
+            Form::Within(_) => None,
+        }
+    }
+
+    /// What a remainder of something that moves with an axis is by the extent of the axis.
+    fn circle(&self, v: Var, modulus: Dim) -> Option<Form> {
+        (self.extents.get(&v) == Some(&modulus)).then_some(Form::Within(modulus))
     }
 }
 
@@ -169,6 +172,28 @@ enum Simple {
 }
 
 impl Peel<'_> {
+    fn nodes(&mut self, nodes: &[Node]) -> Option<Vec<Node>> {
+        let mut out = Vec::new();
+        for n in nodes {
+            match n {
+                Node::Let(l) => out.extend(self.binding(l)?.into_iter().map(Node::Let)),
+                Node::Store { array, index, value } => out.push(Node::Store {
+                    array: *array,
+                    index: index.iter().map(|i| renamed(&self.names, *i)).collect(),
+                    value: renamed(&self.names, *value),
+                }),
+                Node::Loop(l) => {
+                    let body = self.nodes(&l.body)?;
+                    let fold = |f: &Fold| Fold { value: renamed(&self.names, f.value), ..f.clone() };
+                    let folds = l.folds.iter().map(fold).collect();
+                    out.push(Node::Loop(Loop { axis: l.axis.clone(), body, folds, loc: l.loc }));
+                }
+                Node::Accumulate { .. } | Node::Write { .. } => return None,
+            }
+        }
+        Some(out)
+    }
+
     fn binding(&mut self, l: &Let) -> Option<Vec<Let>> {
         if let Exp::Scan(_) = l.exp {
             return None;
@@ -219,7 +244,11 @@ impl Peel<'_> {
     fn simplify(&mut self, e: &Exp) -> Simple {
         let as_it_is = || Simple::Exp(e.clone());
         match e {
-            Exp::Op(op, args) => self.op(*op, args).map_or_else(as_it_is, Simple::Atom),
+            Exp::Op(op, args) => self
+                .op(*op, args)
+                .map(Simple::Atom)
+                .or_else(|| self.turn(*op, args).map(Simple::Exp))
+                .unwrap_or_else(as_it_is),
             Exp::If(Atom::Const(c), x, y) => Simple::Branch(if c.as_bool() { x.clone() } else { y.clone() }),
             Exp::Read { array, index, checked: true } if self.all_inside(*array, index) => {
                 self.simpler = true;
@@ -227,6 +256,20 @@ impl Peel<'_> {
             }
             _ => as_it_is(),
         }
+    }
+
+    /// `(axis + n + c) rem n` is `axis + c` in the middle.
+    fn turn(&mut self, op: Op, args: &[Atom]) -> Option<Exp> {
+        let (Op::Rem | Op::RemEuclid, [a, b]) = (op, args) else { return None };
+        let (Form::Turned(v, c), Form::Size(d)) = (self.facts.form(*a)?, self.facts.form(*b)?) else {
+            return None;
+        };
+        if v != self.axis.var || d != self.axis.extent {
+            return None;
+        }
+        self.settle(((), c.saturating_abs()))?;
+        self.simpler = true;
+        Some(Exp::Op(Op::Add, vec![Atom::Var(v), Atom::Const(Const::int(Elem::I64, c))]))
     }
 
     fn op(&mut self, op: Op, args: &[Atom]) -> Option<Atom> {

@@ -21,6 +21,8 @@ pub(super) struct Region {
     pub groups: Vec<Vec<Var>>,
     /// More parameters: names, types with the lifetime `'a`, and values.
     pub extra: Vec<(String, String, String)>,
+    /// Whether the code is at an end of a loop around it: see `nodes`.
+    pub at_ends: bool,
     /// At the host level nothing is passed: everything is in scope.
     pub host: bool,
 }
