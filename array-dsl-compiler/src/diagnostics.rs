@@ -26,6 +26,7 @@ pub enum Code {
     ResultType = 17,
     Operator = 18,
     Limit = 19,
+    Assignment = 20,
 }
 
 impl Code {

@@ -8,7 +8,12 @@
 //! | `infer` | element types of literals (union-find) |
 //! | `sizes` | dimensions of expressions, equality of dimensions, checks |
 //! | `rank` | rank lifting: which maps and replications an application needs |
-//! | `expr` | expressions |
+//! | `scope` | names, variables and their current values |
+//! | `expr`, `index`, `branch`, `block` | expressions, choices, statements |
+//! | `mutate` | assignment |
+//! | `effects`, `rows` | what a loop's body does to the variables around it |
+//! | `loops` | `for` and `while`, sequential |
+//! | `parallel`, `space`, `writes`, `attempt` | `for` loops whose trips may run in any order |
 //! | `call` | closures, scalar functions, kernels |
 //! | `inline` | the code of called kernels |
 //! | `scan` | reductions and scans by operators |
@@ -21,19 +26,32 @@
 //! Rules: a function that returns `Option` has recorded an error when it returns `None`; errors inside library
 //! code are reported at the user's call; every `Infer` type is gone when `elaborate` returns.
 
+mod attempt;
+mod block;
+mod branch;
 mod builtins;
 mod call;
+mod constants;
+mod effects;
 mod expr;
+mod index;
 mod infer;
 mod inline;
 mod library;
+mod loops;
+mod mutate;
 mod names;
 mod operator;
+mod parallel;
 mod rank;
+mod rows;
 mod scan;
+mod scope;
 mod sizes;
+mod space;
 mod unroll;
 mod value;
+mod writes;
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -47,7 +65,9 @@ use crate::syntax::ast;
 use crate::ty::{Elem, Loc, Name, Place, Tree};
 use infer::Inference;
 pub use names::{is_builtin, similar_builtin, takes_function, unavailable};
-use value::{Scope, Value};
+use scope::Scope;
+use value::Value;
+use writes::Write;
 
 /// Kernels that the function calls, by the path text it uses.
 pub type Callees = HashMap<String, Rc<core::Function>>;
@@ -58,6 +78,8 @@ pub struct Elaborated {
     pub function: core::Function,
     /// By `Loc`; places of called kernels have the span of the call.
     pub spans: Vec<Span>,
+    /// What `explain` tells about places: why a loop runs in order.
+    pub notes: Vec<(Loc, String)>,
 }
 
 /// Elaborates a kernel. Returns `None` when errors were recorded.
@@ -71,7 +93,7 @@ pub fn elaborate(f: &ast::Function, callees: &Callees, diagnostics: &mut Diagnos
     }
     let result = e.body(f);
     let inference = e.inference.clone();
-    let (vars, places, spans, sizes) = (e.vars, e.places, e.spans, e.sizes);
+    let (vars, places, spans, sizes, notes) = (e.vars, e.places, e.spans, e.sizes, e.notes);
     let body_stms = e.bodies.pop().unwrap_or_default();
     if diagnostics.list().len() > before {
         return None;
@@ -88,7 +110,7 @@ pub fn elaborate(f: &ast::Function, callees: &Callees, diagnostics: &mut Diagnos
         places,
     };
     inference.settle(&mut function);
-    Some(Elaborated { function, spans })
+    Some(Elaborated { function, spans, notes })
 }
 
 /// The state of elaborating one function.
@@ -101,6 +123,8 @@ struct Elaborator<'a> {
     places: Vec<Place>,
     spans: Vec<Span>,
     sizes: Vec<Name>,
+    /// The parameters' variables.
+    params: Vec<Var>,
     /// Statement lists under construction; the first is depth 0.
     bodies: Vec<Vec<Stm>>,
     /// Extents of the axes around the current place, outermost first.
@@ -114,6 +138,11 @@ struct Elaborator<'a> {
     call_span: Option<Span>,
     /// While in library code: the function that the user calls, for messages.
     call_name: Option<String>,
+    /// What the parallel loops around write into arrays, so far.
+    writes: Vec<Write>,
+    /// The parallel loop around must be made sequential after all.
+    declined: bool,
+    notes: Vec<(Loc, String)>,
     /// Nesting of closure calls, to refuse runaway recursion.
     depth: usize,
 }
@@ -129,6 +158,7 @@ impl<'a> Elaborator<'a> {
             places: Vec::new(),
             spans: Vec::new(),
             sizes: Vec::new(),
+            params: Vec::new(),
             bodies: vec![Vec::new()],
             frame: Vec::new(),
             branches: 0,
@@ -136,6 +166,9 @@ impl<'a> Elaborator<'a> {
             known: HashMap::new(),
             call_span: None,
             call_name: None,
+            writes: Vec::new(),
+            declined: false,
+            notes: Vec::new(),
             depth: 0,
         }
     }
@@ -182,7 +215,7 @@ impl<'a> Elaborator<'a> {
         // Scalar parameters first: they may serve as sizes wherever they stand.
         let mut scalars: HashMap<Name, Var> = HashMap::new();
         for p in &f.params {
-            if let (ast::Pattern::Name(name), ast::TypeKind::Scalar(elem)) = (&p.pattern, &p.ty.kind) {
+            if let (Some(name), ast::TypeKind::Scalar(elem)) = (p.pattern.name(), &p.ty.kind) {
                 let var = self.new_var(&name.name, Type::scalar(*elem));
                 if *elem == Elem::I64 {
                     self.known.insert(var, Dim::atom(SizeAtom::Scalar(var.0)));
@@ -196,15 +229,16 @@ impl<'a> Elaborator<'a> {
         let mut params = Vec::new();
         let mut all_dims: Vec<Dim> = Vec::new();
         for p in &f.params {
-            let name = match &p.pattern {
-                ast::Pattern::Name(n) => n.name.clone(),
-                _ => Name::from(format!("argument {}", params.len())),
+            let name = match p.pattern.name() {
+                Some(n) => n.name.clone(),
+                None => Name::from(format!("argument {}", params.len())),
             };
             let loc = self.loc(p.ty.span);
-            let vars = match scalars.get(&name).filter(|_| matches!(p.pattern, ast::Pattern::Name(_))) {
+            let vars = match scalars.get(&name).filter(|_| p.pattern.name().is_some()) {
                 Some(v) => Tree::Leaf(*v),
                 None => self.param_vars(&name, &p.ty, &mut all_dims),
             };
+            self.params.extend(vars.leaves());
             let value = Value::from_tree(&vars);
             self.bind_pattern(&p.pattern, value);
             params.push(Param { name, vars, active: !p.no_grad, loc });
@@ -269,7 +303,14 @@ impl<'a> Elaborator<'a> {
 
     /// Elaborates the body against the declared result type.
     fn body(&mut self, f: &ast::Function) -> Option<(Tree<usize>, Vec<Atom>, Vec<Type>)> {
+        // The sizes of the result's type are those of the signature, whatever the body assigns.
+        let scope = self.scope.clone();
         let value = self.expr(&f.body)?;
+        if let (ast::ExprKind::Block(_, None), true) = (&f.body.kind, value.is_unit()) {
+            self.no_value(f.body.span, "this block has no value");
+            return None;
+        }
+        self.scope = scope;
         let value = self.annotate(value, &f.result, "the result")?;
         let mut results = Vec::new();
         let tree = self.result_tree(&value, &mut results, f.result.span)?;

@@ -8,7 +8,7 @@ use proc_macro2::Span;
 
 use super::Elaborator;
 use super::value::Value;
-use crate::core::{Atom, Check, CheckKind, Exp, Stm, Type};
+use crate::core::{Atom, Check, CheckKind, Exp, Stm, Type, Var};
 use crate::diagnostics::Code;
 use crate::dim::{Dim, SizeAtom};
 use crate::syntax::ast::{self, Binary, ExprKind, TypeKind, Unary};
@@ -100,13 +100,17 @@ impl Elaborator<'_> {
             return Some(d);
         }
         if let Atom::Var(v) = a
-            && self.bodies.len() == 1
+            && self.is_outermost(*v)
         {
             let d = Dim::atom(SizeAtom::Scalar(v.0));
             self.known.insert(*v, d.clone());
             return Some(d);
         }
-        let index = self.frame.last().map_or_else(|| "an `if`".to_string(), |(_, n)| format!("`{n}`"));
+        let index = match self.frame.last() {
+            None => "an `if`".to_string(),
+            Some((_, n)) if &**n == "while" => "the state of a `while` loop".to_string(),
+            Some((_, n)) => format!("`{n}`"),
+        };
         self.error(
             Code::DependentDimension,
             span,
@@ -115,6 +119,13 @@ impl Elaborator<'_> {
              and mask with `if`, or compute the size before",
         );
         None
+    }
+
+    /// Whether a variable is bound outside all loops, builds and branches.
+    pub(super) fn is_outermost(&self, v: Var) -> bool {
+        self.bodies.len() == 1
+            || self.bodies[0].iter().any(|s| s.vars.contains(&v))
+            || self.params.contains(&v)
     }
 
     /// A dimension the user annotated in a `let` or a result type; `None` inside: unnamed.

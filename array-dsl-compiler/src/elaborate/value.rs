@@ -1,11 +1,11 @@
-//! What expressions evaluate to, what names stand for, and emitting Core statements.
+//! What expressions evaluate to, and emitting Core statements.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use proc_macro2::Span;
 
 use super::Elaborator;
+use super::scope::Scope;
 use crate::core::{self, Atom, Axis, Body, Exp, Stm, Type, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -50,6 +50,16 @@ impl Value {
         }
     }
 
+    /// `()`: what statements give.
+    pub fn unit() -> Value {
+        Value::Tuple(Vec::new())
+    }
+
+    /// Whether this is `()`.
+    pub fn is_unit(&self) -> bool {
+        matches!(self, Value::Tuple(vs) if vs.is_empty())
+    }
+
     /// All atoms, left to right; `None` if there is a function inside.
     pub fn atoms(&self) -> Option<Vec<Atom>> {
         match self {
@@ -69,40 +79,6 @@ impl Value {
             Value::Tuple(vs) => Value::Tuple(vs.iter().map(|v| v.with_atoms(atoms)).collect()),
             Value::Function(f) => Value::Function(f.clone()),
         }
-    }
-}
-
-/// The names in sight.
-#[derive(Clone, Default)]
-pub(super) struct Scope {
-    /// `None`: the definition has an error.
-    names: HashMap<Name, Option<Value>>,
-}
-
-impl Scope {
-    /// Binds a name, hiding an earlier one.
-    pub fn bind(&mut self, name: Name, value: Value) {
-        self.names.insert(name, Some(value));
-    }
-
-    /// Binds a name whose definition has an error, hiding an earlier one.
-    pub fn poison(&mut self, name: Name) {
-        self.names.insert(name, None);
-    }
-
-    /// Whether the name's definition has an error.
-    pub fn is_poisoned(&self, name: &str) -> bool {
-        matches!(self.names.get(name), Some(None))
-    }
-
-    /// The value of a name.
-    pub fn get(&self, name: &str) -> Option<&Value> {
-        self.names.get(name)?.as_ref()
-    }
-
-    /// All names, for suggestions.
-    pub fn names(&self) -> impl Iterator<Item = &Name> {
-        self.names.keys()
     }
 }
 
@@ -253,6 +229,10 @@ impl Elaborator<'_> {
             );
             return None;
         };
+        if results.is_empty() {
+            self.no_value(span, "this closure has no value");
+            return None;
+        }
         let loc = self.loc(span);
         let vars: Vec<Var> = results
             .iter()

@@ -141,7 +141,7 @@ pub struct Counts {
     /// Sequential loops, at any depth.
     pub loops: usize,
     /// Intermediate arrays in memory of their own: on the heap and not part of the result, neither directly nor
-    /// through a view.
+    /// through a view. Arrays that share memory count once.
     pub heap_arrays: usize,
     /// Row arrays.
     pub row_arrays: usize,
@@ -156,7 +156,7 @@ pub struct Counts {
 /// Counts the parts of a program.
 pub fn count(p: &Program) -> Counts {
     let mut c = Counts::default();
-    count_steps(&p.steps, &mut c);
+    let moves = count_steps(&p.steps, &mut c);
     let results: Vec<ArrayId> = p.result.leaves().into_iter().filter_map(|a| root(p, *a)).collect();
     for (i, info) in p.arrays.iter().enumerate() {
         match info.home {
@@ -165,10 +165,13 @@ pub fn count(p: &Program) -> Counts {
             _ => {}
         }
     }
+    c.heap_arrays = c.heap_arrays.saturating_sub(moves);
     c
 }
 
-fn count_steps(steps: &[Step], c: &mut Counts) {
+/// Counts what steps have; how many arrays take over the memory of others.
+fn count_steps(steps: &[Step], c: &mut Counts) -> usize {
+    let mut moves = 0;
     for step in steps {
         match step {
             Step::Tree(t) => {
@@ -177,10 +180,12 @@ fn count_steps(steps: &[Step], c: &mut Counts) {
             }
             Step::Contract(_) => c.contracts += 1,
             Step::Copy { .. } => c.copies += 1,
-            Step::Repeat(r) => count_steps(&r.steps, c),
-            Step::Check(..) | Step::Fill { .. } | Step::Move { .. } => {}
+            Step::Repeat(r) => moves += count_steps(&r.steps, c),
+            Step::Move { .. } => moves += 1,
+            Step::Check(..) | Step::Fill { .. } => {}
         }
     }
+    moves
 }
 
 fn count_nodes(body: &[Node], c: &mut Counts) {

@@ -68,7 +68,7 @@ fn separate(p: &mut Program, n: &Nest, y: Yield) -> Nest {
 fn convert(p: &mut Program, n: Nest, zeros: &HashMap<ArrayId, Const>) {
     let target = match n.yields.as_slice() {
         [Yield { array, kind: YieldKind::Accumulate { reducer: Reducer::Add, into, index, value } }] => {
-            zeros.get(into).filter(|c| c.is_zero()).map(|_| (*array, *into, index.clone(), *value))
+            Some((*array, *into, index.clone(), *value))
         }
         _ => None,
     };
@@ -85,6 +85,16 @@ fn convert(p: &mut Program, n: Nest, zeros: &HashMap<ArrayId, Const>) {
     let dims = p.array(array).dims.clone();
     let solution = solve(&forms, &n, &index, &dims, &used);
     let nothing_reduced = used.len() == n.axes.len();
+    if !zeros.get(&into).is_some_and(|c| c.is_zero()) {
+        // Only what the index does not tell is summed before.
+        if nothing_reduced {
+            p.stms.push(Stm::Nest(n));
+        } else {
+            let compact = compact(p, &n, &used, array, value);
+            scatter(p, &n, &used, compact, array, into, &index);
+        }
+        return;
+    }
     match solution {
         Some(s) if s.exact => {
             // The order of the target's dimensions.

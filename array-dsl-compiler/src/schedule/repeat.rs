@@ -67,7 +67,8 @@ impl<'a> Memory<'a> {
 /// the index is all axes.
 fn reads_own(n: &Nest, into: ArrayId) -> bool {
     let updated = n.yields.iter().find_map(|y| match &y.kind {
-        YieldKind::Accumulate { index, .. } | YieldKind::Write { index, .. } => Some(index.as_slice()),
+        // An accumulation may be made in parts, which do not have the old elements.
+        YieldKind::Write { index, .. } => Some(index.as_slice()),
         _ => None,
     });
     let Some(updated) = updated else { return false };

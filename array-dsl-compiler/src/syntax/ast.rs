@@ -64,6 +64,8 @@ pub enum TypeKind {
 pub enum Pattern {
     /// A name.
     Name(Ident),
+    /// `mut name`.
+    Mutable(Ident),
     /// `_`.
     Wildcard(Span),
     /// A tuple of patterns.
@@ -74,8 +76,25 @@ impl Pattern {
     /// Where it stands.
     pub fn span(&self) -> Span {
         match self {
-            Pattern::Name(name) => name.span,
+            Pattern::Name(name) | Pattern::Mutable(name) => name.span,
             Pattern::Wildcard(span) | Pattern::Tuple(_, span) => *span,
+        }
+    }
+
+    /// The name, when it is one name.
+    pub fn name(&self) -> Option<&Ident> {
+        match self {
+            Pattern::Name(name) | Pattern::Mutable(name) => Some(name),
+            Pattern::Wildcard(_) | Pattern::Tuple(..) => None,
+        }
+    }
+
+    /// All names it binds.
+    pub fn names(&self) -> Vec<&Ident> {
+        match self {
+            Pattern::Name(name) | Pattern::Mutable(name) => vec![name],
+            Pattern::Wildcard(_) => Vec::new(),
+            Pattern::Tuple(parts, _) => parts.iter().flat_map(Pattern::names).collect(),
         }
     }
 }
@@ -101,8 +120,40 @@ pub enum Stmt {
         /// Right side.
         value: Expr,
     },
-    /// An expression for its effect. Kernels are pure, so this is an error that later stages report.
+    /// An expression for what it assigns; its value is `()`.
     Expr(Expr),
+}
+
+/// A `for` loop.
+#[derive(Clone, Debug)]
+pub struct For {
+    /// What the index or the element is bound to.
+    pub pattern: Pattern,
+    /// What it runs over.
+    pub over: Over,
+    /// The block.
+    pub body: Expr,
+}
+
+/// What a `for` loop runs over.
+#[derive(Clone, Debug)]
+pub enum Over {
+    /// `lo..hi`, or `(lo..hi).rev()`. (`lo..=hi` is given as `lo..hi + 1`.)
+    Range {
+        /// The first index.
+        lo: Expr,
+        /// One beyond the last.
+        hi: Expr,
+        /// From the last to the first.
+        reversed: bool,
+    },
+    /// The elements or rows of an array.
+    Array {
+        /// The array.
+        array: Expr,
+        /// `.enumerate()`: pairs of the index and the element.
+        numbered: bool,
+    },
 }
 
 /// Binary operators.
@@ -212,7 +263,14 @@ pub enum ExprKind {
     If(Box<Expr>, Box<Expr>, Option<Box<Expr>>),
     /// `match e { 0 => .., 1 | 2 => .., _ => .. }`: alternatives are literal patterns; empty: `_` or a name.
     Match(Box<Expr>, Vec<Arm>),
-    /// `{ stmts; result }`.
+    /// `target = value`, or `target op= value`; the span is the operator's. A target is a name, a part of one (`t.0`,
+    /// `a[i]`), or for `=` a tuple of targets.
+    Assign(Box<Expr>, Option<Binary>, Box<Expr>, Span),
+    /// `for pattern in over { .. }`; its value is `()`.
+    For(Box<For>),
+    /// `while condition { .. }`; its value is `()`.
+    While(Box<Expr>, Box<Expr>),
+    /// `{ stmts; result }`. Without a result the value is `()`.
     Block(Vec<Stmt>, Option<Box<Expr>>),
     /// What could not be understood; its error is already recorded.
     Error,

@@ -1,4 +1,4 @@
-//! Expressions, blocks and statements.
+//! Expressions and blocks.
 //!
 //! Parentheses, `&e` and `*e` mean nothing and leave no trace; `lo..=hi` in an index is `lo..hi + 1`. What the
 //! language does not have is named in `refuse`.
@@ -28,8 +28,11 @@ impl Parser<'_> {
                     let left = self.expr(&e.left);
                     ExprKind::Binary(op, Box::new(left), Box::new(self.expr(&e.right)), e.op.span())
                 }
-                None => self.assignment(e.op.span()),
+                None => self.assignment(&e.left, assigning(&e.op), &e.right, e.op.span()),
             },
+            syn::Expr::Assign(e) => self.assignment(&e.left, None, &e.right, e.eq_token.span),
+            syn::Expr::ForLoop(e) => self.for_loop(e),
+            syn::Expr::While(e) => self.while_loop(e),
             syn::Expr::Cast(e) => {
                 let value = self.expr(&e.expr);
                 ExprKind::Cast(Box::new(value), self.cast_target(&e.ty))
@@ -242,7 +245,7 @@ impl Parser<'_> {
 }
 
 /// `e + 1`.
-fn successor(e: Expr) -> Expr {
+pub(super) fn successor(e: Expr) -> Expr {
     let span = e.span;
     let one = Expr { kind: ExprKind::Int(1, None), span };
     Expr { kind: ExprKind::Binary(Binary::Add, Box::new(e), Box::new(one), span), span }
@@ -269,6 +272,23 @@ fn binary(op: &syn::BinOp) -> Option<Binary> {
         syn::BinOp::Le(_) => Binary::Le,
         syn::BinOp::Gt(_) => Binary::Gt,
         syn::BinOp::Ge(_) => Binary::Ge,
+        _ => return None,
+    })
+}
+
+/// The operator of `a op= b`.
+fn assigning(op: &syn::BinOp) -> Option<Binary> {
+    Some(match op {
+        syn::BinOp::AddAssign(_) => Binary::Add,
+        syn::BinOp::SubAssign(_) => Binary::Sub,
+        syn::BinOp::MulAssign(_) => Binary::Mul,
+        syn::BinOp::DivAssign(_) => Binary::Div,
+        syn::BinOp::RemAssign(_) => Binary::Rem,
+        syn::BinOp::BitXorAssign(_) => Binary::BitXor,
+        syn::BinOp::BitAndAssign(_) => Binary::BitAnd,
+        syn::BinOp::BitOrAssign(_) => Binary::BitOr,
+        syn::BinOp::ShlAssign(_) => Binary::Shl,
+        syn::BinOp::ShrAssign(_) => Binary::Shr,
         _ => return None,
     })
 }
@@ -308,7 +328,7 @@ mod tests {
 
     #[test]
     fn spans_are_those_of_the_source() {
-        let (f, diagnostics) = parsed("fn f(a: f64) -> f64 {\n    a + while true {}\n}");
+        let (f, diagnostics) = parsed("fn f(a: f64) -> f64 {\n    a + loop {}\n}");
         assert_eq!((f.name.span.start().line, f.name.span.start().column), (1, 3));
         let span = diagnostics.list()[0].span.start();
         assert_eq!((span.line, span.column), (2, 8));
@@ -320,11 +340,11 @@ mod tests {
 
     #[test]
     fn errors_do_not_stop_the_reading() {
-        let source = "fn f(x: u8) { let mut a = \"s\"; a += 1; loop {} }";
+        let source = "fn f(x: u8) { let mut a = \"s\"; a += vec![]; loop {} }";
         let found = errors(source);
         let codes = found.iter().map(|e| &e[..6]).collect::<Vec<_>>();
-        assert_eq!(codes, ["AD0005", "AD0010", "AD0001", "AD0001", "AD0001", "AD0001"], "{found:?}");
-        assert_eq!(shown(source), "f(x: _) -> _ { let a = <error>; <error>; <error> }");
+        assert_eq!(codes, ["AD0005", "AD0010", "AD0001", "AD0001", "AD0001"], "{found:?}");
+        assert_eq!(shown(source), "f(x: _) -> _ { let mut a = <error>; (add= a <error>); <error> }");
     }
 
     #[test]

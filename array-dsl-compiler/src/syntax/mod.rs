@@ -4,6 +4,7 @@
 pub mod ast;
 mod expr;
 mod literal;
+mod loops;
 mod names;
 mod parse;
 mod pattern;

@@ -7,7 +7,9 @@
 
 use std::collections::HashSet;
 
-use super::ast::{Expr, ExprKind, Function, Ident, IndexKind, Param, Path, Pattern, Stmt, Type, TypeKind};
+use super::ast::{
+    Expr, ExprKind, Function, Ident, IndexKind, Over, Param, Path, Pattern, Stmt, Type, TypeKind,
+};
 use super::pattern::is_screaming;
 use crate::ty::Name;
 
@@ -45,7 +47,9 @@ pub fn free_calls(f: &Function, builtins: &Builtins<'_>) -> Vec<Path> {
 
 fn scalar_names(pattern: &Pattern, ty: &Type, names: &mut HashSet<Name>) {
     match (pattern, &ty.kind) {
-        (Pattern::Name(name), TypeKind::Scalar(_)) => _ = names.insert(name.name.clone()),
+        (Pattern::Name(name) | Pattern::Mutable(name), TypeKind::Scalar(_)) => {
+            _ = names.insert(name.name.clone())
+        }
         (Pattern::Tuple(patterns, _), TypeKind::Tuple(types)) => {
             patterns.iter().zip(types).for_each(|(p, t)| scalar_names(p, t, names));
         }
@@ -96,7 +100,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn bind(&mut self, pattern: &Pattern) {
         match pattern {
-            Pattern::Name(name) => self.scope.push(name.name.clone()),
+            Pattern::Name(name) | Pattern::Mutable(name) => self.scope.push(name.name.clone()),
             Pattern::Tuple(parts, _) => parts.iter().for_each(|p| self.bind(p)),
             Pattern::Wildcard(_) => {}
         }
@@ -210,6 +214,25 @@ impl Walk<'_> {
                     self.scope.truncate(depth);
                 }
             }
+            ExprKind::Assign(target, _, value, _) => {
+                self.expr(target);
+                self.expr(value);
+            }
+            ExprKind::For(e) => {
+                match &e.over {
+                    Over::Range { lo, hi, .. } => {
+                        self.expr(lo);
+                        self.expr(hi);
+                    }
+                    Over::Array { array, .. } => self.expr(array),
+                }
+                self.bind(&e.pattern);
+                self.expr(&e.body);
+            }
+            ExprKind::While(condition, body) => {
+                self.expr(condition);
+                self.expr(body);
+            }
             ExprKind::Block(stmts, result) => {
                 for stmt in stmts {
                     match stmt {
@@ -281,6 +304,11 @@ mod tests {
             ("let b: [f64; foo(k)] = a; b", "foo"),
             ("if foo(x) { -bar(x).0 } else { [baz(x); 3] as f32 }", "foo bar baz"),
             ("f(x)", "f"),
+            ("let mut s = x; for (i, v) in map(k, foo(a)) { s += v(i) } s", "foo"),
+            (
+                "let mut s = x; for i in foo(0)..n { s[bar(i)] = baz(i); } while qux(i) { i } s",
+                "foo bar baz qux",
+            ),
         ] {
             assert_eq!(calls(body), found, "{body}");
         }

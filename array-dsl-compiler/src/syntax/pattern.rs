@@ -1,6 +1,6 @@
 //! Patterns: what parameters, `let` and closures bind, and the literal patterns of `match`.
 //!
-//! A binding pattern is a name, `_`, or a tuple of these; `&` before one means nothing. An arm of a `match` is
+//! A binding pattern is a name, `mut` and a name, `_`, or a tuple of these; `&` before one means nothing. An arm of a `match` is
 //! one or more integer or boolean literals, or catches everything, with or without a name.
 
 use syn::spanned::Spanned;
@@ -23,10 +23,6 @@ impl Parser<'_> {
             syn::Pat::Reference(p) => return self.pattern(&p.pat, bound),
             syn::Pat::Wild(_) => {}
             syn::Pat::Ident(p) => {
-                if let Some(token) = &p.mutability {
-                    let help = "use `build`, `map`, `reduce`; or bind each new value with its own `let`";
-                    self.unsupported(token.span, "`mut` is not part of the kernel language yet", help);
-                }
                 if let Some((at, _)) = &p.subpat {
                     let help = "bind the whole value, then take it apart with a second `let`";
                     self.unsupported(at.span, "`@` patterns are not supported in kernels", help);
@@ -37,7 +33,7 @@ impl Parser<'_> {
                     self.unsupported(name.span, message, "give one of them another name");
                 }
                 bound.push(name.name.clone());
-                return Pattern::Name(name);
+                return if p.mutability.is_some() { Pattern::Mutable(name) } else { Pattern::Name(name) };
             }
             syn::Pat::Tuple(p) => {
                 return Pattern::Tuple(p.elems.iter().map(|p| self.pattern(p, bound)).collect(), span);
@@ -127,16 +123,15 @@ mod tests {
 
     #[test]
     fn binding_patterns() {
-        let source =
-            "fn f((a, _): (f64, f64)) -> f64 { let (b, (c, &d)) = g; let r#in: _ = map(|&x| x, b); a }";
-        let read = "f((a, _): (f64, f64)) -> f64 { let (b, (c, d)) = g; let in: _ = (call map |x| x b); a }";
+        let source = "fn f((mut a, _): (f64, f64)) -> f64 { let (b, (c, &mut d)) = g; let r#in: _ = map(|mut x| x, b); a }";
+        let read =
+            "f((mut a, _): (f64, f64)) -> f64 { let (b, (c, d)) = g; let in: _ = (call map |mut x| x b); a }";
         assert_eq!(shown(source), read);
     }
 
     #[test]
     fn refused_bindings() {
         for (binding, start) in [
-            ("mut x", "AD0001 `mut` is not part of the kernel language yet | use `build`, `map`, `reduce`"),
             ("x @ y", "AD0001 `@` patterns"),
             ("(x, ..)", "AD0001 `..` in a pattern"),
             ("[x, y]", "AD0001 array patterns"),

@@ -1,27 +1,32 @@
 //! What Rust has and kernels have not: for each form the error, and what to write instead.
 //!
-//! Kernels are pure expressions. A refused form is not read further, so that one mistake gives one error; only
+//! Kernels have no effects beyond their own variables. A refused form is not read further, so that one mistake gives one error; only
 //! forms that wrap a single value (`e?`, `unsafe { e }`, `return e`) have that value checked as well.
 
-use proc_macro2::Span;
 use syn::spanned::Spanned;
 
 use super::ast::ExprKind;
 use super::parse::{Parser, text};
 
-/// What to write instead of loops and assignments.
-const BULK: &str = "use `build`, `map`, `reduce` or `hist`; to name a new value use another `let`";
-
 impl Parser<'_> {
     /// Records why an expression is not one of a kernel.
     pub(super) fn refuse(&mut self, e: &syn::Expr) -> ExprKind {
         match e {
-            syn::Expr::ForLoop(e) => self.not_yet(e.for_token.span, "`for` loops are"),
-            syn::Expr::While(e) => self.not_yet(e.while_token.span, "`while` loops are"),
-            syn::Expr::Loop(e) => self.not_yet(e.loop_token.span, "`loop` is"),
-            syn::Expr::Break(e) => self.not_yet(e.break_token.span, "`break` is"),
-            syn::Expr::Continue(e) => self.not_yet(e.continue_token.span, "`continue` is"),
-            syn::Expr::Assign(e) => self.assignment(e.eq_token.span),
+            syn::Expr::Loop(e) => {
+                let help = "write `while` with the condition under which it goes on";
+                self.unsupported(e.loop_token.span, "`loop` is not supported in kernels", help);
+                ExprKind::Error
+            }
+            syn::Expr::Break(e) => {
+                let help = "write `while` with a condition; after a `for` has done its work, let an `if` skip the rest";
+                self.unsupported(e.break_token.span, "`break` is not supported in kernels", help);
+                ExprKind::Error
+            }
+            syn::Expr::Continue(e) => {
+                let help = "put the rest of the loop's body into an `if`";
+                self.unsupported(e.continue_token.span, "`continue` is not supported in kernels", help);
+                ExprKind::Error
+            }
             syn::Expr::Return(e) => {
                 let help =
                     "make the value the last expression; for an early exit use `if .. { .. } else { .. }`";
@@ -43,7 +48,7 @@ impl Parser<'_> {
             }
             syn::Expr::Reference(e) => {
                 let help = "write `&` or nothing, and return the changed array";
-                self.unsupported(e.and_token.span, "kernels are pure: `&mut` is not supported", help);
+                self.unsupported(e.and_token.span, "`&mut` is not supported in kernels", help);
                 ExprKind::Error
             }
             syn::Expr::Let(e) => {
@@ -54,7 +59,11 @@ impl Parser<'_> {
             syn::Expr::Range(e) => {
                 let help =
                     "`iota(n)` is the array 0, 1, .., n - 1; `build(n, |i| ..)` computes one value per index";
-                self.unsupported(e.limits.span(), "a range can stand only in an index, `a[i..j]`", help);
+                self.unsupported(
+                    e.limits.span(),
+                    "a range can stand only in an index, `a[i..j]`, or after `for`",
+                    help,
+                );
                 ExprKind::Error
             }
             syn::Expr::Macro(e) => self.refuse_macro(&e.mac),
@@ -90,24 +99,10 @@ impl Parser<'_> {
             }
             other => {
                 let message = format!("`{}` is not supported in kernels", text(other));
-                self.unsupported(
-                    other.span(),
-                    message,
-                    "kernels are pure expressions on numbers, arrays and tuples",
-                );
+                self.unsupported(other.span(), message, "kernels compute with numbers, arrays and tuples");
                 ExprKind::Error
             }
         }
-    }
-
-    fn not_yet(&mut self, span: Span, what: &str) -> ExprKind {
-        self.unsupported(span, format!("{what} not part of the kernel language yet"), BULK);
-        ExprKind::Error
-    }
-
-    /// Refuses `a = b`, `a += b` and the like.
-    pub(super) fn assignment(&mut self, span: Span) -> ExprKind {
-        self.not_yet(span, "assignment is")
     }
 
     /// Refuses `e.name`.
@@ -175,23 +170,16 @@ mod tests {
     #[test]
     fn refused_expressions() {
         for (written, start) in [
-            (
-                "for i in 0..n { g(i); } 1",
-                "AD0001 `for` loops are not part of the kernel language yet | use `build`, `map`, `reduce`",
-            ),
-            ("while c { } 1", "AD0001 `while` loops are not part"),
-            ("loop { break 1 }", "AD0001 `loop` is not part"),
-            ("break", "AD0001 `break` is not part"),
-            ("continue", "AD0001 `continue` is not part"),
-            ("x = 1; x", "AD0001 assignment is not part of the kernel language yet | use `build`"),
-            ("a[i] += 1; x", "AD0001 assignment is not part"),
+            ("loop { break 1 }", "AD0001 `loop` is not supported in kernels | write `while`"),
+            ("while c { break; } 1", "AD0001 `break` is not supported"),
+            ("for i in 0..n { continue } 1", "AD0001 `continue` is not supported"),
             ("return x", "AD0001 `return` is not supported"),
             ("return x;", "AD0001 `return` is not supported"),
             ("x?", "AD0001 `?` is not supported"),
             ("unsafe { x }", "AD0001 `unsafe` is not supported"),
             ("async { x }", "AD0001 asynchronous code"),
             ("x.await", "AD0001 asynchronous code"),
-            ("&mut x", "AD0001 kernels are pure: `&mut`"),
+            ("&mut x", "AD0001 `&mut` is not supported"),
             ("if let 1 = x { 1 } else { 2 }", "AD0001 `let` in a condition"),
             ("map(|i| i, 0..n)", "AD0001 a range can stand only in an index"),
             ("println!(\"{}\", x); x", "AD0001 kernels are pure: `println!` is not supported | remove it"),

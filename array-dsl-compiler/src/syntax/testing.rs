@@ -1,6 +1,6 @@
 //! For this module's tests: sources to trees, trees to compact text, errors to text.
 
-use super::ast::{Expr, ExprKind, Function, IndexKind, Pattern, Stmt, Type, TypeKind, Unary};
+use super::ast::{Expr, ExprKind, Function, IndexKind, Over, Pattern, Stmt, Type, TypeKind, Unary};
 use super::parse::parse_function;
 use crate::diagnostics::Diagnostics;
 
@@ -39,6 +39,7 @@ fn join<T>(items: &[T], separator: &str, show: impl Fn(&T) -> String) -> String 
 fn pattern(p: &Pattern) -> String {
     match p {
         Pattern::Name(name) => name.name.to_string(),
+        Pattern::Mutable(name) => format!("mut {}", name.name),
         Pattern::Wildcard(_) => "_".into(),
         Pattern::Tuple(parts, _) => format!("({})", join(parts, ", ", pattern)),
     }
@@ -104,6 +105,22 @@ fn expr(e: &Expr) -> String {
             };
             format!("match {} {{ {} }}", expr(value), join(arms, ", ", arm))
         }
+        ExprKind::Assign(target, op, value, _) => {
+            let op = op.map_or(String::new(), |op| format!("{op:?}").to_lowercase());
+            format!("({op}= {} {})", expr(target), expr(value))
+        }
+        ExprKind::For(e) => {
+            let over = match &e.over {
+                Over::Range { lo, hi, reversed } => {
+                    format!("{}..{}{}", expr(lo), expr(hi), if *reversed { " reversed" } else { "" })
+                }
+                Over::Array { array, numbered } => {
+                    format!("{}{}", expr(array), if *numbered { " numbered" } else { "" })
+                }
+            };
+            format!("for {} in {over} {}", pattern(&e.pattern), expr(&e.body))
+        }
+        ExprKind::While(condition, body) => format!("while {} {}", expr(condition), expr(body)),
         ExprKind::Block(stmts, result) => {
             let stmt = |s: &Stmt| match s {
                 Stmt::Let { pattern: p, ty: t, value } => {

@@ -90,6 +90,16 @@ pub fn copy<T: Copy + Send + Sync>(to: &mut [T], from: &[T]) {
     }
 }
 
+/// A copy of all elements.
+pub fn copied<T: Copy + Send + Sync>(from: &[T]) -> Vec<T> {
+    if from.len() <= PART {
+        return from.to_vec();
+    }
+    let mut to = Vec::with_capacity(from.len());
+    from.par_iter().copied().collect_into_vec(&mut to);
+    to
+}
+
 /// `x[i]` without a bounds check.
 ///
 /// Contract, upheld by the compiler: `0 <= i < x.len()`, because `i` was compared with the length or is affine in

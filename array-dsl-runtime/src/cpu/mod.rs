@@ -14,6 +14,6 @@ mod simd;
 
 pub use accumulate::accumulate;
 pub use chunks::{COLUMNS, fold_chunks, fold_columns, for_chunks, for_wide_chunks};
-pub use memory::{Shared, all_set, alloc, alloc_unset, combine, copy, fill, get, init, set};
+pub use memory::{Shared, all_set, alloc, alloc_unset, combine, copied, copy, fill, get, init, set};
 pub use scan::scan_chunks;
 pub use simd::{Region, simd};

@@ -165,7 +165,7 @@ impl Cpu<'_> {
         let kept: HashSet<ArrayId> = self.p.result.leaves().into_iter().map(|a| self.root(*a)).collect();
         let mut last: HashMap<ArrayId, usize> = HashMap::new();
         for (i, s) in self.p.steps.iter().enumerate() {
-            for a in tree::arrays_of(s) {
+            for a in tree::arrays_of(self, s) {
                 last.insert(self.root(a), i);
             }
         }

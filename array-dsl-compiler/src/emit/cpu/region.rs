@@ -23,6 +23,8 @@ pub(super) struct Region {
     pub extra: Vec<(String, String, String)>,
     /// Whether the code is at an end of a loop around it: see `nodes`.
     pub at_ends: bool,
+    /// The array that the code changes in place; it is called `target`.
+    pub target: Option<ArrayId>,
     /// At the host level nothing is passed: everything is in scope.
     pub host: bool,
 }
@@ -72,6 +74,9 @@ impl Region {
         if matches!(c.p.arrays[root.0 as usize].home, Home::Row { .. }) {
             self.rows.insert(root);
             return format!("&{name}[..]");
+        }
+        if self.target == Some(root) {
+            return "&*target".into();
         }
         if self.is_output(root) {
             return format!("&*{name}");

@@ -9,7 +9,7 @@ use crate::dim::Dim;
 use crate::loops::{Home, Loop, Node, Step, Tree};
 
 /// The arrays a step touches.
-pub(super) fn arrays_of(s: &Step) -> Vec<ArrayId> {
+pub(super) fn arrays_of(c: &Cpu<'_>, s: &Step) -> Vec<ArrayId> {
     let mut out = Vec::new();
     match s {
         Step::Tree(t) => {
@@ -25,15 +25,15 @@ pub(super) fn arrays_of(s: &Step) -> Vec<ArrayId> {
         Step::Check(..) => {}
         Step::Move { array, source } => out.extend([*array, *source]),
         Step::Repeat(r) => {
-            out.extend(r.carried.iter().flat_map(|c| [c.arrays.state, c.arrays.start, c.arrays.next]));
+            out.extend(r.carried.iter().flat_map(|q| [q.arrays.state, q.arrays.start, q.arrays.next]));
             if let Trips::For(_, count) = &r.trips {
                 sizes(count, &mut out);
             }
             // What the body binds is dropped at its end.
             let mut inside = BTreeSet::new();
             repeat::bound(&r.steps, &mut inside);
-            out.extend(r.steps.iter().flat_map(arrays_of));
-            out.retain(|a| !inside.contains(a));
+            out.extend(r.steps.iter().flat_map(|s| arrays_of(c, s)));
+            out.retain(|a| !inside.contains(&c.root(*a)));
         }
     }
     out
@@ -264,6 +264,16 @@ impl Cpu<'_> {
         )
     }
 
+    /// An array's elements, to be changed.
+    fn slice_mut(&self, a: ArrayId) -> String {
+        let name = self.name(a);
+        if self.rank(a) == 0 {
+            format!("::core::slice::from_mut(&mut {name})")
+        } else {
+            format!("&mut {name}[..]")
+        }
+    }
+
     /// A tree that accumulates or writes at computed indices.
     fn update(&mut self, t: &Tree, update: &Node) -> String {
         let (array, reducer) = match update {
@@ -273,31 +283,36 @@ impl Cpu<'_> {
         };
         if t.axes.is_empty() {
             let mut host = Region { host: true, ..Region::default() };
-            let body = self.nodes(&t.body, &mut host);
-            return format!("{{\nlet target = &mut {}[..];\n{body}}}\n", self.name(array));
+            // What is read of the target is read before it is borrowed.
+            let (code, updates): (Vec<Node>, Vec<Node>) =
+                t.body.iter().cloned().partition(|n| matches!(n, Node::Let(_) | Node::Loop(_)));
+            let code = self.nodes(&code, &mut host);
+            let updates = self.nodes(&updates, &mut host);
+            return format!("{{\n{code}let target = {};\n{updates}}}\n", self.slice_mut(array));
         }
         let nodes = self.inner_axes(t);
         let axis = &t.axes[0];
         let mut r = Region::default();
         r.bound(axis.var);
+        r.target = Some(self.root(array));
         let body = self.nodes(&nodes, &mut r);
         let run = format!("let mut v{0} = lo;\nwhile v{0} < hi {{\n{body}v{0} += 1;\n}}\n", axis.var.0);
         let elem = self.elem(array);
         r.extra.push(("target".into(), format!("&'a mut [{elem}]"), "target".into()));
         let call = self.region(&mut r, &run, "()", "");
-        let (extent, work, name) = (self.dim(&axis.extent), self.work(&nodes), self.name(array));
+        let (extent, work, name) = (self.dim(&axis.extent), self.work(&nodes), self.slice_mut(array));
         match reducer {
             Some(q) => {
                 let neutral = expr::constant(q.neutral(elem));
                 let combine = expr::combine(q, elem, "x", "y");
                 format!(
-                    "{{\n{}__rt::cpu::accumulate(&mut {name}[..], {extent}.max(0) as usize, ({work}).max(1) as usize, {neutral}, |x: {elem}, y: {elem}| {combine}, |lo, hi, target| {{ {} }});\n}}\n",
+                    "{{\n{}__rt::cpu::accumulate({name}, {extent}.max(0) as usize, ({work}).max(1) as usize, {neutral}, |x: {elem}, y: {elem}| {combine}, |lo, hi, target| {{ {} }});\n}}\n",
                     call.shared, call.invoke
                 )
             }
             // In order, so that the last of several values for one place stays.
             None => format!(
-                "{{\n{}let (lo, hi, target) = (0usize, {extent}.max(0) as usize, &mut {name}[..]);\n{}\n}}\n",
+                "{{\n{}let (lo, hi, target) = (0usize, {extent}.max(0) as usize, {name});\n{}\n}}\n",
                 call.shared, call.invoke
             ),
         }

@@ -1,0 +1,53 @@
+//! Attempts: elaboration that may turn out not to be possible, and is taken back then.
+
+use std::collections::HashMap;
+
+use super::Elaborator;
+use super::scope::Scope;
+use crate::core::Var;
+use crate::dim::Dim;
+
+/// What an attempt may have changed.
+pub(super) struct Saved {
+    bodies: Vec<usize>,
+    vars: usize,
+    known: HashMap<Var, Dim>,
+    scope: Scope,
+    frame: usize,
+    branches: usize,
+    errors: usize,
+    notes: usize,
+    writes: usize,
+}
+
+impl Elaborator<'_> {
+    /// The state before an attempt.
+    pub(super) fn save(&self) -> Saved {
+        Saved {
+            bodies: self.bodies.iter().map(Vec::len).collect(),
+            vars: self.vars.len(),
+            known: self.known.clone(),
+            scope: self.scope.clone(),
+            frame: self.frame.len(),
+            branches: self.branches,
+            errors: self.diagnostics.list().len(),
+            notes: self.notes.len(),
+            writes: self.writes.len(),
+        }
+    }
+
+    /// Takes an attempt back.
+    pub(super) fn restore(&mut self, s: Saved) {
+        self.bodies.truncate(s.bodies.len());
+        self.bodies.iter_mut().zip(s.bodies).for_each(|(b, n)| b.truncate(n));
+        self.vars.truncate(s.vars);
+        self.known = s.known;
+        self.scope = s.scope;
+        self.frame.truncate(s.frame);
+        self.branches = s.branches;
+        self.diagnostics.truncate(s.errors);
+        self.notes.truncate(s.notes);
+        self.writes.truncate(s.writes);
+        self.declined = false;
+    }
+}

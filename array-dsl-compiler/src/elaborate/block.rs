@@ -1,0 +1,111 @@
+//! Blocks, statements and what they bind.
+
+use proc_macro2::Span;
+
+use super::Elaborator;
+use super::value::Value;
+use crate::core::Atom;
+use crate::diagnostics::Code;
+use crate::syntax::ast::{Expr, ExprKind, Pattern, Stmt};
+
+impl Elaborator<'_> {
+    /// `{ stmts; result }`. Without a result the value is `()`.
+    pub(super) fn block(&mut self, stmts: &[Stmt], result: Option<&Expr>) -> Option<Value> {
+        let mark = self.scope.enter();
+        let mut ok = true;
+        for s in stmts {
+            ok &= match s {
+                Stmt::Let { pattern, ty, value } => {
+                    let v = self.expr(value).and_then(|v| match ty {
+                        _ if v.is_unit() && !matches!(value.kind, ExprKind::Tuple(_)) => {
+                            self.no_value(value.span, "there is no value to bind here");
+                            None
+                        }
+                        Some(t) => self.annotate(v, t, "this value"),
+                        None => Some(v),
+                    });
+                    let bound = v.and_then(|v| {
+                        self.name_value(pattern, &v);
+                        self.bind_pattern(pattern, v)
+                    });
+                    if bound.is_none() {
+                        self.poison(pattern);
+                    }
+                    bound.is_some()
+                }
+                Stmt::Expr(e) => self.statement(e).is_some(),
+            };
+        }
+        let value = match result {
+            Some(e) => self.expr(e),
+            None => Some(Value::unit()),
+        };
+        self.scope.leave(mark);
+        value.filter(|_| ok)
+    }
+
+    /// An expression for what it assigns.
+    pub(super) fn statement(&mut self, e: &Expr) -> Option<()> {
+        let v = self.expr(e)?;
+        if !v.is_unit() {
+            self.error(
+                Code::Unsupported,
+                e.span,
+                "this expression's value is not used, and it changes nothing",
+                "bind it with `let`, or remove the semicolon to return it",
+            );
+            return None;
+        }
+        Some(())
+    }
+
+    /// Records that a value is missing.
+    pub(super) fn no_value(&mut self, span: Span, message: &str) {
+        self.error(Code::Unsupported, span, message, "end it with an expression without a semicolon");
+    }
+
+    /// Gives a freshly computed variable the name that the user binds it to.
+    fn name_value(&mut self, pattern: &Pattern, v: &Value) {
+        if let (Some(n), Value::Atom(Atom::Var(var))) = (pattern.name(), v) {
+            let info = &mut self.vars[var.0 as usize];
+            let generated =
+                crate::scalar::Op::from_name(&info.name).is_some() || super::is_builtin(&info.name);
+            if generated {
+                info.name = n.name.clone();
+            }
+        }
+    }
+
+    /// Binds the names of a pattern to nothing: their error is known, uses give no more.
+    fn poison(&mut self, pattern: &Pattern) {
+        pattern.names().into_iter().for_each(|n| self.scope.poison(n.name.clone()));
+    }
+
+    /// Binds the names of a pattern.
+    pub(super) fn bind_pattern(&mut self, p: &Pattern, v: Value) -> Option<()> {
+        match (p, v) {
+            (Pattern::Name(n), v) => {
+                self.scope.bind(n.name.clone(), v);
+                Some(())
+            }
+            (Pattern::Mutable(n), v) => {
+                self.scope.bind_mutable(n.name.clone(), v);
+                Some(())
+            }
+            (Pattern::Wildcard(_), _) => Some(()),
+            (Pattern::Tuple(ps, _), Value::Tuple(vs)) if ps.len() == vs.len() => {
+                ps.iter().zip(vs).try_for_each(|(p, v)| self.bind_pattern(p, v))
+            }
+            (Pattern::Tuple(ps, span), v) => {
+                let found = self.describe(&v);
+                self.error(
+                    Code::TupleShape,
+                    *span,
+                    format!("this pattern has {} parts, the value is {found}", ps.len()),
+                    "use one name for each part",
+                );
+                None
+            }
+        }
+    }
+}

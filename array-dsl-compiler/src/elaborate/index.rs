@@ -1,0 +1,200 @@
+//! Indexing and slices.
+
+use proc_macro2::Span;
+
+use super::Elaborator;
+use super::call::count;
+use super::value::Value;
+use crate::core::{Atom, CheckKind, Exp};
+use crate::diagnostics::Code;
+use crate::dim::Dim;
+use crate::scalar::Op;
+use crate::syntax::ast::IndexKind;
+use crate::ty::Elem;
+
+impl Elaborator<'_> {
+    /// `a[..]` of an array or of each part of an array of tuples.
+    pub(super) fn index_expr(&mut self, v: Value, kind: &IndexKind, span: Span) -> Option<Value> {
+        match (v, kind) {
+            (Value::Tuple(vs), _) => Some(Value::Tuple(
+                vs.into_iter().map(|v| self.index_expr(v, kind, span)).collect::<Option<_>>()?,
+            )),
+            (Value::Function(_), _) => {
+                self.error(Code::NotAFunction, span, "a function cannot be indexed", "call it");
+                None
+            }
+            (Value::Atom(a), IndexKind::At(i)) => {
+                let i = self.expr(i)?;
+                self.index_at(a, &[i], span)
+            }
+            (Value::Atom(a), IndexKind::Multi(is)) => {
+                let is = is.iter().map(|i| self.expr(i)).collect::<Option<Vec<_>>>()?;
+                self.index_at(a, &is, span)
+            }
+            (Value::Atom(a), IndexKind::Slice(lo, hi)) => {
+                let lo = match lo {
+                    Some(e) => Some(self.expr(e)?),
+                    None => None,
+                };
+                let hi = match hi {
+                    Some(e) => Some(self.expr(e)?),
+                    None => None,
+                };
+                self.slice(a, lo, hi, span)
+            }
+        }
+    }
+
+    /// `a[i]..[j]` with integer indices; indices that are arrays lift (a gather).
+    pub(super) fn index_at(&mut self, a: Atom, at: &[Value], span: Span) -> Option<Value> {
+        let rank = self.rank(a);
+        if rank < at.len() {
+            let found = self.show_type(&self.atom_type(a));
+            let (indices, help) = (
+                if at.len() == 1 { "1 index".into() } else { format!("{} indices", at.len()) },
+                "give at most one index for each dimension",
+            );
+            let message = match rank {
+                0 => format!("{found} is a scalar and cannot be indexed"),
+                r => format!("{indices} for {found}, which has {}", count(r, "dimension")),
+            };
+            self.error(Code::Rank, span, message, help);
+            return None;
+        }
+        let at = self.plain_atoms("an index", at, span)?;
+        for i in &at {
+            let elem = self.elem(*i);
+            if !self.inference.is_int(elem) {
+                let found = self.inference.describe(elem);
+                self.error(
+                    Code::ElementType,
+                    span,
+                    format!("an index must be an integer, found {found}"),
+                    "convert it with `as usize`",
+                );
+                return None;
+            }
+            if elem != Elem::I32 && elem != Elem::U32 {
+                self.unify(elem, Elem::I64, span, "an index")?;
+            }
+        }
+        let expected = vec![0; at.len()];
+        self.lift("indexing", &expected, &at, span, &mut |e, at| {
+            let at: Vec<Atom> = at.iter().map(|i| e.cast(*i, Elem::I64, span)).collect();
+            Some(Value::Atom(e.index(a, &at, span)))
+        })
+    }
+
+    /// `a[lo..hi]`.
+    pub(super) fn slice(
+        &mut self,
+        a: Atom,
+        lo: Option<Value>,
+        hi: Option<Value>,
+        span: Span,
+    ) -> Option<Value> {
+        let ty = self.atom_type(a);
+        let Some(len) = ty.dims.first().cloned() else {
+            self.error(Code::Rank, span, "a scalar cannot be sliced", "slice an array");
+            return None;
+        };
+        // The start may vary with an enclosing index as long as the length does not.
+        let (start, length) = match (&lo, &hi) {
+            (Some(Value::Atom(l)), Some(Value::Atom(h))) if self.rank(*l) + self.rank(*h) == 0 => {
+                let (Some(_), Some(_)) = (
+                    self.unify(self.elem(*l), Elem::I64, span, "the start of a slice"),
+                    self.unify(self.elem(*h), Elem::I64, span, "the end of a slice"),
+                ) else {
+                    return None;
+                };
+                let n = match (self.known_offset(*l), self.known_offset(*h)) {
+                    (Some(l), Some(h)) if h.sub(&l).atoms().iter().all(|a| !self.is_index_atom(a)) => {
+                        h.sub(&l)
+                    }
+                    _ => {
+                        let d = self.op(Op::Sub, &[*h, *l], span);
+                        self.dim_of(&Value::Atom(d), span)?
+                    }
+                };
+                (Some(*l), n)
+            }
+            (None, Some(h)) => (None, self.dim_of(h, span)?),
+            (Some(Value::Atom(l)), None) => {
+                let from = self.dim_of(&Value::Atom(*l), span)?;
+                (Some(*l), len.sub(&from))
+            }
+            (None, None) => (None, len.clone()),
+            _ => {
+                self.error(
+                    Code::ElementType,
+                    span,
+                    "the ends of a slice must be integers",
+                    "write `a[lo..hi]`",
+                );
+                return None;
+            }
+        };
+        self.check_extent(&length, span)?;
+        let from = match start {
+            Some(s) => self.known_int(s),
+            None => Some(Dim::constant(0)),
+        };
+        if let (Some(from), 0) = (&from, self.branches) {
+            let to = from.add(&length);
+            if !from.is_nonnegative() {
+                self.check(CheckKind::NonNegative(from.clone()), span);
+            }
+            let slack = len.sub(&to);
+            match slack.as_constant() {
+                Some(c) if c < 0 => {
+                    let (to, len) = (self.show(&to), self.show(&len));
+                    self.error(
+                        Code::SizeMismatch,
+                        span,
+                        format!("this slice ends at {to}, the array has length {len}"),
+                        "slices must lie within the array",
+                    );
+                    return None;
+                }
+                _ if slack.is_nonnegative() => {}
+                _ => self.check(CheckKind::AtLeast(to, len), span),
+            }
+        }
+        self.build("slice", &[length], &[], span, |e, ix| {
+            let i = match start {
+                Some(s) => e.op(Op::Add, &[s, ix[0]], span),
+                None => ix[0],
+            };
+            Some(Value::Atom(e.index(a, &[i], span)))
+        })
+    }
+
+    /// Like `known_int`, with the indices of enclosing builds as atoms too, so that `i + 3 - i` is 3.
+    pub(super) fn known_offset(&self, a: Atom) -> Option<Dim> {
+        if let Some(d) = self.known_int(a) {
+            return Some(d);
+        }
+        let Atom::Var(v) = a else { return None };
+        let definition = self.bodies.iter().flatten().find(|s| s.vars == [v]);
+        match definition.map(|s| &s.exp) {
+            Some(Exp::Op(op @ (Op::Add | Op::Sub | Op::Mul), args)) => {
+                let (x, y) = (self.known_offset(args[0])?, self.known_offset(args[1])?);
+                Some(match op {
+                    Op::Add => x.add(&y),
+                    Op::Sub => x.sub(&y),
+                    _ => x.mul(&y),
+                })
+            }
+            _ => Some(Dim::atom(crate::dim::SizeAtom::Scalar(v.0))),
+        }
+    }
+
+    pub(super) fn is_index_atom(&self, a: &crate::dim::SizeAtom) -> bool {
+        match a {
+            crate::dim::SizeAtom::Scalar(s) => {
+                !self.known.values().any(|d| d.as_atom() == Some(&crate::dim::SizeAtom::Scalar(*s)))
+            }
+            crate::dim::SizeAtom::Name(_) => false,
+        }
+    }
+}
