@@ -16,6 +16,7 @@ use crate::emit::{cpu, fallback, wgsl};
 use crate::pipeline;
 use crate::schedule::Target;
 use crate::syntax::{self, ast};
+use crate::ty::Loc;
 
 /// What `#[kernel(..)]` asks for beyond the usual.
 #[derive(Clone, Debug, Default)]
@@ -149,7 +150,11 @@ fn build(
     }
     let program = pipeline::middle(&e.function);
     let mut variants = Vec::new();
-    let front = format!("== typed and lifted ==\n{}\n", core::print::pretty(&e.function));
+    let front = format!(
+        "{}== typed and lifted ==\n{}\n",
+        noted(&e.function, &e.notes),
+        core::print::pretty(&e.function)
+    );
     add(&mut variants, Vec::new(), &program, &front, item, diagnostics)?;
     let mut wanted = vec![Derivative::Grad, Derivative::ValueAndGrad, Derivative::Vjp, Derivative::Jvp];
     if options.hvp {
@@ -179,6 +184,16 @@ fn build(
         }
     }
     Some((e.function, variants))
+}
+
+/// What a reader may not expect, with the lines it is about: which loops are sequential, and why.
+fn noted(f: &core::Function, notes: &[(Loc, String)]) -> String {
+    if notes.is_empty() {
+        return String::new();
+    }
+    let line = |l: &Loc| f.places.get(l.0 as usize).map_or(0, |p| p.line);
+    let text: String = notes.iter().map(|(l, note)| format!("line {}: {note}\n", line(l))).collect();
+    format!("== notes ==\n{text}\n")
 }
 
 fn add(

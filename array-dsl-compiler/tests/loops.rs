@@ -162,6 +162,9 @@ fn branches_assign() {
     for (x, expected) in [(3.0, [1.0, 1.0]), (-2.0, [-4.0, 6.0]), (0.5, [10.0, 0.0])] {
         assert_eq!(run(text, &[float(x)]), expected);
     }
+    // The same in both branches.
+    let text = "fn f(x: f64, c: bool) -> f64 { let mut y = 0.0; if c { y = x; } else { y = x; } y }";
+    assert_eq!(run(text, &[float(2.0), Value::scalar(Scalar::Bool(true))]), [2.0]);
     let text = "fn f(x: [f64; n], c: bool) -> [f64; n] { let mut a = x; if c { a[0] = 1.0; } a }";
     let flag = |b| Value::scalar(Scalar::Bool(b));
     assert_eq!(run(text, &[vector(&[5.0, 6.0]), flag(true)]), [1.0, 6.0]);
@@ -443,6 +446,52 @@ fn inner_loops_that_run_in_order() {
         let mut bits = 0; for i in 0..n { let mut k = x[i]; while k > 0 { bits += k % 2; k /= 2; } } bits
     }";
     assert_eq!(ordered(text, 1, &[ints(&[5, 7])]), [5.0]);
+}
+
+#[test]
+fn factors_in_place() {
+    let text = "fn lu(a: [[f64; n]; n]) -> [[f64; n]; n] {
+        let mut m = a;
+        for k in 0..n {
+            for i in k + 1..n { m[i][k] /= m[k][k]; for j in k + 1..n { m[i][j] -= m[i][k] * m[k][j]; } }
+        }
+        m
+    }";
+    let a = floats(&[3, 3], &[2.0, 1.0, 1.0, 4.0, 3.0, 3.0, 8.0, 7.0, 9.0]);
+    assert_eq!(run(text, &[a]), [2.0, 1.0, 1.0, 2.0, 1.0, 1.0, 4.0, 3.0, 2.0]);
+}
+
+#[test]
+fn sieve() {
+    let text = "fn primes(n: usize) -> i64 {
+        let mut prime = replicate(n, true); let mut p = 2;
+        while p * p < n {
+            if prime[p] { let mut q = p * p; while q < n { prime[q] = false; q += p; } }
+            p += 1;
+        }
+        let mut count = 0; for i in 2..n { if prime[i] { count += 1; } } count
+    }";
+    assert_eq!(ordered(text, 2, &[int(30)]), [10.0]);
+}
+
+#[test]
+fn sizes_from_loops() {
+    let text = "fn f(x: [f64; n]) -> [f64; _] {
+        let mut k = 0; while k < 2 { k += 1; } let mut a = zeros(k); for i in 0..k { a[i] = x[i]; } a
+    }";
+    assert_eq!(ordered(text, 1, &[vector(&[1.0, 2.0, 3.0])]), [1.0, 2.0]);
+    let text = "fn f(mut k: usize, x: [f64; k]) -> [f64; k] { k += 1; build(k - 1, |i| x[i] + k as f64) }";
+    assert_eq!(run(text, &[int(2), vector(&[1.0, 2.0])]), [4.0, 5.0]);
+}
+
+#[test]
+fn arrays_of_pairs() {
+    let text = "fn f(x: [f64; n], y: [f64; n]) -> f64 {
+        let mut ps = zip(x, y);
+        for i in 0..n { ps[i] = (ps[i].1, ps[i].0); ps[i].0 += 1.0; }
+        let mut s = 0.0; for (a, b) in ps { s += a - 2.0 * b; } s
+    }";
+    assert_eq!(parallel(text, &[vector(&[1.0, 2.0]), vector(&[5.0, 6.0])]), [7.0]);
 }
 
 #[test]

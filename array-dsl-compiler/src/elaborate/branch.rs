@@ -137,6 +137,8 @@ impl Elaborator<'_> {
         }
         let mut chosen = vars.into_iter().map(Atom::Var);
         let value = x.with_atoms(&mut chosen);
+        // What both branches assign alike was bound before them.
+        self.scope.adopt(&left);
         for slot in changed {
             let new = left.variable(slot).value.with_atoms(&mut chosen);
             self.scope.set(slot, new);

@@ -14,7 +14,6 @@
 
 use proc_macro2::Span;
 
-use super::rows;
 use crate::core::Reducer;
 use crate::syntax::ast::{Binary, Expr, ExprKind, For, IndexKind, Over, Pattern, Stmt, Unary};
 use crate::ty::Name;
@@ -276,11 +275,8 @@ pub(super) fn index_name(e: &For) -> Option<&Name> {
     }
 }
 
-/// How the body of a loop uses `v`, a variable around the loop.
-pub(super) fn classify(e: &For, v: &Name) -> Class {
-    if let Some(offset) = index_name(e).and_then(|i| rows::private(&e.body, v, i)) {
-        return Class::Private(offset);
-    }
+/// How the body of a loop uses `v`, a variable around the loop, if it is not private.
+pub(super) fn shared(e: &For, v: &Name) -> Class {
     let mut uses = Uses { v, indices: vec![index_name(e).cloned()], ..Uses::of(v) };
     let mut local: Vec<Name> = e.pattern.names().iter().map(|n| n.name.clone()).collect();
     if !local.contains(v) {

@@ -12,6 +12,7 @@ use proc_macro2::Span;
 
 use super::Elaborator;
 use super::effects::{self, Class};
+use super::rows;
 use super::scope::{Role, Slot};
 use super::value::Value;
 use crate::core::{Atom, Body, Exp, Loop, Reducer, Stm, Trips, Type, Var};
@@ -96,7 +97,12 @@ impl Elaborator<'_> {
                 variable.value.atoms().map(|atoms| atoms.iter().map(|a| self.rank(*a)).collect());
             let single = matches!(variable.value, Value::Atom(_));
             let shown = effects::shown(name);
-            let class = effects::classify(e, name);
+            let class = match rows::rows(e, name) {
+                Some(rows) if rows.certain || self.contains(slot, rows.offset, range) => {
+                    Class::Private(rows.offset)
+                }
+                _ => effects::shared(e, name),
+            };
             let elem = variable.value.atoms().and_then(|a| a.first().map(|a| self.elem(*a)));
             let suits = |r: &Reducer| match r {
                 Reducer::And | Reducer::Or => elem.is_some_and(|e| !self.inference.is_float(e)),

@@ -1,12 +1,69 @@
 //! Rows of an array that the trips of a loop have for themselves: where the body of `for i in ..` has only `v[i]` of `v`, or
 //! only `v[i + c]` for one integer `c`, each trip may keep its row in a variable of its own.
 
-use super::effects::{is_length, mentions, root, visit};
-use crate::syntax::ast::{Binary, Expr, ExprKind, IndexKind};
+use super::effects::{index_name, is_length, mentions, root, visit};
+use crate::syntax::ast::{Binary, Expr, ExprKind, For, IndexKind, Over, Stmt};
 use crate::ty::Name;
 
+/// The rows of one array.
+#[derive(Clone, Copy)]
+pub(super) struct Rows {
+    /// `c` of `v[i + c]`.
+    pub offset: i64,
+    /// Each trip uses its row, so that it may read it first.
+    pub certain: bool,
+}
+
+/// The rows that the trips of a loop have for themselves, if that is how its body uses `v`.
+pub(super) fn rows(e: &For, v: &Name) -> Option<Rows> {
+    let offset = private(&e.body, v, index_name(e)?)?;
+    Some(Rows { offset, certain: always(&e.body, v) })
+}
+
+/// Whether an element of `v` is read or written whenever the expression is evaluated.
+fn always(e: &Expr, v: &Name) -> bool {
+    match &e.kind {
+        ExprKind::Index(a, kind) => {
+            let at = match kind {
+                IndexKind::At(i) => always(i, v),
+                IndexKind::Multi(is) => is.iter().any(|i| always(i, v)),
+                IndexKind::Slice(lo, hi) => lo.iter().chain(hi).any(|e| always(e, v)),
+            };
+            at || root(e) == Some(v) || always(a, v)
+        }
+        ExprKind::Unary(_, a) | ExprKind::Cast(a, _) | ExprKind::Field(a, _) => always(a, v),
+        // The right side of `&&` and `||` may be left out.
+        ExprKind::Binary(Binary::And | Binary::Or, a, _, _) => always(a, v),
+        ExprKind::Binary(_, a, b, _) | ExprKind::Repeat(a, b) | ExprKind::Assign(a, _, b, _) => {
+            always(a, v) || always(b, v)
+        }
+        ExprKind::Call(_, args) => args.iter().any(|a| always(a, v)),
+        ExprKind::Method(a, _, args) => always(a, v) || args.iter().any(|a| always(a, v)),
+        ExprKind::Tuple(es) | ExprKind::Array(es) => es.iter().any(|e| always(e, v)),
+        ExprKind::If(c, ..) | ExprKind::Match(c, _) | ExprKind::While(c, _) => always(c, v),
+        ExprKind::For(e) => match &e.over {
+            Over::Range { lo, hi, .. } => always(lo, v) || always(hi, v),
+            Over::Array { array, .. } => always(array, v),
+        },
+        ExprKind::Block(stmts, result) => {
+            for s in stmts {
+                match s {
+                    Stmt::Let { value: e, .. } | Stmt::Expr(e) if always(e, v) => return true,
+                    // From here on the name is another variable's.
+                    Stmt::Let { pattern, .. } if pattern.names().iter().any(|n| n.name == *v) => {
+                        return false;
+                    }
+                    _ => {}
+                }
+            }
+            result.as_ref().is_some_and(|e| always(e, v))
+        }
+        _ => false,
+    }
+}
+
 /// `c` where every use of `v` is `v[i + c]` or a part of that.
-pub(super) fn private(body: &Expr, v: &Name, i: &Name) -> Option<i64> {
+fn private(body: &Expr, v: &Name, i: &Name) -> Option<i64> {
     let mut offset = None;
     let mut own = true;
     let mut local = Vec::new();

@@ -133,6 +133,13 @@ impl Scope {
         (0..self.variables.len()).map(Slot).filter(differ).collect()
     }
 
+    /// Takes the values that the variables of this scope have in a later state of it.
+    pub fn adopt(&mut self, later: &Scope) {
+        for (v, new) in self.variables.iter_mut().zip(&later.variables) {
+            v.value = new.value.clone();
+        }
+    }
+
     /// All names that users wrote, for suggestions.
     pub fn names(&self) -> impl Iterator<Item = &Name> {
         self.names.keys().filter(|n| !n.starts_with('#'))

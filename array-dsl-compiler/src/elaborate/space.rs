@@ -9,6 +9,7 @@ use proc_macro2::Span;
 use super::Elaborator;
 use super::effects::Class;
 use super::loops::{Plan, Range};
+use super::scope::Slot;
 use crate::core::{Atom, Exp, Stm, Type};
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -36,23 +37,19 @@ impl Elaborator<'_> {
     pub(super) fn space(&mut self, plan: &Plan, foreign: bool, range: &Range, span: Span) -> Option<Space> {
         let extent = range.extent.clone()?;
         let ends = (self.known_int(range.lo), self.known_int(range.hi));
-        if let (Some(lo), Some(hi)) = &ends {
-            // Over all rows of an array that contains the trips' rows: the new array is a `build`.
-            for (_, slot, class) in plan {
-                let Class::Private(offset) = class else { continue };
-                let Some(all) = self.leading(*slot) else { continue };
-                let c = Dim::constant(*offset);
-                let (lo, hi) = (lo.add(&c), hi.add(&c));
-                if lo.is_nonnegative() && all.sub(&hi).is_nonnegative() {
-                    let mut guards = Vec::new();
-                    if lo != Dim::default() {
-                        guards.push((Op::Ge, lo));
-                    }
-                    if hi != all {
-                        guards.push((Op::Lt, hi));
-                    }
-                    return Some(Space { extent: all, shift: Shift::Constant(-offset), guards });
+        // Over all rows of an array that contains the trips' rows: the new array is a `build`.
+        for (_, slot, class) in plan {
+            if let Class::Private(offset) = class
+                && let Some((lo, hi, all)) = self.rows_within(*slot, *offset, range)
+            {
+                let mut guards = Vec::new();
+                if lo != Dim::default() {
+                    guards.push((Op::Ge, lo));
                 }
+                if hi != all {
+                    guards.push((Op::Lt, hi));
+                }
+                return Some(Space { extent: all, shift: Shift::Constant(-offset), guards });
             }
         }
         let constant = ends.0.as_ref().and_then(Dim::as_constant);
@@ -72,6 +69,20 @@ impl Elaborator<'_> {
             return Some(Space { extent: hi, shift: Shift::Constant(0), guards });
         }
         Some(Space { extent: self.at_least_zero(&extent, span), shift, guards: Vec::new() })
+    }
+
+    /// The first and the last row (exclusive) that a loop's trips have, and how many the array has, where the trips' rows
+    /// are certainly among them.
+    fn rows_within(&self, slot: Slot, offset: i64, range: &Range) -> Option<(Dim, Dim, Dim)> {
+        let offset = Dim::constant(offset);
+        let (lo, hi) = (self.known_int(range.lo)?.add(&offset), self.known_int(range.hi)?.add(&offset));
+        let all = self.leading(slot)?;
+        (lo.is_nonnegative() && all.sub(&hi).is_nonnegative()).then_some((lo, hi, all))
+    }
+
+    /// Whether the rows of a loop's trips are certainly rows of the array.
+    pub(super) fn contains(&self, slot: Slot, offset: i64, range: &Range) -> bool {
+        self.rows_within(slot, offset, range).is_some()
     }
 
     /// `max(d, 0)` as a size.
