@@ -21,8 +21,8 @@ use crate::ty::Loc;
 /// What `#[kernel(..)]` asks for beyond the usual.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// `hvp`: Hessian-vector products.
-    pub hvp: bool,
+    /// `hvp`, `jacobian`, `hessian`, `vmap`: what is made only on request.
+    pub more: Vec<Derivative>,
 }
 
 impl Options {
@@ -33,19 +33,27 @@ impl Options {
         for option in tokens.split(|t| matches!(t, TokenTree::Punct(p) if p.as_char() == ',')) {
             match option {
                 [] => {}
-                [TokenTree::Ident(i)] if i == "hvp" => options.hvp = true,
+                [TokenTree::Ident(i)] if Options::requested(i).is_some() => {
+                    options.more.extend(Options::requested(i));
+                }
                 [first, ..] => {
                     let written: TokenStream = option.iter().cloned().collect();
                     diagnostics.error(
                         Code::Attribute,
                         first.span(),
                         format!("unknown option `{written}` of `#[kernel]`"),
-                        "the one option is `hvp`, which adds Hessian-vector products",
+                        "the options are `hvp`, `jacobian`, `hessian` and `vmap`, as in `#[kernel(hvp, hessian)]`",
                     );
                 }
             }
         }
         options
+    }
+
+    /// What an option asks for.
+    fn requested(option: &Ident) -> Option<Derivative> {
+        let all = [Derivative::Hvp, Derivative::Jacobian, Derivative::Hessian, Derivative::Vmap];
+        all.into_iter().find(|d| option == d.name())
     }
 }
 
@@ -157,9 +165,7 @@ fn build(
     );
     add(&mut variants, Vec::new(), &program, &front, item, diagnostics)?;
     let mut wanted = vec![Derivative::Grad, Derivative::ValueAndGrad, Derivative::Vjp, Derivative::Jvp];
-    if options.hvp {
-        wanted.push(Derivative::Hvp);
-    }
+    wanted.extend(&options.more);
     for d in wanted {
         if !d.exists(&program) {
             continue;

@@ -7,7 +7,7 @@ use proc_macro::TokenStream;
 /// Compiles a function over numbers and arrays for all cores and for GPUs, with its derivatives.
 ///
 /// The function's name becomes a value: call it, or pass it to `grad`, `value_and_grad`, `vjp`, `jvp`, `Cpu.run` and
-/// `Gpu::run`. Options: `#[kernel(hvp)]` adds Hessian-vector products.
+/// `Gpu::run`. Options: `#[kernel(hvp, jacobian, hessian, vmap)]` adds these.
 #[proc_macro_attribute]
 pub fn kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
     link::attribute(attr.into(), item.into()).into()

@@ -93,6 +93,39 @@ pub trait HasHvp: Kernel {
     type Hvp: Kernel;
 }
 
+/// Kernels with [`jacobian`].
+#[diagnostic::on_unimplemented(
+    message = "[AD0013] `{Self}` has no `jacobian`",
+    label = "not a kernel with `jacobian`",
+    note = "ask for it where the kernel is defined: `#[kernel(jacobian)]`; it needs a float in its value and a float argument that is not `#[no_grad]`"
+)]
+pub trait HasJacobian: Kernel {
+    /// The derived kernel.
+    type Jacobian: Kernel;
+}
+
+/// Kernels with [`hessian`].
+#[diagnostic::on_unimplemented(
+    message = "[AD0013] `{Self}` has no `hessian`",
+    label = "not a kernel with `hessian`",
+    note = "ask for it where the kernel is defined: `#[kernel(hessian)]`; the value must be one f32 or f64"
+)]
+pub trait HasHessian: Kernel {
+    /// The derived kernel.
+    type Hessian: Kernel;
+}
+
+/// Kernels with [`vmap`].
+#[diagnostic::on_unimplemented(
+    message = "[AD0013] `{Self}` has no `vmap`",
+    label = "not a kernel with `vmap`",
+    note = "ask for it where the kernel is defined: `#[kernel(vmap)]`; sizes and `while` loops must not depend on the arguments' values"
+)]
+pub trait HasVmap: Kernel {
+    /// The kernel over batches.
+    type Vmap: Kernel;
+}
+
 /// The gradient of a kernel whose value is one float: `grad(f)(args..)` has the derivatives by every float argument
 /// that is not marked `#[no_grad]`; one such argument bare, several as a tuple. Shapes and units are those of the
 /// arguments (per unit of the value).
@@ -125,6 +158,29 @@ pub fn jvp<F: HasJvp>(_: F) -> F::Jvp {
 #[must_use]
 pub fn hvp<F: HasHvp>(_: F) -> F::Hvp {
     F::Hvp::default()
+}
+
+/// All first derivatives: `jacobian(f)(args..)` has, for each float result `r` and each differentiable argument `a`, an
+/// array of shape `[r's shape.., a's shape..]` (per unit of the argument). Several arguments make a tuple, several results a
+/// tuple of those. Asked for by `#[kernel(jacobian)]`.
+#[must_use]
+pub fn jacobian<F: HasJacobian>(_: F) -> F::Jacobian {
+    F::Jacobian::default()
+}
+
+/// All second derivatives of a kernel whose value is one float: `hessian(f)(args..)` has, for differentiable arguments `a` and
+/// `b`, an array of shape `[a's shape.., b's shape..]`. Several arguments make a tuple of tuples. Asked for by
+/// `#[kernel(hessian)]`.
+#[must_use]
+pub fn hessian<F: HasHessian>(_: F) -> F::Hessian {
+    F::Hessian::default()
+}
+
+/// The kernel at each element of a batch: `vmap(f)(args..)` takes every argument with one more leading dimension, of one
+/// length, and gives results with it. Asked for by `#[kernel(vmap)]`.
+#[must_use]
+pub fn vmap<F: HasVmap>(_: F) -> F::Vmap {
+    F::Vmap::default()
 }
 
 /// The CPU as something to run kernels on; unlike a plain call, `run` returns errors instead of panicking.

@@ -24,12 +24,15 @@ pub use array_dsl_runtime::check::{CheckGrad, GradientCheck, check_grad};
 #[cfg(feature = "gpu")]
 pub use array_dsl_runtime::gpu::{Gpu, GpuArray, GpuInfo, GpuKernel};
 pub use array_dsl_runtime::host::{
-    Cpu, HasGrad, HasHvp, HasJvp, HasValueAndGrad, HasVjp, Kernel, grad, hvp, jvp, value_and_grad, vjp,
+    Cpu, HasGrad, HasHessian, HasHvp, HasJacobian, HasJvp, HasValueAndGrad, HasVjp, HasVmap, Kernel, grad,
+    hessian, hvp, jacobian, jvp, value_and_grad, vjp, vmap,
 };
 
 /// What a file with kernels imports.
 pub mod prelude {
-    pub use crate::{Cpu, Error, Kernel, check_grad, grad, hvp, jvp, kernel, value_and_grad, vjp};
+    pub use crate::{
+        Cpu, Error, Kernel, check_grad, grad, hessian, hvp, jacobian, jvp, kernel, value_and_grad, vjp, vmap,
+    };
     #[cfg(feature = "gpu")]
     pub use crate::{Gpu, GpuArray};
 }

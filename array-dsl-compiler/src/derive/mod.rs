@@ -12,12 +12,16 @@
 //! | `tangent` | forward mode of a block of scalar code |
 //! | `reverse` | reverse mode of statements |
 //! | `forward` | forward mode of statements |
+//! | `lift` | programs at every point of a frame |
+//! | `jacobian` | Jacobians, Hessians, batches |
 //! | `repeat` | both modes of loops that carry arrays |
 //! | `scan` | both modes of scans and loops |
 //! | `reduce` | what both need for reductions by `mul`, `min`, `max` |
 
 mod adjoint;
 mod forward;
+mod jacobian;
+mod lift;
 mod partial;
 mod reduce;
 mod repeat;
@@ -53,6 +57,12 @@ pub enum Derivative {
     Jvp,
     /// `(args.., tangents..) -> Hessian times tangent`, of a function with one float scalar as its value.
     Hvp,
+    /// `(args..) -> matrices of all derivatives`: by result, then by active argument.
+    Jacobian,
+    /// `(args..) -> matrices of all second derivatives`, of a function with one float scalar as its value.
+    Hessian,
+    /// `(batches of args..) -> batches of results`.
+    Vmap,
 }
 
 impl Derivative {
@@ -64,6 +74,9 @@ impl Derivative {
             Derivative::ValueAndGrad => "value_and_grad",
             Derivative::Jvp => "jvp",
             Derivative::Hvp => "hvp",
+            Derivative::Jacobian => "jacobian",
+            Derivative::Hessian => "hessian",
+            Derivative::Vmap => "vmap",
         }
     }
 
@@ -76,8 +89,11 @@ impl Derivative {
         };
         let float = p.result.leaves().iter().any(|a| p.array(**a).elem.is_float());
         match self {
-            Derivative::Vjp | Derivative::Jvp => inputs && float,
-            Derivative::Grad | Derivative::ValueAndGrad | Derivative::Hvp => inputs && scalar,
+            Derivative::Vjp | Derivative::Jvp | Derivative::Jacobian => inputs && float,
+            Derivative::Grad | Derivative::ValueAndGrad | Derivative::Hvp | Derivative::Hessian => {
+                inputs && scalar
+            }
+            Derivative::Vmap => !p.params.is_empty(),
         }
     }
 }
@@ -87,6 +103,9 @@ pub fn derive(p: &Program, what: Derivative) -> Result<Program, NotDifferentiabl
     let mut d = match what {
         Derivative::Vjp | Derivative::Grad | Derivative::ValueAndGrad => reverse::reverse(p, what)?,
         Derivative::Jvp => forward::forward(p)?,
+        Derivative::Jacobian => jacobian::jacobian(p)?,
+        Derivative::Hessian => jacobian::hessian(p)?,
+        Derivative::Vmap => jacobian::vmap(p)?,
         Derivative::Hvp => {
             let mut h = forward::forward(&reverse::reverse(p, Derivative::Grad)?)?;
             if let Tree::Tuple(parts) = &mut h.result {

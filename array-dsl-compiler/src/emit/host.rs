@@ -63,6 +63,9 @@ pub fn items(kernel: &Ident, vis: &TokenStream, doc: &TokenStream, variants: &[V
                 Derivative::ValueAndGrad => ("HasValueAndGrad", "ValueAndGrad"),
                 Derivative::Jvp => ("HasJvp", "Jvp"),
                 Derivative::Hvp => ("HasHvp", "Hvp"),
+                Derivative::Jacobian => ("HasJacobian", "Jacobian"),
+                Derivative::Hessian => ("HasHessian", "Hessian"),
+                Derivative::Vmap => ("HasVmap", "Vmap"),
             };
             let (tr, assoc) = (Ident::new(tr, Span::mixed_site()), Ident::new(assoc, Span::mixed_site()));
             inner.extend(quote! {

@@ -1,0 +1,262 @@
+//! A program executed at every point of a frame: what `vmap`, Jacobians and Hessians are made of.
+//!
+//! ```text
+//! nest [i < n] { x[i] .. } store y      =  nest [f.., i < n] { X[f.., i] .. } store Y       if x has become X: F.., n
+//! ```
+//!
+//! An array that depends on a lifted one is lifted; everything else is computed once. The form is closed: a lifted nest is
+//! a nest with leading axes, a scan's axis stays the last one, a loop carries lifted states. What cannot be lifted: a size
+//! that depends on the point, and a `while` that ends at different times.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{NotDifferentiable, as_nest};
+use crate::bulk::build::{Renaming, renamed};
+use crate::bulk::{
+    ArrayId, Atom, Axis, Block, Carried, CheckKind, Exp, Let, Nest, Program, Repeat, Stm, Trips, Yield,
+    YieldKind,
+};
+use crate::dim::{Dim, SizeAtom};
+use crate::ty::{Const, Elem, Loc};
+
+/// Appends statements to `p`, executed at every point of a frame. `arrays` has the lifted arrays that they read, and gains
+/// those that they make.
+pub(super) fn lift(
+    p: &mut Program,
+    stms: &[Stm],
+    frame: &[Dim],
+    arrays: &mut HashMap<ArrayId, ArrayId>,
+) -> Result<(), NotDifferentiable> {
+    let mut l = Lift { p, frame, arrays };
+    stms.iter().try_for_each(|s| l.statement(s))
+}
+
+/// The array at every point of the frame: lifted, or repeated.
+pub(super) fn everywhere(
+    p: &mut Program,
+    a: ArrayId,
+    frame: &[Dim],
+    arrays: &HashMap<ArrayId, ArrayId>,
+) -> ArrayId {
+    if let Some(lifted) = arrays.get(&a) {
+        return *lifted;
+    }
+    let info = p.array(a).clone();
+    let dims: Vec<Dim> = frame.iter().chain(&info.dims).cloned().collect();
+    p.store(&info.name, info.elem, &dims, Loc::default(), |p, code, index| {
+        code.read(p, a, &index[frame.len()..])
+    })
+}
+
+struct Lift<'a> {
+    p: &'a mut Program,
+    frame: &'a [Dim],
+    arrays: &'a mut HashMap<ArrayId, ArrayId>,
+}
+
+impl Lift<'_> {
+    fn statement(&mut self, s: &Stm) -> Result<(), NotDifferentiable> {
+        let s = as_nest(self.p, s);
+        match &s {
+            Stm::Nest(n) => self.nest(n),
+            Stm::Reshape { result, source } => {
+                match self.arrays.get(source).copied() {
+                    Some(source) => {
+                        let result = self.lifted(*result);
+                        self.p.stms.push(Stm::Reshape { result, source });
+                    }
+                    None => self.p.stms.push(s),
+                }
+                Ok(())
+            }
+            Stm::Check(c, loc) => {
+                let mut dims: Vec<&Dim> = c.guards.iter().collect();
+                match &c.kind {
+                    CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => dims.extend([a, b]),
+                    CheckKind::NonNegative(a) => dims.push(a),
+                }
+                self.same_everywhere(&dims, *loc)?;
+                self.p.stms.push(s);
+                Ok(())
+            }
+            Stm::Repeat(r) => self.repeat(r),
+            Stm::Contract(_) => Ok(()),
+        }
+    }
+
+    /// A new lifted array for one.
+    fn lifted(&mut self, a: ArrayId) -> ArrayId {
+        let info = self.p.array(a).clone();
+        let dims = self.frame.iter().cloned().chain(info.dims).collect();
+        let new = self.p.new_array(info.name, info.elem, dims);
+        self.arrays.insert(a, new);
+        new
+    }
+
+    fn same_everywhere(&self, dims: &[&Dim], loc: Loc) -> Result<(), NotDifferentiable> {
+        let differs =
+            |a: &SizeAtom| matches!(a, SizeAtom::Scalar(s) if self.arrays.contains_key(&ArrayId(*s)));
+        if dims.iter().any(|d| d.atoms().iter().any(differs)) {
+            let what = "a size that differs from point to point".into();
+            return Err(NotDifferentiable { what, loc });
+        }
+        Ok(())
+    }
+
+    fn nest(&mut self, n: &Nest) -> Result<(), NotDifferentiable> {
+        let depends = |a: ArrayId| self.arrays.contains_key(&a);
+        let mut touched = false;
+        n.body.visit_reads(&mut |a, _| touched |= depends(a));
+        let mut dims: Vec<&Dim> = n.axes.iter().map(|a| &a.extent).collect();
+        sizes(&n.body.lets, &mut dims);
+        for y in &n.yields {
+            if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } = &y.kind {
+                touched |= depends(*into);
+            }
+        }
+        self.same_everywhere(&dims, n.loc)?;
+        if !touched {
+            self.p.stms.push(Stm::Nest(n.clone()));
+            return Ok(());
+        }
+        let mut map = Renaming::new();
+        let frame_axes = self.p.new_axes(self.frame);
+        let prefix: Vec<Atom> = frame_axes.iter().map(|a| Atom::Var(a.var)).collect();
+        let axes: Vec<Axis> = frame_axes.into_iter().chain(self.p.copy_axes(&n.axes, &mut map)).collect();
+        let mut lets = self.p.copy_lets(&n.body.lets, &mut map);
+        self.redirect(&mut lets, &prefix);
+        let mut yields = Vec::new();
+        for y in &n.yields {
+            let mut kind = y.kind.clone();
+            if let YieldKind::Accumulate { into, index, value, .. }
+            | YieldKind::Write { into, index, value } = &mut kind
+            {
+                *into = everywhere(self.p, *into, self.frame, self.arrays);
+                *index = prefix.iter().copied().chain(index.iter().map(|a| renamed(&map, *a))).collect();
+                *value = renamed(&map, *value);
+            } else {
+                crate::optimize::rename_yield(&mut kind, &map);
+            }
+            yields.push(Yield { array: self.lifted(y.array), kind });
+        }
+        self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc: n.loc }));
+        Ok(())
+    }
+
+    /// Reads of lifted arrays read at the point.
+    fn redirect(&self, lets: &mut [Let], prefix: &[Atom]) {
+        for l in lets {
+            match &mut l.exp {
+                Exp::Read { array, index, .. } => {
+                    if let Some(new) = self.arrays.get(array) {
+                        *array = *new;
+                        *index = prefix.iter().chain(index.iter()).copied().collect();
+                    }
+                }
+                Exp::If(_, x, y) => {
+                    self.redirect(&mut x.block.lets, prefix);
+                    self.redirect(&mut y.block.lets, prefix);
+                }
+                Exp::Scan(s) => self.redirect(&mut s.step.block.lets, prefix),
+                Exp::Op(..) | Exp::Size(_) | Exp::StopGradient(_) => {}
+            }
+        }
+    }
+
+    fn repeat(&mut self, r: &Repeat) -> Result<(), NotDifferentiable> {
+        // Which states depend on the point, or come to.
+        let mut depends: HashSet<ArrayId> = self.arrays.keys().copied().collect();
+        loop {
+            let before = depends.len();
+            for c in &r.carried {
+                if depends.contains(&c.start) || depends.contains(&c.next) {
+                    depends.insert(c.state);
+                }
+            }
+            spread(&r.body, &mut depends);
+            if before == depends.len() {
+                break;
+            }
+        }
+        match &r.trips {
+            Trips::For(_, count) => self.same_everywhere(&[count], r.loc)?,
+            Trips::While(state) if depends.contains(state) => {
+                let what = "a loop that ends at different times at different points".into();
+                return Err(NotDifferentiable { what, loc: r.loc });
+            }
+            Trips::While(_) => {}
+        }
+        let mut carried: Vec<Carried> = Vec::new();
+        for c in &r.carried {
+            if depends.contains(&c.state) {
+                let start = everywhere(self.p, c.start, self.frame, self.arrays);
+                let state = self.lifted(c.state);
+                carried.push(Carried { state, start, next: c.next, result: c.result });
+            } else {
+                carried.push(*c);
+            }
+        }
+        let outside = std::mem::take(&mut self.p.stms);
+        r.body.iter().try_for_each(|s| self.statement(s))?;
+        for (c, old) in carried.iter_mut().zip(&r.carried) {
+            if depends.contains(&old.state) {
+                c.next = everywhere(self.p, old.next, self.frame, self.arrays);
+                c.result = self.lifted(old.result);
+            }
+        }
+        let body = std::mem::replace(&mut self.p.stms, outside);
+        self.p.stms.push(Stm::Repeat(Repeat { trips: r.trips.clone(), carried, body, loc: r.loc }));
+        Ok(())
+    }
+}
+
+/// The sizes that scalar code mentions.
+fn sizes<'a>(lets: &'a [Let], out: &mut Vec<&'a Dim>) {
+    for l in lets {
+        match &l.exp {
+            Exp::Size(d) => out.push(d),
+            Exp::If(_, x, y) => {
+                sizes(&x.block.lets, out);
+                sizes(&y.block.lets, out);
+            }
+            Exp::Scan(s) => sizes(&s.step.block.lets, out),
+            _ => {}
+        }
+    }
+}
+
+/// Adds what statements make of arrays in `depends`.
+fn spread(stms: &[Stm], depends: &mut HashSet<ArrayId>) {
+    for s in stms {
+        if s.inputs().iter().any(|a| depends.contains(a)) {
+            depends.extend(s.results());
+        }
+        if let Stm::Repeat(r) = s {
+            for c in &r.carried {
+                if depends.contains(&c.start) || depends.contains(&c.result) {
+                    depends.insert(c.state);
+                }
+            }
+            spread(&r.body, depends);
+        }
+    }
+}
+
+/// One where the two halves of an index are equal, else zero.
+pub(super) fn unit(p: &mut Program, elem: Elem, dims: &[Dim]) -> ArrayId {
+    use crate::scalar::Op;
+    let both: Vec<Dim> = dims.iter().chain(dims).cloned().collect();
+    p.store("unit", elem, &both, Loc::default(), |p, code, index| {
+        let (one, zero) = (Atom::Const(Const::of(elem, 1)), Atom::Const(Const::of(elem, 0)));
+        let (row, column) = index.split_at(dims.len());
+        let mut here: Option<Atom> = None;
+        for (i, j) in row.iter().zip(column) {
+            let equal = code.op(p, Op::Eq, &[*i, *j]);
+            here = Some(match here {
+                Some(h) => code.op(p, Op::And, &[h, equal]),
+                None => equal,
+            });
+        }
+        here.map_or(one, |h| code.select(p, h, one, zero))
+    })
+}
