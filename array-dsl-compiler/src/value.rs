@@ -8,6 +8,7 @@
 //!   one that the verifier accepts, or that the compiler dropped a check it should have kept.
 
 mod apply;
+mod order;
 
 use std::fmt;
 

@@ -7,13 +7,13 @@
 pub struct Poly(pub &'static [(i64, &'static [u16])]);
 
 impl Poly {
-    /// The value; `None` on overflow.
+    /// The value; `None` on overflow, and if an atom is not there.
     pub fn eval(&self, atoms: &[i64]) -> Option<i64> {
         let mut sum = 0i64;
         for (c, atoms_of_term) in self.0 {
             let mut p = *c;
             for a in *atoms_of_term {
-                p = p.checked_mul(atoms[usize::from(*a)])?;
+                p = p.checked_mul(*atoms.get(usize::from(*a))?)?;
             }
             sum = sum.checked_add(p)?;
         }
@@ -137,7 +137,7 @@ pub struct GpuArrayInfo {
 pub enum GpuHome {
     /// An input of rank one or more: the caller's buffer.
     Input,
-    /// An input of rank 0: a value on the host, passed in uniform words.
+    /// An input of rank 0, or the number of a loop's trip: a value on the host, passed in uniform words.
     HostScalar,
     /// A buffer from the pool.
     Heap,
@@ -156,12 +156,15 @@ pub enum Word {
     Scalar(usize),
     /// What must be added to a shader's site numbers (one number space per device).
     SiteBase,
-    /// Only in `GpuStep::Reduce`'s `groups`: the number of outer points, of inner points, and of parts.
+    /// Only in `GpuStep::Reduce`'s `groups`: the number of outer points, of inner points, and of parts; in the passes of
+    /// `GpuStep::Scan`: of outer points, of points of the axis, and of chunks.
     Outer,
     /// See `Outer`.
     Inner,
     /// See `Outer`.
     Parts,
+    /// Only in the passes of `GpuStep::Scan`: the points of a thread.
+    Each,
 }
 
 /// How a shader uses an array.
@@ -222,6 +225,29 @@ pub enum GpuStep {
         /// The result array.
         result: usize,
     },
+    /// Prefixes along one axis for each outer point, in whichever of two ways suits the sizes. `Parts` chunks of 256 groups of
+    /// `Each` points; `scratch` holds, each as the bits of all states, the totals of the chunks of all outer points, then the
+    /// prefixes of all groups.
+    Scan {
+        /// One thread per outer point that goes along the axis, as for `Points`.
+        points: Shader,
+        /// Extents of the outer space.
+        outer: &'static [Poly],
+        /// The extent of the axis.
+        length: Poly,
+        /// A workgroup per chunk: writes its total, and the prefixes of its groups.
+        fold: Shader,
+        /// A workgroup per outer point: each total becomes that of all chunks before.
+        starts: Shader,
+        /// Goes along the axis: a workgroup per chunk, or with `ends` one thread per outer point.
+        run: Shader,
+        /// The number of states.
+        states: u32,
+        /// Stands for the scratch memory.
+        scratch: usize,
+        /// Only the last group is run.
+        ends: bool,
+    },
     /// A sum of products of `f32` arrays; positions in `extents`, as in the compiler's `Contract`.
     Contract {
         /// Extents of all axes.
@@ -237,6 +263,47 @@ pub enum GpuStep {
     Fill(usize, u32),
     /// Copies the elements of the second to the first.
     Copy(usize, usize),
+    /// The first takes over the memory of the second, which is not used again. Where others have that memory too, it is
+    /// copied.
+    Move(usize, usize),
     /// Fails the call if it does not hold.
     Check(Check),
+    /// Makes the value of an array (`i64` of rank 0) that the device has computed an atom of sizes.
+    ReadSize(usize, u16),
+    /// Executes steps again and again.
+    Repeat {
+        /// How often.
+        trips: Trips,
+        /// What goes from trip to trip.
+        carried: &'static [Carried],
+        /// A trip.
+        steps: &'static [GpuStep],
+    },
+}
+
+/// How many trips a loop makes.
+#[derive(Debug)]
+pub enum Trips {
+    /// So many.
+    For {
+        /// The trip's number, an array whose home is `HostScalar`.
+        index: usize,
+        /// The trip's number among the atoms of sizes.
+        atom: u16,
+        /// The number of trips.
+        count: Poly,
+    },
+    /// As long as this array, a state, is true.
+    While(usize),
+}
+
+/// An array that goes from trip to trip. At the end of a trip all states become their next values at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// Its value before the trip.
+    pub state: usize,
+    /// Its value before the first trip.
+    pub start: usize,
+    /// Its value after the trip.
+    pub next: usize,
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     ArrayId, Atom, Axis, Block, Branch, Carried, Check, CheckKind, Exp, Let, Nest, Program, Repeat, Scan,
-    Stm, Trips, Var, Yield, YieldKind,
+    Sort, Stm, Trips, Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -127,6 +127,10 @@ impl Program {
                     Stm::Check(Check { kind, guards: c.guards.iter().map(d).collect() }, *loc)
                 }
                 Stm::Repeat(r) => Stm::Repeat(self.copy_repeat(r, arrays)),
+                Stm::Sort(s) => {
+                    let keys = new_name(s.keys, arrays);
+                    Stm::Sort(Sort { result: self.copy_array(s.result, arrays), keys, ..*s })
+                }
             };
             out.push(copy);
         }

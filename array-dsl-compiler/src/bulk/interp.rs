@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use super::{
     ArrayId, Atom, Block, Check, CheckKind, Contract, Exp, Let, Nest, Prefix, Program, Reducer, Repeat, Scan,
-    Stm, Trips, Var, YieldKind,
+    Sorted, Stm, Trips, Var, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -166,6 +166,15 @@ impl<'a> Machine<'a> {
             }
             Stm::Contract(c) => self.contract(c).map_err(|f| f.at(c.loc)),
             Stm::Repeat(r) => self.repeat(r),
+            Stm::Sort(s) => {
+                let keys = self.array(s.keys)?;
+                let value = match s.gives {
+                    Sorted::Positions => keys.argsort()?,
+                    Sorted::Values => keys.sorted()?,
+                };
+                self.arrays[s.result.0 as usize] = Some(value);
+                Ok(())
+            }
             Stm::Check(c, loc) => self.check(c).map_err(|f| f.at(*loc)),
         }
     }

@@ -21,6 +21,7 @@
 //!   **ordered**: its last axis is executed in order, and its axes do not change places.
 //! * A [`Repeat`] is a sequential loop over statements. What its body binds is visible in the body only; the body sees what is
 //!   bound before, its state and the number of the trip.
+//! * A [`Sort`] orders each row along the last dimension of an array, all rows on their own.
 //! * `Reshape` is another view of the same elements. `Contract` is a sum of products that goes to GEMM.
 //! * The form is closed: the bulk-operation transform produces nests, differentiation maps nests to nests,
 //!   fusion merges nests, both back ends print them.
@@ -239,6 +240,25 @@ impl Repeat {
     }
 }
 
+/// What a [`Sort`] gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sorted {
+    /// The position (`i64`) in its row of the element that comes at each place.
+    Positions,
+    /// The elements themselves. Optimized programs for the CPU have it, where nothing needs the positions.
+    Values,
+}
+
+/// The rows along the last dimension of `keys` in ascending order; equal elements keep their order. `false` comes first, every NaN
+/// last, and the zeros are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "described by the types")]
+pub struct Sort {
+    pub result: ArrayId,
+    pub gives: Sorted,
+    pub keys: ArrayId,
+}
+
 /// A statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stm {
@@ -257,6 +277,8 @@ pub enum Stm {
     Check(Check, Loc),
     /// See [`Repeat`].
     Repeat(Repeat),
+    /// See [`Sort`].
+    Sort(Sort),
 }
 
 /// A parameter; its arrays are bound at entry.
@@ -321,6 +343,7 @@ impl Stm {
             Stm::Contract(c) => vec![c.result],
             Stm::Check(..) => Vec::new(),
             Stm::Repeat(r) => r.carried.iter().map(|c| c.result).collect(),
+            Stm::Sort(s) => vec![s.result],
         }
     }
 
@@ -338,6 +361,7 @@ impl Stm {
             }
             Stm::Reshape { source, .. } => out.push(*source),
             Stm::Contract(c) => out.extend([c.a.0, c.b.0]),
+            Stm::Sort(s) => out.push(s.keys),
             Stm::Check(..) => {}
             Stm::Repeat(r) => {
                 out.extend(r.carried.iter().flat_map(|c| [c.start, c.next]));

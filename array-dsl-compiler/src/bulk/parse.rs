@@ -9,7 +9,7 @@ mod tokens;
 
 use super::{
     ArrayId, ArrayInfo, Atom, Axis, Block, Carried, Check, CheckKind, Contract, Nest, Param, Program,
-    Reducer, Repeat, Stm, Trips, Yield, YieldKind,
+    Reducer, Repeat, Sort, Sorted, Stm, Trips, Yield, YieldKind,
 };
 use crate::dim::Dim;
 use crate::ty::{Elem, Loc, Name, Place, Tree};
@@ -258,7 +258,12 @@ impl Parser {
         if self.take("contract") {
             return Ok(Stm::Contract(self.contract(result)?));
         }
-        Err(self.unexpected("`nest`, `reshape` or `contract`"))
+        for (word, gives) in [("argsort", Sorted::Positions), ("sort", Sorted::Values)] {
+            if self.take(word) {
+                return Ok(Stm::Sort(Sort { result, gives, keys: self.array()? }));
+            }
+        }
+        Err(self.unexpected("`nest`, `reshape`, `contract`, `argsort` or `sort`"))
     }
 
     fn is_repeat(&self) -> bool {

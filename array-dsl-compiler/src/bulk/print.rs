@@ -19,7 +19,7 @@
 
 use super::{
     ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Contract, Exp, Let, Nest, Param, Program, Repeat, Scan,
-    Stm, Trips, Var, Yield, YieldKind,
+    Sort, Sorted, Stm, Trips, Var, Yield, YieldKind,
 };
 use super::{Check, CheckKind};
 use crate::dim::Dim;
@@ -166,6 +166,15 @@ impl Text {
         format!("contract [{extents}] [{}] {} * {}", axes(&c.out), operand(&c.a), operand(&c.b))
     }
 
+    /// A sort without its result: `argsort x.1`.
+    pub(crate) fn sort(&self, s: &Sort) -> String {
+        let word = match s.gives {
+            Sorted::Positions => "argsort",
+            Sorted::Values => "sort",
+        };
+        format!("{word} {}", self.array(s.keys))
+    }
+
     fn stm(&self, stm: &Stm, depth: usize, out: &mut String) {
         if depth > 1 {
             // Statements of a loop's body are shifted as a whole.
@@ -177,6 +186,7 @@ impl Text {
         match stm {
             Stm::Nest(n) => self.nest(n, out),
             Stm::Repeat(r) => self.repeat(r, out),
+            Stm::Sort(s) => out.push_str(&format!("  {} = {}\n", self.binding(s.result), self.sort(s))),
             Stm::Reshape { result, source } => {
                 out.push_str(&format!("  {} = reshape {}\n", self.binding(*result), self.array(*source)));
             }

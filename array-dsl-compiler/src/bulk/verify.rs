@@ -101,6 +101,7 @@ impl<'a> Verifier<'a> {
             }
             Stm::Contract(c) => self.scope.contract(c),
             Stm::Repeat(r) => self.repeat(r),
+            Stm::Sort(s) => self.scope.sort(s),
             Stm::Check(c, loc) => {
                 self.scope.loc(*loc);
                 self.scope.check(c);

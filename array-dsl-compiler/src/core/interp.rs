@@ -200,6 +200,7 @@ impl Machine<'_> {
                 }
                 value.reshape(shape)
             }
+            Exp::Argsort(a) => self.var(*a)?.argsort(),
             exp => Err(Fault::internal(format!("an expression with a body: {exp:?}"))),
         }
     }

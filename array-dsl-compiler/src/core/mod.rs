@@ -29,7 +29,7 @@ pub mod verify;
 mod visit;
 
 use crate::dim::Dim;
-use crate::scalar::Op;
+use crate::scalar::{Class, Op};
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree};
 
 /// A variable of Core.
@@ -140,6 +140,14 @@ impl Reducer {
             Reducer::Or => Op::Or,
             Reducer::ArgMin | Reducer::ArgMax | Reducer::Last => return None,
         })
+    }
+
+    /// The types of the values.
+    pub fn class(self) -> Class {
+        match self {
+            Reducer::Last => Class::Any,
+            _ => self.op().and_then(Op::row).map_or(Class::Num, |r| r.class),
+        }
     }
 
     /// Whether the result is a position.
@@ -304,6 +312,9 @@ pub enum Exp {
         /// As above.
         body: Body,
     },
+    /// For each row along the last dimension, the positions (`i64`) of its elements in ascending order; equal elements keep
+    /// their order. `false` comes first, every NaN last, and the zeros are equal.
+    Argsort(Var),
     /// The same elements in row-major order under other dimensions of the same product.
     Reshape(Var, Vec<Dim>),
     /// See [`Check`]; binds nothing.

@@ -368,6 +368,7 @@ impl Parser {
             "size" => self.dim().map(Exp::Size),
             "stop_gradient" => self.atom().map(Exp::StopGradient),
             "reshape" => Ok(Exp::Reshape(self.var()?, self.dims()?)),
+            "argsort" => self.var().map(Exp::Argsort),
             "check" => self.check().map(Exp::Check),
             "if" => {
                 let condition = self.atom()?;

@@ -327,6 +327,7 @@ impl Text<'_> {
             Exp::Size(d) => format!("size {}", self.dim(d)),
             Exp::Index(a, index) => format!("{}[{}]", self.var(*a), self.atoms(index)),
             Exp::Reshape(a, dims) => format!("reshape {} {}", self.var(*a), self.dims(dims)),
+            Exp::Argsort(a) => format!("argsort {}", self.var(*a)),
             Exp::Check(c) => self.check(c),
             Exp::StopGradient(a) => format!("stop_gradient {}", self.atom(*a)),
             Exp::Update(a, index, x) => {

@@ -313,6 +313,15 @@ impl Scope<'_> {
                 }
                 Some(vec![Type { elem: ty.elem, dims: dims.clone() }])
             }
+            Exp::Argsort(a) => {
+                let ty = self.var(*a)?;
+                if ty.rank() == 0 {
+                    let shown = self.show(*a);
+                    self.error(format!("the scalar {shown} cannot be sorted"));
+                    return None;
+                }
+                Some(vec![Type { elem: Elem::I64, dims: ty.dims }])
+            }
             Exp::Check(c) => {
                 if self.depth != 0 {
                     self.error("a check stands inside an expression");
@@ -360,8 +369,7 @@ impl Scope<'_> {
     }
 
     fn reducer(&mut self, reducer: Reducer, ty: &Type) {
-        let class = reducer.op().and_then(Op::row).map_or(Class::Num, |r| r.class);
-        if ty.rank() != 0 || !class.contains(ty.elem) {
+        if ty.rank() != 0 || !reducer.class().contains(ty.elem) {
             let found = self.show_type(ty);
             self.error(format!("`{}` does not reduce {found}", reducer.name()));
         }

@@ -22,6 +22,7 @@ impl Exp {
             | Exp::Index(..)
             | Exp::Update(..)
             | Exp::Reshape(..)
+            | Exp::Argsort(_)
             | Exp::Check(_)
             | Exp::StopGradient(_) => Vec::new(),
         }
@@ -50,7 +51,9 @@ impl Exp {
             Exp::Op(_, args) => args.clone(),
             Exp::Index(array, index) => [&[Atom::Var(*array)], &index[..]].concat(),
             Exp::Update(array, index, x) => [&[Atom::Var(*array)], &index[..], &[*x]].concat(),
-            Exp::Reshape(array, _) | Exp::Scatter { dest: array, .. } => vec![Atom::Var(*array)],
+            Exp::Reshape(array, _) | Exp::Argsort(array) | Exp::Scatter { dest: array, .. } => {
+                vec![Atom::Var(*array)]
+            }
             Exp::Fold(operator, ..) => operator.neutral.clone(),
             Exp::Loop(l) => {
                 let count = if let Trips::For(_, count) = &l.trips { Some(*count) } else { None };
@@ -91,7 +94,7 @@ impl Exp {
                 index.iter_mut().for_each(&mut *atom);
                 atom(x);
             }
-            Exp::Size(_) | Exp::Reshape(..) | Exp::Check(_) => {}
+            Exp::Size(_) | Exp::Reshape(..) | Exp::Argsort(_) | Exp::Check(_) => {}
         }
     }
 }

@@ -91,6 +91,7 @@ impl Forward {
                 }
                 Ok(())
             }
+            Stm::Sort(s) => super::no_values(s),
             Stm::Repeat(_) | Stm::Contract(_) | Stm::Check(..) => Ok(()),
         }
     }

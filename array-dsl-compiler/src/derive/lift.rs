@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use super::{NotDifferentiable, as_nest};
 use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Carried, CheckKind, Exp, Let, Nest, Program, Repeat, Stm, Trips, Yield,
+    ArrayId, Atom, Axis, Block, Carried, CheckKind, Exp, Let, Nest, Program, Repeat, Sort, Stm, Trips, Yield,
     YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
@@ -77,6 +77,17 @@ impl Lift<'_> {
                 }
                 self.same_everywhere(&dims, *loc)?;
                 self.p.stms.push(s);
+                Ok(())
+            }
+            Stm::Sort(q) => {
+                match self.arrays.get(&q.keys).copied() {
+                    // The axis that is sorted is the last.
+                    Some(keys) => {
+                        let result = self.lifted(q.result);
+                        self.p.stms.push(Stm::Sort(Sort { result, keys, ..*q }));
+                    }
+                    None => self.p.stms.push(s),
+                }
                 Ok(())
             }
             Stm::Repeat(r) => self.repeat(r),

@@ -32,7 +32,7 @@ mod tangent;
 use std::collections::HashSet;
 
 use crate::bulk::build::Renaming;
-use crate::bulk::{ArrayId, Program, Stm};
+use crate::bulk::{ArrayId, Program, Sort, Sorted, Stm};
 use crate::ty::{Loc, Tree};
 
 /// Why there is no derivative.
@@ -202,6 +202,15 @@ fn as_nest(p: &mut Program, s: &Stm) -> Stm {
     let kind = YieldKind::Reduce { reducer: Reducer::Add, over: summed.len(), value };
     let yields = vec![Yield { array: c.result, kind }];
     Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: c.loc })
+}
+
+/// Positions are integers, so they have no derivative: that of sorted values is the one of the gather by the positions. A sort
+/// of values is made of both only after differentiation.
+fn no_values(s: &Sort) -> Result<(), NotDifferentiable> {
+    match s.gives {
+        Sorted::Positions => Ok(()),
+        Sorted::Values => Err(NotDifferentiable { what: "a sort of values".into(), loc: Loc::default() }),
+    }
 }
 
 /// An empty renaming.

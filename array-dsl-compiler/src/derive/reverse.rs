@@ -192,6 +192,7 @@ impl Reverse {
                 Ok(())
             }
             Stm::Repeat(r) => self.repeat(r),
+            Stm::Sort(s) => super::no_values(s),
             Stm::Contract(_) | Stm::Check(..) => Ok(()),
         }
     }

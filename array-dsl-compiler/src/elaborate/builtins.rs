@@ -25,8 +25,10 @@ impl Elaborator<'_> {
         let shown = format!("`{name}`");
         let arity: std::ops::RangeInclusive<usize> = match &**name {
             "sum" | "prod" | "minimum" | "maximum" | "any" | "all" | "argmin" | "argmax" | "zeros"
-            | "cumsum" | "cumprod" | "ones" | "flatten" | "len" | "unzip" | "stop_gradient" => 1..=1,
-            "build" | "replicate" | "permute" | "reshape" | "unflatten" | "dim" => 2..=2,
+            | "cumsum" | "cumprod" | "ones" | "flatten" | "len" | "unzip" | "stop_gradient" | "sort"
+            | "argsort" => 1..=1,
+            "build" | "replicate" | "permute" | "reshape" | "unflatten" | "dim" | "sort_by_key"
+            | "filter" | "partition" | "count" => 2..=2,
             "reduce" | "scan" | "scan_exclusive" | "slice" | "scatter" => 3..=3,
             "reduce_by_index" => 4..=4,
             _ => 2..=usize::MAX,
@@ -43,6 +45,12 @@ impl Elaborator<'_> {
             "scan_exclusive" => self.folding(&shown, Some(Prefix::Exclusive), args, span),
             "cumsum" => self.cumulate(Reducer::Add, &shown, args, span),
             "cumprod" => self.cumulate(Reducer::Mul, &shown, args, span),
+            "sort" => self.sort(args, span),
+            "argsort" => self.argsort(args, span),
+            "sort_by_key" => self.sort_by_key(args, span),
+            "filter" => self.filter(args, span),
+            "partition" => self.partition(args, span),
+            "count" => self.count_matching(args, span),
             "sum" => self.reduction(Reducer::Add, &shown, args, span),
             "prod" => self.reduction(Reducer::Mul, &shown, args, span),
             "minimum" => self.reduction(Reducer::Min, &shown, args, span),

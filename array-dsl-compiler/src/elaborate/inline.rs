@@ -75,7 +75,13 @@ impl Inliner<'_> {
             SizeAtom::Name(n) => self.sizes.get(n).cloned().unwrap_or_default(),
             SizeAtom::Scalar(s) => {
                 let v = self.atom(Atom::Var(Var(*s)));
-                e.dim_of(&Value::Atom(v), self.span).unwrap_or_else(|| {
+                let name = self.k.vars[*s as usize].name.clone();
+                let new = matches!(v, Atom::Var(_)) && e.known_int(v).is_none();
+                let found = e.dim_of(&Value::Atom(v), self.span);
+                if let (Atom::Var(v), true) = (v, new && found.is_some()) {
+                    e.vars[v.0 as usize].name = name;
+                }
+                found.unwrap_or_else(|| {
                     ok = false;
                     Dim::default()
                 })
@@ -212,6 +218,7 @@ impl Inliner<'_> {
                 let v = self.array(e, *v)?;
                 Exp::Reshape(v, dims.iter().map(|d| self.dim(e, d)).collect::<Option<_>>()?)
             }
+            Exp::Argsort(v) => Exp::Argsort(self.array(e, *v)?),
             Exp::Check(Check { kind, guards }) => {
                 let kind = match kind {
                     CheckKind::Equal(a, b) => CheckKind::Equal(self.dim(e, a)?, self.dim(e, b)?),

@@ -16,6 +16,8 @@
 //! | `parallel`, `space`, `writes`, `attempt` | `for` loops whose trips may run in any order |
 //! | `call` | closures, scalar functions, kernels |
 //! | `inline` | the code of called kernels |
+//! | `sort` | sorting, by positions |
+//! | `filter` | arrays of a size that only data tell |
 //! | `scan` | reductions and scans by operators |
 //! | `operator` | what an operator is; its scalar code |
 //! | `unroll` | operators on small arrays, element by element |
@@ -34,6 +36,7 @@ mod call;
 mod constants;
 mod effects;
 mod expr;
+mod filter;
 mod index;
 mod infer;
 mod inline;
@@ -48,6 +51,7 @@ mod rows;
 mod scan;
 mod scope;
 mod sizes;
+mod sort;
 mod space;
 mod unroll;
 mod value;

@@ -23,6 +23,12 @@ const NATIVE: &[(&str, &str)] = &[
     ("replicate", "replicate(n, value)"),
     ("zeros", "zeros(n)"),
     ("ones", "ones(n)"),
+    ("sort", "sort(xs)"),
+    ("argsort", "argsort(xs)"),
+    ("sort_by_key", "sort_by_key(keys, xs)"),
+    ("filter", "filter(p, xs)"),
+    ("partition", "partition(p, xs)"),
+    ("count", "count(p, xs)"),
     ("permute", "permute(a, (1, 0))"),
     ("reshape", "reshape(a, (n, m))"),
     ("flatten", "flatten(a)"),
@@ -49,7 +55,8 @@ pub fn is_builtin(name: &str) -> bool {
 pub fn takes_function(name: &str, position: usize) -> bool {
     matches!(
         (name, position),
-        ("map" | "reduce" | "scan" | "scan_exclusive" | "hist", 0) | ("build" | "reduce_by_index", 1)
+        ("map" | "reduce" | "scan" | "scan_exclusive" | "hist" | "filter" | "partition" | "count", 0)
+            | ("build" | "reduce_by_index", 1)
     )
 }
 
@@ -71,10 +78,6 @@ pub fn unavailable(name: &str) -> Option<&'static str> {
     Some(match name {
         "grad" | "value_and_grad" | "vjp" | "jvp" | "hvp" => {
             "derivatives are taken on the host: `grad(f)(&x)` outside of kernels"
-        }
-        "filter" | "partition" => "keep the size and mask: `map(|v| if v > 0.0 { v } else { 0.0 }, xs)`",
-        "sort" | "argsort" | "sort_by_key" => {
-            "sort on the host, and pass the sorted array or the order as indices"
         }
         _ => return None,
     })
@@ -140,7 +143,7 @@ mod tests {
 
     #[test]
     fn what_is_unavailable_is_not_built_in() {
-        for name in ["grad", "filter", "sort", "argsort"] {
+        for name in ["grad", "vjp", "hvp"] {
             assert!(unavailable(name).is_some() && !is_builtin(name), "{name}");
         }
     }

@@ -104,6 +104,8 @@ impl Elaborator<'_> {
         {
             let d = Dim::atom(SizeAtom::Scalar(v.0));
             self.known.insert(*v, d.clone());
+            // Messages about sizes name it.
+            self.vars[v.0 as usize].name = "computed_size".into();
             return Some(d);
         }
         let index = match self.frame.last() {
@@ -156,12 +158,43 @@ impl Elaborator<'_> {
         }
     }
 
+    /// Binds the new names that an annotation gives to sizes that only data tell.
+    fn name_sizes(&mut self, t: &ast::Type, ty: &Type) {
+        let mut t = t;
+        let mut named: Vec<(&ast::Ident, Dim)> = Vec::new();
+        for d in &ty.dims {
+            let TypeKind::Array(inner, size) = &t.kind else { return };
+            if let Some(ast::Expr { kind: ExprKind::Path(p), .. }) = size.as_deref()
+                && let Some(name) = p.single()
+                && d.atoms().iter().any(|a| matches!(a, SizeAtom::Scalar(_)))
+                && self.is_new(&name.name)
+            {
+                named.push((name, d.clone()));
+            }
+            t = inner;
+        }
+        // Only if the ranks agree.
+        if matches!(t.kind, TypeKind::Array(..)) {
+            return;
+        }
+        for (name, d) in named {
+            let size = self.size_value(&d, name.span);
+            if let (Atom::Var(v), Some(_)) = (size, d.as_atom()) {
+                self.vars[v.0 as usize].name = name.name.clone();
+            }
+            self.scope.bind(name.name.clone(), Value::Atom(size));
+        }
+    }
+
+    /// Whether nothing has this name.
+    fn is_new(&self, name: &Name) -> bool {
+        self.scope.get(name).is_none() && !self.scope.is_poisoned(name) && !self.sizes.contains(name)
+    }
+
     fn annotation_dim(&mut self, e: &ast::Expr) -> Option<Dim> {
         if let ExprKind::Path(p) = &e.kind
             && let Some(name) = p.single()
-            && self.scope.get(&name.name).is_none()
-            && !self.scope.is_poisoned(&name.name)
-            && !self.sizes.contains(&name.name)
+            && self.is_new(&name.name)
         {
             let known = self.size_names();
             let help = if known.is_empty() {
@@ -193,8 +226,11 @@ impl Elaborator<'_> {
                 ))
             }
             (Value::Atom(a), TypeKind::Scalar(_) | TypeKind::Array(..)) => {
-                let (dims, elem) = self.annotated_dims(t)?;
                 let ty = self.atom_type(*a);
+                if !what.starts_with("the result") {
+                    self.name_sizes(t, &ty);
+                }
+                let (dims, elem) = self.annotated_dims(t)?;
                 if ty.rank() != dims.len() {
                     let (found, declared) = (self.show_type(&ty), written(t));
                     let rank = format!("{what} is declared as {declared}, found {found}");

@@ -173,6 +173,7 @@ impl Unroll {
             | Exp::Loop(_)
             | Exp::Update(..)
             | Exp::Scatter { .. }
+            | Exp::Argsort(_)
             | Exp::Check(_) => return None,
         })
     }

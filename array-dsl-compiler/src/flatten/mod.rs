@@ -10,6 +10,7 @@
 //! vec F (reduce k b)          = nest over F,k reducing b over k
 //! vec F (scan, fold k b)      = nest over F,k with a scan along k
 //! vec F (loop of scalars)     = the same, with a step that is executed in order
+//! vec F (argsort a)           = the rows of a over F sorted, or of a alone where it does not depend on F
 //! vec F (index a ix)          = a view: no statement at all; an invariant `a` is never replicated (G1, G2)
 //! vec F (scalar code)         = kept, and copied into the nests that need it
 //! vec F (if c a b)            = lazy `if` in the body; around array code the nests of a branch are guarded by
@@ -28,7 +29,9 @@ mod repeat;
 
 use std::collections::HashMap;
 
-use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Param, Program, Stm, Var, YieldKind};
+use crate::bulk::{
+    ArrayId, Atom, Axis, Block, Branch, Exp, Let, Param, Program, Sort, Sorted, Stm, Var, YieldKind,
+};
 use crate::core::{self, CheckKind};
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Const, Elem, Loc, Tree};
@@ -153,7 +156,7 @@ impl Flatten<'_> {
                     Some(Val::Scalar(Atom::Var(x))) => {
                         let id = self.store(*x);
                         // Messages about sizes name it.
-                        self.p.arrays[id.0 as usize].name = "computed_size".into();
+                        self.p.arrays[id.0 as usize].name = self.name(v);
                         self.host.insert(v, id);
                         Dim::atom(SizeAtom::Scalar(id.0))
                     }
@@ -237,6 +240,7 @@ impl Flatten<'_> {
             core::Exp::Loop(l) => self.looped(s, l),
             core::Exp::Update(a, index, value) => self.update(s, *a, index, *value),
             core::Exp::Scatter { reducer, dest, axes, body } => self.scatter(s, *reducer, *dest, axes, body),
+            core::Exp::Argsort(v) => self.argsort(s, *v),
             core::Exp::Check(c) => {
                 let kind = match &c.kind {
                     CheckKind::Equal(a, b) => CheckKind::Equal(self.dim(a), self.dim(b)),
@@ -433,6 +437,34 @@ impl Flatten<'_> {
         self.pop_frame();
         self.updated.insert(result, into);
         self.bind_whole(s.vars[0], result);
+    }
+
+    fn argsort(&mut self, s: &core::Stm, v: core::Var) {
+        let view = self.view(v);
+        let info = self.p.array(view.array).clone();
+        // Rows that do not depend on an axis are not sorted once for each of its points.
+        let keys = if self.covers(&view, &info.dims) {
+            view
+        } else {
+            let array = self.whole(core::Atom::Var(v), s.loc);
+            View { array, prefix: self.frame_index() }
+        };
+        let dims = self.p.array(keys.array).dims.clone();
+        let result = self.p.new_array(self.name(s.vars[0]), Elem::I64, dims);
+        self.p.stms.push(Stm::Sort(Sort { result, gives: Sorted::Positions, keys: keys.array }));
+        self.env.insert(s.vars[0], Val::View(View { array: result, prefix: keys.prefix }));
+    }
+
+    /// Whether a view's indices are axes of the frames that run over whole dimensions, each once.
+    fn covers(&self, view: &View, dims: &[Dim]) -> bool {
+        let axes: Vec<&Axis> = self.frames.iter().flat_map(|f| &f.axes).collect();
+        let mut found: Vec<usize> = Vec::new();
+        view.prefix.iter().zip(dims).all(|(i, d)| {
+            let at = axes.iter().position(|a| Atom::Var(a.var) == *i && a.extent == *d);
+            let new = at.is_some_and(|at| !found.contains(&at));
+            found.extend(at);
+            new
+        })
     }
 
     fn choice(&mut self, s: &core::Stm, c: core::Atom, a: &core::Body, b: &core::Body) {

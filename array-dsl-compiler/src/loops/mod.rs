@@ -12,6 +12,7 @@
 //!   back end may split it.
 //! * `Repeat` executes steps again and again. A state has memory of its own; at the end of a trip all states become their next
 //!   values at once. `Move` gives an array the memory of another one, which is not used again.
+//! * `Sort` orders rows, as in Bulk.
 //! * `Fill` and `Copy` prepare the target of `Accumulate` and `Write` nodes.
 //! * `Read` expressions are as in Bulk (of `bulk::Exp`), with the indices of `Row` arrays shortened.
 
@@ -19,7 +20,7 @@ pub mod print;
 pub mod verify;
 
 use crate::bulk::{self, ArrayId, Atom, Axis, Let, Param, Reducer, Var};
-pub use crate::bulk::{Check, Contract};
+pub use crate::bulk::{Check, Contract, Sort};
 use crate::dim::Dim;
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree as Structure};
 
@@ -98,6 +99,8 @@ pub enum Step {
     },
     /// See [`Repeat`].
     Repeat(Repeat),
+    /// Rows in order; see `bulk::Sort`.
+    Sort(Sort),
 }
 
 /// An array that goes from trip to trip; see `bulk::Carried`. The result is a view of the state.

@@ -55,6 +55,7 @@ fn steps(text: &Text, steps_: &[Step], out: &mut String) {
                 out.push_str(&format!("  move {} = {}\n", text.array(*array), text.array(*source)));
             }
             Step::Repeat(r) => repeat(text, r, out),
+            Step::Sort(s) => out.push_str(&format!("  {} = {}\n", text.array(s.result), text.sort(s))),
         }
     }
 }
@@ -182,7 +183,7 @@ fn count_steps(steps: &[Step], c: &mut Counts) -> usize {
             Step::Copy { .. } => c.copies += 1,
             Step::Repeat(r) => moves += count_steps(&r.steps, c),
             Step::Move { .. } => moves += 1,
-            Step::Check(..) | Step::Fill { .. } => {}
+            Step::Check(..) | Step::Fill { .. } | Step::Sort(_) => {}
         }
     }
     moves

@@ -103,6 +103,10 @@ impl<'a> Verifier<'a> {
                     }
                 }
                 Step::Repeat(r) => self.repeat(r),
+                Step::Sort(s) => {
+                    self.scope.sort(s);
+                    self.whole(s.result);
+                }
                 Step::Contract(c) => {
                     self.scope.contract(c);
                     self.whole(c.result);

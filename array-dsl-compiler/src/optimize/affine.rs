@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::circle::Around;
-use crate::bulk::{Atom, Axis, CheckKind, Exp, Let, Program, Stm, Var};
+use crate::bulk::{ArrayId, Atom, Axis, CheckKind, Exp, Let, Program, Sort, Sorted, Stm, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 use crate::ty::Elem;
@@ -63,6 +63,10 @@ pub(super) struct Facts {
     /// Integers on circles: see `circle`.
     pub around: HashMap<Var, Around>,
     conditions: HashMap<Var, (Op, Atom, Atom)>,
+    /// Arrays of positions in rows, and the rows' lengths.
+    pub sorts: HashMap<ArrayId, Dim>,
+    /// Integers that are such positions.
+    positions: HashMap<Var, Dim>,
     /// Polynomials over sizes that are at least zero.
     sizes: Vec<Dim>,
     /// Those that are only if all of some dimensions are positive.
@@ -87,6 +91,17 @@ pub(super) fn checked_sizes(p: &Program) -> Vec<(Dim, Vec<Dim>)> {
     out
 }
 
+/// The arrays of positions that the program's sorts give, and the lengths of the rows.
+pub(super) fn sorts(p: &Program) -> HashMap<ArrayId, Dim> {
+    let sort = |s: &Stm| match s {
+        Stm::Sort(Sort { result, gives: Sorted::Positions, .. }) => {
+            Some((*result, p.array(*result).dims.last()?.clone()))
+        }
+        _ => None,
+    };
+    p.stms.iter().filter_map(sort).collect()
+}
+
 impl Facts {
     /// At the start of a nest with these axes.
     pub fn new(axes: &[Axis], sizes: &[(Dim, Vec<Dim>)]) -> Facts {
@@ -97,6 +112,8 @@ impl Facts {
             forms: HashMap::new(),
             around: HashMap::new(),
             conditions: HashMap::new(),
+            sorts: HashMap::new(),
+            positions: HashMap::new(),
             sizes: always.into_iter().map(|(d, _)| d).collect(),
             guarded,
             here: Vec::new(),
@@ -117,6 +134,9 @@ impl Facts {
             }
             Exp::Read { array, index, .. } if index.is_empty() && p.array(*array).elem == Elem::I64 => {
                 self.forms.insert(v, Affine::constant(Dim::atom(SizeAtom::Scalar(array.0))));
+            }
+            Exp::Read { array, .. } if self.sorts.contains_key(array) => {
+                self.positions.insert(v, self.sorts[array].clone());
             }
             Exp::Op(op @ (Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq | Op::And), args) => {
                 self.conditions.insert(v, (*op, args[0], args[1]));
@@ -285,6 +305,11 @@ impl Facts {
 
     /// Whether `index` certainly lies in `0..dim`.
     pub fn inside(&self, index: Atom, dim: &Dim) -> bool {
+        if let Atom::Var(v) = index
+            && let Some(n) = self.positions.get(&v)
+        {
+            return dim.sub(n).is_nonnegative();
+        }
         if let Some((_, modulus)) = self.remainder(index) {
             return dim.sub(modulus).is_nonnegative();
         }

@@ -12,6 +12,7 @@
 //! | `split` | reshapes: splitting the axes of nests that read them |
 //! | `share` | equal and unused statements |
 //! | `contract` | sums of products |
+//! | `sorted` | sorts of which nothing needs the positions |
 //! | `update` | accumulations into what they are added to |
 
 mod accumulate;
@@ -22,6 +23,7 @@ mod inline;
 mod invariant;
 mod share;
 mod simplify;
+mod sorted;
 mod split;
 mod update;
 
@@ -51,6 +53,9 @@ pub const CONTRACT: Pass = ("contract", contract::contract);
 /// Accumulations into what they are added to: before scheduling for memory that is changed in place.
 pub const UPDATE: Pass = ("update", update::update);
 
+/// Sorts of values: before scheduling for the CPU, because they have no derivative rule of their own.
+pub const SORTED: Pass = ("sorted", sorted::sorted);
+
 /// Optimizes before or after differentiation: rounds until nothing changes.
 pub fn optimize(p: &mut Program) {
     // Each round strictly shrinks the program or leaves it alone; the bound guards against passes that undo
@@ -70,6 +75,9 @@ pub fn optimize(p: &mut Program) {
 pub fn finish(p: &mut Program, in_place: bool) {
     everywhere(p, CONTRACT.1);
     if in_place {
+        everywhere(p, SORTED.1);
+        // A copy of sorted values is the values themselves.
+        everywhere(p, share::share);
         everywhere(p, UPDATE.1);
     }
 }

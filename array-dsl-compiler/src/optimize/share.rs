@@ -74,6 +74,7 @@ impl Replace {
                 }
                 r.body.iter_mut().for_each(|s| self.stm(s));
             }
+            Stm::Sort(s) => s.keys = self.array(s.keys),
             Stm::Contract(c) => {
                 c.a.0 = self.array(c.a.0);
                 c.b.0 = self.array(c.b.0);
@@ -179,6 +180,7 @@ fn key(p: &Program, s: &Stm) -> Option<String> {
         }
         Stm::Reshape { result, source } => Some(format!("reshape {source:?} {:?}", p.array(*result).dims)),
         Stm::Check(c, _) => Some(format!("{c:?}")),
+        Stm::Sort(s) => Some(format!("sort {:?} {:?} {:?}", s.gives, s.keys, p.array(s.result).dims)),
         Stm::Contract(_) | Stm::Repeat(_) => None,
     }
 }
@@ -344,7 +346,7 @@ fn mentioned_anywhere(s: &Stm, live: &mut HashSet<ArrayId>) {
             }
             r.body.iter().for_each(|s| mentioned_anywhere(s, live));
         }
-        Stm::Reshape { .. } => {}
+        Stm::Reshape { .. } | Stm::Sort(_) => {}
     }
 }
 

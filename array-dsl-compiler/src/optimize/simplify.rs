@@ -3,9 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::affine::{Facts, checked_sizes};
+use super::affine::{Facts, checked_sizes, sorts};
 use crate::bulk::build::{Renaming, renamed};
-use crate::bulk::{Atom, Block, Branch, Exp, Let, Nest, Program, Scan, Stm, Var, YieldKind};
+use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Nest, Program, Scan, Stm, Var, YieldKind};
 use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
@@ -13,19 +13,20 @@ use crate::value;
 
 /// Simplifies the bodies of all nests.
 pub(super) fn simplify(p: &mut Program) {
-    let sizes = checked_sizes(p);
+    let (sizes, sorts) = (checked_sizes(p), sorts(p));
     let mut stms = std::mem::take(&mut p.stms);
     for s in &mut stms {
         if let Stm::Nest(n) = s {
-            nest(p, n, &sizes);
+            nest(p, n, &sizes, &sorts);
         }
     }
     p.stms = stms;
 }
 
-fn nest(p: &Program, n: &mut Nest, sizes: &[(Dim, Vec<Dim>)]) {
+fn nest(p: &Program, n: &mut Nest, sizes: &[(Dim, Vec<Dim>)], sorts: &HashMap<ArrayId, Dim>) {
     let mut map = Renaming::new();
     let mut facts = Facts::new(&n.axes, sizes);
+    facts.sorts.clone_from(sorts);
     let mut known = Known::default();
     let lets = block(p, &n.body.lets, &mut map, &mut facts, &mut known);
     n.body = Block { lets };

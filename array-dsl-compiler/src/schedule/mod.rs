@@ -126,9 +126,7 @@ impl Steps<'_> {
                     let mut tree = update(n, *array, kind);
                     let prepare = match self.constants.get(into) {
                         Some(c) => Step::Fill { array: *array, value: *c },
-                        None if self.target == Target::Cpu
-                            && memory.updates_in_place(self.p, at, n, *into) =>
-                        {
+                        None if memory.updates_in_place(self.p, at, n, *into) => {
                             // What is read of the old array is read before the new value is there.
                             repeat::redirect(&mut tree, *into, *array);
                             Step::Move { array: *array, source: *into }
@@ -146,6 +144,7 @@ impl Steps<'_> {
                     f.member(Member::new(n, over, yields));
                 }
             }
+            Stm::Sort(sort) => f.barrier(Step::Sort(*sort), &[sort.result], &[sort.keys]),
             Stm::Contract(c) => f.barrier(Step::Contract(c.clone()), &[c.result], &s.inputs()),
             Stm::Check(c, l) => f.check(Step::Check(c.clone(), *l)),
             Stm::Reshape { .. } => {}

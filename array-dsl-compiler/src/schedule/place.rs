@@ -23,12 +23,19 @@ pub(super) fn place(p: &mut Program, target: Target) {
         if let Home::View(source) = a.home {
             fixed.insert(source);
         }
-        fixed.extend(a.dims.iter().flat_map(sizes));
     }
     let mut reads: HashMap<ArrayId, Vec<Touch>> = HashMap::new();
     let mut writes: HashMap<ArrayId, Vec<Touch>> = HashMap::new();
     let mut count = 0;
     steps(&p.steps, &mut count, &mut fixed, &mut reads, &mut writes);
+    // Dimensions of what nothing makes are of no interest: what they mention may be gone as well.
+    for (i, a) in p.arrays.iter().enumerate() {
+        let id = ArrayId(i as u32);
+        let own = matches!(a.home, Home::Param | Home::View(_));
+        if own || fixed.contains(&id) || reads.contains_key(&id) || writes.contains_key(&id) {
+            fixed.extend(a.dims.iter().flat_map(sizes));
+        }
+    }
     let roots: HashSet<ArrayId> = fixed.iter().map(|a| root(p, *a)).collect();
     for i in 0..p.arrays.len() {
         let id = ArrayId(i as u32);
@@ -95,6 +102,7 @@ fn steps(
                 }
             }
             Step::Move { array, source } => fixed.extend([*array, *source]),
+            Step::Sort(s) => fixed.extend([s.result, s.keys]),
             Step::Repeat(r) => {
                 for c in &r.carried {
                     let bulk::Carried { state, start, next, result } = c.arrays;

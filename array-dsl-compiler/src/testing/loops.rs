@@ -13,7 +13,9 @@
 
 use std::collections::HashMap;
 
-use crate::bulk::{ArrayId, Atom, Block, CheckKind, Contract, Exp, Prefix, Reducer, Scan, Trips, Var};
+use crate::bulk::{
+    ArrayId, Atom, Block, CheckKind, Contract, Exp, Prefix, Reducer, Scan, Sorted, Trips, Var,
+};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{Check, Home, Loop, Node, Program, Repeat, Step, Tree};
 use crate::ty::{Elem, Loc, Name};
@@ -156,6 +158,15 @@ impl Machine<'_> {
                 Ok(())
             }
             Step::Repeat(r) => self.repeat(r),
+            Step::Sort(s) => {
+                let keys = self.whole(s.keys)?;
+                let value = match s.gives {
+                    Sorted::Positions => keys.argsort()?,
+                    Sorted::Values => keys.sorted()?,
+                };
+                self.set(s.result, value.data().iter().copied().map(Some).collect());
+                Ok(())
+            }
             Step::Copy { array, source } => {
                 let data = self.whole(*source)?.data().iter().copied().map(Some).collect();
                 self.set(*array, data);

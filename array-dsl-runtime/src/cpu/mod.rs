@@ -11,9 +11,11 @@ mod chunks;
 mod memory;
 mod scan;
 mod simd;
+mod sort;
 
 pub use accumulate::accumulate;
 pub use chunks::{COLUMNS, fold_chunks, fold_columns, for_chunks, for_wide_chunks};
 pub use memory::{Shared, all_set, alloc, alloc_unset, combine, copied, copy, fill, get, init, set};
 pub use scan::scan_chunks;
 pub use simd::{Region, simd};
+pub use sort::{Digits, Sortable, argsort, sort};

@@ -12,8 +12,9 @@ use super::Gpu;
 use super::builtin::Builtin;
 use super::device::{Shared, State};
 use super::elem::GpuElem;
-use super::plan::Plan;
+use super::plan::{Lives, Plan};
 use super::pool::GpuBuffer;
+use super::scan::Passes;
 use crate::entry;
 use crate::error::Error;
 use crate::program::{GpuHome, GpuProgram, GpuStep, Poly, Shader, Word};
@@ -78,12 +79,13 @@ pub(super) struct Run<'a> {
     pub(super) gpu: &'a Shared,
     pub(super) state: &'a mut State,
     pub(super) program: &'static GpuProgram,
-    plan: Arc<Plan>,
-    atoms: &'a [i64],
+    pub(super) plan: Arc<Plan>,
+    /// The values of sizes: those of the call, then those that loops and the device make.
+    pub(super) atoms: Vec<i64>,
     /// By array: the bits of a host scalar.
-    scalars: HashMap<usize, u32>,
+    pub(super) scalars: HashMap<usize, u32>,
     /// By array, for those that have memory at the moment and are not views.
-    buffers: Vec<Option<GpuBuffer>>,
+    pub(super) buffers: Vec<Option<GpuBuffer>>,
 }
 
 impl<'a> Run<'a> {
@@ -92,7 +94,7 @@ impl<'a> Run<'a> {
         state: &'a mut State,
         program: &'static GpuProgram,
         inputs: &[GpuInput<'_>],
-        atoms: &'a [i64],
+        atoms: &[i64],
     ) -> Result<Run<'a>, Error> {
         let address = std::ptr::from_ref(program) as usize;
         let plan = match state.plans.get(&address) {
@@ -104,6 +106,7 @@ impl<'a> Run<'a> {
             }
         };
         let buffers = vec![None; program.arrays.len()];
+        let atoms = atoms.to_vec();
         let mut run = Run { gpu, state, program, plan, atoms, scalars: HashMap::new(), buffers };
         if inputs.len() != program.inputs.len() {
             return Err(run.wrong(format!("it has {} inputs, not {}", program.inputs.len(), inputs.len())));
@@ -139,13 +142,25 @@ impl<'a> Run<'a> {
     }
 
     fn run(mut self) -> Result<Vec<GpuBuffer>, Error> {
-        for (at, step) in self.program.steps.iter().enumerate() {
-            self.step(step)?;
-            for array in self.plan.clone().dead_after[at].iter() {
+        let lives = self.plan.steps.clone();
+        self.steps(self.program.steps, &lives)?;
+        self.program.results.iter().map(|result| self.buffer(*result)).collect()
+    }
+
+    /// Steps in order.
+    pub(super) fn steps(&mut self, steps: &'static [GpuStep], lives: &Lives) -> Result<(), Error> {
+        for (at, step) in steps.iter().enumerate() {
+            match (step, &lives.bodies[at]) {
+                (GpuStep::Repeat { trips, carried, steps }, Some(body)) => {
+                    self.repeat(trips, carried, steps, body)?;
+                }
+                _ => self.step(step)?,
+            }
+            for array in &lives.dead_after[at] {
                 self.buffers[*array] = None;
             }
         }
-        self.program.results.iter().map(|result| self.buffer(*result)).collect()
+        Ok(())
     }
 
     fn step(&mut self, step: &'static GpuStep) -> Result<(), Error> {
@@ -153,6 +168,10 @@ impl<'a> Run<'a> {
             GpuStep::Points { shader, extents } => self.points(shader, extents),
             GpuStep::Reduce { points, outer, inner, groups, reducer, result } => {
                 self.reduce(points, outer, inner, groups, *reducer, *result)
+            }
+            GpuStep::Scan { points, outer, length, fold, starts, run, states, scratch, ends } => {
+                let passes = Passes { fold, starts, run, states: *states, scratch: *scratch, ends: *ends };
+                self.scan(points, outer, length, &passes)
             }
             GpuStep::Contract { extents, out, a, b } => self.contract(extents, *out, *a, *b),
             GpuStep::Fill(array, bits) => {
@@ -169,7 +188,11 @@ impl<'a> Run<'a> {
                 }
                 Ok(())
             }
-            GpuStep::Check(check) => entry::check(check, self.atoms, self.program.name),
+            GpuStep::Move(to, from) => self.take_over(*to, *from),
+            GpuStep::Check(check) => entry::check(check, &self.atoms, self.program.name),
+            GpuStep::ReadSize(array, atom) => self.read_size(*array, *atom),
+            // Executed by `steps`.
+            GpuStep::Repeat { .. } => Ok(()),
         }
     }
 
@@ -180,7 +203,7 @@ impl<'a> Run<'a> {
         if points == 0 {
             return Ok(());
         }
-        let words = self.words(shader, [0; 3])?;
+        let words = self.words(shader, [0; 4])?;
         self.dispatch_shader(shader, &words, &buffers, points.div_ceil(WORKGROUP))
     }
 
@@ -251,7 +274,7 @@ impl<'a> Run<'a> {
         let info = &self.program.arrays[array];
         let mut product = 1i64;
         for dim in info.dims {
-            let extent = dim.eval(self.atoms).unwrap_or(i64::MAX);
+            let extent = dim.eval(&self.atoms).unwrap_or(i64::MAX);
             if extent < 0 {
                 return Err(self.wrong(format!("`{}` has a negative size", info.name)));
             }
@@ -266,7 +289,7 @@ impl<'a> Run<'a> {
     pub(super) fn points_of(&self, extents: &[Poly]) -> Result<u32, Error> {
         let mut product = 1i64;
         for extent in extents {
-            let extent = extent.eval(self.atoms).unwrap_or(i64::MAX).max(0);
+            let extent = extent.eval(&self.atoms).unwrap_or(i64::MAX).max(0);
             // Empty whatever else is in it.
             product = product.saturating_mul(extent);
         }
@@ -286,11 +309,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The uniform words of a shader; `split` is the outer points, inner points and parts of a reduction.
-    pub(super) fn words(&self, shader: &'static Shader, split: [u32; 3]) -> Result<Vec<u32>, Error> {
+    /// The uniform words of a shader; `split` is the outer points, inner points and parts of a reduction or a scan, and
+    /// the points of a scan's thread.
+    pub(super) fn words(&self, shader: &'static Shader, split: [u32; 4]) -> Result<Vec<u32>, Error> {
         let word = |word: &Word| match word {
             Word::Size(size) => {
-                let value = size.eval(self.atoms);
+                let value = size.eval(&self.atoms);
                 let small = value.and_then(|v| i32::try_from(v).ok());
                 small.map(i32::cast_unsigned).ok_or_else(|| Error::UnsupportedOnGpu {
                     kernel: self.program.name,
@@ -309,6 +333,7 @@ impl<'a> Run<'a> {
             Word::Outer => Ok(split[0]),
             Word::Inner => Ok(split[1]),
             Word::Parts => Ok(split[2]),
+            Word::Each => Ok(split[3]),
         };
         shader.words.iter().map(word).collect()
     }

@@ -22,6 +22,8 @@
 //! | `plan` | what can be known about a program before it runs |
 //! | `execute` | the steps of a program |
 //! | `reduce` | reductions and the combination of their parts |
+//! | `repeat` | loops of steps |
+//! | `scan` | prefixes |
 //! | `builtin` | the shaders of this crate |
 //! | `contract`, `contract_shader`, `contract_tile` | sums of products |
 
@@ -39,7 +41,9 @@ mod plan;
 mod pool;
 mod record;
 mod reduce;
+mod repeat;
 mod run;
+mod scan;
 mod status;
 mod transfer;
 

@@ -8,7 +8,7 @@ use super::pipeline::storage_buffers;
 use super::record::Recorder;
 use super::status::Sites;
 use crate::error::Error;
-use crate::program::{Elem, GpuHome, GpuProgram, GpuStep, Shader};
+use crate::program::{Access, Elem, GpuHome, GpuProgram, GpuStep, Shader, Trips};
 
 /// See the module header.
 #[derive(Debug)]
@@ -17,8 +17,28 @@ pub(super) struct Plan {
     pub(super) site_base: u32,
     /// For each array the one whose memory it has: itself, or what it is a view of.
     pub(super) roots: Vec<usize>,
+    /// The steps of the program.
+    pub(super) steps: Arc<Lives>,
+}
+
+/// How long arrays live in a list of steps.
+#[derive(Debug)]
+pub(super) struct Lives {
     /// For each step the arrays that neither a later step nor the caller needs.
     pub(super) dead_after: Vec<Vec<usize>>,
+    /// For each step that is a loop its body.
+    pub(super) bodies: Vec<Option<Body>>,
+}
+
+/// What is known about a loop's body.
+#[derive(Debug)]
+pub(super) struct Body {
+    /// Its steps.
+    pub(super) steps: Arc<Lives>,
+    /// The arrays that it makes anew in each trip.
+    pub(super) locals: Vec<usize>,
+    /// The starts of states that nothing needs once the loop has begun.
+    pub(super) spent: Vec<usize>,
 }
 
 /// The plans of a device, by the address of the program.
@@ -33,22 +53,23 @@ impl Plan {
     ) -> Result<Plan, Error> {
         let roots: Vec<usize> = (0..program.arrays.len()).map(|a| root(program, a)).collect();
         check_elems(program, &roots)?;
-        for step in program.steps {
-            match step {
-                GpuStep::Points { shader, .. } => check_shader(program, shader, limits)?,
-                GpuStep::Reduce { points, groups, .. } => {
-                    check_shader(program, points, limits)?;
-                    check_shader(program, groups, limits)?;
-                }
-                _ => {}
-            }
-        }
-        let mut dead_after = vec![Vec::new(); program.steps.len()];
+        check_shaders(program, program.steps, limits)?;
         let mut needed: Vec<bool> = vec![false; roots.len()];
         for result in program.results {
             needed[roots[*result]] = true;
         }
-        for (at, step) in program.steps.iter().enumerate().rev() {
+        let steps = Arc::new(Lives::new(program.steps, &roots, needed));
+        Ok(Plan { site_base: sites.add(program.sites), roots, steps })
+    }
+}
+
+impl Lives {
+    /// The lives in a list of steps after which the arrays `needed` are needed.
+    fn new(steps: &'static [GpuStep], roots: &[usize], mut needed: Vec<bool>) -> Lives {
+        let mut dead_after = vec![Vec::new(); steps.len()];
+        let mut bodies: Vec<Option<Body>> = steps.iter().map(|_| None).collect();
+        for (at, step) in steps.iter().enumerate().rev() {
+            let after = needed.clone();
             for array in arrays_of(step) {
                 let root = roots[array];
                 if !needed[root] {
@@ -56,8 +77,78 @@ impl Plan {
                     dead_after[at].push(root);
                 }
             }
+            let GpuStep::Repeat { carried, steps, .. } = step else { continue };
+            let mut locals = Vec::new();
+            made(steps, &mut |array| locals.push(roots[array]));
+            locals.sort_unstable();
+            locals.dedup();
+            // What comes from outside is needed by the next trip; what a trip makes is not, nor is a state's old value.
+            let nexts: Vec<usize> = carried.iter().map(|c| roots[c.next]).collect();
+            let used: Vec<usize> =
+                steps.iter().flat_map(arrays_of).map(|a| roots[a]).chain(nexts.iter().copied()).collect();
+            let mut inside = after;
+            used.iter().filter(|root| !locals.contains(root)).for_each(|root| inside[*root] = true);
+            carried.iter().for_each(|c| inside[roots[c.state]] = false);
+            nexts.iter().for_each(|root| inside[*root] = true);
+            let starts = carried.iter().map(|c| roots[c.start]);
+            let spent = starts.filter(|s| dead_after[at].contains(s) && !used.contains(s)).collect();
+            let steps = Arc::new(Lives::new(steps, roots, inside));
+            bodies[at] = Some(Body { steps, locals, spent });
         }
-        Ok(Plan { site_base: sites.add(program.sites), roots, dead_after })
+        Lives { dead_after, bodies }
+    }
+}
+
+/// Refuses shaders for which the device lacks something.
+fn check_shaders(
+    program: &'static GpuProgram,
+    steps: &'static [GpuStep],
+    limits: &wgpu::Limits,
+) -> Result<(), Error> {
+    for step in steps {
+        match step {
+            GpuStep::Points { shader, .. } => check_shader(program, shader, limits)?,
+            GpuStep::Reduce { points, groups, .. } => {
+                check_shader(program, points, limits)?;
+                check_shader(program, groups, limits)?;
+            }
+            GpuStep::Scan { points, fold, starts, run, .. } => {
+                for shader in [points, fold, starts, run] {
+                    check_shader(program, shader, limits)?;
+                }
+            }
+            GpuStep::Repeat { steps, .. } => check_shaders(program, steps, limits)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Calls `f` with the arrays that steps make or write.
+fn made(steps: &[GpuStep], f: &mut impl FnMut(usize)) {
+    let written = |s: &Shader, f: &mut dyn FnMut(usize)| {
+        s.bindings.iter().filter(|(_, access)| *access != Access::Read).for_each(|(array, _)| f(*array));
+    };
+    for step in steps {
+        match step {
+            GpuStep::Points { shader, .. } => written(shader, f),
+            GpuStep::Reduce { points, groups, result, .. } => {
+                written(points, f);
+                written(groups, f);
+                f(*result);
+            }
+            GpuStep::Scan { points, .. } => written(points, f),
+            GpuStep::Contract { out, .. } => f(out.0),
+            GpuStep::Fill(array, _) | GpuStep::Copy(array, _) | GpuStep::Move(array, _) => f(*array),
+            GpuStep::Check(_) | GpuStep::ReadSize(..) => {}
+            GpuStep::Repeat { trips, carried, steps } => {
+                if let Trips::For { index, .. } = trips {
+                    f(*index);
+                }
+                carried.iter().for_each(|c| f(c.state));
+                made(steps, f);
+            }
+        }
     }
 }
 
@@ -83,10 +174,21 @@ fn arrays_of(step: &GpuStep) -> Vec<usize> {
             all.push(*result);
             all
         }
+        // The passes use no others but the scratch memory, which the step gives back itself.
+        GpuStep::Scan { points, .. } => of_shader(points),
         GpuStep::Contract { out, a, b, .. } => vec![out.0, a.0, b.0],
         GpuStep::Fill(array, _) => vec![*array],
-        GpuStep::Copy(to, from) => vec![*to, *from],
+        GpuStep::Copy(to, from) | GpuStep::Move(to, from) => vec![*to, *from],
         GpuStep::Check(_) => Vec::new(),
+        GpuStep::ReadSize(array, _) => vec![*array],
+        GpuStep::Repeat { trips, carried, steps } => {
+            let number = match trips {
+                Trips::For { index, .. } => *index,
+                Trips::While(condition) => *condition,
+            };
+            let carried = carried.iter().flat_map(|c| [c.state, c.start, c.next]);
+            carried.chain([number]).chain(steps.iter().flat_map(arrays_of)).collect()
+        }
     }
 }
 
@@ -146,7 +248,7 @@ fn check_shader(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{Access, GpuArrayInfo, Poly, Site};
+    use crate::program::{Carried, GpuArrayInfo, Poly, Site};
 
     const N: Poly = Poly(&[(1, &[0])]);
     const SHADER: Shader = Shader {
@@ -179,7 +281,44 @@ mod tests {
     fn memory_lives_until_the_last_use_through_any_view() {
         let plan = Plan::new(&PROGRAM, &wgpu::Limits::default(), &mut Sites::default()).unwrap();
         assert_eq!(plan.roots, [0, 1, 1, 3]);
-        assert_eq!(plan.dead_after, [vec![0], vec![1], vec![]]);
+        assert_eq!(plan.steps.dead_after, [vec![0], vec![1], vec![]]);
+    }
+
+    /// A loop that makes `v` from its state `u` and an input, and `w` from that.
+    static LOOP: GpuProgram = GpuProgram {
+        name: "g",
+        arrays: &[
+            array("x", Elem::F32, GpuHome::Input),
+            array("start", Elem::F32, GpuHome::Heap),
+            array("u", Elem::F32, GpuHome::Heap),
+            array("v", Elem::F32, GpuHome::Heap),
+            array("w", Elem::F32, GpuHome::Heap),
+            array("result", Elem::F32, GpuHome::View(2)),
+            array("k", Elem::I64, GpuHome::HostScalar),
+        ],
+        inputs: &[0],
+        results: &[5],
+        steps: &[
+            GpuStep::Fill(1, 0),
+            GpuStep::Repeat {
+                trips: Trips::For { index: 6, atom: 1, count: N },
+                carried: &[Carried { state: 2, start: 1, next: 4 }],
+                steps: &[GpuStep::Move(3, 2), GpuStep::Copy(4, 3), GpuStep::Copy(4, 0)],
+            },
+        ],
+        sites: &[],
+    };
+
+    #[test]
+    fn a_trip_gives_back_what_the_next_one_does_not_need() {
+        let plan = Plan::new(&LOOP, &wgpu::Limits::default(), &mut Sites::default()).unwrap();
+        let Some(Body { steps, locals, spent }) = &plan.steps.bodies[1] else { panic!("it is a loop") };
+        // The state's old value and what is made of it go at once, the input stays.
+        assert_eq!(steps.dead_after, [vec![2], vec![3], vec![]]);
+        assert_eq!((locals.as_slice(), spent.as_slice()), ([3, 4].as_slice(), [1].as_slice()));
+        let mut dead = plan.steps.dead_after[1].clone();
+        dead.sort_unstable();
+        assert_eq!(dead, [0, 1, 3, 4, 6]);
     }
 
     #[test]

@@ -53,6 +53,11 @@ impl GpuBuffer {
         Arc::ptr_eq(&self.memory, &other.memory)
     }
 
+    /// Whether another handle has the same memory.
+    pub(super) fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.memory) > 1
+    }
+
     pub(super) fn raw(&self) -> &wgpu::Buffer {
         &self.memory.raw
     }

@@ -51,7 +51,7 @@ impl Run<'_> {
         if outers == 0 {
             return Ok(());
         }
-        let words = self.words(groups, [outers, inners, parts])?;
+        let words = self.words(groups, [outers, inners, parts, 0])?;
         if parts == 1 {
             return self.dispatch_shader(groups, &words, &buffers, outers);
         }

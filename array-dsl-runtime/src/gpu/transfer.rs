@@ -4,9 +4,9 @@ use std::sync::PoisonError;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use super::device::Shared;
+use super::device::{Shared, State};
 use super::pool::GpuBuffer;
-use super::record::wait;
+use super::record::{Recorder, wait};
 use super::status::STATUS_BYTES;
 use crate::error::Error;
 
@@ -57,16 +57,9 @@ impl Shared {
                 break status;
             }
         };
-        if staging.size() <= KEPT {
-            self.staging.lock().unwrap_or_else(PoisonError::into_inner).push(staging);
-        }
+        self.keep(staging);
         self.failures.check()?;
-        if status[0] == 0 {
-            return Ok(());
-        }
-        let mut state = self.state();
-        state.recorder.clear(&self.status, STATUS_BYTES);
-        state.sites.error(status)
+        if status[0] == 0 { Ok(()) } else { self.failed(&mut self.state(), status) }
     }
 
     /// One piece, with the words of the status.
@@ -78,14 +71,65 @@ impl Shared {
         bytes: u64,
         read: &mut dyn FnMut(&[u8]),
     ) -> Result<[u32; 4], Error> {
-        let submission = {
-            let mut state = self.state();
-            if let Some(buffer) = buffer {
-                state.recorder.copy((buffer.raw(), start), (staging, 0), bytes);
-            }
-            state.recorder.copy((&self.status, 0), (staging, bytes), STATUS_BYTES);
-            state.recorder.submit(self)?
-        };
+        let submission = self.record_piece(&mut self.state().recorder, staging, buffer, start, bytes)?;
+        self.read_recorded(staging, submission, bytes, read)
+    }
+
+    /// Submits what is recorded, and after it the copy of a piece and of the status.
+    fn record_piece(
+        &self,
+        recorder: &mut Recorder,
+        staging: &wgpu::Buffer,
+        buffer: Option<&GpuBuffer>,
+        start: u64,
+        bytes: u64,
+    ) -> Result<Option<wgpu::SubmissionIndex>, Error> {
+        if let Some(buffer) = buffer {
+            recorder.copy((buffer.raw(), start), (staging, 0), bytes);
+        }
+        recorder.copy((&self.status, 0), (staging, bytes), STATUS_BYTES);
+        recorder.submit(self)
+    }
+
+    /// The first word of an array, for those who are recording. A failure that a shader has found so far is an error
+    /// at once, for what would be done next may never end.
+    pub(super) fn read_word(&self, state: &mut State, buffer: &GpuBuffer) -> Result<u32, Error> {
+        self.failures.check()?;
+        let staging = self.staging(4 + STATUS_BYTES)?;
+        let submission = self.record_piece(&mut state.recorder, &staging, Some(buffer), 0, 4)?;
+        let mut word = 0u32;
+        let status = self.read_recorded(&staging, submission, 4, &mut |bytes| {
+            bytemuck::bytes_of_mut(&mut word).copy_from_slice(bytes);
+        })?;
+        self.keep(staging);
+        self.failed(state, status)?;
+        Ok(word)
+    }
+
+    /// The error that the words of the status tell of; it is told once.
+    fn failed(&self, state: &mut State, status: [u32; 4]) -> Result<(), Error> {
+        if status[0] == 0 {
+            return Ok(());
+        }
+        state.recorder.clear(&self.status, STATUS_BYTES);
+        state.sites.error(status)
+    }
+
+    /// Keeps a buffer for later downloads.
+    fn keep(&self, staging: wgpu::Buffer) {
+        if staging.size() <= KEPT {
+            self.staging.lock().unwrap_or_else(PoisonError::into_inner).push(staging);
+        }
+    }
+
+    /// Waits for a piece.
+    fn read_recorded(
+        &self,
+        staging: &wgpu::Buffer,
+        submission: Option<wgpu::SubmissionIndex>,
+        bytes: u64,
+        read: &mut dyn FnMut(&[u8]),
+    ) -> Result<[u32; 4], Error> {
         let (answer, mapped) = mpsc::channel();
         let slice = staging.slice(0..bytes + STATUS_BYTES);
         slice.map_async(wgpu::MapMode::Read, move |result| {

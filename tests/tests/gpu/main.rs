@@ -10,8 +10,10 @@ mod elementwise;
 mod failures;
 mod indexing;
 mod integers;
+mod loops;
 mod reduction;
 mod resources;
+mod scans;
 mod shape;
 mod training;
 

@@ -2,7 +2,8 @@
 //! contractions.
 
 use super::super::{
-    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Check, CheckKind, Contract, Exp, Let, Reducer, Scan, Var,
+    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Check, CheckKind, Contract, Exp, Let, Reducer, Scan, Sort,
+    Sorted, Var,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::{Class, Op};
@@ -295,8 +296,7 @@ impl<'a> Scope<'a> {
 
     /// A reducer of values of a type, and whether it may be used where values are combined in any order.
     pub(crate) fn reducer(&mut self, reducer: Reducer, elem: Elem, into: bool) {
-        let class = reducer.op().and_then(|op| op.row()).map_or(Class::Num, |r| r.class);
-        if !class.contains(elem) {
+        if !reducer.class().contains(elem) {
             self.error(format!("`{}` does not reduce {elem}", reducer.name()));
         }
         if into && reducer.op().is_none() {
@@ -317,6 +317,17 @@ impl<'a> Scope<'a> {
     }
 
     /// The rules of a contraction, except that its result is bound here.
+    pub(crate) fn sort(&mut self, s: &Sort) {
+        let (Some(result), Some((keys, _))) = (self.info(s.result), self.readable(s.keys)) else { return };
+        let elem = match s.gives {
+            Sorted::Positions => Elem::I64,
+            Sorted::Values => keys.elem,
+        };
+        if keys.dims.is_empty() || result.dims != keys.dims || result.elem != elem {
+            self.error(format!("`{}` is no sort of `{}`", result.name, keys.name));
+        }
+    }
+
     pub(crate) fn contract(&mut self, c: &Contract) {
         self.loc(c.loc);
         c.extents.iter().for_each(|d| self.dim(d, "an extent of a contraction"));

@@ -37,9 +37,9 @@ mod tree;
 use std::collections::{HashMap, HashSet};
 
 use crate::Verified;
-use crate::bulk::{ArrayId, Check, CheckKind};
+use crate::bulk::{ArrayId, Check, CheckKind, Sorted};
 use crate::dim::{Dim, SizeAtom};
-use crate::loops::{Contract, Home, Program, Step};
+use crate::loops::{Contract, Home, Program, Sort, Step};
 use crate::ty::{Const, Elem, Loc};
 
 /// The generated code of one program.
@@ -206,6 +206,7 @@ impl Cpu<'_> {
         match s {
             Step::Tree(t) => self.tree(t),
             Step::Contract(c) => self.contract(c),
+            Step::Sort(s) => self.sort(s),
             Step::Check(c, l) => self.check(c, *l),
             Step::Move { array, source } => self.moved(*array, *source),
             Step::Repeat(r) => self.repeat(r),
@@ -257,6 +258,19 @@ impl Cpu<'_> {
             c.b.1,
             if unset { &*all_set } else { "" },
         )
+    }
+
+    /// Each row along the last dimension by the runtime.
+    fn sort(&mut self, s: &Sort) -> String {
+        let out = self.allocate(s.result);
+        let function = match s.gives {
+            Sorted::Positions => "argsort",
+            Sorted::Values => "sort",
+        };
+        let dims = &self.p.arrays[s.keys.0 as usize].dims;
+        let row = dims.last().map_or_else(|| "1i64".into(), |d| self.dim(d));
+        let (to, from) = (self.name(s.result), self.name(s.keys));
+        format!("{out}__rt::cpu::{function}(&mut {to}[..], &{from}[..], {row});\n")
     }
 
     /// A check with the atoms it mentions as its own little list of sizes.

@@ -30,7 +30,7 @@ impl Shader<'_, '_> {
     }
 
     /// A scalar binding.
-    fn bind(&mut self, l: &Let) -> Result<(), String> {
+    pub(super) fn bind(&mut self, l: &Let) -> Result<(), String> {
         let name = l.vars.first().map_or(String::new(), |v| format!("v{}", v.0));
         let text = match &l.exp {
             Exp::Op(op, args) => self.op(*op, args, l.loc)?,
@@ -72,6 +72,14 @@ impl Shader<'_, '_> {
 
     /// A sequential loop and its folds.
     fn looped(&mut self, l: &Loop) -> Result<(), String> {
+        self.fold_states(l)?;
+        self.scan_states(&l.body)?;
+        let n = self.size(&l.axis.extent)?;
+        self.trips(l, "0i", &n)
+    }
+
+    /// Declares what a loop folds.
+    pub(super) fn fold_states(&mut self, l: &Loop) -> Result<(), String> {
         for f in &l.folds {
             let kind = self.kind(f.value)?;
             if f.reducer.is_extremum() {
@@ -86,11 +94,14 @@ impl Shader<'_, '_> {
                 self.line(format!("var v{} = {neutral};", f.result.0));
             }
         }
-        self.scan_states(&l.body)?;
-        let n = self.size(&l.axis.extent)?;
+        Ok(())
+    }
+
+    /// The trips `low..high` of a loop.
+    pub(super) fn trips(&mut self, l: &Loop, low: &str, high: &str) -> Result<(), String> {
         self.axis(&l.axis);
         let i = l.axis.var.0;
-        self.open(format!("for (var v{i} = 0i; v{i} < {n}; v{i} += 1i) {{"));
+        self.open(format!("for (var v{i} = {low}; v{i} < {high}; v{i} += 1i) {{"));
         self.nodes(&l.body)?;
         for f in &l.folds {
             let (value, kind, to) = (self.atom(f.value)?, self.kind(f.value)?, f.result.0);
@@ -115,7 +126,7 @@ impl Shader<'_, '_> {
     }
 
     /// Declares the states of the scans that stand in a loop's body.
-    fn scan_states(&mut self, body: &[Node]) -> Result<(), String> {
+    pub(super) fn scan_states(&mut self, body: &[Node]) -> Result<(), String> {
         for n in body {
             let Node::Let(Let { exp: Exp::Scan(s), vars, .. }) = n else { continue };
             for (k, a) in s.start.iter().enumerate() {

@@ -8,8 +8,12 @@ use crate::ty::Loc;
 /// See the module header.
 pub(super) struct Context<'p> {
     pub(super) program: &'p Program,
-    /// The host scalars that sizes may mention; see `host::size_scalars`.
+    /// The host scalars that sizes may mention: see `host::size_scalars`, then the numbers of trips.
     pub(super) scalars: Vec<ArrayId>,
+    /// The integers that the device computes and the host reads; see `sizes`. Among the atoms of sizes they come last.
+    pub(super) computed: Vec<ArrayId>,
+    /// The array that stands for the memory that steps work in.
+    pub(super) scratch: ArrayId,
     /// The places that index errors name.
     pub(super) sites: Vec<Loc>,
 }
@@ -25,8 +29,9 @@ impl Context<'_> {
 
     /// Whether the array's only element is a number that the host passes by value.
     pub(super) fn is_host_scalar(&self, a: ArrayId) -> bool {
-        let info = &self.program.arrays[self.root(a).0 as usize];
-        info.home == Home::Param && info.dims.is_empty()
+        let root = self.root(a);
+        let info = &self.program.arrays[root.0 as usize];
+        info.dims.is_empty() && (info.home == Home::Param || self.scalars.contains(&root))
     }
 
     /// The number of a place among those that errors name.
@@ -44,6 +49,7 @@ impl Context<'_> {
         for atom in dim.atoms() {
             if let SizeAtom::Scalar(s) = atom
                 && !self.scalars.contains(&ArrayId(s))
+                && !self.computed.contains(&ArrayId(s))
             {
                 let name = self.program.arrays.get(s as usize).map_or("", |a| &a.name);
                 return Err(format!("a size depends on `{name}`, which the kernel computes itself"));

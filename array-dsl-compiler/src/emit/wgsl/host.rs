@@ -5,11 +5,12 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::context::Context;
+use super::scan::Passes;
 use super::shader::{Access, Finished, Word};
 use super::types::bits;
-use crate::bulk::{ArrayId, Check, CheckKind, Contract, Reducer};
+use crate::bulk::{ArrayId, Check, CheckKind, Contract, Reducer, Trips};
 use crate::dim::{Dim, SizeAtom};
-use crate::loops::{ArrayInfo, Home, Program};
+use crate::loops::{Home, Program, Repeat, Step};
 use crate::ty::{Const, Elem, Loc};
 
 /// The parameters' arrays in order.
@@ -27,6 +28,27 @@ pub fn size_scalars(p: &Program) -> Vec<ArrayId> {
     inputs(p).into_iter().filter(is_size).collect()
 }
 
+/// What the host knows of the integers of rank 0: scalar parameters and the numbers of trips.
+pub(super) fn known_scalars(p: &Program) -> Vec<ArrayId> {
+    let mut known = size_scalars(p);
+    repeats(&p.steps, &mut |r| {
+        if let Trips::For(index, _) = &r.trips {
+            known.push(*index);
+        }
+    });
+    known
+}
+
+/// Calls `f` with every loop of steps, the outer ones first.
+fn repeats(steps: &[Step], f: &mut impl FnMut(&Repeat)) {
+    for s in steps {
+        if let Step::Repeat(r) = s {
+            f(r);
+            repeats(&r.steps, f);
+        }
+    }
+}
+
 /// An index in the text of a constant.
 fn at(array: ArrayId) -> Literal {
     Literal::u32_unsuffixed(array.0)
@@ -41,13 +63,12 @@ impl Context<'_> {
     /// A `Poly`.
     pub(super) fn poly(&self, dim: &Dim) -> Result<TokenStream, String> {
         self.check_size(dim)?;
-        let position = |atom: &SizeAtom| {
-            let sizes = &self.program.sizes;
-            let found = match atom {
-                SizeAtom::Name(name) => sizes.iter().position(|s| s == name),
-                SizeAtom::Scalar(s) => self.scalars.iter().position(|a| a.0 == *s).map(|k| k + sizes.len()),
-            };
-            found.map(Literal::usize_unsuffixed).ok_or_else(|| format!("an unknown size in `{dim}`"))
+        let position = |atom: &SizeAtom| match atom {
+            SizeAtom::Name(name) => {
+                let found = self.program.sizes.iter().position(|s| s == name);
+                found.map(Literal::usize_unsuffixed).ok_or_else(|| format!("an unknown size in `{dim}`"))
+            }
+            SizeAtom::Scalar(s) => self.atom(ArrayId(*s)),
         };
         let mut terms = Vec::new();
         for (monomial, c) in dim.terms() {
@@ -55,6 +76,13 @@ impl Context<'_> {
             terms.push(quote!((#c, &[#(#atoms),*])));
         }
         Ok(quote!(__rt::program::Poly(&[#(#terms),*])))
+    }
+
+    /// The position of an integer among the atoms of sizes.
+    fn atom(&self, scalar: ArrayId) -> Result<Literal, String> {
+        let found = self.scalars.iter().chain(&self.computed).position(|a| *a == scalar);
+        let at = found.map(|k| Literal::usize_unsuffixed(self.program.sizes.len() + k));
+        at.ok_or_else(|| format!("the size {} is unknown", scalar.0))
     }
 
     fn polys<'d>(&self, dims: impl IntoIterator<Item = &'d Dim>) -> Result<TokenStream, String> {
@@ -78,7 +106,8 @@ impl Context<'_> {
         quote!(__rt::program::Site { kernel: #kernel, file: #file, line: #line })
     }
 
-    fn array(&self, a: &ArrayInfo) -> Result<TokenStream, String> {
+    fn array(&self, id: ArrayId) -> Result<TokenStream, String> {
+        let a = &self.program.arrays[id.0 as usize];
         let name = a.name.to_string();
         let elem = match a.elem {
             Elem::F32 => quote!(F32),
@@ -92,6 +121,8 @@ impl Context<'_> {
         let (home, dims) = match a.home {
             Home::Param if a.dims.is_empty() => (quote!(HostScalar), self.polys(&a.dims)?),
             Home::Param => (quote!(Input), self.polys(&a.dims)?),
+            // The number of a trip.
+            Home::Heap if self.is_host_scalar(id) => (quote!(HostScalar), self.polys(&a.dims)?),
             Home::Heap => (quote!(Heap), self.polys(&a.dims)?),
             Home::View(of) => {
                 let of = at(of);
@@ -109,7 +140,8 @@ impl Context<'_> {
     pub(super) fn program(&self, steps: &[TokenStream]) -> Result<TokenStream, String> {
         let p = self.program;
         let name = p.name.to_string();
-        let arrays: Vec<TokenStream> = p.arrays.iter().map(|a| self.array(a)).collect::<Result<_, _>>()?;
+        let ids = (0..p.arrays.len() as u32).map(ArrayId);
+        let arrays: Vec<TokenStream> = ids.map(|a| self.array(a)).collect::<Result<_, _>>()?;
         let inputs = inputs(p).into_iter().map(at);
         let results = p.result.leaves().into_iter().map(|a| at(*a));
         let sites = self.sites.iter().map(|s| self.place(*s));
@@ -140,6 +172,7 @@ impl Context<'_> {
                 Word::Outer => quote!(__rt::program::Word::Outer),
                 Word::Inner => quote!(__rt::program::Word::Inner),
                 Word::Parts => quote!(__rt::program::Word::Parts),
+                Word::Each => quote!(__rt::program::Word::Each),
             });
         }
         let bindings = s.bindings.iter().map(|(array, access)| {
@@ -190,6 +223,26 @@ impl Context<'_> {
         }))
     }
 
+    /// `GpuStep::Scan`.
+    pub(super) fn scan_step(
+        &self,
+        points: &Finished,
+        passes: &Passes,
+        outer: &[&Dim],
+        length: &Dim,
+    ) -> Result<TokenStream, String> {
+        let [points, fold, starts, run] =
+            [points, &passes.fold, &passes.starts, &passes.run].map(|s| self.shader(s));
+        let (points, fold, starts, run) = (points?, fold?, starts?, run?);
+        let (outer, length) = (self.polys(outer.iter().copied())?, self.poly(length)?);
+        let (states, scratch) = (Literal::usize_unsuffixed(passes.states), at(passes.scratch));
+        let ends = passes.ends;
+        Ok(quote!(__rt::program::GpuStep::Scan {
+            points: #points, outer: #outer, length: #length, fold: #fold, starts: #starts, run: #run,
+            states: #states, scratch: #scratch, ends: #ends
+        }))
+    }
+
     /// `GpuStep::Contract`.
     pub(super) fn contract_step(&self, c: &Contract) -> Result<TokenStream, String> {
         let extents = self.polys(&c.extents)?;
@@ -212,6 +265,39 @@ impl Context<'_> {
     pub(super) fn copy_step(&self, array: ArrayId, source: ArrayId) -> TokenStream {
         let (array, source) = (at(array), at(source));
         quote!(__rt::program::GpuStep::Copy(#array, #source))
+    }
+
+    /// `GpuStep::Move`.
+    pub(super) fn move_step(&self, array: ArrayId, source: ArrayId) -> TokenStream {
+        let (array, source) = (at(array), at(source));
+        quote!(__rt::program::GpuStep::Move(#array, #source))
+    }
+
+    /// `GpuStep::ReadSize`.
+    pub(super) fn read_step(&self, scalar: ArrayId) -> Result<TokenStream, String> {
+        let (array, atom) = (at(self.root(scalar)), self.atom(scalar)?);
+        Ok(quote!(__rt::program::GpuStep::ReadSize(#array, #atom)))
+    }
+
+    /// `GpuStep::Repeat`.
+    pub(super) fn repeat_step(&self, r: &Repeat, steps: &[TokenStream]) -> Result<TokenStream, String> {
+        let trips = match &r.trips {
+            Trips::For(index, count) => {
+                let (atom, index, count) = (self.atom(*index)?, at(*index), self.poly(count)?);
+                quote!(For { index: #index, atom: #atom, count: #count })
+            }
+            Trips::While(state) => {
+                let state = at(*state);
+                quote!(While(#state))
+            }
+        };
+        let carried = r.carried.iter().map(|c| {
+            let [state, start, next] = [c.arrays.state, c.arrays.start, c.arrays.next].map(at);
+            quote!(__rt::program::Carried { state: #state, start: #start, next: #next })
+        });
+        Ok(quote!(__rt::program::GpuStep::Repeat {
+            trips: __rt::program::Trips::#trips, carried: &[#(#carried),*], steps: &[#(#steps),*]
+        }))
     }
 
     /// `GpuStep::Check`.

@@ -3,7 +3,7 @@
 //! * `context` knows the program's arrays, sizes and places;
 //! * `sizes` rewrites sizes that only the device knows, `split` the program so that reductions stand alone and the runtime's
 //!   limits hold;
-//! * `entry` makes the shaders of a tree, `body` its statements, `expr` its expressions, `prelude` the functions they call;
+//! * `entry` makes the shaders of a tree, `scan` those of prefixes along one axis, `body` its statements, `expr` its expressions, `prelude` the functions they call;
 //! * `shader` keeps a shader's interface, `types` maps element types;
 //! * `host` prints the constant.
 //!
@@ -18,6 +18,7 @@ mod entry;
 mod expr;
 mod host;
 mod prelude;
+mod scan;
 mod shader;
 mod sizes;
 mod split;
@@ -57,24 +58,43 @@ pub struct ShaderText {
 pub fn emit(p: &Verified<Program>) -> Result<GpuCode, String> {
     refuse_f64(p)?;
     let mut program = split::split(p);
-    sizes::read_computed(&mut program);
-    let mut cx = Context { program: &program, scalars: size_scalars(&program), sites: Vec::new() };
+    let computed = sizes::read_computed(&mut program);
+    let scratch = program.scratch();
+    let scalars = host::known_scalars(&program);
+    let mut cx = Context { program: &program, scalars, computed, scratch, sites: Vec::new() };
     let mut shaders = Vec::new();
-    let mut steps = Vec::new();
-    for (number, step) in program.steps.iter().enumerate() {
-        let label = format!("{} step {number}", program.name);
-        steps.push(match step {
-            Step::Tree(tree) => tree_step(&mut cx, tree, &label, &mut shaders)?,
+    let steps = list(&mut cx, &program.steps, &format!("{} step ", program.name), &mut shaders)?;
+    Ok(GpuCode { shaders, program: cx.program(&steps)? })
+}
+
+/// Steps in order; the names of their shaders are `label` with a number.
+fn list(
+    cx: &mut Context<'_>,
+    steps: &[Step],
+    label: &str,
+    shaders: &mut Vec<ShaderText>,
+) -> Result<Vec<TokenStream>, String> {
+    let mut out = Vec::new();
+    for (number, step) in steps.iter().enumerate() {
+        let label = format!("{label}{number}");
+        out.push(match step {
+            Step::Tree(tree) => tree_step(cx, tree, &label, shaders)?,
             Step::Contract(c) => cx.contract_step(c)?,
             Step::Check(c, loc) => cx.check_step(c, *loc)?,
             Step::Fill { array, value } => cx.fill_step(*array, *value)?,
             Step::Copy { array, source } => cx.copy_step(*array, *source),
-            Step::Move { .. } | Step::Repeat(_) => {
-                return Err("a loop that carries arrays from trip to trip".into());
+            Step::Sort(_) => return Err("a sort".into()),
+            Step::Move { array, source } => cx.move_step(*array, *source),
+            Step::Repeat(r) => {
+                let inside = list(cx, &r.steps, &format!("{label}."), shaders)?;
+                cx.repeat_step(r, &inside)?
             }
         });
+        for scalar in sizes::bound(cx.program, step, &cx.computed) {
+            out.push(cx.read_step(scalar)?);
+        }
     }
-    Ok(GpuCode { shaders, program: cx.program(&steps)? })
+    Ok(out)
 }
 
 /// A tree as one step, its shaders added to the list.
@@ -88,6 +108,11 @@ fn tree_step(
     let outer: Vec<&Dim> = tree.axes.iter().map(|a| &a.extent).collect();
     let points = entry::points(cx, tree, format!("{label}, points"))?;
     keep(&points);
+    if let Some(prefixes) = scan::as_prefixes(tree) {
+        let passes = scan::passes(cx, tree, &prefixes, &label)?;
+        passes.shaders().into_iter().for_each(&mut keep);
+        return cx.scan_step(&points, &passes, &outer, prefixes.length());
+    }
     match entry::as_reduction(cx, tree) {
         None => cx.points_step(&points, &outer),
         Some(r) => {

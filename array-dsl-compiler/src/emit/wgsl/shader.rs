@@ -28,6 +28,7 @@ pub(super) enum Word {
     Outer,
     Inner,
     Parts,
+    Each,
 }
 
 /// How a shader uses an array, from weak to strong; as in the runtime's `Access`.
@@ -112,6 +113,11 @@ impl<'c, 'p> Shader<'c, 'p> {
         let array = self.cx.root(array);
         self.bindings.push((array, Access::Write));
         array
+    }
+
+    /// Binds the memory that a step works in, last.
+    pub(super) fn bind_scratch(&mut self, array: ArrayId, access: Access) {
+        self.bindings.push((array, access));
     }
 
     /// How the array is bound.

@@ -7,25 +7,115 @@
 //! v = size 2 k + n     becomes     a = k[];  b = 2 * a;  c = size n;  v = b + c
 //! ```
 //!
-//! Dimensions of arrays and extents of loops must still be known to the host.
+//! Dimensions of arrays, extents of axes and numbers of trips must be known to the host. If one of them mentions such an
+//! integer, the host reads it as soon as it is computed, and waits for it.
 
-use super::host::size_scalars;
-use crate::bulk::{ArrayId, Atom, Exp, Let, Var};
+use std::collections::BTreeSet;
+
+use super::host::known_scalars;
+use super::shader::{Access, visit_arrays};
+use crate::bulk::{ArrayId, Atom, CheckKind, Exp, Let, Trips, Var};
 use crate::dim::{Dim, SizeAtom};
-use crate::loops::{Node, Program, Step};
+use crate::loops::{Home, Node, Program, Step};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
-/// Rewrites the sizes that only the device knows.
-pub(super) fn read_computed(p: &mut Program) {
-    let known = size_scalars(p);
+/// Rewrites the sizes that only the device knows. Gives the integers that the host must read.
+pub(super) fn read_computed(p: &mut Program) -> Vec<ArrayId> {
+    let mut known = known_scalars(p);
+    let mut needed = BTreeSet::new();
+    let mut need = |d: &Dim| {
+        needed.extend(d.atoms().into_iter().filter_map(|a| match a {
+            SizeAtom::Scalar(s) => Some(ArrayId(s)),
+            SizeAtom::Name(_) => None,
+        }));
+    };
+    for a in p.arrays.iter().filter(|a| a.home != Home::Nowhere) {
+        a.dims.iter().for_each(&mut need);
+    }
+    host_sizes(&p.steps, &mut need);
+    needed.retain(|a| !known.contains(a));
+    let mut computed = Vec::new();
+    all_bound(p, &p.steps, &needed.into_iter().collect::<Vec<_>>(), &mut computed);
+    known.extend(&computed);
     let mut rewrite = Rewrite { known, vars: std::mem::take(&mut p.vars) };
-    for step in &mut p.steps {
-        if let Step::Tree(tree) = step {
-            rewrite.nodes(&mut tree.body);
+    rewrite.steps(&mut p.steps);
+    p.vars = rewrite.vars;
+    computed
+}
+
+/// Those of the integers that a step computes.
+pub(super) fn bound(p: &Program, step: &Step, scalars: &[ArrayId]) -> Vec<ArrayId> {
+    let mut made = Vec::new();
+    match step {
+        Step::Tree(t) => visit_arrays(&t.body, &mut |a, access| {
+            if access != Access::Read {
+                made.push(a);
+            }
+        }),
+        Step::Contract(c) => made.push(c.result),
+        Step::Fill { array, .. } | Step::Copy { array, .. } | Step::Move { array, .. } => made.push(*array),
+        Step::Repeat(r) => made.extend(r.carried.iter().map(|c| c.arrays.result)),
+        Step::Sort(s) => made.push(s.result),
+        Step::Check(..) => {}
+    }
+    // What is a view of an integer is bound with it.
+    let is_bound = |a: &ArrayId| {
+        let mut a = *a;
+        loop {
+            match p.arrays.get(a.0 as usize).map(|info| &info.home) {
+                _ if made.contains(&a) => return true,
+                Some(Home::View(of)) => a = *of,
+                _ => return false,
+            }
+        }
+    };
+    scalars.iter().copied().filter(is_bound).collect()
+}
+
+fn all_bound(p: &Program, steps: &[Step], scalars: &[ArrayId], out: &mut Vec<ArrayId>) {
+    for step in steps {
+        if let Step::Repeat(r) = step {
+            all_bound(p, &r.steps, scalars, out);
+        }
+        out.extend(bound(p, step, scalars));
+    }
+}
+
+/// Calls `f` with the sizes that the host needs for the steps.
+fn host_sizes(steps: &[Step], f: &mut impl FnMut(&Dim)) {
+    for step in steps {
+        match step {
+            Step::Tree(t) => {
+                t.axes.iter().for_each(|a| f(&a.extent));
+                extents(&t.body, f);
+            }
+            Step::Contract(c) => c.extents.iter().for_each(&mut *f),
+            Step::Check(c, _) => {
+                c.guards.iter().for_each(&mut *f);
+                match &c.kind {
+                    CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => [a, b].into_iter().for_each(&mut *f),
+                    CheckKind::NonNegative(a) => f(a),
+                }
+            }
+            Step::Repeat(r) => {
+                if let Trips::For(_, count) = &r.trips {
+                    f(count);
+                }
+                host_sizes(&r.steps, f);
+            }
+            Step::Fill { .. } | Step::Copy { .. } | Step::Move { .. } | Step::Sort(_) => {}
         }
     }
-    p.vars = rewrite.vars;
+}
+
+fn extents(nodes: &[Node], f: &mut impl FnMut(&Dim)) {
+    for node in nodes {
+        if let Node::Loop(l) = node {
+            f(&l.axis.extent);
+            extents(&l.body, f);
+        }
+    }
 }
 
 struct Rewrite {
@@ -36,6 +126,16 @@ struct Rewrite {
 }
 
 impl Rewrite {
+    fn steps(&mut self, steps: &mut [Step]) {
+        for step in steps {
+            match step {
+                Step::Tree(tree) => self.nodes(&mut tree.body),
+                Step::Repeat(r) => self.steps(&mut r.steps),
+                _ => {}
+            }
+        }
+    }
+
     fn nodes(&mut self, nodes: &mut Vec<Node>) {
         for node in std::mem::take(nodes) {
             match node {

@@ -20,7 +20,7 @@ use std::collections::HashSet;
 use super::entry::is_pure;
 use crate::bulk::{ArrayId, Atom, Axis, Contract, Exp, Let, Reducer, Var};
 use crate::dim::Dim;
-use crate::loops::{ArrayInfo, Fold, Home, Loop, Node, Program, Step, Tree};
+use crate::loops::{ArrayInfo, Fold, Home, Loop, Node, Program, Repeat, Step, Tree};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
@@ -31,24 +31,34 @@ const SHORT: i64 = 256;
 pub(super) fn split(p: &Program) -> Program {
     let mut out = p.clone();
     let steps = std::mem::take(&mut out.steps);
-    for step in steps {
-        match step {
-            Step::Tree(tree) => out.split_tree(tree),
-            Step::Contract(c) if !out.is_plain_contract(&c) => {
-                let tree = out.contract_tree(&c);
-                out.steps.push(Step::Tree(tree));
-            }
-            Step::Copy { array, source } if out.rank(out.root(source)) == 0 => {
-                let tree = out.copy_tree(array, source);
-                out.steps.push(Step::Tree(tree));
-            }
-            step => out.steps.push(step),
-        }
-    }
+    out.split_steps(steps);
     out
 }
 
 impl Program {
+    fn split_steps(&mut self, steps: Vec<Step>) {
+        for step in steps {
+            match step {
+                Step::Tree(tree) => self.split_tree(tree),
+                Step::Contract(c) if !self.is_plain_contract(&c) => {
+                    let tree = self.contract_tree(&c);
+                    self.steps.push(Step::Tree(tree));
+                }
+                Step::Copy { array, source } if self.rank(self.root(source)) == 0 => {
+                    let tree = self.copy_tree(array, source);
+                    self.steps.push(Step::Tree(tree));
+                }
+                Step::Repeat(r) => {
+                    let before = std::mem::take(&mut self.steps);
+                    self.split_steps(r.steps);
+                    let steps = std::mem::replace(&mut self.steps, before);
+                    self.steps.push(Step::Repeat(Repeat { steps, ..r }));
+                }
+                step => self.steps.push(step),
+            }
+        }
+    }
+
     fn root(&self, a: ArrayId) -> ArrayId {
         match self.arrays[a.0 as usize].home {
             Home::View(of) => self.root(of),
@@ -69,6 +79,11 @@ impl Program {
         let name = format!("temporary {}", self.arrays.len()).into();
         self.arrays.push(ArrayInfo { name, elem, dims, home: Home::Heap });
         ArrayId(self.arrays.len() as u32 - 1)
+    }
+
+    /// An array that stands for memory whose size only the runtime knows.
+    pub(super) fn scratch(&mut self) -> ArrayId {
+        self.temporary(Elem::U32, Vec::new())
     }
 
     fn elem_of(&self, a: Atom) -> Elem {
@@ -303,7 +318,7 @@ fn prune(nodes: Vec<Node>) -> Vec<Node> {
 }
 
 /// Every scalar that the nodes mention.
-fn collect(nodes: &[Node], used: &mut HashSet<Var>) {
+pub(super) fn collect(nodes: &[Node], used: &mut HashSet<Var>) {
     let mut atoms: Vec<Atom> = Vec::new();
     for node in nodes {
         match node {

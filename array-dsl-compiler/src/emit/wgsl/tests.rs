@@ -1,5 +1,7 @@
 //! Programs built by hand, printed, and every shader parsed and validated by naga.
 
+mod sequences;
+
 use std::slice::from_ref;
 
 use super::{GpuCode, emit};
@@ -95,18 +97,22 @@ impl Builder {
 
     /// The code, with every shader validated.
     fn check(self) -> GpuCode {
-        let code = self.emit().expect("runs on a GPU");
-        for s in &code.shaders {
-            let module = naga::front::wgsl::parse_str(&s.wgsl)
-                .unwrap_or_else(|e| panic!("{}\n{}", e.emit_to_string(&s.wgsl), s.wgsl));
-            let flags = naga::valid::ValidationFlags::all();
-            naga::valid::Validator::new(flags, naga::valid::Capabilities::default())
-                .validate(&module)
-                .unwrap_or_else(|e| panic!("{}\n{}", e.emit_to_string(&s.wgsl), s.wgsl));
-        }
-        syn::parse2::<syn::Expr>(code.program.clone()).expect("the program is a Rust expression");
-        code
+        validated(self.emit().expect("runs on a GPU"))
     }
+}
+
+/// The code, whose shaders naga accepts and whose constant is Rust.
+fn validated(code: GpuCode) -> GpuCode {
+    for s in &code.shaders {
+        let module = naga::front::wgsl::parse_str(&s.wgsl)
+            .unwrap_or_else(|e| panic!("{}\n{}", e.emit_to_string(&s.wgsl), s.wgsl));
+        let flags = naga::valid::ValidationFlags::all();
+        naga::valid::Validator::new(flags, naga::valid::Capabilities::default())
+            .validate(&module)
+            .unwrap_or_else(|e| panic!("{}\n{}", e.emit_to_string(&s.wgsl), s.wgsl));
+    }
+    syn::parse2::<syn::Expr>(code.program.clone()).expect("the program is a Rust expression");
+    code
 }
 
 fn at(axes: &[Axis]) -> Vec<Atom> {

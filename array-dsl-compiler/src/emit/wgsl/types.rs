@@ -75,6 +75,15 @@ impl Kind {
         }
     }
 
+    /// The `u32` bits of the value `text`.
+    pub(super) fn to_bits(self, text: &str) -> String {
+        match self {
+            Kind::F32 | Kind::I32 => format!("bitcast<u32>({text})"),
+            Kind::U32 => text.to_string(),
+            Kind::Bool => format!("u32({text})"),
+        }
+    }
+
     /// The zero of this type.
     pub(super) fn zero(self) -> &'static str {
         match self {

@@ -1,0 +1,451 @@
+//! Prefixes along one axis by many threads.
+//!
+//! The points of the axis are divided into groups of a few neighbors, one for each thread, and the groups into chunks, one
+//! for each workgroup. With `.` the operator of all scans together, which need not commute:
+//!
+//! ```text
+//! fold     each thread folds its group; the workgroup's prefixes of these are kept, and their end, the chunk's total
+//! starts   total[c] = total[0] . .. . total[c - 1], by one workgroup per point of the outer axes
+//! run      each thread goes through its group from the state  total[chunk] . prefix[thread]
+//! ```
+//!
+//! A loop that only gives its last values is run by the threads of the last groups alone.
+//!
+//! In the scratch memory are the totals of all chunks, then the prefixes of all threads; each is the bits of all states.
+
+use std::collections::HashSet;
+
+use super::context::Context;
+use super::entry::is_pure;
+use super::shader::{Access, Finished, Shader, Word};
+use super::split::collect;
+use super::types::Kind;
+use crate::bulk::{ArrayId, Atom, Exp, Let, Reducer, Scan, Var};
+use crate::dim::Dim;
+use crate::loops::{Loop, Node, Tree};
+
+/// The most states: those of 256 threads fill the memory of a workgroup.
+const MOST_STATES: usize = 16;
+
+/// A tree that gives prefixes along the axis of its loop.
+pub(super) struct Prefixes {
+    /// Executed once per point of the tree's axes.
+    before: Vec<Node>,
+    l: Loop,
+    /// What is done with the last values.
+    after: Vec<Node>,
+    scans: Vec<(Let, Scan)>,
+}
+
+impl Prefixes {
+    /// The extent of the axis.
+    pub(super) fn length(&self) -> &Dim {
+        &self.l.axis.extent
+    }
+
+    fn states(&self) -> usize {
+        self.scans.iter().map(|(_, s)| s.left.len()).sum()
+    }
+
+    /// The scans without their values.
+    fn operators(&self) -> Vec<Node> {
+        let operator = |(l, s): &(Let, Scan)| {
+            let exp = Exp::Scan(Box::new(Scan { values: Vec::new(), ..s.clone() }));
+            Node::Let(Let { exp, ..l.clone() })
+        };
+        self.scans.iter().map(operator).collect()
+    }
+}
+
+/// The shaders of a tree of prefixes.
+pub(super) struct Passes {
+    pub(super) fold: Finished,
+    pub(super) starts: Finished,
+    pub(super) run: Finished,
+    /// The number of states.
+    pub(super) states: usize,
+    pub(super) scratch: ArrayId,
+    /// Whether only the last groups are run.
+    pub(super) ends: bool,
+}
+
+impl Passes {
+    /// In the order in which they run.
+    pub(super) fn shaders(&self) -> [&Finished; 3] {
+        [&self.fold, &self.starts, &self.run]
+    }
+}
+
+/// The tree as prefixes, if its loop can be divided.
+pub(super) fn as_prefixes(tree: &Tree) -> Option<Prefixes> {
+    let at = tree.body.iter().position(|n| matches!(n, Node::Loop(_)))?;
+    let (before, [Node::Loop(l), after @ ..]) = tree.body.split_at(at) else { return None };
+    let stores = |n: &Node| matches!(n, Node::Store { .. });
+    let gives = if l.folds.is_empty() {
+        after.is_empty() && l.body.iter().all(|n| stores(n) || is_pure(std::slice::from_ref(n)))
+    } else {
+        is_pure(&l.body) && l.folds.iter().all(|f| f.reducer == Reducer::Last)
+    };
+    if !gives || !before.iter().all(|n| matches!(n, Node::Let(_))) {
+        return None;
+    }
+    let mut p = Prefixes { before: before.to_vec(), l: l.clone(), after: after.to_vec(), scans: Vec::new() };
+    let varying = p.hoist();
+    for n in &p.l.body {
+        if let Node::Let(l @ Let { exp: Exp::Scan(s), .. }) = n {
+            p.scans.push((l.clone(), (**s).clone()));
+        }
+    }
+    let fits = (1..=MOST_STATES).contains(&p.states());
+    (fits && p.regroups(&varying)).then_some(p)
+}
+
+impl Prefixes {
+    /// Moves out of the loop what is the same at all points, which is there because it may fail. Gives the scalars that
+    /// differ.
+    fn hoist(&mut self) -> HashSet<Var> {
+        let mut varying = HashSet::from([self.l.axis.var]);
+        for n in std::mem::take(&mut self.l.body) {
+            let mut used = HashSet::new();
+            collect(std::slice::from_ref(&n), &mut used);
+            match &n {
+                Node::Let(l) if !matches!(l.exp, Exp::Scan(_)) && used.is_disjoint(&varying) => {
+                    self.before.push(n);
+                    continue;
+                }
+                _ => varying.extend(binds(&n)),
+            }
+            self.l.body.push(n);
+        }
+        varying
+    }
+
+    /// Whether all scans are associative, with operators that use nothing of the point, and none uses another.
+    fn regroups(&self, varying: &HashSet<Var>) -> bool {
+        let mut of_scans: HashSet<Var> = HashSet::new();
+        for n in &self.l.body {
+            let mut used = HashSet::new();
+            collect(std::slice::from_ref(n), &mut used);
+            let follows = !used.is_disjoint(&of_scans);
+            let is_scan = matches!(n, Node::Let(Let { exp: Exp::Scan(_), .. }));
+            if is_scan && follows {
+                return false;
+            }
+            if is_scan || follows {
+                of_scans.extend(binds(n));
+            }
+        }
+        let mut free = HashSet::new();
+        collect(&self.operators(), &mut free);
+        self.scans.iter().all(|(_, s)| s.is_associative()) && free.is_disjoint(varying)
+    }
+}
+
+/// The scalars that a node binds for those after it.
+fn binds(n: &Node) -> Vec<Var> {
+    match n {
+        Node::Let(l) => l.vars.clone(),
+        Node::Loop(l) => l.folds.iter().map(|f| f.result).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The three shaders.
+pub(super) fn passes(cx: &mut Context<'_>, tree: &Tree, p: &Prefixes, label: &str) -> Result<Passes, String> {
+    let scratch = cx.scratch;
+    let ends = !p.l.folds.is_empty();
+    Ok(Passes {
+        fold: fold(cx, tree, p, scratch, format!("{label}, fold"))?,
+        starts: starts(cx, tree, p, scratch, format!("{label}, starts"))?,
+        run: run(cx, tree, p, scratch, ends, format!("{label}, run"))?,
+        states: p.states(),
+        scratch,
+        ends,
+    })
+}
+
+/// Those of the nodes, none of which stores, that others need.
+fn needed(nodes: &[Node], others: &[Node]) -> Vec<Node> {
+    let mut used = HashSet::new();
+    collect(others, &mut used);
+    let mut kept: Vec<Node> = Vec::new();
+    for n in nodes.iter().rev() {
+        let is_scan = matches!(n, Node::Let(Let { exp: Exp::Scan(_), .. }));
+        if is_scan || binds(n).iter().any(|v| used.contains(v)) {
+            collect(std::slice::from_ref(n), &mut used);
+            kept.push(n.clone());
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+/// The chunk's number, and the points of the thread's group.
+const GROUP: &str = "    let chunk = group - group / chunks * chunks;
+    let low = min((chunk * 256u + local) * each, extent);
+    let high = min(low + each, extent);
+";
+
+fn fold(
+    cx: &mut Context<'_>,
+    tree: &Tree,
+    p: &Prefixes,
+    scratch: ArrayId,
+    label: String,
+) -> Result<Finished, String> {
+    let alone = Loop { body: needed(&p.l.body, &[]), folds: Vec::new(), ..p.l.clone() };
+    let before = needed(&p.before, &alone.body);
+    let all: Vec<Node> = before.iter().cloned().chain([Node::Loop(alone.clone())]).collect();
+    let mut sh = Shader::new(cx, &all)?;
+    sh.bind_scratch(scratch, Access::Write);
+    let kinds = kinds(&sh, p)?;
+    let count = kinds.len();
+    sh.enter("point", &tree.axes);
+    let code = sh.apart(|sh| {
+        sh.nodes(&before)?;
+        sh.scan_states(&alone.body)?;
+        sh.trips(&alone, "i32(low)", "i32(high)")?;
+        across(sh, p, &kinds)?;
+        sh.open("if group < rows * chunks {");
+        sh.line(format!("let at = (rows * chunks + group * 256u + local) * {count}u;"));
+        sh.open("if local == 0u {");
+        for (k, (kind, start)) in kinds.iter().zip(starts_of(p)).enumerate() {
+            let start = sh.atom(start)?;
+            sh.line(format!("a{}[at + {k}u] = {};", scratch.0, kind.to_bits(&start)));
+        }
+        sh.close("} else {");
+        for (k, kind) in kinds.iter().enumerate() {
+            let part = kind.load(&format!("part{k}[local - 1u]"));
+            sh.line(format!("a{}[at + {k}u] = {};", scratch.0, kind.to_bits(&part)));
+        }
+        sh.close("}");
+        sh.open("if local == 255u {");
+        for (k, (kind, state)) in kinds.iter().zip(names(p)).enumerate() {
+            sh.line(format!("a{}[group * {count}u + {k}u] = {};", scratch.0, kind.to_bits(&state)));
+        }
+        sh.close("}");
+        sh.close("}");
+        Ok(())
+    })?;
+    let axes = sh.decode(0)?;
+    sh.insert(&axes);
+    sh.insert(&code);
+    let head = format!("{}    let point = min(group / chunks, rows - 1u);\n{GROUP}", words(&mut sh));
+    sh.finish(label, &parts(&kinds), &head)
+}
+
+fn starts(
+    cx: &mut Context<'_>,
+    tree: &Tree,
+    p: &Prefixes,
+    scratch: ArrayId,
+    label: String,
+) -> Result<Finished, String> {
+    let operators = p.operators();
+    let before = needed(&p.before, &operators);
+    let all: Vec<Node> = before.iter().cloned().chain(operators.iter().cloned()).collect();
+    let mut sh = Shader::new(cx, &all)?;
+    sh.bind_scratch(scratch, Access::Write);
+    let kinds = kinds(&sh, p)?;
+    let count = kinds.len();
+    let total = |k: usize| format!("a{}[at + {k}u]", scratch.0);
+    let totals: Vec<String> = kinds.iter().enumerate().map(|(k, kind)| kind.of_bits(&total(k))).collect();
+    let names = names(p);
+    sh.enter("point", &tree.axes);
+    let code = sh.apart(|sh| {
+        sh.nodes(&before)?;
+        sh.scan_states(&operators)?;
+        let each = "for (var chunk = low; chunk < high; chunk += 1u) {";
+        let at = format!("let at = (point * chunks + chunk) * {count}u;");
+        sh.open(each);
+        sh.line(&at);
+        combine(sh, p, &names, &totals)?;
+        sh.close("}");
+        across(sh, p, &kinds)?;
+        sh.open("if group < rows {");
+        sh.open("if local == 0u {");
+        for (name, start) in names.iter().zip(starts_of(p)) {
+            let start = sh.atom(start)?;
+            sh.line(format!("{name} = {start};"));
+        }
+        sh.close("} else {");
+        for (k, (name, kind)) in names.iter().zip(&kinds).enumerate() {
+            sh.line(format!("{name} = {};", kind.load(&format!("part{k}[local - 1u]"))));
+        }
+        sh.close("}");
+        sh.open(each);
+        sh.line(&at);
+        for (k, text) in totals.iter().enumerate() {
+            sh.line(format!("let total{k} = {text};"));
+        }
+        for (k, (name, kind)) in names.iter().zip(&kinds).enumerate() {
+            sh.line(format!("{} = {};", total(k), kind.to_bits(name)));
+        }
+        let old: Vec<String> = (0..count).map(|k| format!("total{k}")).collect();
+        combine(sh, p, &names, &old)?;
+        sh.close("}");
+        sh.close("}");
+        Ok(())
+    })?;
+    let axes = sh.decode(0)?;
+    sh.insert(&axes);
+    sh.insert(&code);
+    let head = format!(
+        "{}    let point = min(group, rows - 1u);
+    let share = (chunks + 255u) / 256u;
+    let low = min(local * share, chunks);
+    let high = min(low + share, chunks);
+",
+        words(&mut sh)
+    );
+    sh.finish(label, &parts(&kinds), &head)
+}
+
+fn run(
+    cx: &mut Context<'_>,
+    tree: &Tree,
+    p: &Prefixes,
+    scratch: ArrayId,
+    ends: bool,
+    label: String,
+) -> Result<Finished, String> {
+    let mut sh = Shader::new(cx, &tree.body)?;
+    sh.bind_scratch(scratch, Access::Read);
+    let kinds = kinds(&sh, p)?;
+    let count = kinds.len();
+    let kept = |at: &str| -> Vec<String> {
+        kinds
+            .iter()
+            .enumerate()
+            .map(|(k, kind)| kind.of_bits(&format!("a{}[{at} + {k}u]", scratch.0)))
+            .collect()
+    };
+    sh.enter("point", &tree.axes);
+    let code = sh.apart(|sh| {
+        sh.nodes(&p.before)?;
+        sh.fold_states(&p.l)?;
+        sh.scan_states(&p.l.body)?;
+        combine(sh, p, &kept("total"), &kept("prefix"))?;
+        sh.trips(&p.l, "i32(low)", "i32(high)")?;
+        sh.nodes(&p.after)
+    })?;
+    let axes = sh.decode(0)?;
+    sh.insert(&axes);
+    sh.insert(&code);
+    let place = if ends {
+        "    let point = group * 256u + local;
+    if point >= rows { return; }
+    let last = (extent - 1u) / each;
+    let chunk = last / 256u;
+    let thread = last - chunk * 256u;
+    let low = last * each;
+    let high = extent;
+"
+        .to_string()
+    } else {
+        format!(
+            "    if group >= rows * chunks {{ return; }}
+    let point = group / chunks;
+    let thread = local;
+{GROUP}    if low >= extent {{ return; }}
+"
+        )
+    };
+    let head = format!(
+        "{}{place}    let total = (point * chunks + chunk) * {count}u;
+    let prefix = (rows * chunks + (point * chunks + chunk) * 256u + thread) * {count}u;
+",
+        words(&mut sh)
+    );
+    sh.finish(label, "", &head)
+}
+
+/// The lines that name the words.
+fn words(sh: &mut Shader<'_, '_>) -> String {
+    let [rows, extent, chunks, each] =
+        [Word::Outer, Word::Inner, Word::Parts, Word::Each].map(|w| sh.word(w));
+    format!(
+        "    let group = wg.x + wg.y * num_wg.x;
+    let rows = {rows};
+    let extent = {extent};
+    let chunks = {chunks};
+    let each = {each};
+"
+    )
+}
+
+/// The types of the states.
+fn kinds(sh: &Shader<'_, '_>, p: &Prefixes) -> Result<Vec<Kind>, String> {
+    p.scans.iter().flat_map(|(_, s)| &s.left).map(|v| sh.kind(Atom::Var(*v))).collect()
+}
+
+/// The variables of the states.
+fn names(p: &Prefixes) -> Vec<String> {
+    let of = |(l, s): &(Let, Scan)| {
+        let first = l.vars[0].0;
+        (0..s.left.len()).map(move |k| format!("scan{first}_{k}")).collect::<Vec<_>>()
+    };
+    p.scans.iter().flat_map(of).collect()
+}
+
+/// The states before the first point.
+fn starts_of(p: &Prefixes) -> impl Iterator<Item = Atom> + '_ {
+    p.scans.iter().flat_map(|(_, s)| s.start.iter().copied())
+}
+
+/// The memory through which a workgroup's threads exchange states.
+fn parts(kinds: &[Kind]) -> String {
+    let part =
+        |(k, kind): (usize, &Kind)| format!("var<workgroup> part{k}: array<{}, 256>;\n", kind.stored());
+    kinds.iter().enumerate().map(part).collect()
+}
+
+/// The states become those of the operator's left and right side.
+fn combine(sh: &mut Shader<'_, '_>, p: &Prefixes, left: &[String], right: &[String]) -> Result<(), String> {
+    sh.open("{");
+    let mut at = 0;
+    let mut results = Vec::new();
+    for (_, s) in &p.scans {
+        for (k, (l, r)) in s.left.iter().zip(&s.right).enumerate() {
+            sh.line(format!("let v{} = {};", l.0, left[at + k]));
+            sh.line(format!("let v{} = {};", r.0, right[at + k]));
+        }
+        for inner in &s.step.block.lets {
+            sh.bind(inner)?;
+        }
+        for r in &s.step.results {
+            results.push(sh.atom(*r)?);
+        }
+        at += s.left.len();
+    }
+    for (k, r) in results.iter().enumerate() {
+        sh.line(format!("let new{k} = {r};"));
+    }
+    for (k, name) in names(p).iter().enumerate() {
+        sh.line(format!("{name} = new{k};"));
+    }
+    sh.close("}");
+    Ok(())
+}
+
+/// The states of a thread become those of all threads of the workgroup up to it; they are in `part` as well.
+fn across(sh: &mut Shader<'_, '_>, p: &Prefixes, kinds: &[Kind]) -> Result<(), String> {
+    let names = names(p);
+    let keep = |sh: &mut Shader<'_, '_>| {
+        for (k, (name, kind)) in names.iter().zip(kinds).enumerate() {
+            sh.line(format!("part{k}[local] = {};", kind.store(name)));
+        }
+        sh.line("workgroupBarrier();");
+    };
+    keep(sh);
+    sh.open("for (var gap = 1u; gap < 256u; gap = gap << 1u) {");
+    sh.open("if local >= gap {");
+    let left: Vec<String> =
+        kinds.iter().enumerate().map(|(k, kind)| kind.load(&format!("part{k}[local - gap]"))).collect();
+    combine(sh, p, &left, &names)?;
+    sh.close("}");
+    sh.line("workgroupBarrier();");
+    keep(sh);
+    sh.close("}");
+    Ok(())
+}

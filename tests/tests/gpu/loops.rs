@@ -1,0 +1,278 @@
+//! Loops that carry scalars and arrays from trip to trip: counted ones, those that data end, updates in place, states
+//! that change places, loops in loops.
+
+use array_dsl::prelude::*;
+use ndarray::{Array1, Array2};
+
+use super::agreement::{LENGTHS, TOLERANCE, agree, integers, is_skipped, noise, own_gpu};
+
+/// A field on a ring, with neighbors.
+#[kernel]
+fn diffused(start: [f32; n], rate: f32, steps: usize) -> [f32; n] {
+    let mut u = start;
+    for k in 0..steps {
+        let old = u;
+        u = build(n, |i| {
+            let both = old[(i + 1) % n] + old[(i + n - 1) % n];
+            old[i] + rate * (both - 2.0 * old[i]) + 0.001 * k as f32
+        });
+    }
+    u
+}
+
+#[test]
+fn steps_of_a_field() {
+    for n in LENGTHS {
+        for steps in [0i64, 1, 2, 5, 100] {
+            agree(diffused, (noise(n, 1), 0.2, steps), TOLERANCE);
+        }
+        agree(vjp(diffused), (noise(n, 1), 0.2, 4i64, noise(n, 2)), 1e-4);
+        agree(jvp(diffused), (noise(n, 1), 0.2, 4i64, noise(n, 2), 0.5), 1e-4);
+    }
+    agree(diffused, (noise(70_000, 1), 0.2, 3i64), TOLERANCE);
+}
+
+/// Each trip writes one element that the next ones read.
+#[kernel]
+fn recurrence(x: [f32; n], w: f32) -> [f32; n] {
+    let mut a = x;
+    for i in 1..n {
+        a[i] = (w * a[i - 1] + a[i]).sin();
+    }
+    a
+}
+
+#[kernel]
+fn sorted(x: [f32; n]) -> [f32; n] {
+    let mut a = x;
+    for i in 0..n {
+        for j in 0..n - 1 - i {
+            if a[j] > a[j + 1] {
+                (a[j], a[j + 1]) = (a[j + 1], a[j]);
+            }
+        }
+    }
+    a
+}
+
+#[test]
+fn updates_in_place() {
+    for n in [0, 1, 2, 40, 257] {
+        let x = noise(n, 3);
+        agree(recurrence, (x.clone(), 0.7), 1e-4);
+        agree(vjp(recurrence), (x, 0.7, noise(n, 4)), 1e-4);
+    }
+    for n in [0, 1, 2, 9, 20] {
+        agree(sorted, (noise(n, 5),), 0.0);
+        agree(vjp(sorted), (noise(n, 5), noise(n, 6)), 0.0);
+    }
+}
+
+/// The argument that a state starts as is the caller's.
+#[test]
+fn arguments_stay_as_they_are() {
+    if is_skipped() {
+        return;
+    }
+    let gpu = own_gpu();
+    let x = noise(100, 7);
+    let device = gpu.upload(&x).unwrap();
+    let first: Array1<f32> = gpu.run(recurrence, (&device, 0.5)).unwrap().download().unwrap();
+    assert_eq!(device.download().unwrap(), x);
+    let again: Array1<f32> = gpu.run(recurrence, (&device, 0.5)).unwrap().download().unwrap();
+    assert_eq!(first, again);
+    // Without a trip the result is the argument, and later work does not change it.
+    let none = gpu.run(diffused, (&device, 0.5, 0)).unwrap();
+    let _ = gpu.run(recurrence, (&none, 0.5)).unwrap();
+    assert_eq!(none.download().unwrap(), x);
+}
+
+/// States change places, one of them is used twice, one stays what it was.
+#[kernel]
+fn rotated(a: [f32; n], b: [f32; n], c: [f32; n], steps: usize) -> ([f32; n], [f32; n], [f32; n], f32) {
+    let (mut x, mut y, mut z) = (a, b, c);
+    let mut s = 0.0;
+    for k in 0..steps {
+        (x, y, z) = (y, z, x * 0.5 + y);
+        if k % 3 == 1 {
+            z = y;
+        }
+        s = s * 0.5 + sum(x) / n as f32;
+    }
+    (x, y, z, s)
+}
+
+#[test]
+fn states_change_places() {
+    for n in [1, 256, 1000] {
+        let (a, b, c) = (noise(n, 1), noise(n, 2), noise(n, 3));
+        for steps in [0i64, 1, 2, 3, 7] {
+            agree(rotated, (a.clone(), b.clone(), c.clone(), steps), 1e-4);
+        }
+        let seeds = (noise(n, 4), noise(n, 5), noise(n, 6));
+        agree(vjp(rotated), (a, b, c, 5i64, seeds.0, seeds.1, seeds.2, 2.0), 1e-4);
+    }
+}
+
+/// Power iteration until the direction stays: data on the device end the loop.
+#[kernel]
+fn dominant(a: [[f32; n]; n], start: [f32; n]) -> ([f32; n], i32) {
+    let mut v = start;
+    let mut change = 1.0;
+    let mut trips = 0;
+    while change > 1e-4 && trips < 30 {
+        let w = matvec(a, v);
+        let w = w / sum(w * w).sqrt();
+        change = sum((w - v) * (w - v));
+        v = w;
+        trips += 1;
+    }
+    (v, trips)
+}
+
+#[kernel]
+fn newton(x: f32) -> (f32, i32) {
+    let mut y = x;
+    let mut k = 0;
+    while (y * y - x).abs() > 1e-3 * x {
+        y = 0.5 * (y + x / y);
+        k += 1;
+    }
+    (y, k)
+}
+
+#[test]
+fn loops_that_data_end() {
+    for n in [1, 3, 20] {
+        let a = noise((n, n), 1).mapv(|x| 1.0 + 0.3 * x);
+        agree(dominant, (a, Array1::from_elem(n, 0.1)), 1e-4);
+    }
+    for x in [0.5, 1.0, 2.0, 1e6] {
+        agree(newton, (x,), 1e-5);
+    }
+}
+
+/// The number of trips is in the device's memory.
+#[kernel]
+fn as_often_as_said(x: [f32; n], at: [i32; m]) -> [f32; n] {
+    let mut u = x;
+    for k in 0..maximum(at) {
+        u = u * 0.5 + k as f32;
+    }
+    u
+}
+
+#[test]
+fn counts_from_the_device() {
+    for most in [1, 2, 10] {
+        agree(as_often_as_said, (noise(300, 1), integers(50, most, 2)), TOLERANCE);
+    }
+}
+
+/// A loop in a loop, each with a state of its own, and a contraction in each trip.
+#[kernel]
+fn nested(a: [[f32; n]; n], x: [f32; n], outer: usize, inner: usize) -> [f32; n] {
+    let mut u = x;
+    for i in 0..outer {
+        let mut v = u;
+        for j in 0..inner {
+            v = tanh(matvec(a, v)) + 0.01 * (i * 10 + j) as f32;
+        }
+        u = 0.5 * u + v;
+    }
+    u
+}
+
+#[kernel]
+fn power(a: [[f32; n]; n], k: usize) -> [[f32; n]; n] {
+    let mut result = build((n, n), |i, j| if i == j { 1.0 } else { 0.0 });
+    let mut base = a;
+    let mut left = k;
+    while left > 0 {
+        if left % 2 == 1 {
+            result = matmul(result, base);
+        }
+        base = matmul(base, base);
+        left /= 2;
+    }
+    result
+}
+
+#[test]
+fn loops_in_loops() {
+    for n in [1, 7, 30] {
+        let (a, x): (Array2<f32>, _) = (noise((n, n), 1) / n as f32, noise(n, 2));
+        for (outer, inner) in [(0i64, 3i64), (3, 0), (1, 1), (3, 4)] {
+            agree(nested, (a.clone(), x.clone(), outer, inner), 1e-4);
+            agree(vjp(nested), (a.clone(), x.clone(), outer, inner, noise(n, 3)), 1e-4);
+        }
+        for k in [0i64, 1, 5, 10] {
+            agree(power, (a.clone(), k), 1e-4);
+        }
+    }
+}
+
+/// Counts into an array in each trip.
+#[kernel]
+fn walks(at: [i32; n], next: [i32; m], steps: usize) -> [i32; m] {
+    let mut visits = [0; m];
+    let mut here = at;
+    for _ in 0..steps {
+        for i in 0..n {
+            visits[here[i] as usize] += 1;
+        }
+        here = map(|h| next[h as usize], here);
+    }
+    visits
+}
+
+#[test]
+fn accumulation_in_each_trip() {
+    for (n, m, steps) in [(0, 3, 2i64), (1, 1, 3), (300, 10, 5), (1000, 500, 4)] {
+        agree(walks, (integers(n, m, 1), integers(m as usize, m, 2), steps), 0.0);
+    }
+}
+
+/// A failure in a trip is reported, also where the loop waits for the device.
+#[kernel]
+fn chased(next: [i32; n], start: i32) -> i32 {
+    let mut here = start;
+    let mut steps = 0;
+    while here != 0 {
+        here = next[here as usize];
+        steps += 1;
+    }
+    steps
+}
+
+#[test]
+fn failures_end_loops() {
+    if is_skipped() {
+        return;
+    }
+    let gpu = own_gpu();
+    let next = gpu.upload(&Array1::from_vec(vec![0, 2, 0, 9])).unwrap();
+    assert_eq!(gpu.run(chased, (&next, 1)).and_then(|k| k.item()).unwrap(), 2);
+    let error = gpu.run(chased, (&next, 3)).and_then(|k| k.item()).unwrap_err().to_string();
+    assert!(error.contains('9') && error.contains('4'), "{error}");
+    assert_eq!(gpu.run(chased, (&next, 2)).and_then(|k| k.item()).unwrap(), 1);
+}
+
+/// Trips do not wait for each other: many of them take few submissions, and no memory that the first ones did not.
+#[test]
+fn trips_are_recorded_together() {
+    if is_skipped() {
+        return;
+    }
+    let gpu = own_gpu();
+    let x = gpu.upload(&noise(1000, 1)).unwrap();
+    gpu.run(diffused, (&x, 0.1, 10)).unwrap();
+    gpu.synchronize().unwrap();
+    let first = gpu.statistics();
+    gpu.run(diffused, (&x, 0.1, 640)).unwrap();
+    gpu.synchronize().unwrap();
+    let then = gpu.statistics();
+    assert_eq!(then.dispatches - first.dispatches, 640);
+    assert!(then.submissions - first.submissions <= 12, "{then:?}");
+    assert_eq!(then.buffers_allocated, first.buffers_allocated);
+}
