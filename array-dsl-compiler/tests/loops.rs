@@ -116,6 +116,16 @@ fn straight_line_assignment() {
 }
 
 #[test]
+fn shifts_by_other_types() {
+    let text = "fn f(a: u32, k: i64, j: i32) -> (u32, u32, i64, [u32; 2]) {
+        let mut b = a; b >>= 4; (a >> 8, b << k, 1 << j, [a, b] >> k)
+    }";
+    let single = |e, x| Value::from_i64(e, vec![], &[x]).expect("one");
+    let args = [single(Elem::U32, 0x300), int(1), single(Elem::I32, 3)];
+    assert_eq!(run(text, &args), [3.0, 96.0, 8.0, 384.0, 24.0]);
+}
+
+#[test]
 fn swaps_and_tuples() {
     let text = "fn f(x: f64, y: f64) -> (f64, f64) { let (mut a, mut b) = (x, y); (a, b) = (b, a); (a, b) }";
     assert_eq!(run(text, &[float(1.0), float(2.0)]), [2.0, 1.0]);

@@ -1,6 +1,6 @@
 //! The worked examples of Robert Schenck's thesis (2024), T1 to T23: reverse and forward mode of scalar programs,
-//! `map`, `reduce`, `scatter`, nested maps; k-means; matrix product. Loops, scans and histograms with other
-//! operators than addition are left to the tests of those features.
+//! `map`, `reduce`, `scatter`, nested maps; k-means; matrix product. Those with loops are in `loops.rs`, those with scans in
+//! `scans.rs` and `operators.rs`.
 
 mod common;
 

@@ -12,9 +12,4 @@ fn widest(x: [f64; n]) -> f64 {
     x.maximun()
 }
 
-#[kernel]
-fn ordered(x: [f64; n]) -> [f64; n] {
-    x.sort()
-}
-
 fn main() {}

@@ -219,7 +219,7 @@ fn redirected(d: &Dim, arrays: &HashMap<ArrayId, ArrayId>) -> Dim {
 }
 
 /// Scalar code with the arrays it reads renamed.
-fn redirect(lets: &mut [Let], arrays: &HashMap<ArrayId, ArrayId>) {
+pub(crate) fn redirect(lets: &mut [Let], arrays: &HashMap<ArrayId, ArrayId>) {
     for l in lets {
         match &mut l.exp {
             Exp::Read { array, .. } => *array = new_name(*array, arrays),

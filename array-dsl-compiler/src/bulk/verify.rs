@@ -335,6 +335,8 @@ mod tests {
             ),
             ("y.3: [n]f64 = nest [%0 < n] { } write x.0[%0, %0] 1.0f64", "`x.0` takes 1 indices, not 2"),
             ("y.3: [n]f64 = nest [%0 < n] { } write x.0[%0] 1.0f32", "what goes into `y.3` is f32, not f64"),
+            ("y.3: [n]f64 = argsort x.0", "`y` is no sort of `x`"),
+            ("y.3: [n]i64 = sort x.0", "`y` is no sort of `x`"),
             ("y.3: [n]f64 = reshape m.1", "another number of elements"),
             ("y.3: [n * n]f32 = reshape m.1", "is a reshape of f64"),
             (

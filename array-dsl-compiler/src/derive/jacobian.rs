@@ -160,7 +160,7 @@ fn finish(
         rows.push(bundle(row));
     }
     q.result = bundle(rows);
-    Ok(q)
+    within_ranks(q)
 }
 
 /// The program for a batch.
@@ -191,5 +191,18 @@ pub(super) fn vmap(p: &Program) -> Result<Program, NotDifferentiable> {
     let whole: HashMap<ArrayId, ArrayId> =
         results.iter().map(|a| (*a, everywhere(&mut q, *a, &frame, &lifted))).collect();
     q.result = p.result.map(&mut |a| whole[a]);
-    Ok(q)
+    within_ranks(q)
+}
+
+/// The most dimensions that the host's arrays have.
+const MOST: usize = 6;
+
+fn within_ranks(p: Program) -> Result<Program, NotDifferentiable> {
+    let outside = p.params.iter().flat_map(|q| q.arrays.leaves()).chain(p.result.leaves());
+    let most = outside.map(|a| p.array(*a).dims.len()).max().unwrap_or(0);
+    if most > MOST {
+        let what = format!("an array of {most} dimensions, which is more than {MOST},");
+        return Err(NotDifferentiable { what, loc: Loc::default() });
+    }
+    Ok(p)
 }

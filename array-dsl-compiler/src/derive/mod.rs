@@ -15,11 +15,15 @@
 //! | `lift` | programs at every point of a frame |
 //! | `jacobian` | Jacobians, Hessians, batches |
 //! | `repeat` | both modes of loops that carry arrays |
-//! | `scan` | both modes of scans and loops |
+//! | `history` | what their trips store for reverse mode |
+//! | `scan`, `form` | both modes of scans and loops of scalars; the matrices they carry |
+//! | `separate` | nests with scans in parts |
 //! | `reduce` | what both need for reductions by `mul`, `min`, `max` |
 
 mod adjoint;
+mod form;
 mod forward;
+mod history;
 mod jacobian;
 mod lift;
 mod partial;
@@ -27,6 +31,7 @@ mod reduce;
 mod repeat;
 mod reverse;
 mod scan;
+mod separate;
 mod tangent;
 
 use std::collections::HashSet;

@@ -11,9 +11,7 @@
 //!       a_adj = the last s_adj;  x_adj for every array x that b reads from outside
 //! ```
 //!
-//! **History.** A state that a trip replaces is stored whole: memory for n states. A state that a trip only writes into, element
-//! by element, is stored by what is overwritten: index and old value, so that memory and time are those of the writes; going
-//! back, the old values are written back. What the body backwards does not need is dead code.
+//! **History.** `history` tells what a trip stores. What the body backwards does not need of it is dead code.
 //!
 //! A `while` counts its trips first; a loop of that many trips then stores the history.
 //!
@@ -23,11 +21,12 @@
 
 use std::collections::HashMap;
 
+use super::NotDifferentiable;
 use super::forward::Forward;
-use super::reverse::{Reverse, guarded_read};
-use super::{NotDifferentiable, fresh};
-use crate::bulk::build::{Code, int, renamed};
-use crate::bulk::{ArrayId, Atom, Block, Carried, Nest, Program, Repeat, Stm, Trips, Yield, YieldKind};
+use super::history::{History, store_history, undone};
+use super::reverse::Reverse;
+use crate::bulk::build::int;
+use crate::bulk::{ArrayId, Atom, Carried, Repeat, Stm, Trips};
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
@@ -58,21 +57,6 @@ impl Forward {
         self.p.stms.push(Stm::Repeat(Repeat { trips: r.trips.clone(), carried, body, loc: r.loc }));
         Ok(())
     }
-}
-
-/// How a state is had again, going backwards.
-enum History {
-    /// The array of all states; its first dimension is the trip.
-    Whole(ArrayId),
-    /// What each of the writes into the state overwrote, in their order.
-    Overwritten(Vec<Log>),
-}
-
-/// What one nest overwrote: the trip, then the nest's axes.
-struct Log {
-    axes: Vec<Dim>,
-    index: Vec<ArrayId>,
-    value: ArrayId,
 }
 
 impl Reverse {
@@ -247,124 +231,4 @@ impl Reverse {
         p.stms.push(Stm::Repeat(q));
         history
     }
-}
-
-/// Adds to a counted loop what stores its history; arrays that it starts from are made before.
-fn store_history(p: &mut Program, r: &mut Repeat) -> Vec<History> {
-    let Trips::For(index, count) = r.trips.clone() else { return Vec::new() };
-    let mut out = Vec::new();
-    for c in r.carried.clone() {
-        let writes = writes(p, r, &c);
-        let Some(writes) = writes else {
-            let info = p.array(c.state).clone();
-            let all = store_in_trip(p, r, 0, &info.dims, info.elem, index, &count, |p, code, at| {
-                code.read(p, c.state, at)
-            });
-            out.push(History::Whole(all));
-            continue;
-        };
-        let mut logs = Vec::new();
-        for result in writes {
-            // The nests before it move as logs are added.
-            let Some(at) = r.body.iter().position(|s| s.results().contains(&result)) else { continue };
-            let Stm::Nest(n) = r.body[at].clone() else { continue };
-            let Some(YieldKind::Write { into, index: place, .. }) = n.yields.first().map(|y| y.kind.clone())
-            else {
-                continue;
-            };
-            let dims: Vec<Dim> = n.axes.iter().map(|a| a.extent.clone()).collect();
-            let code_of = |p: &mut Program, code: &mut Code, at: &[Atom]| -> Vec<Atom> {
-                let mut map = fresh();
-                map.extend(n.axes.iter().map(|a| a.var).zip(at.iter().copied()));
-                code.lets.extend(p.copy_lets(&n.body.lets, &mut map));
-                place.iter().map(|a| renamed(&map, *a)).collect()
-            };
-            let mut indices = Vec::new();
-            for k in 0..place.len() {
-                let a = store_in_trip(p, r, at, &dims, Elem::I64, index, &count, |p, code, at| {
-                    code_of(p, code, at)[k]
-                });
-                indices.push(a);
-            }
-            let elem = p.array(into).elem;
-            let at = at + place.len();
-            let value = store_in_trip(p, r, at, &dims, elem, index, &count, |p, code, at| {
-                let place = code_of(p, code, at);
-                guarded_read(p, code, into, &place)
-            });
-            logs.push(Log { axes: dims, index: indices, value });
-        }
-        out.push(History::Overwritten(logs));
-    }
-    out
-}
-
-/// The writes that make the next state out of the state, in order; `None` if it is made in another way, or an element may be
-/// written more than once by one of them.
-fn writes(p: &Program, r: &Repeat, c: &Carried) -> Option<Vec<ArrayId>> {
-    if p.array(c.state).dims.is_empty() {
-        return None;
-    }
-    let mut out = Vec::new();
-    let mut at = c.next;
-    while at != c.state {
-        let nest = r.body.iter().find_map(|s| match s {
-            Stm::Nest(n) if n.yields.iter().any(|y| y.array == at) => Some(n),
-            _ => None,
-        })?;
-        let [Yield { kind: YieldKind::Write { into, index, .. }, .. }] = nest.yields.as_slice() else {
-            return None;
-        };
-        // Different points write to different places, or there is one point.
-        let distinct = nest.axes.iter().all(|a| index.contains(&Atom::Var(a.var)));
-        if !distinct {
-            return None;
-        }
-        out.push(at);
-        at = *into;
-    }
-    out.reverse();
-    Some(out)
-}
-
-/// Has each trip store an array of dimensions `dims`; the array of all of them.
-#[allow(clippy::too_many_arguments, reason = "a nest in the words of its loop")]
-fn store_in_trip(
-    p: &mut Program,
-    r: &mut Repeat,
-    at: usize,
-    dims: &[Dim],
-    elem: Elem,
-    index: ArrayId,
-    count: &Dim,
-    value: impl FnOnce(&mut Program, &mut Code, &[Atom]) -> Atom,
-) -> ArrayId {
-    let all: Vec<Dim> = [count].into_iter().chain(dims).cloned().collect();
-    let start = p.constant("history", &all, Const::of(elem, 0), r.loc);
-    let [state, next, result] = [(); 3].map(|()| p.new_array("history", elem, all.clone()));
-    let axes = p.new_axes(dims);
-    let places: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
-    let mut code = Code::new(r.loc);
-    let trip = code.read(p, index, &[]);
-    let value = value(p, &mut code, &places);
-    let place = [trip].into_iter().chain(places).collect();
-    let yields = vec![Yield { array: next, kind: YieldKind::Write { into: state, index: place, value } }];
-    r.body.insert(at, Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: r.loc }));
-    r.carried.push(Carried { state, start, next, result });
-    result
-}
-
-/// The state before a nest overwrote something.
-fn undone(p: &mut Program, state: ArrayId, log: &Log, trip: ArrayId, loc: Loc) -> ArrayId {
-    let axes = p.new_axes(&log.axes);
-    let mut code = Code::new(loc);
-    let mut at = vec![code.read(p, trip, &[])];
-    at.extend(axes.iter().map(|a| Atom::Var(a.var)));
-    let index = log.index.iter().map(|a| code.read(p, *a, &at)).collect();
-    let value = code.read(p, log.value, &at);
-    let info = p.array(state).clone();
-    let array = p.new_array(info.name, info.elem, info.dims);
-    let yields = vec![Yield { array, kind: YieldKind::Write { into: state, index, value } }];
-    p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc }));
-    array
 }

@@ -20,7 +20,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::adjoint::{Adjoints, Contribution, active_scalars, backwards};
 use super::reduce::{self, Slope};
-use super::{Derivative, NotDifferentiable, active_arrays, active_params, as_nest, bundle, fresh, scan};
+use super::{Derivative, NotDifferentiable, active_arrays, active_params, as_nest, bundle, fresh, separate};
 use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{
     ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Nest, Param, Program, Reducer,
@@ -36,7 +36,7 @@ pub(super) fn reverse(p: &Program, what: Derivative) -> Result<Program, NotDiffe
     // What a scan's nest does besides is done by nests of their own.
     let mut stms = Vec::new();
     for s in std::mem::take(&mut r.p.stms) {
-        stms.extend(scan::separate(&mut r.p, &s));
+        stms.extend(separate::separate(&mut r.p, &s));
     }
     r.p.stms = stms.clone();
     r.active = active_arrays(&r.p);

@@ -14,8 +14,8 @@
 //!
 //! The states are read from what the scan has stored, or stored by a scan of their own. `A` is a scan from the end. An
 //! associative operator's is a scan of affine maps, `(b, C): A -> C A + b`, so that it is associative again; entries of `C` that
-//! are always 0 are not carried, nor those that are always 1, so a sum needs a sum and a product a product and a sum. The
-//! neutral element is a constant. Of other steps `A` is computed in order: one adjoint step for each step.
+//! are always 0 are not carried, nor those that are always 1, so a sum needs a sum and a product a product and a sum. Of
+//! other steps `A` is computed in order: one adjoint step for each step.
 //!
 //! Free scalars and arrays of the step are read once per point by a last nest, which executes all steps again in parallel:
 //! each counts once. Cost: two scans and two executions of the step, and d of them for d states of an associative operator.
@@ -24,116 +24,16 @@
 use std::collections::HashSet;
 
 use super::adjoint::{Adjoints, active_scalars, backwards};
+use super::form::Form;
 use super::fresh;
 use super::reverse::Reverse;
+use super::separate::{Pure, pure};
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Prefix, Program, Reducer, Repeat, Scan, Stm, Var,
-    Yield, YieldKind,
+    ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Prefix, Program, Scan, Stm, Var, Yield, YieldKind,
 };
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
-
-/// The nest in parts, each of which is ordinary, or has one scan as its last statement and yields its states.
-pub(super) fn separate(p: &mut Program, s: &Stm) -> Vec<Stm> {
-    if let Stm::Repeat(r) = s {
-        let body = r.body.iter().flat_map(|s| separate(p, s)).collect();
-        return vec![Stm::Repeat(Repeat { body, ..r.clone() })];
-    }
-    let Stm::Nest(n) = s else { return vec![s.clone()] };
-    if !n.body.is_ordered() || pure(n).is_some() {
-        return vec![s.clone()];
-    }
-    let mut out = Vec::new();
-    let mut stored: Vec<(usize, Vec<ArrayId>)> = Vec::new();
-    for (at, l) in n.body.lets.iter().enumerate() {
-        if !matches!(l.exp, Exp::Scan(_)) {
-            continue;
-        }
-        let (axes, mut lets, mut map) = replaced(p, n, at, &stored);
-        lets.extend(p.copy_lets(std::slice::from_ref(l), &mut map));
-        let dims: Vec<_> = n.axes.iter().map(|a| a.extent.clone()).collect();
-        let mut yields = Vec::new();
-        for v in &l.vars {
-            let array = p.new_array("state", p.vars[v.0 as usize], dims.clone());
-            yields.push(Yield { array, kind: YieldKind::Store(renamed(&map, Atom::Var(*v))) });
-        }
-        stored.push((at, yields.iter().map(|y| y.array).collect()));
-        out.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc: n.loc }));
-    }
-    let (axes, lets, map) = replaced(p, n, n.body.lets.len(), &stored);
-    let yields = n
-        .yields
-        .iter()
-        .map(|y| {
-            let mut kind = y.kind.clone();
-            crate::optimize::rename_yield(&mut kind, &map);
-            Yield { array: y.array, kind }
-        })
-        .collect();
-    out.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc: n.loc }));
-    out
-}
-
-/// A copy of the first `count` statements with stored scans read.
-fn replaced(
-    p: &mut Program,
-    n: &Nest,
-    count: usize,
-    stored: &[(usize, Vec<ArrayId>)],
-) -> (Vec<Axis>, Vec<Let>, Renaming) {
-    let mut map = fresh();
-    let axes = p.copy_axes(&n.axes, &mut map);
-    let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
-    let mut lets = Vec::new();
-    for (at, l) in n.body.lets[..count].iter().enumerate() {
-        match stored.iter().find(|(i, _)| *i == at) {
-            Some((_, arrays)) => {
-                let mut code = Code::new(l.loc);
-                for (v, a) in l.vars.iter().zip(arrays) {
-                    let x = code.read(p, *a, &index);
-                    map.insert(*v, x);
-                }
-                lets.extend(code.lets);
-            }
-            None => lets.extend(p.copy_lets(std::slice::from_ref(l), &mut map)),
-        }
-    }
-    (axes, lets, map)
-}
-
-/// A nest of the second kind, in parts.
-struct Pure<'a> {
-    before: &'a [Let],
-    scan: &'a Scan,
-    /// The arrays of all states and of the last ones, where they are wanted.
-    stored: Vec<Option<ArrayId>>,
-    last: Vec<Option<ArrayId>>,
-}
-
-/// The parts, if the nest has a scan as its last statement and yields its states.
-fn pure(n: &Nest) -> Option<Pure<'_>> {
-    let (scan, before) = n.body.lets.split_last()?;
-    let Exp::Scan(s) = &scan.exp else { return None };
-    if (Block { lets: before.to_vec() }).is_ordered() {
-        return None;
-    }
-    let (mut stored, mut last) = (vec![None; scan.vars.len()], vec![None; scan.vars.len()]);
-    for y in &n.yields {
-        let (value, place) = match &y.kind {
-            YieldKind::Store(v) => (v, &mut stored),
-            YieldKind::Reduce { reducer: Reducer::Last, value, .. } if s.prefix == Prefix::Inclusive => {
-                (value, &mut last)
-            }
-            _ => return None,
-        };
-        let k = scan.vars.iter().position(|v| Atom::Var(*v) == *value)?;
-        if place[k].replace(y.array).is_some() {
-            return None;
-        }
-    }
-    Some(Pure { before, scan: s, stored, last })
-}
 
 /// A copy of a scan nest's points, with the step executed from given states.
 struct Points {
@@ -458,21 +358,23 @@ impl Reverse {
         let active = active_scalars(p, &points.step, &self.active, &known);
         let mut out = Vec::new();
         backwards(p, &mut code, &points.step, &self.active, &active, &mut adjoints, &mut out);
-        if !q.scan.is_associative() {
-            // The first point passes what is left to the start.
+        // The first point passes what is left to the start. A neutral element has nothing to do with what it is combined with,
+        // but only both contributions of what makes it and of the operator's free variables together are zero.
+        let starts: Vec<(usize, Atom)> = floats
+            .iter()
+            .map(|i| (*i, points.start[*i]))
+            .filter(|(_, start)| matches!(start, Atom::Var(v) if before.contains(v)))
+            .collect();
+        if !starts.is_empty() {
             let first = code.op(p, Op::Eq, &[*place, int(0)]);
-            for i in floats {
-                let start = points.start[*i];
-                if !matches!(start, Atom::Var(v) if before.contains(&v)) {
-                    continue;
-                }
-                let zero = Atom::Const(Const::of(p.elem(start), 0));
+            for (i, start) in &starts {
+                let zero = Atom::Const(Const::of(p.elem(*start), 0));
                 let mut adj = adjoints.get(points.states[*i]).unwrap_or(zero);
                 if let (Prefix::Exclusive, Some(y)) = (q.scan.prefix, given[*i]) {
                     adj = code.add(p, adj, y);
                 }
                 let adj = code.select(p, first, adj, zero);
-                adjoints.add(p, &mut code, start, adj);
+                adjoints.add(p, &mut code, *start, adj);
             }
         }
         backwards(p, &mut code, &points.before, &self.active, &before, &mut adjoints, &mut out);
@@ -537,59 +439,5 @@ impl Seeds {
                 None => Atom::Const(Const::of(p.vars[q.scan.left[*i].0 as usize], 0)),
             })
             .collect()
-    }
-}
-
-/// Which entries of products of matrices of one form can be other than 0, and other than 1.
-struct Form {
-    nonzero: Vec<Vec<bool>>,
-    one: Vec<Vec<bool>>,
-}
-
-impl Form {
-    fn new(matrix: &[Vec<Option<Atom>>]) -> Form {
-        let d = matrix.len();
-        let zero = |a: &Option<Atom>| match a {
-            None => true,
-            Some(Atom::Const(c)) => c.is_zero(),
-            Some(Atom::Var(_)) => false,
-        };
-        let mut nonzero: Vec<Vec<bool>> =
-            (0..d).map(|i| (0..d).map(|j| i == j || !zero(&matrix[i][j])).collect()).collect();
-        for m in 0..d {
-            for i in 0..d {
-                for j in 0..d {
-                    nonzero[i][j] |= nonzero[i][m] && nonzero[m][j];
-                }
-            }
-        }
-        // A one on the diagonal stays if no other way leads back.
-        let one = (0..d)
-            .map(|i| {
-                let alone = (0..d).all(|m| m == i || !(nonzero[i][m] && nonzero[m][i]));
-                let is_one = matches!(matrix[i][i], Some(Atom::Const(c)) if c.is_one());
-                (0..d).map(|j| i == j && alone && is_one).collect()
-            })
-            .collect();
-        Form { nonzero, one }
-    }
-
-    /// The entries that are states of the scan, in order.
-    fn carried(&self) -> Vec<(usize, usize)> {
-        let d = self.nonzero.len();
-        let all = (0..d).flat_map(|i| (0..d).map(move |j| (i, j)));
-        all.filter(|(i, j)| self.nonzero[*i][*j] && !self.one[*i][*j]).collect()
-    }
-
-    /// An entry, where the carried ones are `vars` after the first `d`; `None` for 0.
-    fn entry(&self, vars: &[Var], d: usize, i: usize, j: usize, elem: Elem) -> Option<Atom> {
-        if !self.nonzero[i][j] {
-            return None;
-        }
-        if self.one[i][j] {
-            return Some(Atom::Const(Const::of(elem, 1)));
-        }
-        let at = self.carried().iter().position(|e| *e == (i, j))?;
-        Some(Atom::Var(vars[d + at]))
     }
 }

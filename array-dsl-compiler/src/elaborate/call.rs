@@ -89,7 +89,15 @@ impl Elaborator<'_> {
         let atoms = self.plain_atoms(name, args, span)?;
         self.scalar_types(op, &atoms, name, span)?;
         let expected = vec![0; atoms.len()];
-        self.lift(name, &expected, &atoms, span, &mut |e, cells| Some(Value::Atom(e.op(op, cells, span))))
+        self.lift(name, &expected, &atoms, span, &mut |e, cells| {
+            if let (Op::Shl | Op::Shr, [number, by]) = (op, cells) {
+                // As in Rust, the two may have different types.
+                let elem = e.elem(*number);
+                let by = e.cast(*by, elem, span);
+                return Some(Value::Atom(e.op(op, &[*number, by], span)));
+            }
+            Some(Value::Atom(e.op(op, cells, span)))
+        })
     }
 
     pub(super) fn argument_count(&mut self, name: &str, expected: usize, found: usize, span: Span) {
@@ -124,6 +132,10 @@ impl Elaborator<'_> {
                     help,
                 );
                 return None;
+            }
+            Op::Shl | Op::Shr if matches!(self.inference.resolve(elems[1]), Elem::Infer(_)) => {
+                // What is shifted may be no integer, which is said below.
+                self.inference.unify(elems[1], elems[0]);
             }
             Op::Powi | Op::Shl | Op::Shr => {}
             _ if atoms.len() == 2 => self.unify(elems[1], elems[0], span, name)?,

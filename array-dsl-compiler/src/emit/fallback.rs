@@ -8,6 +8,8 @@
 //! hvp                      args, active.. -> active                         likewise
 //! vjp                      args, float parts of the result -> (result, active)
 //! jvp                      args, active.. -> (result, float parts of the result)
+//! jacobian, hessian        args -> for each float part of the result (of the gradient), active with its dimensions before
+//! vmap                     args -> result, all with one more dimension
 //! ```
 //!
 //! Without types that can be understood there is only the unit struct.
@@ -100,17 +102,21 @@ fn implementations(name: &Ident, s: &Signature) -> TokenStream {
     };
     let beside = |t: &Tree<Leaf>| Tree::Tuple(vec![s.result.clone(), t.clone()]);
     let mut derived = Vec::new();
+    let batch = |t: &Tree<Leaf>| t.map(&mut |(elem, rank)| (*elem, rank + 1));
+    derived.push(("HasVmap", "Vmap", s.args.iter().map(batch).collect(), batch(&s.result)));
     if let Tree::Leaf((elem, 0)) = s.result
         && elem.is_float()
     {
         derived.push(("HasGrad", "Grad", s.args.clone(), gradient.clone()));
         derived.push(("HasValueAndGrad", "ValueAndGrad", s.args.clone(), beside(&gradient)));
         derived.push(("HasHvp", "Hvp", with(&s.active), gradient.clone()));
+        derived.push(("HasHessian", "Hessian", s.args.clone(), matrices(&gradient, &gradient)));
     }
     if let Some(floats) = floats(&s.result) {
         let cotangents: Vec<Tree<Leaf>> = floats.leaves().into_iter().map(|l| Tree::Leaf(*l)).collect();
         derived.push(("HasVjp", "Vjp", with(&cotangents), beside(&gradient)));
         derived.push(("HasJvp", "Jvp", with(&s.active), beside(&floats)));
+        derived.push(("HasJacobian", "Jacobian", s.args.clone(), matrices(&floats, &gradient)));
         out.extend(quote! {
             impl __rt::check::CheckGrad for #name {
                 fn check(_: Self::Args<'_>) -> ::core::result::Result<__rt::check::GradientCheck, __rt::Error> {
@@ -140,6 +146,16 @@ fn implementations(name: &Ident, s: &Signature) -> TokenStream {
         }
     }
     out
+}
+
+/// For each part of `rows`, the parts of `columns` with the dimensions of both.
+fn matrices(rows: &Tree<Leaf>, columns: &Tree<Leaf>) -> Tree<Leaf> {
+    let mut parts: Vec<Tree<Leaf>> = rows
+        .leaves()
+        .into_iter()
+        .map(|(elem, rank)| columns.map(&mut |(_, more)| (*elem, rank + more)))
+        .collect();
+    if parts.len() == 1 { parts.remove(0) } else { Tree::Tuple(parts) }
 }
 
 /// A kernel of these types.

@@ -495,16 +495,12 @@ impl Host<'_> {
                 }
             })
             .collect();
-        out.push_str(&format!("let mut out = gpu.execute(&PROGRAM, &[{inputs}], &atoms)?.into_iter();\n"));
-        let scalars = wgsl::size_scalars(self.p);
+        out.push_str(&format!(
+            "let mut out = gpu.execute_shaped(&PROGRAM, &[{inputs}], &atoms)?.into_iter();\n"
+        ));
         for (i, a) in self.p.result.leaves().into_iter().enumerate() {
-            let dims: String = self
-                .dims(*a)
-                .iter()
-                .map(|d| format!("{}, ", cpu::poly(d, &|x| self.atom(x, &scalars))))
-                .collect();
             out.push_str(&format!(
-                "let r{i} = __rt::gpu::result::<{}, __rt::ndarray::Ix{}>(gpu, out.next(), &[{dims}], &atoms)?;\n",
+                "let r{i} = __rt::gpu::result::<{}, __rt::ndarray::Ix{}>(gpu, out.next())?;\n",
                 self.elem(*a),
                 self.rank(*a)
             ));

@@ -76,8 +76,6 @@ pub fn finish(p: &mut Program, in_place: bool) {
     everywhere(p, CONTRACT.1);
     if in_place {
         everywhere(p, SORTED.1);
-        // A copy of sorted values is the values themselves.
-        everywhere(p, share::share);
         everywhere(p, UPDATE.1);
     }
 }
@@ -98,7 +96,18 @@ fn everywhere(p: &mut Program, pass: fn(&mut Program)) {
         if let Trips::For(index, count) = &r.trips {
             let index = Dim::atom(SizeAtom::Scalar(index.0));
             let next = index.add(&Dim::constant(1));
-            for kind in [CheckKind::NonNegative(index), CheckKind::AtLeast(next, count.clone())] {
+            // In a trip there are trips: what holds then of their number holds.
+            let more = checks.iter().filter_map(|s| match s {
+                Stm::Check(Check { kind: CheckKind::AtLeast(a, b), guards }, _)
+                    if a == count && guards.iter().all(|g| g == count) =>
+                {
+                    Some(CheckKind::AtLeast(next.clone(), b.clone()))
+                }
+                _ => None,
+            });
+            let more: Vec<CheckKind> = more.collect();
+            let known = [CheckKind::NonNegative(index), CheckKind::AtLeast(next, count.clone())];
+            for kind in known.into_iter().chain(more) {
                 body.push(Stm::Check(Check { kind, guards: Vec::new() }, r.loc));
             }
         }

@@ -14,6 +14,7 @@ use crate::bulk::{ArrayId, Atom, Block, Exp, Program, Sorted, Stm, Var};
 
 /// Has every sort that can give values instead of positions.
 pub(super) fn sorted(p: &mut Program) {
+    let mut any = false;
     for at in 0..p.stms.len() {
         let Stm::Sort(s) = p.stms[at] else { continue };
         if s.gives != Sorted::Positions || !only_elements(p, s.result, s.keys) {
@@ -30,6 +31,11 @@ pub(super) fn sorted(p: &mut Program) {
         if let Stm::Sort(s) = &mut p.stms[at] {
             s.gives = Sorted::Values;
         }
+        any = true;
+    }
+    if any {
+        // What was a gather may now be a copy.
+        super::share::share(p);
     }
 }
 

@@ -107,6 +107,11 @@ impl Steps<'_> {
         steps
     }
 
+    /// Whether an array has memory that another can take over; on the CPU a scalar is a variable.
+    fn has_memory(&self, a: ArrayId) -> bool {
+        self.target == Target::Gpu || !self.p.array(a).dims.is_empty()
+    }
+
     fn stm(&mut self, at: usize, s: &Stm, memory: &repeat::Memory<'_>, f: &mut fuse::Fuse<'_>) {
         match s {
             Stm::Repeat(r) => {
@@ -126,7 +131,7 @@ impl Steps<'_> {
                     let mut tree = update(n, *array, kind);
                     let prepare = match self.constants.get(into) {
                         Some(c) => Step::Fill { array: *array, value: *c },
-                        None if memory.updates_in_place(self.p, at, n, *into) => {
+                        None if self.has_memory(*into) && memory.updates_in_place(at, n, *into) => {
                             // What is read of the old array is read before the new value is there.
                             repeat::redirect(&mut tree, *into, *array);
                             Step::Move { array: *array, source: *into }

@@ -46,12 +46,11 @@ impl<'a> Memory<'a> {
     }
 
     /// Whether an update of statement `at`, the nest `n`, may be done in the memory of what it starts from.
-    pub fn updates_in_place(&self, p: &bulk::Program, at: usize, n: &Nest, into: ArrayId) -> bool {
+    pub fn updates_in_place(&self, at: usize, n: &Nest, into: ArrayId) -> bool {
         let mut reads = false;
         n.body.visit_reads(&mut |a, _| reads |= a == into);
         let one_point = n.axes.iter().all(|a| a.extent.as_constant() == Some(1));
-        let rank = p.array(into).dims.len();
-        rank > 0 && self.ends(at, into) && (!reads || one_point || reads_own(n, into))
+        self.ends(at, into) && (!reads || one_point || reads_own(n, into))
     }
 
     /// Whether the array is used once in statement `at`.

@@ -64,6 +64,20 @@ impl Gpu {
         inputs: &[GpuInput<'_>],
         atoms: &[i64],
     ) -> Result<Vec<GpuBuffer>, Error> {
+        let results = self.execute_shaped(program, inputs, atoms)?;
+        Ok(results.into_iter().map(|(buffer, _)| buffer).collect())
+    }
+
+    /// As [`Gpu::execute`], with the shapes of the results, which may have sizes that the device has computed.
+    ///
+    /// # Errors
+    /// As [`Gpu::execute`].
+    pub fn execute_shaped(
+        &self,
+        program: &'static GpuProgram,
+        inputs: &[GpuInput<'_>],
+        atoms: &[i64],
+    ) -> Result<Vec<(GpuBuffer, Vec<usize>)>, Error> {
         let gpu = &*self.shared;
         gpu.failures.check()?;
         let mut state = gpu.state();
@@ -141,10 +155,17 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn run(mut self) -> Result<Vec<GpuBuffer>, Error> {
+    fn run(mut self) -> Result<Vec<(GpuBuffer, Vec<usize>)>, Error> {
         let lives = self.plan.steps.clone();
         self.steps(self.program.steps, &lives)?;
-        self.program.results.iter().map(|result| self.buffer(*result)).collect()
+        let shape = |dims: &[Poly]| -> Vec<usize> {
+            dims.iter().map(|d| d.eval(&self.atoms).unwrap_or(0).max(0) as usize).collect()
+        };
+        let shapes: Vec<Vec<usize>> =
+            self.program.results.iter().map(|r| shape(self.program.arrays[*r].dims)).collect();
+        let buffers: Result<Vec<GpuBuffer>, Error> =
+            self.program.results.iter().map(|result| self.buffer(*result)).collect();
+        Ok(buffers?.into_iter().zip(shapes).collect())
     }
 
     /// Steps in order.
@@ -269,15 +290,12 @@ impl<'a> Run<'a> {
         Ok(buffer)
     }
 
-    /// The number of elements of an array.
+    /// The number of elements of an array; a negative extent counts as 0, as for a loop of so many trips.
     fn elements(&self, array: usize) -> Result<usize, Error> {
         let info = &self.program.arrays[array];
         let mut product = 1i64;
         for dim in info.dims {
-            let extent = dim.eval(&self.atoms).unwrap_or(i64::MAX);
-            if extent < 0 {
-                return Err(self.wrong(format!("`{}` has a negative size", info.name)));
-            }
+            let extent = dim.eval(&self.atoms).unwrap_or(i64::MAX).max(0);
             product = product.saturating_mul(extent);
         }
         let too_large =

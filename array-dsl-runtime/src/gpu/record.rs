@@ -2,7 +2,7 @@
 //! full; then they go to the device in one submission, with the uniform blocks of all dispatches in one
 //! write.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::device::Shared;
@@ -25,9 +25,14 @@ enum Command {
     Clear { buffer: wgpu::Buffer, bytes: u64 },
 }
 
+/// What a bind group consists of: its layout, the size of the uniform block, and the buffers with the bytes bound.
+type Bound = (wgpu::BindGroupLayout, usize, Vec<(wgpu::Buffer, u64)>);
+
 /// The commands that are not submitted yet.
 pub(super) struct Recorder {
     commands: Vec<Command>,
+    /// The bind groups of the recorded dispatches: a loop needs the same ones again and again.
+    groups: HashMap<Bound, wgpu::BindGroup>,
     dispatches: usize,
     /// The uniform blocks of the recorded dispatches, each at a multiple of the device's alignment. They are
     /// written to `uniforms` when they are submitted, which the device does after everything submitted
@@ -49,6 +54,7 @@ impl Recorder {
         let alignment = limits.min_uniform_buffer_offset_alignment.max(16) as usize;
         Recorder {
             commands: Vec::new(),
+            groups: HashMap::new(),
             dispatches: 0,
             blocks: Vec::new(),
             uniforms,
@@ -81,6 +87,30 @@ impl Recorder {
         self.blocks.extend_from_slice(bytemuck::cast_slice(words));
         self.blocks.resize(offset + block, 0);
 
+        let bound: Vec<(wgpu::Buffer, u64)> =
+            buffers.iter().map(|b| (b.raw().clone(), b.bound_bytes())).collect();
+        let key = (pipeline.layout.clone(), block, bound);
+        let group = match self.groups.get(&key) {
+            Some(group) => group.clone(),
+            None => {
+                let group = self.bind_group(gpu, pipeline, &key);
+                self.groups.insert(key, group.clone());
+                group
+            }
+        };
+        let (pipeline, offset) = (pipeline.raw.clone(), offset as u32);
+        self.commands.push(Command::Dispatch { pipeline, group, offset, grid });
+        self.dispatches += 1;
+        gpu.counters.dispatches.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    fn bind_group(
+        &self,
+        gpu: &Shared,
+        pipeline: &Pipeline,
+        (layout, block, bound): &Bound,
+    ) -> wgpu::BindGroup {
         let bind = |binding, buffer, bytes| wgpu::BindGroupEntry {
             binding,
             resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
@@ -89,21 +119,12 @@ impl Recorder {
                 size: wgpu::BufferSize::new(bytes),
             }),
         };
-        let mut entries = vec![bind(0, &self.uniforms, block as u64)];
+        let mut entries = vec![bind(0, &self.uniforms, *block as u64)];
         if pipeline.status {
             entries.push(bind(1, &gpu.status, super::status::STATUS_BYTES));
         }
-        entries.extend((2..).zip(buffers).map(|(at, b)| bind(at, b.raw(), b.bound_bytes())));
-        let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: None,
-            layout: &pipeline.layout,
-            entries: &entries,
-        });
-        let (pipeline, offset) = (pipeline.raw.clone(), offset as u32);
-        self.commands.push(Command::Dispatch { pipeline, group, offset, grid });
-        self.dispatches += 1;
-        gpu.counters.dispatches.fetch_add(1, Relaxed);
-        Ok(())
+        entries.extend((2..).zip(bound).map(|(at, (buffer, bytes))| bind(at, buffer, *bytes)));
+        gpu.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
     }
 
     /// Records a copy between buffers that are not the same; offsets and sizes are multiples of 4.
@@ -136,6 +157,8 @@ impl Recorder {
             let commands = encode(&gpu.device, &self.commands);
             self.submitted.push_back(gpu.queue.submit([commands]));
             self.commands.clear();
+            // They would keep their buffers alive.
+            self.groups.clear();
             self.dispatches = 0;
             gpu.pool.next_batch();
             gpu.counters.submissions.fetch_add(1, Relaxed);

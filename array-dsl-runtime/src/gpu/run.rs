@@ -5,7 +5,6 @@ use ndarray::Dimension;
 use super::{Gpu, GpuArray, GpuBuffer};
 use crate::Error;
 use crate::host::Kernel;
-use crate::program::Poly;
 
 use super::elem::GpuElem;
 
@@ -39,16 +38,14 @@ impl Gpu {
 #[doc(hidden)]
 pub fn result<T: GpuElem, D: Dimension>(
     gpu: &Gpu,
-    buffer: Option<GpuBuffer>,
-    dims: &[Poly],
-    atoms: &[i64],
+    result: Option<(GpuBuffer, Vec<usize>)>,
 ) -> Result<GpuArray<T, D>, Error> {
-    let mut shape = D::zeros(dims.len());
-    for (s, d) in shape.slice_mut().iter_mut().zip(dims) {
-        *s = d.eval(atoms).unwrap_or(0).max(0) as usize;
-    }
-    match buffer {
-        Some(b) => Ok(GpuArray::from_buffer(gpu, b, shape)),
+    match result {
+        Some((buffer, lengths)) => {
+            let mut shape = D::zeros(lengths.len());
+            shape.slice_mut().copy_from_slice(&lengths);
+            Ok(GpuArray::from_buffer(gpu, buffer, shape))
+        }
         None => Err(Error::Gpu { message: "a result is missing".into() }),
     }
 }

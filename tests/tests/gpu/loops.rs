@@ -258,6 +258,30 @@ fn failures_end_loops() {
     assert_eq!(gpu.run(chased, (&next, 2)).and_then(|k| k.item()).unwrap(), 1);
 }
 
+/// What one trip writes is not copied by the next: memory is asked for a few times, not in each trip. (In the pullback's
+/// trips, for the adjoint of the one element that is written.)
+#[test]
+fn what_is_updated_stays_in_place() {
+    if is_skipped() {
+        return;
+    }
+    let gpu = own_gpu();
+    let (x, y) = (gpu.upload(&noise(500, 1)).unwrap(), gpu.upload(&noise(500, 2)).unwrap());
+    let mut before = gpu.statistics();
+    let mut taken = || {
+        gpu.synchronize().unwrap();
+        let (then, now) = (before, gpu.statistics());
+        before = now;
+        (now.buffers_allocated + now.buffers_reused) - (then.buffers_allocated + then.buffers_reused)
+    };
+    gpu.run(recurrence, (&x, 0.5)).unwrap();
+    let value = taken();
+    gpu.run(vjp(recurrence), (&x, 0.5, &y)).unwrap();
+    let pullback = taken();
+    assert!(value < 20, "{value}");
+    assert!(pullback < 500 + 20, "{pullback}");
+}
+
 /// Trips do not wait for each other: many of them take few submissions, and no memory that the first ones did not.
 #[test]
 fn trips_are_recorded_together() {

@@ -3,8 +3,8 @@
 use array_dsl::prelude::*;
 
 #[kernel]
-fn ordered(x: [f64; n]) -> [f64; n] {
-    sort(x)
+fn spectrum(x: [f64; n]) -> [f64; n] {
+    fft(x)
 }
 
 fn main() {}

@@ -60,6 +60,7 @@ const EXAMPLE: &str = r#"fn rows(w.0: [d][c]f64 @0, p = (a.1: [n]f64, (b.2: f64,
   = loop while { => false } with { => } @1
   = loop for t.61 < 3 with { => } @1
   w.62: [d][c]f64 = update w.0[] with w.0 @1
+  o.63: [d][c]i64 = argsort w.0 @1
   => z.4, a.24
 unused t.11: [n]f32
 places
@@ -76,7 +77,7 @@ fn the_example_comes_back() {
     let f = read(EXAMPLE);
     assert_eq!(print(&f), EXAMPLE);
     assert_eq!(super::super::verify::check(&f), Vec::<String>::new());
-    assert_eq!((f.vars.len(), f.places.len(), f.params[1].vars.leaves().len()), (63, 2, 2));
+    assert_eq!((f.vars.len(), f.places.len(), f.params[1].vars.leaves().len()), (64, 2, 2));
     assert!(!f.params[2].active && f.params[0].active);
     assert_eq!(f.body.stms[3].exp, read(EXAMPLE).body.stms[3].exp);
 }

@@ -36,6 +36,7 @@ fn accepts() {
         "y.10: [m]f64 = if b.4 { => v.5 } else { t.11: [m]f64 = build [i.12 < m] { => s.2 } => t.11 } => s.2",
         "y.10: [n]f64 = scatter add into x.0 [i.11 < m] { e.12: f64 = v.5[i.11] => i.11, e.12 } => s.2",
         "y.10: f64 = powi(s.2, u.6) z.11: f64 = select(b.4, y.10, s.2) w.12: i32 = as_i32(z.11) => z.11",
+        "y.10: [n]i64 = argsort x.0 z.11: [n][m]i64 = argsort a.1 => s.2",
         "y.10: f64 = stop_gradient s.2 z.11: [n]f64 = x.0 => y.10",
         "y.10: [n]f64, z.11: [n]bool = scan exclusive (min, or) i.12 < n { e.13: f64 = x.0[i.12] => e.13, b.4 } => s.2",
         // An operator may read outer arrays, choose, and repeat.
@@ -200,6 +201,9 @@ fn rejects_each_broken_rule() {
             "a part of `a.1` is [m]f64, and becomes [n]f64",
         ),
         ("y.10: [n]f64 = update x.0[s.2] with s.2 => s.2", "an index of `x.0` is f64, not i64"),
+        // Sorts.
+        ("y.10: [n]f64 = argsort x.0 => s.2", "declared [n]f64 and bound to [n]i64"),
+        ("y.10: i64 = argsort s.2 => s.2", "the scalar `s.2` cannot be sorted"),
         // Scatter.
         ("y.10: [n]f64 = scatter add into x.0 [i.11 < n] { => } => s.2", "a scatter without a value"),
         ("y.10: [n]f64 = scatter add into x.0 [i.11 < n] { => s.2 } => s.2", "into rank 1 has 0 indices"),

@@ -3,7 +3,8 @@
 //! * `context` knows the program's arrays, sizes and places;
 //! * `sizes` rewrites sizes that only the device knows, `split` the program so that reductions stand alone and the runtime's
 //!   limits hold;
-//! * `entry` makes the shaders of a tree, `scan` those of prefixes along one axis, `body` its statements, `expr` its expressions, `prelude` the functions they call;
+//! * `entry` makes the shaders of a tree, `body` its statements, `expr` its expressions, `prelude` the functions they call;
+//! * `prefixes` finds scans that many threads can share, `scan` makes their shaders;
 //! * `shader` keeps a shader's interface, `types` maps element types;
 //! * `host` prints the constant.
 //!
@@ -17,6 +18,7 @@ mod context;
 mod entry;
 mod expr;
 mod host;
+mod prefixes;
 mod prelude;
 mod scan;
 mod shader;
@@ -91,7 +93,11 @@ fn list(
             }
         });
         for scalar in sizes::bound(cx.program, step, &cx.computed) {
-            out.push(cx.read_step(scalar)?);
+            // What is prepared for an update is not its value yet.
+            let is_bound = |s: &Step| !sizes::bound(cx.program, s, &[scalar]).is_empty();
+            if !steps[number + 1..].iter().any(is_bound) {
+                out.push(cx.read_step(scalar)?);
+            }
         }
     }
     Ok(out)
@@ -108,8 +114,8 @@ fn tree_step(
     let outer: Vec<&Dim> = tree.axes.iter().map(|a| &a.extent).collect();
     let points = entry::points(cx, tree, format!("{label}, points"))?;
     keep(&points);
-    if let Some(prefixes) = scan::as_prefixes(tree) {
-        let passes = scan::passes(cx, tree, &prefixes, &label)?;
+    if let Some(prefixes) = prefixes::as_prefixes(tree) {
+        let passes = scan::passes(cx, tree, &prefixes, label)?;
         passes.shaders().into_iter().for_each(&mut keep);
         return cx.scan_step(&points, &passes, &outer, prefixes.length());
     }

@@ -13,49 +13,12 @@
 //!
 //! In the scratch memory are the totals of all chunks, then the prefixes of all threads; each is the bits of all states.
 
-use std::collections::HashSet;
-
 use super::context::Context;
-use super::entry::is_pure;
+use super::prefixes::{Prefixes, needed};
 use super::shader::{Access, Finished, Shader, Word};
-use super::split::collect;
 use super::types::Kind;
-use crate::bulk::{ArrayId, Atom, Exp, Let, Reducer, Scan, Var};
-use crate::dim::Dim;
+use crate::bulk::{ArrayId, Atom};
 use crate::loops::{Loop, Node, Tree};
-
-/// The most states: those of 256 threads fill the memory of a workgroup.
-const MOST_STATES: usize = 16;
-
-/// A tree that gives prefixes along the axis of its loop.
-pub(super) struct Prefixes {
-    /// Executed once per point of the tree's axes.
-    before: Vec<Node>,
-    l: Loop,
-    /// What is done with the last values.
-    after: Vec<Node>,
-    scans: Vec<(Let, Scan)>,
-}
-
-impl Prefixes {
-    /// The extent of the axis.
-    pub(super) fn length(&self) -> &Dim {
-        &self.l.axis.extent
-    }
-
-    fn states(&self) -> usize {
-        self.scans.iter().map(|(_, s)| s.left.len()).sum()
-    }
-
-    /// The scans without their values.
-    fn operators(&self) -> Vec<Node> {
-        let operator = |(l, s): &(Let, Scan)| {
-            let exp = Exp::Scan(Box::new(Scan { values: Vec::new(), ..s.clone() }));
-            Node::Let(Let { exp, ..l.clone() })
-        };
-        self.scans.iter().map(operator).collect()
-    }
-}
 
 /// The shaders of a tree of prefixes.
 pub(super) struct Passes {
@@ -76,80 +39,6 @@ impl Passes {
     }
 }
 
-/// The tree as prefixes, if its loop can be divided.
-pub(super) fn as_prefixes(tree: &Tree) -> Option<Prefixes> {
-    let at = tree.body.iter().position(|n| matches!(n, Node::Loop(_)))?;
-    let (before, [Node::Loop(l), after @ ..]) = tree.body.split_at(at) else { return None };
-    let stores = |n: &Node| matches!(n, Node::Store { .. });
-    let gives = if l.folds.is_empty() {
-        after.is_empty() && l.body.iter().all(|n| stores(n) || is_pure(std::slice::from_ref(n)))
-    } else {
-        is_pure(&l.body) && l.folds.iter().all(|f| f.reducer == Reducer::Last)
-    };
-    if !gives || !before.iter().all(|n| matches!(n, Node::Let(_))) {
-        return None;
-    }
-    let mut p = Prefixes { before: before.to_vec(), l: l.clone(), after: after.to_vec(), scans: Vec::new() };
-    let varying = p.hoist();
-    for n in &p.l.body {
-        if let Node::Let(l @ Let { exp: Exp::Scan(s), .. }) = n {
-            p.scans.push((l.clone(), (**s).clone()));
-        }
-    }
-    let fits = (1..=MOST_STATES).contains(&p.states());
-    (fits && p.regroups(&varying)).then_some(p)
-}
-
-impl Prefixes {
-    /// Moves out of the loop what is the same at all points, which is there because it may fail. Gives the scalars that
-    /// differ.
-    fn hoist(&mut self) -> HashSet<Var> {
-        let mut varying = HashSet::from([self.l.axis.var]);
-        for n in std::mem::take(&mut self.l.body) {
-            let mut used = HashSet::new();
-            collect(std::slice::from_ref(&n), &mut used);
-            match &n {
-                Node::Let(l) if !matches!(l.exp, Exp::Scan(_)) && used.is_disjoint(&varying) => {
-                    self.before.push(n);
-                    continue;
-                }
-                _ => varying.extend(binds(&n)),
-            }
-            self.l.body.push(n);
-        }
-        varying
-    }
-
-    /// Whether all scans are associative, with operators that use nothing of the point, and none uses another.
-    fn regroups(&self, varying: &HashSet<Var>) -> bool {
-        let mut of_scans: HashSet<Var> = HashSet::new();
-        for n in &self.l.body {
-            let mut used = HashSet::new();
-            collect(std::slice::from_ref(n), &mut used);
-            let follows = !used.is_disjoint(&of_scans);
-            let is_scan = matches!(n, Node::Let(Let { exp: Exp::Scan(_), .. }));
-            if is_scan && follows {
-                return false;
-            }
-            if is_scan || follows {
-                of_scans.extend(binds(n));
-            }
-        }
-        let mut free = HashSet::new();
-        collect(&self.operators(), &mut free);
-        self.scans.iter().all(|(_, s)| s.is_associative()) && free.is_disjoint(varying)
-    }
-}
-
-/// The scalars that a node binds for those after it.
-fn binds(n: &Node) -> Vec<Var> {
-    match n {
-        Node::Let(l) => l.vars.clone(),
-        Node::Loop(l) => l.folds.iter().map(|f| f.result).collect(),
-        _ => Vec::new(),
-    }
-}
-
 /// The three shaders.
 pub(super) fn passes(cx: &mut Context<'_>, tree: &Tree, p: &Prefixes, label: &str) -> Result<Passes, String> {
     let scratch = cx.scratch;
@@ -162,22 +51,6 @@ pub(super) fn passes(cx: &mut Context<'_>, tree: &Tree, p: &Prefixes, label: &st
         scratch,
         ends,
     })
-}
-
-/// Those of the nodes, none of which stores, that others need.
-fn needed(nodes: &[Node], others: &[Node]) -> Vec<Node> {
-    let mut used = HashSet::new();
-    collect(others, &mut used);
-    let mut kept: Vec<Node> = Vec::new();
-    for n in nodes.iter().rev() {
-        let is_scan = matches!(n, Node::Let(Let { exp: Exp::Scan(_), .. }));
-        if is_scan || binds(n).iter().any(|v| used.contains(v)) {
-            collect(std::slice::from_ref(n), &mut used);
-            kept.push(n.clone());
-        }
-    }
-    kept.reverse();
-    kept
 }
 
 /// The chunk's number, and the points of the thread's group.
@@ -209,7 +82,7 @@ fn fold(
         sh.open("if group < rows * chunks {");
         sh.line(format!("let at = (rows * chunks + group * 256u + local) * {count}u;"));
         sh.open("if local == 0u {");
-        for (k, (kind, start)) in kinds.iter().zip(starts_of(p)).enumerate() {
+        for (k, (kind, start)) in kinds.iter().zip(p.starts()).enumerate() {
             let start = sh.atom(start)?;
             sh.line(format!("a{}[at + {k}u] = {};", scratch.0, kind.to_bits(&start)));
         }
@@ -220,7 +93,7 @@ fn fold(
         }
         sh.close("}");
         sh.open("if local == 255u {");
-        for (k, (kind, state)) in kinds.iter().zip(names(p)).enumerate() {
+        for (k, (kind, state)) in kinds.iter().zip(p.names()).enumerate() {
             sh.line(format!("a{}[group * {count}u + {k}u] = {};", scratch.0, kind.to_bits(&state)));
         }
         sh.close("}");
@@ -250,7 +123,7 @@ fn starts(
     let count = kinds.len();
     let total = |k: usize| format!("a{}[at + {k}u]", scratch.0);
     let totals: Vec<String> = kinds.iter().enumerate().map(|(k, kind)| kind.of_bits(&total(k))).collect();
-    let names = names(p);
+    let names = p.names();
     sh.enter("point", &tree.axes);
     let code = sh.apart(|sh| {
         sh.nodes(&before)?;
@@ -264,7 +137,7 @@ fn starts(
         across(sh, p, &kinds)?;
         sh.open("if group < rows {");
         sh.open("if local == 0u {");
-        for (name, start) in names.iter().zip(starts_of(p)) {
+        for (name, start) in names.iter().zip(p.starts()) {
             let start = sh.atom(start)?;
             sh.line(format!("{name} = {start};"));
         }
@@ -379,20 +252,6 @@ fn kinds(sh: &Shader<'_, '_>, p: &Prefixes) -> Result<Vec<Kind>, String> {
     p.scans.iter().flat_map(|(_, s)| &s.left).map(|v| sh.kind(Atom::Var(*v))).collect()
 }
 
-/// The variables of the states.
-fn names(p: &Prefixes) -> Vec<String> {
-    let of = |(l, s): &(Let, Scan)| {
-        let first = l.vars[0].0;
-        (0..s.left.len()).map(move |k| format!("scan{first}_{k}")).collect::<Vec<_>>()
-    };
-    p.scans.iter().flat_map(of).collect()
-}
-
-/// The states before the first point.
-fn starts_of(p: &Prefixes) -> impl Iterator<Item = Atom> + '_ {
-    p.scans.iter().flat_map(|(_, s)| s.start.iter().copied())
-}
-
 /// The memory through which a workgroup's threads exchange states.
 fn parts(kinds: &[Kind]) -> String {
     let part =
@@ -421,7 +280,7 @@ fn combine(sh: &mut Shader<'_, '_>, p: &Prefixes, left: &[String], right: &[Stri
     for (k, r) in results.iter().enumerate() {
         sh.line(format!("let new{k} = {r};"));
     }
-    for (k, name) in names(p).iter().enumerate() {
+    for (k, name) in p.names().iter().enumerate() {
         sh.line(format!("{name} = new{k};"));
     }
     sh.close("}");
@@ -430,7 +289,7 @@ fn combine(sh: &mut Shader<'_, '_>, p: &Prefixes, left: &[String], right: &[Stri
 
 /// The states of a thread become those of all threads of the workgroup up to it; they are in `part` as well.
 fn across(sh: &mut Shader<'_, '_>, p: &Prefixes, kinds: &[Kind]) -> Result<(), String> {
-    let names = names(p);
+    let names = p.names();
     let keep = |sh: &mut Shader<'_, '_>| {
         for (k, (name, kind)) in names.iter().zip(kinds).enumerate() {
             sh.line(format!("part{k}[local] = {};", kind.store(name)));

@@ -37,6 +37,8 @@ pub(super) fn read_computed(p: &mut Program) -> Vec<ArrayId> {
     needed.retain(|a| !known.contains(a));
     let mut computed = Vec::new();
     all_bound(p, &p.steps, &needed.into_iter().collect::<Vec<_>>(), &mut computed);
+    computed.sort();
+    computed.dedup();
     known.extend(&computed);
     let mut rewrite = Rewrite { known, vars: std::mem::take(&mut p.vars) };
     rewrite.steps(&mut p.steps);

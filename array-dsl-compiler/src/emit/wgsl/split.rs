@@ -83,7 +83,9 @@ impl Program {
 
     /// An array that stands for memory whose size only the runtime knows.
     pub(super) fn scratch(&mut self) -> ArrayId {
-        self.temporary(Elem::U32, Vec::new())
+        let (name, elem) = ("scratch".into(), Elem::U32);
+        self.arrays.push(ArrayInfo { name, elem, dims: Vec::new(), home: Home::Heap });
+        ArrayId(self.arrays.len() as u32 - 1)
     }
 
     fn elem_of(&self, a: Atom) -> Elem {

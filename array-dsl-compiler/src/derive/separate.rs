@@ -1,0 +1,145 @@
+//! Nests with scans in parts: what is differentiated by the rule for scans alone, and what by that for nests.
+
+use super::fresh;
+use crate::bulk::build::{Code, Renaming, int, renamed};
+use crate::bulk::{
+    ArrayId, Atom, Axis, Block, Check, CheckKind, Exp, Let, Nest, Prefix, Program, Reducer, Repeat, Scan,
+    Stm, Trips, Yield, YieldKind,
+};
+use crate::dim::{Dim, SizeAtom};
+use crate::scalar::Op;
+use crate::ty::{Elem, Loc};
+
+/// The nest in parts, each of which is ordinary, or has one scan as its last statement and yields its states.
+pub(super) fn separate(p: &mut Program, s: &Stm) -> Vec<Stm> {
+    if let Stm::Repeat(r) = s {
+        let mut out = Vec::new();
+        let trips = match &r.trips {
+            Trips::For(index, count) => Trips::For(*index, not_negative(p, count, r.loc, &mut out)),
+            trips => trips.clone(),
+        };
+        let body = r.body.iter().flat_map(|s| separate(p, s)).collect();
+        out.push(Stm::Repeat(Repeat { trips, body, ..r.clone() }));
+        return out;
+    }
+    let Stm::Nest(n) = s else { return vec![s.clone()] };
+    if !n.body.is_ordered() {
+        return vec![s.clone()];
+    }
+    let mut out = Vec::new();
+    let mut n = n.clone();
+    let last = |y: &Yield| matches!(y.kind, YieldKind::Reduce { reducer: Reducer::Last, .. });
+    if let Some(axis) = n.axes.last_mut().filter(|_| n.yields.iter().all(last)) {
+        axis.extent = not_negative(p, &axis.extent, n.loc, &mut out);
+    }
+    let n = &n;
+    if pure(n).is_some() {
+        out.push(Stm::Nest(n.clone()));
+        return out;
+    }
+    let mut stored: Vec<(usize, Vec<ArrayId>)> = Vec::new();
+    for (at, l) in n.body.lets.iter().enumerate() {
+        if !matches!(l.exp, Exp::Scan(_)) {
+            continue;
+        }
+        let (axes, mut lets, mut map) = replaced(p, n, at, &stored);
+        lets.extend(p.copy_lets(std::slice::from_ref(l), &mut map));
+        let dims: Vec<_> = n.axes.iter().map(|a| a.extent.clone()).collect();
+        let mut yields = Vec::new();
+        for v in &l.vars {
+            let array = p.new_array("state", p.vars[v.0 as usize], dims.clone());
+            yields.push(Yield { array, kind: YieldKind::Store(renamed(&map, Atom::Var(*v))) });
+        }
+        stored.push((at, yields.iter().map(|y| y.array).collect()));
+        out.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc: n.loc }));
+    }
+    let (axes, lets, map) = replaced(p, n, n.body.lets.len(), &stored);
+    let yields = n
+        .yields
+        .iter()
+        .map(|y| {
+            let mut kind = y.kind.clone();
+            crate::optimize::rename_yield(&mut kind, &map);
+            Yield { array: y.array, kind }
+        })
+        .collect();
+    out.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc: n.loc }));
+    out
+}
+
+/// The number of trips as a dimension: of no trips if it is negative, as `n - 1` may be. The check, which always holds, says
+/// to the proofs that reads are inside what the number is where there are trips.
+fn not_negative(p: &mut Program, count: &Dim, loc: Loc, out: &mut Vec<Stm>) -> Dim {
+    if count.is_nonnegative() {
+        return count.clone();
+    }
+    let trips = p.store("trips", Elem::I64, &[], loc, |p, code, _| {
+        let count = code.size(p, count);
+        code.op(p, Op::Max, &[count, int(0)])
+    });
+    out.extend(p.stms.pop());
+    let trips = Dim::atom(SizeAtom::Scalar(trips.0));
+    let kind = CheckKind::AtLeast(trips.clone(), count.clone());
+    out.push(Stm::Check(Check { kind, guards: vec![trips.clone()] }, loc));
+    trips
+}
+
+/// A copy of the first `count` statements with stored scans read.
+fn replaced(
+    p: &mut Program,
+    n: &Nest,
+    count: usize,
+    stored: &[(usize, Vec<ArrayId>)],
+) -> (Vec<Axis>, Vec<Let>, Renaming) {
+    let mut map = fresh();
+    let axes = p.copy_axes(&n.axes, &mut map);
+    let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+    let mut lets = Vec::new();
+    for (at, l) in n.body.lets[..count].iter().enumerate() {
+        match stored.iter().find(|(i, _)| *i == at) {
+            Some((_, arrays)) => {
+                let mut code = Code::new(l.loc);
+                for (v, a) in l.vars.iter().zip(arrays) {
+                    let x = code.read(p, *a, &index);
+                    map.insert(*v, x);
+                }
+                lets.extend(code.lets);
+            }
+            None => lets.extend(p.copy_lets(std::slice::from_ref(l), &mut map)),
+        }
+    }
+    (axes, lets, map)
+}
+
+/// A nest of the second kind, in parts.
+pub(super) struct Pure<'a> {
+    pub before: &'a [Let],
+    pub scan: &'a Scan,
+    /// The arrays of all states and of the last ones, where they are wanted.
+    pub stored: Vec<Option<ArrayId>>,
+    pub last: Vec<Option<ArrayId>>,
+}
+
+/// The parts, if the nest has a scan as its last statement and yields its states.
+pub(super) fn pure(n: &Nest) -> Option<Pure<'_>> {
+    let (scan, before) = n.body.lets.split_last()?;
+    let Exp::Scan(s) = &scan.exp else { return None };
+    if (Block { lets: before.to_vec() }).is_ordered() {
+        return None;
+    }
+    let (mut stored, mut last) = (vec![None; scan.vars.len()], vec![None; scan.vars.len()]);
+    for y in &n.yields {
+        let (value, place) = match &y.kind {
+            YieldKind::Store(v) => (v, &mut stored),
+            YieldKind::Reduce { reducer: Reducer::Last, value, .. } if s.prefix == Prefix::Inclusive => {
+                (value, &mut last)
+            }
+            _ => return None,
+        };
+        let k = scan.vars.iter().position(|v| Atom::Var(*v) == *value)?;
+        if place[k].replace(y.array).is_some() {
+            return None;
+        }
+    }
+    Some(Pure { before, scan: s, stored, last })
+}

@@ -1,0 +1,150 @@
+//! Trees that give prefixes along one axis and can be divided along it; see `scan` for how.
+//!
+//! All scans of the loop are one: their states together are the state. That is right if none uses what another gives.
+//! Operators must use nothing that differs from point to point.
+
+use std::collections::HashSet;
+
+use super::entry::is_pure;
+use super::split::collect;
+use crate::bulk::{Atom, Exp, Let, Reducer, Scan, Var};
+use crate::dim::Dim;
+use crate::loops::{Loop, Node, Tree};
+
+/// The most states: those of 256 threads fill the memory of a workgroup.
+const MOST_STATES: usize = 16;
+
+/// A tree that gives prefixes along the axis of its loop.
+pub(super) struct Prefixes {
+    /// Executed once per point of the tree's axes.
+    pub(super) before: Vec<Node>,
+    pub(super) l: Loop,
+    /// What is done with the last values.
+    pub(super) after: Vec<Node>,
+    pub(super) scans: Vec<(Let, Scan)>,
+}
+
+impl Prefixes {
+    /// The extent of the axis.
+    pub(super) fn length(&self) -> &Dim {
+        &self.l.axis.extent
+    }
+
+    /// The number of states.
+    pub(super) fn states(&self) -> usize {
+        self.scans.iter().map(|(_, s)| s.left.len()).sum()
+    }
+
+    /// The scans without their values.
+    pub(super) fn operators(&self) -> Vec<Node> {
+        let operator = |(l, s): &(Let, Scan)| {
+            let exp = Exp::Scan(Box::new(Scan { values: Vec::new(), ..s.clone() }));
+            Node::Let(Let { exp, ..l.clone() })
+        };
+        self.scans.iter().map(operator).collect()
+    }
+
+    /// The variables of the states.
+    pub(super) fn names(&self) -> Vec<String> {
+        let of = |(l, s): &(Let, Scan)| {
+            let first = l.vars[0].0;
+            (0..s.left.len()).map(move |k| format!("scan{first}_{k}")).collect::<Vec<_>>()
+        };
+        self.scans.iter().flat_map(of).collect()
+    }
+
+    /// The states before the first point.
+    pub(super) fn starts(&self) -> impl Iterator<Item = Atom> + '_ {
+        self.scans.iter().flat_map(|(_, s)| s.start.iter().copied())
+    }
+}
+
+/// The tree as prefixes, if its loop can be divided.
+pub(super) fn as_prefixes(tree: &Tree) -> Option<Prefixes> {
+    let at = tree.body.iter().position(|n| matches!(n, Node::Loop(_)))?;
+    let (before, [Node::Loop(l), after @ ..]) = tree.body.split_at(at) else { return None };
+    let stores = |n: &Node| matches!(n, Node::Store { .. });
+    let gives = if l.folds.is_empty() {
+        after.is_empty() && l.body.iter().all(|n| stores(n) || is_pure(std::slice::from_ref(n)))
+    } else {
+        is_pure(&l.body) && l.folds.iter().all(|f| f.reducer == Reducer::Last)
+    };
+    if !gives || !before.iter().all(|n| matches!(n, Node::Let(_))) {
+        return None;
+    }
+    let mut p = Prefixes { before: before.to_vec(), l: l.clone(), after: after.to_vec(), scans: Vec::new() };
+    let varying = p.hoist();
+    for n in &p.l.body {
+        if let Node::Let(l @ Let { exp: Exp::Scan(s), .. }) = n {
+            p.scans.push((l.clone(), (**s).clone()));
+        }
+    }
+    let fits = (1..=MOST_STATES).contains(&p.states());
+    (fits && p.regroups(&varying)).then_some(p)
+}
+
+impl Prefixes {
+    /// Moves out of the loop what is the same at all points, which is there because it may fail. Gives the scalars that
+    /// differ.
+    fn hoist(&mut self) -> HashSet<Var> {
+        let mut varying = HashSet::from([self.l.axis.var]);
+        for n in std::mem::take(&mut self.l.body) {
+            let mut used = HashSet::new();
+            collect(std::slice::from_ref(&n), &mut used);
+            match &n {
+                Node::Let(l) if !matches!(l.exp, Exp::Scan(_)) && used.is_disjoint(&varying) => {
+                    self.before.push(n);
+                    continue;
+                }
+                _ => varying.extend(binds(&n)),
+            }
+            self.l.body.push(n);
+        }
+        varying
+    }
+
+    /// Whether all scans are associative, with operators that use nothing of the point, and none uses another.
+    fn regroups(&self, varying: &HashSet<Var>) -> bool {
+        let mut of_scans: HashSet<Var> = HashSet::new();
+        for n in &self.l.body {
+            let mut used = HashSet::new();
+            collect(std::slice::from_ref(n), &mut used);
+            let follows = !used.is_disjoint(&of_scans);
+            let is_scan = matches!(n, Node::Let(Let { exp: Exp::Scan(_), .. }));
+            if is_scan && follows {
+                return false;
+            }
+            if is_scan || follows {
+                of_scans.extend(binds(n));
+            }
+        }
+        let mut free = HashSet::new();
+        collect(&self.operators(), &mut free);
+        self.scans.iter().all(|(_, s)| s.is_associative()) && free.is_disjoint(varying)
+    }
+}
+
+/// The scalars that a node binds for those after it.
+fn binds(n: &Node) -> Vec<Var> {
+    match n {
+        Node::Let(l) => l.vars.clone(),
+        Node::Loop(l) => l.folds.iter().map(|f| f.result).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Those of the nodes, none of which stores, that others need.
+pub(super) fn needed(nodes: &[Node], others: &[Node]) -> Vec<Node> {
+    let mut used = HashSet::new();
+    collect(others, &mut used);
+    let mut kept: Vec<Node> = Vec::new();
+    for n in nodes.iter().rev() {
+        let is_scan = matches!(n, Node::Let(Let { exp: Exp::Scan(_), .. }));
+        if is_scan || binds(n).iter().any(|v| used.contains(v)) {
+            collect(std::slice::from_ref(n), &mut used);
+            kept.push(n.clone());
+        }
+    }
+    kept.reverse();
+    kept
+}
