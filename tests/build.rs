@@ -82,7 +82,7 @@ fn module(
     f: &Function,
     on_gpu: bool,
 ) -> Result<Option<(TokenStream, TokenStream)>, Box<dyn Error>> {
-    let p = pipeline::middle(f);
+    let p = pipeline::middle(f).expect("its derivatives exist");
     let derived = Some(Derivative::Vjp).filter(|d| d.exists(&p)).map(|d| pipeline::derivative(&p, d));
     let derived = derived.and_then(Result::ok);
     let module = if on_gpu { format_ident!("gpu_{seed}") } else { format_ident!("cpu_{seed}") };

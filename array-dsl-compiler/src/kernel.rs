@@ -21,8 +21,9 @@ use crate::ty::Loc;
 /// What `#[kernel(..)]` asks for beyond the usual.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// `hvp`, `jacobian`, `hessian`, `vmap`: what is made only on request.
-    pub more: Vec<Derivative>,
+    /// `hvp`, `jacobian`, `hessian`, `vmap`: what is made only on request, and where that stands. The others may be asked for
+    /// too, which makes it an error if they cannot be had.
+    pub more: Vec<(Derivative, Span)>,
 }
 
 impl Options {
@@ -34,7 +35,7 @@ impl Options {
             match option {
                 [] => {}
                 [TokenTree::Ident(i)] if Options::requested(i).is_some() => {
-                    options.more.extend(Options::requested(i));
+                    options.more.extend(Options::requested(i).map(|d| (d, i.span())));
                 }
                 [first, ..] => {
                     let written: TokenStream = option.iter().cloned().collect();
@@ -52,8 +53,7 @@ impl Options {
 
     /// What an option asks for.
     fn requested(option: &Ident) -> Option<Derivative> {
-        let all = [Derivative::Hvp, Derivative::Jacobian, Derivative::Hessian, Derivative::Vmap];
-        all.into_iter().find(|d| option == d.name())
+        Derivative::ALL.into_iter().find(|d| option == d.name())
     }
 }
 
@@ -156,7 +156,17 @@ fn build(
     if !diagnostics.is_empty() {
         return None;
     }
-    let program = pipeline::middle(&e.function);
+    let program = match pipeline::middle(&e.function) {
+        Ok(program) => program,
+        Err(reason) => {
+            let span = reason.loc.and_then(|l| e.spans.get(l.0 as usize).copied());
+            let span = span.unwrap_or(item.sig.ident.span());
+            let message = format!("{}, but the kernel takes a derivative of it", reason.what);
+            let help = "write it in another way, or keep it from being differentiated with `stop_gradient`";
+            diagnostics.error(Code::NotDifferentiable, span, message, help);
+            return None;
+        }
+    };
     let mut variants = Vec::new();
     let front = format!(
         "{}== typed and lifted ==\n{}\n",
@@ -164,20 +174,32 @@ fn build(
         core::print::pretty(&e.function)
     );
     add(&mut variants, Vec::new(), &program, &front, item, diagnostics)?;
-    let mut wanted = vec![Derivative::Grad, Derivative::ValueAndGrad, Derivative::Vjp, Derivative::Jvp];
-    wanted.extend(&options.more);
-    for d in wanted {
-        if !d.exists(&program) {
+    for d in Derivative::ALL {
+        let asked = options.more.iter().find(|(more, _)| *more == d).map(|(_, span)| *span);
+        if asked.is_none() && d.is_costly() {
             continue;
         }
-        // A construct without a derivative only means that the derivative is missing; `explain` says why.
+        if !d.exists(&program) {
+            if let Some(span) = asked {
+                let message = format!("there is no `{}` of this kernel", d.name());
+                diagnostics.error(Code::NotDifferentiable, span, message, d.needs());
+            }
+            continue;
+        }
         let derived = match pipeline::derivative(&program, d) {
             Ok(derived) => derived,
             Err(reason) => {
-                let line = program.places.get(reason.loc.0 as usize).map_or(0, |p| p.line);
-                let text =
-                    format!("== {} ==\nnone: {} in line {line} has no derivative\n", d.name(), reason.what);
-                variants[0].explain.push_str(&text);
+                let place = reason.loc.and_then(|l| program.places.get(l.0 as usize));
+                let line = place.map_or_else(String::new, |p| format!(" (line {})", p.line));
+                let text = format!("`{}`: {}{line}", d.name(), reason.what);
+                match asked {
+                    Some(span) => {
+                        let help = "leave the option out, or write the kernel in another way";
+                        diagnostics.error(Code::NotDifferentiable, span, text, help);
+                    }
+                    // What nobody has asked for is only missing; `explain` says why.
+                    None => variants[0].explain.push_str(&format!("== {} ==\nnone: {text}\n", d.name())),
+                }
                 continue;
             }
         };

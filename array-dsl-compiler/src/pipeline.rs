@@ -3,7 +3,7 @@
 //! ```text
 //! syntax      tokens -> Ast
 //! elaborate   Ast    -> Core     names, types, rank lifting, sizes, called kernels inlined
-//! flatten     Core   -> Bulk     the bulk-operation transform
+//! flatten     Core   -> Bulk     the bulk-operation transform; derivatives that the kernel takes inside
 //! optimize    Bulk   -> Bulk
 //! derive      Bulk   -> Bulk     vjp, jvp by dual arrays; repeatable
 //! optimize    Bulk   -> Bulk     and contractions, updates in place
@@ -36,13 +36,13 @@ pub fn front(item: &syn::ItemFn, callees: &Callees, diagnostics: &mut Diagnostic
     Some(e)
 }
 
-/// Core to optimized Bulk.
-pub fn middle(f: &core::Function) -> bulk::Program {
-    let mut p = flatten::flatten(f);
+/// Core to optimized Bulk. There is none if something that the kernel differentiates has no derivative.
+pub fn middle(f: &core::Function) -> Result<bulk::Program, NotDifferentiable> {
+    let mut p = flatten::flatten(f)?;
     checked("flatten", || bulk::verify::check(&p));
     optimize::optimize(&mut p);
     checked("optimize", || bulk::verify::check(&p));
-    p
+    Ok(p)
 }
 
 /// Bulk to its derivative, optimized.

@@ -51,7 +51,7 @@ fn work(f: &Function, p: &Program, n: i64, derivative: bool) -> u64 {
     let ranges = Ranges { sizes: (n, n), integers: (0, 1), floats: (0.5, 1.5) };
     let mut args = arguments_within(f, 1, &ranges);
     if derivative {
-        let primal = pipeline::middle(f);
+        let primal = pipeline::middle(f).expect("its derivatives exist");
         args.extend(run_counted(&primal, &args).expect("it runs").0);
     }
     let (_, c) = run_counted(p, &args).expect("it runs");
@@ -60,7 +60,7 @@ fn work(f: &Function, p: &Program, n: i64, derivative: bool) -> u64 {
 
 fn vjp(text: &str) -> (Function, Program, Program) {
     let f = kernel(text);
-    let p = pipeline::middle(&f);
+    let p = pipeline::middle(&f).expect("its derivatives exist");
     let d = pipeline::derivative(&p, Derivative::Vjp).expect("it is differentiable");
     (f, p, d)
 }

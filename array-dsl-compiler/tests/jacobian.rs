@@ -16,7 +16,7 @@ fn program(text: &str) -> Program {
     let found = pipeline::front(&item, &Callees::new(), &mut diagnostics);
     let errors: Vec<&str> = diagnostics.list().iter().map(|d| d.message.as_str()).collect();
     assert_eq!(errors, [""; 0], "{text}");
-    pipeline::middle(&found.expect("it compiles").function)
+    pipeline::middle(&found.expect("it compiles").function).expect("its derivatives exist")
 }
 
 fn derived(p: &Program, what: Derivative) -> Program {

@@ -517,7 +517,7 @@ fn index_types() {
 /// What is parallel goes on through every later stage; writes outside an array stay errors.
 #[test]
 fn parallel_loops_are_ordinary_nests() {
-    let middle = |text: &str| pipeline::middle(&core_of(text));
+    let middle = |text: &str| pipeline::middle(&core_of(text)).expect("its derivatives exist");
     let text = "fn f(at: [i64; n], w: [f64; n]) -> [f64; 3] {
         let mut h = [0.0; 3]; for i in 0..n { if w[i] > 0.0 { h[at[i]] += w[i]; } } h
     }";

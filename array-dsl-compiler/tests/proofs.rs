@@ -16,6 +16,7 @@ fn program(text: &str) -> array_dsl_compiler::bulk::Program {
     let mut diagnostics = Diagnostics::default();
     let f = pipeline::front(&item, &Callees::new(), &mut diagnostics);
     pipeline::middle(&f.unwrap_or_else(|| panic!("{:?}", diagnostics.list())).function)
+        .expect("its derivatives exist")
 }
 
 fn floats(shape: &[usize]) -> Value {

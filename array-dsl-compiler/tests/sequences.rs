@@ -22,7 +22,8 @@ fn check(text: &str, order: usize) {
             Err(e) => panic!("seed {seed}: {e}\n{text}\n{}", bulk(&f)),
         }
         if order > 0
-            && let Err(e) = derivatives(&pipeline::middle(&f), &args, seed, order, false)
+            && let Err(e) =
+                derivatives(&pipeline::middle(&f).expect("its derivatives exist"), &args, seed, order, false)
         {
             panic!("seed {seed}, derivatives: {e}\n{text}\n{}", bulk(&f));
         }
@@ -31,7 +32,7 @@ fn check(text: &str, order: usize) {
 }
 
 fn bulk(f: &core::Function) -> String {
-    array_dsl_compiler::bulk::print::print(&pipeline::middle(f))
+    array_dsl_compiler::bulk::print::print(&pipeline::middle(f).expect("its derivatives exist"))
 }
 
 #[test]

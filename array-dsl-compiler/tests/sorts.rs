@@ -44,7 +44,7 @@ fn check(source: &str, order: usize) {
 }
 
 fn check_core(f: &Function, source: &str, order: usize) {
-    let p = pipeline::middle(f);
+    let p = pipeline::middle(f).expect("its derivatives exist");
     let text = bulk::print::print(&p);
     let again = bulk::parse::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(bulk::print::print(&again), text);
@@ -96,7 +96,9 @@ fn sorts(p: &loops::Program) -> Vec<bulk::Sorted> {
 }
 
 fn scheduled(source: &str, target: Target) -> loops::Program {
-    pipeline::back(&pipeline::middle(&kernel(source)), target).expect("verified").into_inner()
+    pipeline::back(&pipeline::middle(&kernel(source)).expect("its derivatives exist"), target)
+        .expect("verified")
+        .into_inner()
 }
 
 #[test]
@@ -128,7 +130,7 @@ fn sorts_rows() {
             |s: &bulk::Stm| if let bulk::Stm::Sort(s) = s { Some(p.array(s.keys).dims.len()) } else { None };
         p.stms.iter().filter_map(keys).collect::<Vec<_>>()
     };
-    assert_eq!(dims(&pipeline::middle(&f)), [1]);
+    assert_eq!(dims(&pipeline::middle(&f).expect("its derivatives exist")), [1]);
 }
 
 #[test]
@@ -280,7 +282,9 @@ fn all_none_and_nothing() {
 #[test]
 fn what_a_gpu_refuses() {
     let emitted = |source: &str| {
-        let p = pipeline::back(&pipeline::middle(&kernel(source)), Target::Gpu).expect("verified");
+        let p =
+            pipeline::back(&pipeline::middle(&kernel(source)).expect("its derivatives exist"), Target::Gpu)
+                .expect("verified");
         emit::wgsl::emit(&p).map(|_| ())
     };
     assert_eq!(emitted("fn f(x: [f32; n]) -> [f32; n] { sort(x) }"), Err("a sort".into()));

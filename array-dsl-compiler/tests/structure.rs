@@ -21,7 +21,7 @@ fn kernel(text: &str) -> Function {
 }
 
 fn program(text: &str) -> Program {
-    pipeline::middle(&kernel(text))
+    pipeline::middle(&kernel(text)).expect("its derivatives exist")
 }
 
 fn derivative(text: &str, what: Derivative) -> Program {
@@ -175,7 +175,7 @@ fn a_gather_adds_to_the_rest_of_the_gradient() {
 fn a_transpose_by_nested_builds_stays_quadratic() {
     let f = kernel(TRANSPOSE);
     let (p, d) = (program(TRANSPOSE), derivative(TRANSPOSE, Derivative::Vjp));
-    let flat = array_dsl_compiler::flatten::flatten(&f);
+    let flat = array_dsl_compiler::flatten::flatten(&f).expect("its derivatives exist");
     // As it is written, and optimized: one read and one element for each.
     assert_eq!(work(&f, &flat, 20, &[]), 2 * 400);
     assert_eq!(work(&f, &p, 20, &[]), 2 * 400);

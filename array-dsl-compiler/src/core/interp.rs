@@ -11,6 +11,7 @@
 //! * The branch of an `if` that is not taken does not run.
 //! * A fault has the place of the innermost statement that failed.
 
+mod derivative;
 mod sequence;
 
 use std::collections::HashMap;
@@ -132,8 +133,15 @@ impl Machine<'_> {
     }
 
     fn body(&mut self, b: &Body) -> Result<Vec<Value>, Fault> {
-        for s in &b.stms {
-            let values = self.exp(s)?;
+        for (i, s) in b.stms.iter().enumerate() {
+            let values = match &s.exp {
+                Exp::Pushforward { point, .. } | Exp::Pullback { point, .. } => {
+                    let from = b.stms.iter().position(|s| s.vars == *point).unwrap_or(i);
+                    self.derivative(&b.stms[from..=i]).map_err(|f| f.at(s.loc))?
+                }
+                Exp::Point { at, .. } => at.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?,
+                _ => self.exp(s)?,
+            };
             for (v, value) in s.vars.iter().zip(values) {
                 self.bind(*v, value);
             }

@@ -20,6 +20,9 @@
 //!   The body gives the next state; a state keeps its type, dimensions included.
 //! * `Update` is its array with one element or sub-array replaced. Values are never changed; that a loop updates in
 //!   place is what later stages make of it.
+//! * A **derivative** is taken of statements: those between a `Point`, which gives values new names, and the `Pullback` or
+//!   `Pushforward` of these names in the same body. What depends on the new names varies with them; everything else, what
+//!   the values were made of included, is constant. Both nest like brackets.
 //! * `Check` may stand only at depth 0.
 
 pub mod interp;
@@ -321,6 +324,15 @@ pub enum Exp {
     Check(Check),
     /// The value, treated as a constant by differentiation.
     StopGradient(Atom),
+    /// The same float values under new names: where a derivative is taken, and for a `Pushforward` in which direction.
+    #[allow(missing_docs, reason = "described above")]
+    Point { at: Vec<Atom>, tangents: Vec<Atom> },
+    /// The tangents of float results, for the tangents of the point.
+    #[allow(missing_docs, reason = "described above")]
+    Pushforward { point: Vec<Var>, results: Vec<Atom> },
+    /// The cotangents of the point, for those of float results.
+    #[allow(missing_docs, reason = "described above")]
+    Pullback { point: Vec<Var>, results: Vec<Atom>, cotangents: Vec<Atom> },
 }
 
 /// What is known of a variable.

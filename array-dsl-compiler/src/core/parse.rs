@@ -370,6 +370,25 @@ impl Parser {
             "reshape" => Ok(Exp::Reshape(self.var()?, self.dims()?)),
             "argsort" => self.var().map(Exp::Argsort),
             "check" => self.check().map(Exp::Check),
+            "point" => {
+                let at = self.operands()?;
+                let tangents = if self.take("along") { self.operands()? } else { Vec::new() };
+                Ok(Exp::Point { at, tangents })
+            }
+            "pushforward" => {
+                self.expect("(")?;
+                let point = self.list(")", Self::var)?;
+                self.expect("of")?;
+                Ok(Exp::Pushforward { point, results: self.operands()? })
+            }
+            "pullback" => {
+                self.expect("(")?;
+                let point = self.list(")", Self::var)?;
+                self.expect("of")?;
+                let results = self.operands()?;
+                self.expect("from")?;
+                Ok(Exp::Pullback { point, results, cotangents: self.operands()? })
+            }
             "if" => {
                 let condition = self.atom()?;
                 let yes = self.block()?;
@@ -403,6 +422,12 @@ impl Parser {
                 Ok(Exp::Op(op, self.list(")", Self::atom)?))
             }
         }
+    }
+
+    /// `(a, b)`.
+    fn operands(&mut self) -> Parsed<Vec<Atom>> {
+        self.expect("(")?;
+        self.list(")", Self::atom)
     }
 
     fn reducer(&mut self) -> Parsed<Reducer> {

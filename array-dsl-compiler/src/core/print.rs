@@ -31,6 +31,8 @@
 //! | update | `update a.1[i.2] with x.3` |
 //! | scatter | `scatter add into a.1 [i.2 < n] { ... => k.3, x.4 }`, `scatter write into ...` |
 //! | reshape, gradient | `reshape a.1 [n * m]`, `stop_gradient x.1` |
+//! | derivatives | `point (x.1, w.2)`, `point (x.1) along (t.2)`; `pushforward (y.3) of (r.4)` |
+//! | | `pullback (y.3, v.4) of (r.5, s.6) from (1.0f64, c.7)` |
 //! | checks | `check a == b`, `check lo <= d`, `check nonnegative(d)`, each with `when guard, guard` |
 //!
 //! * A variable is `name.number`; its type stands where it is bound (index variables are `i64`). A name that is not a
@@ -330,6 +332,18 @@ impl Text<'_> {
             Exp::Argsort(a) => format!("argsort {}", self.var(*a)),
             Exp::Check(c) => self.check(c),
             Exp::StopGradient(a) => format!("stop_gradient {}", self.atom(*a)),
+            Exp::Point { at, tangents } => {
+                let along =
+                    if tangents.is_empty() { "" } else { &format!(" along ({})", self.atoms(tangents)) };
+                format!("point ({}){along}", self.atoms(at))
+            }
+            Exp::Pushforward { point, results } => {
+                format!("pushforward ({}) of ({})", list(point, |v| self.var(*v)), self.atoms(results))
+            }
+            Exp::Pullback { point, results, cotangents } => {
+                let point = list(point, |v| self.var(*v));
+                format!("pullback ({point}) of ({}) from ({})", self.atoms(results), self.atoms(cotangents))
+            }
             Exp::Update(a, index, x) => {
                 format!("update {}[{}] with {}", self.var(*a), self.atoms(index), self.atom(*x))
             }

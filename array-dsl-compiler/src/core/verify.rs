@@ -12,8 +12,11 @@
 //! * An operator's operands, its neutral element and what is folded have the same scalar types; its body is scalar code:
 //!   no arrays are made in it, and it sees neither the axis nor the variables of the fold's body.
 //! * The state of a loop has the same types before the first trip, inside, and after each.
+//! * A `Pushforward` or `Pullback` names all variables of the last `Point` of its body that has none yet. The point's values,
+//!   the results, and their tangents or cotangents are floats of the same types.
 //! * `Check` stands at depth 0 only. Nothing is of an unsettled type; places are in the table of places.
 
+mod derivative;
 mod sequence;
 
 use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Reducer, Stm, Type, Var};
@@ -31,7 +34,7 @@ pub fn verify(f: Function) -> Result<Verified<Function>, Vec<String>> {
 /// The rules that a function breaks.
 pub fn check(f: &Function) -> Vec<String> {
     let states = vec![State::Unbound; f.vars.len()];
-    let mut scope = Scope { f, states, trail: Vec::new(), depth: 0, errors: Vec::new() };
+    let mut scope = Scope { f, states, trail: Vec::new(), points: Vec::new(), depth: 0, errors: Vec::new() };
     scope.signature();
     if let Some(types) = scope.body(&f.body) {
         scope.results(&types);
@@ -55,6 +58,8 @@ struct Scope<'a> {
     states: Vec<State>,
     /// Visible variables in the order they were bound.
     trail: Vec<Var>,
+    /// The points of the current body whose derivative is still to come, and whether they have tangents.
+    points: Vec<(Vec<Var>, bool)>,
     /// The number of bodies around the current place.
     depth: usize,
     errors: Vec<String>,
@@ -192,7 +197,11 @@ impl Scope<'_> {
 
     /// The types of a body's results; `None` after an error.
     fn body(&mut self, b: &Body) -> Option<Vec<Type>> {
+        let outer = std::mem::take(&mut self.points);
         b.stms.iter().for_each(|s| self.stm(s));
+        if !std::mem::replace(&mut self.points, outer).is_empty() {
+            self.error("a point without a derivative");
+        }
         let types: Vec<Option<Type>> = b.results.iter().map(|a| self.atom(*a)).collect();
         types.into_iter().collect()
     }
@@ -204,6 +213,9 @@ impl Scope<'_> {
         if let Some(n) = types.as_ref().map(Vec::len).filter(|n| *n != s.vars.len()) {
             let vars: Vec<String> = s.vars.iter().map(|v| self.show(*v)).collect();
             self.error(format!("a statement binds ({}) to {n} values", vars.join(", ")));
+        }
+        if let Exp::Point { tangents, .. } = &s.exp {
+            self.points.push((s.vars.clone(), !tangents.is_empty()));
         }
         // After an error the variables are bound all the same, so that it is the only one.
         for (i, v) in s.vars.iter().enumerate() {
@@ -313,6 +325,9 @@ impl Scope<'_> {
                 }
                 Some(vec![Type { elem: ty.elem, dims: dims.clone() }])
             }
+            Exp::Point { at, tangents } => self.point(at, tangents),
+            Exp::Pushforward { point, results } => self.pushforward(point, results),
+            Exp::Pullback { point, results, cotangents } => self.pullback(point, results, cotangents),
             Exp::Argsort(a) => {
                 let ty = self.var(*a)?;
                 if ty.rank() == 0 {

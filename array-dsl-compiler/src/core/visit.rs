@@ -24,7 +24,10 @@ impl Exp {
             | Exp::Reshape(..)
             | Exp::Argsort(_)
             | Exp::Check(_)
-            | Exp::StopGradient(_) => Vec::new(),
+            | Exp::StopGradient(_)
+            | Exp::Point { .. }
+            | Exp::Pushforward { .. }
+            | Exp::Pullback { .. } => Vec::new(),
         }
     }
 
@@ -49,6 +52,11 @@ impl Exp {
         match self {
             Exp::Atom(a) | Exp::StopGradient(a) | Exp::If(a, ..) => vec![*a],
             Exp::Op(_, args) => args.clone(),
+            Exp::Point { at, tangents } => [&at[..], tangents].concat(),
+            Exp::Pushforward { point, results } => names(point).chain(results.iter().copied()).collect(),
+            Exp::Pullback { point, results, cotangents } => {
+                names(point).chain(results.iter().chain(cotangents).copied()).collect()
+            }
             Exp::Index(array, index) => [&[Atom::Var(*array)], &index[..]].concat(),
             Exp::Update(array, index, x) => [&[Atom::Var(*array)], &index[..], &[*x]].concat(),
             Exp::Reshape(array, _) | Exp::Argsort(array) | Exp::Scatter { dest: array, .. } => {
@@ -68,6 +76,10 @@ impl Exp {
         match self {
             Exp::Atom(a) | Exp::StopGradient(a) => atom(a),
             Exp::Op(_, args) | Exp::Index(_, args) => args.iter_mut().for_each(atom),
+            Exp::Point { at: x, tangents: y } | Exp::Pullback { results: x, cotangents: y, .. } => {
+                x.iter_mut().chain(y).for_each(atom);
+            }
+            Exp::Pushforward { results, .. } => results.iter_mut().for_each(atom),
             Exp::If(c, yes, no) => {
                 atom(c);
                 body(yes);
@@ -97,4 +109,8 @@ impl Exp {
             Exp::Size(_) | Exp::Reshape(..) | Exp::Argsort(_) | Exp::Check(_) => {}
         }
     }
+}
+
+fn names(vars: &[Var]) -> impl Iterator<Item = Atom> {
+    vars.iter().map(|v| Atom::Var(*v))
 }

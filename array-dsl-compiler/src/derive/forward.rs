@@ -132,8 +132,11 @@ impl Forward {
                         Some(t) => {
                             let slope = reduce::prepare(&mut self.p, n, *reducer, *over, *value);
                             let slope: Slope = slope.ok_or_else(|| NotDifferentiable {
-                                what: format!("a reduction by `{}` over {over} axes", reducer.name()),
-                                loc: n.loc,
+                                what: format!(
+                                    "a reduction by `{}` over {over} axes has no derivative",
+                                    reducer.name()
+                                ),
+                                loc: Some(n.loc),
                             })?;
                             let d = reduce::apply(&mut self.p, &mut code, &slope, &index, *over, v, t);
                             Some(YieldKind::Reduce { reducer: Reducer::Add, over: *over, value: d })
@@ -147,8 +150,11 @@ impl Forward {
                     }
                     if *reducer != Reducer::Add {
                         return Err(NotDifferentiable {
-                            what: format!("`reduce_by_index` with the operator `{}`", reducer.name()),
-                            loc: n.loc,
+                            what: format!(
+                                "`reduce_by_index` with the operator `{}` has no derivative",
+                                reducer.name()
+                            ),
+                            loc: Some(n.loc),
                         });
                     }
                     let into = self.tangent_or_zero(*into);

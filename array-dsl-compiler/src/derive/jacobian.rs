@@ -14,25 +14,21 @@
 use std::collections::HashMap;
 
 use super::lift::{everywhere, lift, unit};
-use super::{Derivative, NotDifferentiable, active_params, bundle, forward, reverse};
-use crate::bulk::{ArrayId, Param, Program};
+use super::{Derivative, NotDifferentiable, active_leaves, active_params, bundle, forward, reverse};
+use crate::bulk::{ArrayId, Atom, Program};
 use crate::dim::Dim;
+use crate::scalar::Op;
 use crate::ty::{Const, Loc, Name, Tree};
 
 /// The Jacobian of a program: for each float result, a tree of arrays like its differentiated arguments.
 pub(super) fn jacobian(p: &Program) -> Result<Program, NotDifferentiable> {
     let ranks = |leaves: &[ArrayId]| leaves.iter().map(|a| p.array(*a).dims.len()).sum::<usize>();
-    let results = float_results(p);
-    if ranks(&results) < ranks(&super::active_leaves(p)) { backward_units(p) } else { forward_units(p) }
+    if ranks(&float_results(p)) < ranks(&active_leaves(p)) { backward_units(p) } else { forward_units(p) }
 }
 
 /// The Hessian of a program with one float as its value: for each differentiated argument, a tree like all of them.
 pub(super) fn hessian(p: &Program) -> Result<Program, NotDifferentiable> {
-    let gradient = reverse::reverse(p, Derivative::Grad)?;
-    let mut d = gradient.clone();
-    // Several gradients are several results.
-    d.name = p.name.clone();
-    forward_units(&d)
+    forward_units(&reverse::reverse(p, Derivative::Grad)?)
 }
 
 /// The float arrays of the result, in order.
@@ -40,126 +36,100 @@ fn float_results(p: &Program) -> Vec<ArrayId> {
     p.result.leaves().into_iter().copied().filter(|a| p.array(*a).elem.is_float()).collect()
 }
 
+/// Each row of the columns that forward mode gives.
 fn forward_units(p: &Program) -> Result<Program, NotDifferentiable> {
-    let mut d = forward::forward(p)?;
-    crate::optimize::optimize(&mut d);
-    let count = p.params.len();
-    let tangents: Vec<ArrayId> = leaves_of(&d.params[count..]);
-    let arguments: Vec<ArrayId> = super::active_leaves(p);
-    let slopes: Vec<ArrayId> = match &d.result {
-        Tree::Tuple(parts) => {
-            parts.get(1).map(|t| t.leaves().into_iter().copied().collect()).unwrap_or_default()
-        }
-        Tree::Leaf(_) => Vec::new(),
-    };
-    let mut q = d.clone();
-    q.stms.clear();
-    q.params.truncate(count);
-    // Blocks by result and argument.
-    let mut blocks: HashMap<(usize, usize), ArrayId> = HashMap::new();
-    for (i, argument) in arguments.iter().enumerate() {
-        let frame = q.array(*argument).dims.clone();
-        let elem = q.array(*argument).elem;
-        let one = unit(&mut q, elem, &frame);
-        let (mut names, mut lifted) = (HashMap::new(), HashMap::new());
-        for (k, t) in tangents.iter().enumerate() {
-            let info = q.array(*t).clone();
-            if k == i {
-                let here = q.new_array(info.name, info.elem, info.dims);
-                names.insert(*t, here);
-                lifted.insert(here, one);
-            } else {
-                let zeros = q.constant(&info.name, &info.dims, Const::of(info.elem, 0), Loc::default());
-                names.insert(*t, zeros);
-            }
-        }
-        let stms = q.copy_stms(&d.stms, &mut names);
-        lift(&mut q, &stms, &frame, &mut lifted)?;
-        for (k, slope) in slopes.iter().enumerate() {
-            let slope = names.get(slope).copied().unwrap_or(*slope);
-            let columns = everywhere(&mut q, slope, &frame, &lifted);
-            // From [argument.., result..] to [result.., argument..].
-            let info = q.array(columns).clone();
-            let (a, r) = info.dims.split_at(frame.len());
-            let dims: Vec<Dim> = r.iter().chain(a).cloned().collect();
-            let rank = r.len();
-            let block = q.store("jacobian", info.elem, &dims, Loc::default(), |p, code, index| {
-                let at: Vec<_> = index[rank..].iter().chain(&index[..rank]).copied().collect();
-                code.read(p, columns, &at)
-            });
-            blocks.insert((k, i), block);
+    let (mut q, columns) = at_units(forward::forward(p)?, p.params.len())?;
+    let results = float_results(p).len();
+    let mut rows: Vec<Vec<ArrayId>> = vec![Vec::new(); results];
+    for (argument, columns) in active_leaves(p).iter().zip(columns) {
+        let rank = p.array(*argument).dims.len();
+        for (row, column) in rows.iter_mut().zip(columns) {
+            row.push(turned(&mut q, column, rank));
         }
     }
-    finish(p, q, slopes.len(), &blocks)
+    finish(p, q, &rows)
 }
 
+/// The rows that reverse mode gives.
 fn backward_units(p: &Program) -> Result<Program, NotDifferentiable> {
-    let mut d = reverse::reverse(p, Derivative::Vjp)?;
-    crate::optimize::optimize(&mut d);
-    let count = p.params.len();
-    let cotangents: Vec<ArrayId> = leaves_of(&d.params[count..]);
-    let gradients: Vec<ArrayId> = match &d.result {
-        Tree::Tuple(parts) => {
-            parts.get(1).map(|t| t.leaves().into_iter().copied().collect()).unwrap_or_default()
+    let (mut q, mut rows) = at_units(reverse::reverse(p, Derivative::Vjp)?, p.params.len())?;
+    // A matrix is of its result's type, whichever way it was taken.
+    for (result, row) in float_results(p).iter().zip(&mut rows) {
+        let elem = p.array(*result).elem;
+        for block in row {
+            let info = q.array(*block).clone();
+            if info.elem == elem {
+                continue;
+            }
+            let other = *block;
+            *block = q.store(&info.name, elem, &info.dims, Loc::default(), |p, code, index| {
+                let x = code.read(p, other, index);
+                code.op(p, Op::Cast(elem), &[x])
+            });
         }
+    }
+    finish(p, q, &rows)
+}
+
+/// A derivative with parameters for tangents or cotangents after the first `count`, at every unit of each of them, the others
+/// zero. For each of them, what the second part of the result is: arrays with the unit's dimensions before their own.
+fn at_units(mut d: Program, count: usize) -> Result<(Program, Vec<Vec<ArrayId>>), NotDifferentiable> {
+    crate::optimize::optimize(&mut d);
+    let units: Vec<ArrayId> = d.params[count..].iter().flat_map(|q| q.arrays.leaves()).copied().collect();
+    let outputs: Vec<ArrayId> = match &d.result {
+        Tree::Tuple(parts) => parts.get(1).into_iter().flat_map(Tree::leaves).copied().collect(),
         Tree::Leaf(_) => Vec::new(),
     };
     let mut q = d.clone();
     q.stms.clear();
     q.params.truncate(count);
-    let mut blocks: HashMap<(usize, usize), ArrayId> = HashMap::new();
-    for (k, cotangent) in cotangents.iter().enumerate() {
-        let info = q.array(*cotangent).clone();
-        let frame = info.dims.clone();
-        let one = unit(&mut q, info.elem, &frame);
+    let mut all = Vec::new();
+    for here in &units {
+        let info = q.array(*here).clone();
+        let one = unit(&mut q, info.elem, &info.dims);
         let (mut names, mut lifted) = (HashMap::new(), HashMap::new());
-        for (j, ct) in cotangents.iter().enumerate() {
-            let info = q.array(*ct).clone();
-            if j == k {
-                let here = q.new_array(info.name, info.elem, info.dims);
-                names.insert(*ct, here);
-                lifted.insert(here, one);
+        for other in &units {
+            let info = q.array(*other).clone();
+            let array = if other == here {
+                let array = q.new_array(info.name, info.elem, info.dims);
+                lifted.insert(array, one);
+                array
             } else {
-                let zeros = q.constant(&info.name, &info.dims, Const::of(info.elem, 0), Loc::default());
-                names.insert(*ct, zeros);
-            }
+                q.constant(&info.name, &info.dims, Const::of(info.elem, 0), Loc::default())
+            };
+            names.insert(*other, array);
         }
         let stms = q.copy_stms(&d.stms, &mut names);
-        lift(&mut q, &stms, &frame, &mut lifted)?;
-        for (i, g) in gradients.iter().enumerate() {
-            let g = names.get(g).copied().unwrap_or(*g);
-            let block = everywhere(&mut q, g, &frame, &lifted);
-            blocks.insert((k, i), block);
-        }
+        lift(&mut q, &stms, &info.dims, &mut lifted)?;
+        let whole = |a: &ArrayId| {
+            let a = names.get(a).copied().unwrap_or(*a);
+            everywhere(&mut q, a, &info.dims, &lifted)
+        };
+        all.push(outputs.iter().map(whole).collect());
     }
-    finish(p, q, cotangents.len(), &blocks)
+    Ok((q, all))
 }
 
-fn leaves_of(params: &[Param]) -> Vec<ArrayId> {
-    params.iter().flat_map(|q| q.arrays.leaves()).copied().collect()
+/// An array with its first `rank` dimensions last.
+fn turned(q: &mut Program, a: ArrayId, rank: usize) -> ArrayId {
+    let info = q.array(a).clone();
+    let (first, rest) = info.dims.split_at(rank);
+    let dims: Vec<Dim> = rest.iter().chain(first).cloned().collect();
+    q.store("jacobian", info.elem, &dims, Loc::default(), |p, code, index| {
+        let (rest, first) = index.split_at(index.len() - rank);
+        let at: Vec<Atom> = first.iter().chain(rest).copied().collect();
+        code.read(p, a, &at)
+    })
 }
 
-/// Sets the result: for each result, the arguments in their structure.
-fn finish(
-    p: &Program,
-    mut q: Program,
-    results: usize,
-    blocks: &HashMap<(usize, usize), ArrayId>,
-) -> Result<Program, NotDifferentiable> {
-    let mut rows = Vec::new();
-    for k in 0..results {
-        let mut i = 0;
-        let mut row = Vec::new();
-        for (_, t) in active_params(p) {
-            row.push(t.map(&mut |a| {
-                let block = blocks.get(&(k, i)).copied().unwrap_or(*a);
-                i += 1;
-                block
-            }));
-        }
-        rows.push(bundle(row));
-    }
-    q.result = bundle(rows);
+/// Sets the result: for each float result, the arguments in their structure.
+fn finish(p: &Program, mut q: Program, rows: &[Vec<ArrayId>]) -> Result<Program, NotDifferentiable> {
+    let row = |row: &Vec<ArrayId>| {
+        let mut blocks = row.iter();
+        let params = active_params(p).into_iter();
+        bundle(params.map(|(_, t)| t.map(&mut |a| blocks.next().copied().unwrap_or(*a))).collect())
+    };
+    q.result = bundle(rows.iter().map(row).collect());
     within_ranks(q)
 }
 
@@ -201,8 +171,8 @@ fn within_ranks(p: Program) -> Result<Program, NotDifferentiable> {
     let outside = p.params.iter().flat_map(|q| q.arrays.leaves()).chain(p.result.leaves());
     let most = outside.map(|a| p.array(*a).dims.len()).max().unwrap_or(0);
     if most > MOST {
-        let what = format!("an array of {most} dimensions, which is more than {MOST},");
-        return Err(NotDifferentiable { what, loc: Loc::default() });
+        let what = format!("it would take or give an array of {most} dimensions, which is more than {MOST}");
+        return Err(NotDifferentiable { what, loc: None });
     }
     Ok(p)
 }

@@ -108,8 +108,8 @@ impl Lift<'_> {
         let differs =
             |a: &SizeAtom| matches!(a, SizeAtom::Scalar(s) if self.arrays.contains_key(&ArrayId(*s)));
         if dims.iter().any(|d| d.atoms().iter().any(differs)) {
-            let what = "a size that differs from point to point".into();
-            return Err(NotDifferentiable { what, loc });
+            let what = "a size differs from point to point".into();
+            return Err(NotDifferentiable { what, loc: Some(loc) });
         }
         Ok(())
     }
@@ -192,8 +192,8 @@ impl Lift<'_> {
         match &r.trips {
             Trips::For(_, count) => self.same_everywhere(&[count], r.loc)?,
             Trips::While(state) if depends.contains(state) => {
-                let what = "a loop that ends at different times at different points".into();
-                return Err(NotDifferentiable { what, loc: r.loc });
+                let what = "a loop ends at different times at different points".into();
+                return Err(NotDifferentiable { what, loc: Some(r.loc) });
             }
             Trips::While(_) => {}
         }

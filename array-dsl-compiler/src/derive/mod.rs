@@ -12,6 +12,7 @@
 //! | `tangent` | forward mode of a block of scalar code |
 //! | `reverse` | reverse mode of statements |
 //! | `forward` | forward mode of statements |
+//! | `part`, `scalars` | derivatives of parts of a program, and of scalar code, for derivatives inside kernels |
 //! | `lift` | programs at every point of a frame |
 //! | `jacobian` | Jacobians, Hessians, batches |
 //! | `repeat` | both modes of loops that carry arrays |
@@ -26,10 +27,12 @@ mod forward;
 mod history;
 mod jacobian;
 mod lift;
+pub mod part;
 mod partial;
 mod reduce;
 mod repeat;
 mod reverse;
+pub mod scalars;
 mod scan;
 mod separate;
 mod tangent;
@@ -43,10 +46,10 @@ use crate::ty::{Loc, Tree};
 /// Why there is no derivative.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotDifferentiable {
-    /// The construct.
+    /// The reason.
     pub what: String,
-    /// Where it stands.
-    pub loc: Loc,
+    /// Where it stands, if it is at one place.
+    pub loc: Option<Loc>,
 }
 
 /// Which function to derive.
@@ -71,6 +74,23 @@ pub enum Derivative {
 }
 
 impl Derivative {
+    /// All of them.
+    pub const ALL: [Derivative; 8] = [
+        Derivative::Grad,
+        Derivative::ValueAndGrad,
+        Derivative::Vjp,
+        Derivative::Jvp,
+        Derivative::Hvp,
+        Derivative::Jacobian,
+        Derivative::Hessian,
+        Derivative::Vmap,
+    ];
+
+    /// Whether it is made only on request.
+    pub fn is_costly(self) -> bool {
+        matches!(self, Derivative::Hvp | Derivative::Jacobian | Derivative::Hessian | Derivative::Vmap)
+    }
+
     /// The name of the host function.
     pub fn name(self) -> &'static str {
         match self {
@@ -82,6 +102,19 @@ impl Derivative {
             Derivative::Jacobian => "jacobian",
             Derivative::Hessian => "hessian",
             Derivative::Vmap => "vmap",
+        }
+    }
+
+    /// What a kernel must have for this derivative.
+    pub fn needs(self) -> &'static str {
+        match self {
+            Derivative::Vjp | Derivative::Jvp | Derivative::Jacobian => {
+                "it needs floats in the result, and a parameter of floats without `#[no_grad]`"
+            }
+            Derivative::Grad | Derivative::ValueAndGrad | Derivative::Hvp | Derivative::Hessian => {
+                "it needs one float number as the result, and a parameter of floats without `#[no_grad]`"
+            }
+            Derivative::Vmap => "it needs a parameter",
         }
     }
 
@@ -214,7 +247,9 @@ fn as_nest(p: &mut Program, s: &Stm) -> Stm {
 fn no_values(s: &Sort) -> Result<(), NotDifferentiable> {
     match s.gives {
         Sorted::Positions => Ok(()),
-        Sorted::Values => Err(NotDifferentiable { what: "a sort of values".into(), loc: Loc::default() }),
+        Sorted::Values => {
+            Err(NotDifferentiable { what: "a sort of values has no derivative".into(), loc: None })
+        }
     }
 }
 

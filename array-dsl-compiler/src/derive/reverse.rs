@@ -208,16 +208,22 @@ impl Reverse {
                 YieldKind::Reduce { reducer, over, value } => {
                     reduce::prepare(&mut self.p, n, *reducer, *over, *value).ok_or_else(|| {
                         NotDifferentiable {
-                            what: format!("a reduction by `{}` over {over} axes", reducer.name()),
-                            loc: n.loc,
+                            what: format!(
+                                "a reduction by `{}` over {over} axes has no derivative",
+                                reducer.name()
+                            ),
+                            loc: Some(n.loc),
                         }
                     })?
                 }
                 YieldKind::Accumulate { reducer, into, .. } => {
                     if *reducer != Reducer::Add {
                         return Err(NotDifferentiable {
-                            what: format!("`reduce_by_index` with the operator `{}`", reducer.name()),
-                            loc: n.loc,
+                            what: format!(
+                                "`reduce_by_index` with the operator `{}` has no derivative",
+                                reducer.name()
+                            ),
+                            loc: Some(n.loc),
                         });
                     }
                     self.contribute(*into, adj);

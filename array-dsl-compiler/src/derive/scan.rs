@@ -24,7 +24,7 @@
 use std::collections::HashSet;
 
 use super::adjoint::{Adjoints, active_scalars, backwards};
-use super::form::Form;
+use super::form::{Form, sum_of_products, zero};
 use super::fresh;
 use super::reverse::Reverse;
 use super::separate::{Pure, pure};
@@ -50,27 +50,21 @@ struct Points {
 impl Reverse {
     /// See the module header. Whether the nest was a scan.
     pub(super) fn scan(&mut self, n: &Nest) -> bool {
-        let Some(q) = pure(n) else { return false };
-        let floats: Vec<usize> =
-            (0..q.scan.left.len()).filter(|i| self.p.vars[q.scan.left[*i].0 as usize].is_float()).collect();
-        let mut adjoint = |list: &[Option<ArrayId>]| -> Vec<Option<ArrayId>> {
-            list.iter()
-                .enumerate()
-                .map(|(i, a)| a.filter(|_| floats.contains(&i)).and_then(|a| self.total(a)))
-                .collect()
+        let Some(q) = pure(&self.p, n) else { return false };
+        let mut adjoints = |list: &[Option<ArrayId>]| -> Vec<Option<ArrayId>> {
+            q.floats.iter().map(|i| list[*i].and_then(|a| self.total(a))).collect()
         };
-        let (stored_adj, last_adj) = (adjoint(&q.stored), adjoint(&q.last));
-        if stored_adj.iter().chain(&last_adj).all(Option::is_none) {
+        let seeds = Seeds { stored: adjoints(&q.stored), last: adjoints(&q.last) };
+        if seeds.stored.iter().chain(&seeds.last).all(Option::is_none) {
             return true;
         }
-        let seeds = Seeds { stored: stored_adj, last: last_adj };
         let history = self.history(n, &q);
         let from_end = if q.scan.is_associative() {
-            self.affine(n, &q, &floats, &seeds, &history)
+            self.affine(n, &q, &seeds, &history)
         } else {
-            self.in_order(n, &q, &floats, &seeds, &history)
+            self.in_order(n, &q, &seeds, &history)
         };
-        self.contributions(n, &q, &floats, &seeds, &history, &from_end);
+        self.contributions(n, &q, &seeds, &history, &from_end);
         true
     }
 
@@ -130,103 +124,87 @@ impl Reverse {
         (axes, index)
     }
 
-    /// The adjoints that reach each point from later ones, computed in order.
-    fn in_order(
-        &mut self,
-        n: &Nest,
-        q: &Pure<'_>,
-        floats: &[usize],
-        seeds: &Seeds,
-        history: &History,
-    ) -> Vec<ArrayId> {
+    /// The points from the last to the first.
+    fn backward(&mut self, n: &Nest, q: &Pure<'_>, seeds: &Seeds, history: &History) -> Backward {
         let mut code = Code::new(n.loc);
         let (axes, index) = self.backward_axes(n, &mut code);
         let points = self.points(n, q, history, &index);
         code.lets.extend(points.before.iter().chain(&points.reads).cloned());
-        let given: Vec<Option<Atom>> = seeds.read_stored(&mut self.p, &mut code, &index);
-        let start: Vec<Atom> = seeds.read_last(&mut self.p, &mut code, &index, floats, q);
-        let elems: Vec<Elem> = floats.iter().map(|i| self.p.vars[q.scan.left[*i].0 as usize]).collect();
-        let left: Vec<Var> = elems.iter().map(|e| self.p.new_var(*e)).collect();
+        let p = &mut self.p;
+        let given = seeds.read_stored(p, &mut code, &index);
+        let elems: Vec<Elem> = q.floats.iter().map(|i| p.vars[q.scan.left[*i].0 as usize]).collect();
+        let outer = &index[..index.len() - 1];
+        let mut last = |(a, e): (&Option<ArrayId>, &Elem)| match a {
+            Some(a) => code.read(p, *a, outer),
+            None => zero(*e),
+        };
+        let last = seeds.last.iter().zip(&elems).map(&mut last).collect();
+        let own: HashSet<Var> = points.states.iter().copied().collect();
+        let active = active_scalars(p, &points.step, &HashSet::new(), &own);
+        Backward { axes, code, points, given, last, elems, active }
+    }
+
+    /// The adjoints that reach each point from later ones, computed in order.
+    fn in_order(&mut self, n: &Nest, q: &Pure<'_>, seeds: &Seeds, history: &History) -> Vec<ArrayId> {
+        let Backward { axes, code, points, given, last, elems, active } = self.backward(n, q, seeds, history);
+        let p = &mut self.p;
+        let left: Vec<Var> = elems.iter().map(|e| p.new_var(*e)).collect();
         // The step again, and backwards.
         let mut step = Code::new(n.loc);
         step.lets = points.step.clone();
-        let own: HashSet<Var> = points.states.iter().copied().collect();
-        let active = active_scalars(&self.p, &points.step, &HashSet::new(), &own);
         let mut adjoints = Adjoints::default();
-        for (i, v) in floats.iter().zip(&left) {
-            let seed = match (q.scan.prefix, given[*i]) {
-                (Prefix::Inclusive, Some(y)) => step.add(&mut self.p, Atom::Var(*v), y),
+        for ((i, v), y) in q.floats.iter().zip(&left).zip(&given) {
+            let seed = match (q.scan.prefix, y) {
+                (Prefix::Inclusive, Some(y)) => step.add(p, Atom::Var(*v), *y),
                 _ => Atom::Var(*v),
             };
-            adjoints.add(&mut self.p, &mut step, points.results[*i], seed);
+            adjoints.add(p, &mut step, points.results[*i], seed);
         }
-        let p = &mut self.p;
         backwards(p, &mut step, &points.step, &HashSet::new(), &active, &mut adjoints, &mut Vec::new());
         let mut results = Vec::new();
-        for (i, e) in floats.iter().zip(&elems) {
-            let adj = adjoints.get(points.states[*i]).unwrap_or(Atom::Const(Const::of(*e, 0)));
-            results.push(match (q.scan.prefix, given[*i]) {
-                (Prefix::Exclusive, Some(y)) => step.add(p, adj, y),
+        for ((i, e), y) in q.floats.iter().zip(&elems).zip(&given) {
+            let adj = adjoints.get(points.states[*i]).unwrap_or(zero(*e));
+            results.push(match (q.scan.prefix, y) {
+                (Prefix::Exclusive, Some(y)) => step.add(p, adj, *y),
                 _ => adj,
             });
         }
         let step = Branch { block: Block { lets: step.lets }, results };
-        let scan =
-            Scan { prefix: Prefix::Exclusive, left, start, right: Vec::new(), values: Vec::new(), step };
+        let (right, values) = (Vec::new(), Vec::new());
+        let scan = Scan { prefix: Prefix::Exclusive, left, start: last, right, values, step };
         self.store_scan(n, axes, code, scan, &elems)
     }
 
     /// As `in_order`, by composing the affine maps of an associative operator's steps.
-    fn affine(
-        &mut self,
-        n: &Nest,
-        q: &Pure<'_>,
-        floats: &[usize],
-        seeds: &Seeds,
-        history: &History,
-    ) -> Vec<ArrayId> {
-        let mut code = Code::new(n.loc);
-        let (axes, index) = self.backward_axes(n, &mut code);
-        let points = self.points(n, q, history, &index);
-        code.lets.extend(points.before.iter().chain(&points.reads).cloned());
-        let given: Vec<Option<Atom>> = seeds.read_stored(&mut self.p, &mut code, &index);
-        let elems: Vec<Elem> = floats.iter().map(|i| self.p.vars[q.scan.left[*i].0 as usize]).collect();
-        let d = floats.len();
+    fn affine(&mut self, n: &Nest, q: &Pure<'_>, seeds: &Seeds, history: &History) -> Vec<ArrayId> {
+        let Backward { axes, mut code, points, given, last, elems, active } =
+            self.backward(n, q, seeds, history);
+        let p = &mut self.p;
+        let d = elems.len();
         code.lets.extend(points.step.clone());
-        let own: HashSet<Var> = points.states.iter().copied().collect();
-        let active = active_scalars(&self.p, &points.step, &HashSet::new(), &own);
-        // C[i][j]: how the adjoint of state i after the point becomes that of state j before... transposed: by rows of A_k.
+        // matrix[i][j]: the derivative of the new state j by the state i, a column for each execution backwards.
         let mut matrix: Vec<Vec<Option<Atom>>> = vec![vec![None; d]; d];
-        for (j, result) in floats.iter().enumerate() {
+        for (j, result) in q.floats.iter().enumerate() {
             let mut adjoints = Adjoints::default();
             let one = Atom::Const(Const::of(elems[j], 1));
-            adjoints.add(&mut self.p, &mut code, points.results[*result], one);
-            let p = &mut self.p;
+            adjoints.add(p, &mut code, points.results[*result], one);
             backwards(p, &mut code, &points.step, &HashSet::new(), &active, &mut adjoints, &mut Vec::new());
-            for (i, state) in floats.iter().enumerate() {
-                matrix[i][j] = adjoints.get(points.states[*state]);
+            for (row, state) in matrix.iter_mut().zip(&q.floats) {
+                row[j] = adjoints.get(points.states[*state]);
             }
         }
-        let zero = |e: Elem| Atom::Const(Const::of(e, 0));
-        let mut b: Vec<Atom> = Vec::new();
-        for i in 0..d {
-            let mut sum = zero(elems[i]);
-            if q.scan.prefix == Prefix::Inclusive {
-                for j in 0..d {
-                    if let (Some(c), Some(y)) = (matrix[i][j], given[floats[j]]) {
-                        let term = code.mul(&mut self.p, c, y);
-                        sum = code.add(&mut self.p, sum, term);
-                    }
+        let mut values: Vec<Atom> = Vec::new();
+        for (i, row) in matrix.iter().enumerate() {
+            values.push(match q.scan.prefix {
+                Prefix::Inclusive => {
+                    let terms = row.iter().zip(&given).filter_map(|(c, y)| c.zip(*y));
+                    sum_of_products(p, &mut code, zero(elems[i]), terms)
                 }
-            } else if let Some(y) = given[floats[i]] {
-                sum = y;
-            }
-            b.push(sum);
+                Prefix::Exclusive => given[i].unwrap_or(zero(elems[i])),
+            });
         }
         let form = Form::new(&matrix);
-        let p = &mut self.p;
         // States: b, then the entries of C that are carried.
-        let mut values = b;
         let mut start: Vec<Atom> = elems.iter().map(|e| zero(*e)).collect();
         let mut types = elems.clone();
         for (i, j) in form.carried() {
@@ -236,50 +214,16 @@ impl Reverse {
         }
         let left: Vec<Var> = types.iter().map(|e| p.new_var(*e)).collect();
         let right: Vec<Var> = types.iter().map(|e| p.new_var(*e)).collect();
-        let entry = |vars: &[Var], i: usize, j: usize| form.entry(vars, d, i, j, elems[i]);
-        let mut step = Code::new(n.loc);
-        let mut results = Vec::new();
-        for i in 0..d {
-            let mut sum = Atom::Var(right[i]);
-            for (j, l) in left.iter().enumerate().take(d) {
-                if let Some(c) = entry(&right, i, j) {
-                    let term = step.mul(p, c, Atom::Var(*l));
-                    sum = step.add(p, sum, term);
-                }
-            }
-            results.push(sum);
-        }
-        for (i, j) in form.carried() {
-            let mut sum = zero(elems[i]);
-            for m in 0..d {
-                if let (Some(x), Some(y)) = (entry(&right, i, m), entry(&left, m, j)) {
-                    let term = step.mul(p, x, y);
-                    sum = step.add(p, sum, term);
-                }
-            }
-            results.push(sum);
-        }
-        let step = Branch { block: Block { lets: step.lets }, results };
+        let step = form.composed(p, Code::new(n.loc), &elems, &left, &right);
         let scan = Scan { prefix: Prefix::Exclusive, left, start, right, values, step };
         if seeds.last.iter().all(Option::is_none) {
             return self.store_scan(n, axes, code, scan, &elems);
         }
         // The map of all later points, applied to the adjoint of the last state.
-        let seed = seeds.read_last(p, &mut code, &index, floats, q);
         let vars: Vec<Var> = types.iter().map(|e| p.new_var(*e)).collect();
         code.lets.push(Let { vars: vars.clone(), exp: Exp::Scan(Box::new(scan)), loc: n.loc });
-        let mut sums = Vec::new();
-        for i in 0..d {
-            let mut sum = Atom::Var(vars[i]);
-            for (j, s) in seed.iter().enumerate() {
-                if let Some(c) = form.entry(&vars, d, i, j, elems[i]) {
-                    let term = code.mul(p, c, *s);
-                    sum = code.add(p, sum, term);
-                }
-            }
-            sums.push(sum);
-        }
-        self.store_all(n, axes, code, &sums, &elems)
+        let applied: Vec<Atom> = form.applied(p, &mut code, &elems, &vars, &last);
+        self.store_all(n, axes, code, &applied, &elems)
     }
 
     /// A nest that stores the first states of a scan.
@@ -325,7 +269,6 @@ impl Reverse {
         &mut self,
         n: &Nest,
         q: &Pure<'_>,
-        floats: &[usize],
         seeds: &Seeds,
         history: &History,
         from_end_arrays: &[ArrayId],
@@ -345,10 +288,10 @@ impl Reverse {
         let given = seeds.read_stored(p, &mut code, &index);
         code.lets.extend(points.step.clone());
         let mut adjoints = Adjoints::default();
-        for (i, a) in floats.iter().zip(from_end_arrays) {
+        for ((i, a), y) in q.floats.iter().zip(from_end_arrays).zip(&given) {
             let mut seed = code.read(p, *a, &reversed);
-            if let (Prefix::Inclusive, Some(y)) = (q.scan.prefix, given[*i]) {
-                seed = code.add(p, seed, y);
+            if let (Prefix::Inclusive, Some(y)) = (q.scan.prefix, y) {
+                seed = code.add(p, seed, *y);
             }
             adjoints.add(p, &mut code, points.results[*i], seed);
         }
@@ -360,21 +303,17 @@ impl Reverse {
         backwards(p, &mut code, &points.step, &self.active, &active, &mut adjoints, &mut out);
         // The first point passes what is left to the start. A neutral element has nothing to do with what it is combined with,
         // but only both contributions of what makes it and of the operator's free variables together are zero.
-        let starts: Vec<(usize, Atom)> = floats
-            .iter()
-            .map(|i| (*i, points.start[*i]))
-            .filter(|(_, start)| matches!(start, Atom::Var(v) if before.contains(v)))
-            .collect();
-        if !starts.is_empty() {
+        let carried = |i: usize| matches!(points.start[i], Atom::Var(v) if before.contains(&v));
+        if q.floats.iter().any(|i| carried(*i)) {
             let first = code.op(p, Op::Eq, &[*place, int(0)]);
-            for (i, start) in &starts {
-                let zero = Atom::Const(Const::of(p.elem(*start), 0));
-                let mut adj = adjoints.get(points.states[*i]).unwrap_or(zero);
-                if let (Prefix::Exclusive, Some(y)) = (q.scan.prefix, given[*i]) {
-                    adj = code.add(p, adj, y);
+            for (i, y) in q.floats.iter().zip(&given).filter(|(i, _)| carried(**i)) {
+                let none = zero(p.elem(points.start[*i]));
+                let mut adj = adjoints.get(points.states[*i]).unwrap_or(none);
+                if let (Prefix::Exclusive, Some(y)) = (q.scan.prefix, y) {
+                    adj = code.add(p, adj, *y);
                 }
-                let adj = code.select(p, first, adj, zero);
-                adjoints.add(p, &mut code, *start, adj);
+                let adj = code.select(p, first, adj, none);
+                adjoints.add(p, &mut code, points.start[*i], adj);
             }
         }
         backwards(p, &mut code, &points.before, &self.active, &before, &mut adjoints, &mut out);
@@ -412,7 +351,7 @@ impl History {
     }
 }
 
-/// The adjoints of a scan's results, one for each state.
+/// The adjoints of a scan's results, one for each float state.
 struct Seeds {
     stored: Vec<Option<ArrayId>>,
     last: Vec<Option<ArrayId>>,
@@ -422,22 +361,18 @@ impl Seeds {
     fn read_stored(&self, p: &mut Program, code: &mut Code, index: &[Atom]) -> Vec<Option<Atom>> {
         self.stored.iter().map(|a| a.map(|a| code.read(p, a, index))).collect()
     }
+}
 
-    fn read_last(
-        &self,
-        p: &mut Program,
-        code: &mut Code,
-        index: &[Atom],
-        floats: &[usize],
-        q: &Pure<'_>,
-    ) -> Vec<Atom> {
-        let outer = &index[..index.len() - 1];
-        floats
-            .iter()
-            .map(|i| match self.last[*i] {
-                Some(a) => code.read(p, a, outer),
-                None => Atom::Const(Const::of(p.vars[q.scan.left[*i].0 as usize], 0)),
-            })
-            .collect()
-    }
+/// What executions of the steps from the end start from.
+struct Backward {
+    axes: Vec<Axis>,
+    /// What comes before the step, the reads of the states and of the seeds.
+    code: Code,
+    points: Points,
+    /// By float state: the adjoint of what is stored at the point, that of the last state, and the type.
+    given: Vec<Option<Atom>>,
+    last: Vec<Atom>,
+    elems: Vec<Elem>,
+    /// What of the step depends on the states.
+    active: HashSet<Var>,
 }

@@ -33,7 +33,7 @@ pub(super) fn separate(p: &mut Program, s: &Stm) -> Vec<Stm> {
         axis.extent = not_negative(p, &axis.extent, n.loc, &mut out);
     }
     let n = &n;
-    if pure(n).is_some() {
+    if pure(p, n).is_some() {
         out.push(Stm::Nest(n.clone()));
         return out;
     }
@@ -118,10 +118,12 @@ pub(super) struct Pure<'a> {
     /// The arrays of all states and of the last ones, where they are wanted.
     pub stored: Vec<Option<ArrayId>>,
     pub last: Vec<Option<ArrayId>>,
+    /// Which states are floats: those that have adjoints.
+    pub floats: Vec<usize>,
 }
 
 /// The parts, if the nest has a scan as its last statement and yields its states.
-pub(super) fn pure(n: &Nest) -> Option<Pure<'_>> {
+pub(super) fn pure<'a>(p: &Program, n: &'a Nest) -> Option<Pure<'a>> {
     let (scan, before) = n.body.lets.split_last()?;
     let Exp::Scan(s) = &scan.exp else { return None };
     if (Block { lets: before.to_vec() }).is_ordered() {
@@ -141,5 +143,6 @@ pub(super) fn pure(n: &Nest) -> Option<Pure<'_>> {
             return None;
         }
     }
-    Some(Pure { before, scan: s, stored, last })
+    let floats = (0..s.left.len()).filter(|i| p.vars[s.left[*i].0 as usize].is_float()).collect();
+    Some(Pure { before, scan: s, stored, last, floats })
 }

@@ -8,6 +8,7 @@ use super::operator::reducer_in_disguise;
 use super::scope::Scope;
 use super::value::{Function, Value};
 use crate::core::{Atom, Axis, Body, CheckKind, Exp, Prefix, Reducer, Type};
+use crate::derive::Derivative;
 use crate::diagnostics::Code;
 use crate::dim::Dim;
 use crate::scalar::Op;
@@ -26,7 +27,7 @@ impl Elaborator<'_> {
         let arity: std::ops::RangeInclusive<usize> = match &**name {
             "sum" | "prod" | "minimum" | "maximum" | "any" | "all" | "argmin" | "argmax" | "zeros"
             | "cumsum" | "cumprod" | "ones" | "flatten" | "len" | "unzip" | "stop_gradient" | "sort"
-            | "argsort" => 1..=1,
+            | "argsort" | "grad" | "value_and_grad" | "vjp" | "jvp" | "hvp" => 1..=1,
             "build" | "replicate" | "permute" | "reshape" | "unflatten" | "dim" | "sort_by_key"
             | "filter" | "partition" | "count" => 2..=2,
             "reduce" | "scan" | "scan_exclusive" | "slice" | "scatter" => 3..=3,
@@ -38,6 +39,11 @@ impl Elaborator<'_> {
             return None;
         }
         match &**name {
+            "grad" => self.derivative(Derivative::Grad, args, span),
+            "value_and_grad" => self.derivative(Derivative::ValueAndGrad, args, span),
+            "vjp" => self.derivative(Derivative::Vjp, args, span),
+            "jvp" => self.derivative(Derivative::Jvp, args, span),
+            "hvp" => self.derivative(Derivative::Hvp, args, span),
             "build" => self.builtin_build(args, span),
             "map" => self.builtin_map(args, span),
             "reduce" => self.folding(&shown, None, args, span),
@@ -351,7 +357,9 @@ impl Elaborator<'_> {
         let f = self.function_argument(v, what, span)?;
         let found = match &f {
             Function::Builtin(n) => Reducer::from_name(n).filter(|r| r.op().is_some()),
-            Function::Closure(_) | Function::Kernel(_) => self.reducer_of_function(&f, span)?,
+            Function::Closure(_) | Function::Kernel(_) | Function::Derivative(..) => {
+                self.reducer_of_function(&f, span)?
+            }
         };
         if found.is_none() {
             self.error(

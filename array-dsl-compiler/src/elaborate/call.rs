@@ -32,6 +32,7 @@ impl Elaborator<'_> {
             Function::Closure(c) => self.apply_closure(&c.clone(), args),
             Function::Builtin(name) => self.apply_builtin(&name.clone(), args, span),
             Function::Kernel(k) => self.apply_kernel(&k.clone(), args, span),
+            Function::Derivative(d, f) => self.apply_derivative(*d, &f.clone(), args, span),
         };
         self.depth -= 1;
         result

@@ -144,6 +144,14 @@ impl Inliner<'_> {
         }
     }
 
+    fn atoms(&self, atoms: &[Atom]) -> Vec<Atom> {
+        atoms.iter().map(|a| self.atom(*a)).collect()
+    }
+
+    fn arrays(&self, e: &mut Elaborator<'_>, vars: &[Var]) -> Option<Vec<Var>> {
+        vars.iter().map(|v| self.array(e, *v)).collect()
+    }
+
     fn stm(&mut self, e: &mut Elaborator<'_>, s: &Stm) -> Option<()> {
         let frame = e.frame.len();
         let exp = match &s.exp {
@@ -170,6 +178,15 @@ impl Inliner<'_> {
                 return Some(());
             }
             Exp::StopGradient(a) => Exp::StopGradient(self.atom(*a)),
+            Exp::Point { at, tangents } => Exp::Point { at: self.atoms(at), tangents: self.atoms(tangents) },
+            Exp::Pushforward { point, results } => {
+                Exp::Pushforward { point: self.arrays(e, point)?, results: self.atoms(results) }
+            }
+            Exp::Pullback { point, results, cotangents } => Exp::Pullback {
+                point: self.arrays(e, point)?,
+                results: self.atoms(results),
+                cotangents: self.atoms(cotangents),
+            },
             Exp::Index(v, ix) => Exp::Index(self.array(e, *v)?, ix.iter().map(|a| self.atom(*a)).collect()),
             Exp::If(c, x, y) => {
                 let c = self.atom(*c);

@@ -17,6 +17,7 @@
 //! | `call` | closures, scalar functions, kernels |
 //! | `inline` | the code of called kernels |
 //! | `sort` | sorting, by positions |
+//! | `derivative` | `grad(f)` and the like inside kernels |
 //! | `filter` | arrays of a size that only data tell |
 //! | `scan` | reductions and scans by operators |
 //! | `operator` | what an operator is; its scalar code |
@@ -34,6 +35,7 @@ mod branch;
 mod builtins;
 mod call;
 mod constants;
+mod derivative;
 mod effects;
 mod expr;
 mod filter;

@@ -42,6 +42,11 @@ const NATIVE: &[(&str, &str)] = &[
     ("scatter", "scatter(dest, at, values)"),
     ("reduce_by_index", "reduce_by_index(dest, op, at, values)"),
     ("stop_gradient", "stop_gradient(x)"),
+    ("grad", "grad(f)(x)"),
+    ("value_and_grad", "value_and_grad(f)(x)"),
+    ("vjp", "vjp(f)(x, cotangent)"),
+    ("jvp", "jvp(f)(x, tangent)"),
+    ("hvp", "hvp(f)(x, tangent)"),
 ];
 
 /// Whether `name` is a built-in function or method.
@@ -55,8 +60,22 @@ pub fn is_builtin(name: &str) -> bool {
 pub fn takes_function(name: &str, position: usize) -> bool {
     matches!(
         (name, position),
-        ("map" | "reduce" | "scan" | "scan_exclusive" | "hist" | "filter" | "partition" | "count", 0)
-            | ("build" | "reduce_by_index", 1)
+        (
+            "map"
+                | "reduce"
+                | "scan"
+                | "scan_exclusive"
+                | "hist"
+                | "filter"
+                | "partition"
+                | "count"
+                | "grad"
+                | "value_and_grad"
+                | "vjp"
+                | "jvp"
+                | "hvp",
+            0
+        ) | ("build" | "reduce_by_index", 1)
     )
 }
 
@@ -73,11 +92,20 @@ pub(super) fn usage(name: &str) -> String {
     format!("{name}({})", ["x", "y", "z"][..arity.min(3)].join(", "))
 }
 
+/// The number of arguments of a built-in function, one for those that take any number.
+pub(super) fn arity(name: &str) -> usize {
+    match (NATIVE.iter().find(|(n, _)| *n == name), library::find(name)) {
+        (Some((_, usage)), _) => usage.matches(", ").count() + 1,
+        (_, Some(l)) => l.params.len(),
+        _ => Op::from_name(name).map_or(1, Op::arity),
+    }
+}
+
 /// What to do instead of calling a function that one expects to be built in and that is not.
 pub fn unavailable(name: &str) -> Option<&'static str> {
     Some(match name {
-        "grad" | "value_and_grad" | "vjp" | "jvp" | "hvp" => {
-            "derivatives are taken on the host: `grad(f)(&x)` outside of kernels"
+        "jacobian" | "hessian" | "vmap" => {
+            "it is there for the host; in a kernel, `build` rows or columns of `vjp(f)` or `jvp(f)` with unit vectors"
         }
         _ => return None,
     })
@@ -143,7 +171,7 @@ mod tests {
 
     #[test]
     fn what_is_unavailable_is_not_built_in() {
-        for name in ["grad", "vjp", "hvp"] {
+        for name in ["jacobian", "hessian"] {
             assert!(unavailable(name).is_some() && !is_builtin(name), "{name}");
         }
     }

@@ -243,7 +243,14 @@ fn is_scalar_code(e: &Elaborator<'_>, s: &Stm) -> bool {
     let scalar = || s.vars.iter().all(|v| e.vars[v.0 as usize].ty.rank() == 0);
     let allowed = match &s.exp {
         Exp::Index(..) | Exp::Atom(_) => true,
-        Exp::Op(..) | Exp::Size(_) | Exp::If(..) | Exp::Loop(_) | Exp::StopGradient(_) => scalar(),
+        Exp::Op(..)
+        | Exp::Size(_)
+        | Exp::If(..)
+        | Exp::Loop(_)
+        | Exp::StopGradient(_)
+        | Exp::Point { .. }
+        | Exp::Pushforward { .. }
+        | Exp::Pullback { .. } => scalar(),
         _ => false,
     };
     allowed && s.exp.bodies().into_iter().all(|b| b.stms.iter().all(|s| is_scalar_code(e, s)))

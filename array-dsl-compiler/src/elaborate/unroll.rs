@@ -174,6 +174,9 @@ impl Unroll {
             | Exp::Update(..)
             | Exp::Scatter { .. }
             | Exp::Argsort(_)
+            | Exp::Point { .. }
+            | Exp::Pushforward { .. }
+            | Exp::Pullback { .. }
             | Exp::Check(_) => return None,
         })
     }

@@ -7,6 +7,7 @@ use proc_macro2::Span;
 use super::Elaborator;
 use super::scope::Scope;
 use crate::core::{self, Atom, Axis, Body, Exp, Stm, Type, Var};
+use crate::derive::Derivative;
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 use crate::syntax::ast;
@@ -32,6 +33,8 @@ pub(super) enum Function {
     Builtin(Name),
     /// A kernel.
     Kernel(Rc<core::Function>),
+    /// `grad(f)` and the like.
+    Derivative(Derivative, Rc<Function>),
 }
 
 /// A closure.

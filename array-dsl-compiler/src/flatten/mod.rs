@@ -12,6 +12,7 @@
 //! vec F (loop of scalars)     = the same, with a step that is executed in order
 //! vec F (argsort a)           = the rows of a over F sorted, or of a alone where it does not depend on F
 //! vec F (index a ix)          = a view: no statement at all; an invariant `a` is never replicated (G1, G2)
+//! vec F (pullback, pushforward) = the derivative of the code or of the nests since the point (`derivative`)
 //! vec F (scalar code)         = kept, and copied into the nests that need it
 //! vec F (if c a b)            = lazy `if` in the body; around array code the nests of a branch are guarded by
 //!                               `c`, and the results are chosen lazily, element by element
@@ -23,6 +24,7 @@
 //! A scalar of an outer frame that a deeper nest needs is copied into it if it is cheap, and else stored once
 //! per point of its own frame. The scalars in frames are templates: each nest gets copies with new variables.
 
+mod derivative;
 mod fold;
 mod nest;
 mod repeat;
@@ -33,6 +35,7 @@ use crate::bulk::{
     ArrayId, Atom, Axis, Block, Branch, Exp, Let, Param, Program, Sort, Sorted, Stm, Var, YieldKind,
 };
 use crate::core::{self, CheckKind};
+use crate::derive::NotDifferentiable;
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Const, Elem, Loc, Tree};
 use nest::Frame;
@@ -52,8 +55,8 @@ struct View {
     prefix: Vec<Atom>,
 }
 
-/// Transforms a kernel.
-pub fn flatten(f: &core::Function) -> Program {
+/// Transforms a kernel. It has no Bulk form if something inside it that is differentiated has no derivative.
+pub fn flatten(f: &core::Function) -> Result<Program, NotDifferentiable> {
     let program = Program {
         name: f.name.clone(),
         sizes: f.sizes.clone(),
@@ -74,12 +77,17 @@ pub fn flatten(f: &core::Function) -> Program {
         host: HashMap::new(),
         sizes: HashMap::new(),
         updated: HashMap::new(),
+        points: Vec::new(),
+        without: None,
     };
     t.params();
     t.body(&f.body);
     let results: Vec<ArrayId> = f.body.results.iter().map(|a| t.whole(*a, Loc::default())).collect();
     t.p.result = f.result.map(&mut |i| results[*i]);
-    t.p
+    match t.without {
+        Some(reason) => Err(reason),
+        None => Ok(t.p),
+    }
 }
 
 struct Flatten<'a> {
@@ -98,6 +106,10 @@ struct Flatten<'a> {
     sizes: HashMap<core::Var, Dim>,
     /// What updated arrays started from.
     updated: HashMap<ArrayId, ArrayId>,
+    /// The points whose derivatives are still to come.
+    points: Vec<derivative::Point>,
+    /// A derivative that does not exist.
+    without: Option<NotDifferentiable>,
 }
 
 impl Flatten<'_> {
@@ -184,8 +196,11 @@ impl Flatten<'_> {
     }
 
     fn body(&mut self, b: &core::Body) {
-        for s in &b.stms {
-            self.stm(s);
+        for (i, s) in b.stms.iter().enumerate() {
+            match &s.exp {
+                core::Exp::Point { at, tangents } => self.point(s, at, tangents, &b.stms[i + 1..]),
+                _ => self.stm(s),
+            }
         }
     }
 
@@ -240,6 +255,10 @@ impl Flatten<'_> {
             core::Exp::Loop(l) => self.looped(s, l),
             core::Exp::Update(a, index, value) => self.update(s, *a, index, *value),
             core::Exp::Scatter { reducer, dest, axes, body } => self.scatter(s, *reducer, *dest, axes, body),
+            core::Exp::Pushforward { results, .. } => self.pushforward(s, results),
+            core::Exp::Pullback { results, cotangents, .. } => self.pullback(s, results, cotangents),
+            // Seen by `body`, with what follows it.
+            core::Exp::Point { .. } => {}
             core::Exp::Argsort(v) => self.argsort(s, *v),
             core::Exp::Check(c) => {
                 let kind = match &c.kind {

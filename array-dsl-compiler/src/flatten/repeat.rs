@@ -40,7 +40,7 @@ impl Flatten<'_> {
         };
         let scalars = l.state.iter().all(|(v, _)| self.f.ty(*v).rank() == 0);
         match count {
-            Some(count) if scalars && is_scalar_code(l) => self.sequential(s, l, count),
+            Some(count) if scalars && is_scalar_code(self.f, l) => self.sequential(s, l, count),
             count => self.repeat(s, l, count),
         }
     }
@@ -146,7 +146,7 @@ impl Flatten<'_> {
     }
 
     /// A Core variable as the element or sub-array of an array over the frame.
-    fn bind_array(&mut self, v: core::Var, array: ArrayId, loc: Loc) {
+    pub(super) fn bind_array(&mut self, v: core::Var, array: ArrayId, loc: Loc) {
         let index = self.frame_index();
         let ty = self.f.ty(v);
         let value = if ty.rank() == 0 {
@@ -230,7 +230,7 @@ impl Flatten<'_> {
         std::mem::replace(&mut self.p.stms, outside.stms)
     }
 
-    fn value(&self, a: core::Atom) -> Val {
+    pub(super) fn value(&self, a: core::Atom) -> Val {
         match a {
             core::Atom::Var(v) => self.env[&v].clone(),
             core::Atom::Const(c) => Val::Scalar(Atom::Const(c)),
@@ -276,14 +276,14 @@ impl Flatten<'_> {
 }
 
 /// Whether what depends on a loop's state is scalar code.
-fn is_scalar_code(l: &core::Loop) -> bool {
+fn is_scalar_code(f: &core::Function, l: &core::Loop) -> bool {
     let mut on: HashSet<core::Var> = l.state.iter().map(|(v, _)| *v).collect();
     l.body.stms.iter().all(|s| {
         let depends = mentions(&s.exp, &on);
         if depends {
             on.extend(&s.vars);
         }
-        !depends || is_scalar(&s.exp)
+        !depends || is_scalar(f, s)
     })
 }
 
@@ -296,14 +296,16 @@ fn mentions(e: &core::Exp, vars: &HashSet<core::Var>) -> bool {
             .any(|b| b.results.iter().any(is_one) || b.stms.iter().any(|s| mentions(&s.exp, vars)))
 }
 
-fn is_scalar(e: &core::Exp) -> bool {
-    match e {
-        core::Exp::Atom(_)
-        | core::Exp::Op(..)
-        | core::Exp::Size(_)
-        | core::Exp::StopGradient(_)
-        | core::Exp::Index(..) => true,
-        core::Exp::If(_, x, y) => [x, y].iter().all(|b| b.stms.iter().all(|s| is_scalar(&s.exp))),
+/// Whether a statement becomes code of a nest, without nests of its own.
+pub(super) fn is_scalar(f: &core::Function, s: &core::Stm) -> bool {
+    let scalars = || s.vars.iter().all(|v| f.ty(*v).rank() == 0);
+    match &s.exp {
+        core::Exp::Atom(_) | core::Exp::Op(..) | core::Exp::Size(_) | core::Exp::Index(..) => true,
+        core::Exp::If(_, x, y) => scalars() && [x, y].iter().all(|b| b.stms.iter().all(|s| is_scalar(f, s))),
+        core::Exp::StopGradient(_)
+        | core::Exp::Point { .. }
+        | core::Exp::Pushforward { .. }
+        | core::Exp::Pullback { .. } => scalars(),
         _ => false,
     }
 }

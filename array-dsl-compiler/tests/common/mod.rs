@@ -128,13 +128,13 @@ pub fn values(f: &core::Function, args: &[Value]) -> Result<Checked, String> {
         return Err(format!("core: {}", errors.join("; ")));
     }
     let expected = core::interp::run(f, args);
-    let flat = stage("flatten", || flatten(f))?;
+    let flat = stage("flatten", || flatten(f).expect("its derivatives exist"))?;
     let errors = bulk::verify::check(&flat);
     if !errors.is_empty() {
         return Err(format!("flatten: {}", errors.join("; ")));
     }
     let found = bulk::interp::run(&flat, args);
-    let middle = stage("middle", || pipeline::middle(f))?;
+    let middle = stage("middle", || pipeline::middle(f).expect("its derivatives exist"))?;
     let optimized = bulk::interp::run(&middle, args);
     let expected = match expected {
         Err(Fault::Internal { message, .. }) => return Err(format!("core: {message}")),

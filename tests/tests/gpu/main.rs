@@ -9,6 +9,7 @@ mod contraction;
 mod elementwise;
 mod failures;
 mod indexing;
+mod inside;
 mod integers;
 mod loops;
 mod reduction;

@@ -53,7 +53,7 @@ impl Scope<'_> {
     }
 
     /// Reports types that should be the same.
-    fn same(&mut self, expected: &[Type], found: &[Type], of: &str, what: &str) {
+    pub(super) fn same(&mut self, expected: &[Type], found: &[Type], of: &str, what: &str) {
         if expected != found {
             let [expected, found] = [expected, found]
                 .map(|types| types.iter().map(|t| self.show_type(t)).collect::<Vec<_>>().join(", "));
@@ -67,7 +67,14 @@ impl Scope<'_> {
             let scalar = match &s.exp {
                 // A row of an outer array is not made, only read.
                 Exp::Atom(_) | Exp::Index(..) => true,
-                Exp::Op(..) | Exp::Size(_) | Exp::If(..) | Exp::Loop(_) | Exp::StopGradient(_) => {
+                Exp::Op(..)
+                | Exp::Size(_)
+                | Exp::If(..)
+                | Exp::Loop(_)
+                | Exp::StopGradient(_)
+                | Exp::Point { .. }
+                | Exp::Pushforward { .. }
+                | Exp::Pullback { .. } => {
                     s.vars.iter().all(|v| self.f.vars.get(v.0 as usize).is_none_or(|i| i.ty.rank() == 0))
                 }
                 _ => false,

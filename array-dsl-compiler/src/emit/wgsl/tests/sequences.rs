@@ -8,7 +8,8 @@ use crate::schedule::Target;
 
 /// The code of a program and of its pullback.
 fn both(text: &str) -> [GpuCode; 2] {
-    let p = pipeline::middle(&parse(text).unwrap_or_else(|e| panic!("{e}\n{text}")));
+    let p = pipeline::middle(&parse(text).unwrap_or_else(|e| panic!("{e}\n{text}")))
+        .expect("its derivatives exist");
     let pullback = pipeline::derivative(&p, Derivative::Vjp).unwrap_or_else(|e| panic!("{e:?}"));
     [p, pullback].map(|p| {
         let scheduled = pipeline::back(&p, Target::Gpu).unwrap_or_else(|e| panic!("{e:#?}"));
@@ -168,7 +169,7 @@ fn loops_that_the_device_ends() {
            => q.12, k.16
          }
          => x.4, k.5";
-    let p = pipeline::middle(&parse(text).unwrap_or_else(|e| panic!("{e}")));
+    let p = pipeline::middle(&parse(text).unwrap_or_else(|e| panic!("{e}"))).expect("its derivatives exist");
     let scheduled = pipeline::back(&p, Target::Gpu).unwrap_or_else(|e| panic!("{e:#?}"));
     let code = validated(emit(&scheduled).unwrap_or_else(|e| panic!("{e}")));
     assert!(code.program.to_string().contains("Trips :: While"));
