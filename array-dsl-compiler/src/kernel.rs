@@ -24,6 +24,8 @@ pub struct Options {
     /// `hvp`, `jacobian`, `hessian`, `vmap`: what is made only on request, and where that stands. The others may be asked for
     /// too, which makes it an error if they cannot be had.
     pub more: Vec<(Derivative, Span)>,
+    /// `vjp = rule`: the kernel that is its derivative, and its path's tokens.
+    pub rule: Option<(ast::Path, TokenStream)>,
 }
 
 impl Options {
@@ -37,18 +39,38 @@ impl Options {
                 [TokenTree::Ident(i)] if Options::requested(i).is_some() => {
                     options.more.extend(Options::requested(i).map(|d| (d, i.span())));
                 }
+                [TokenTree::Ident(i), TokenTree::Punct(p), path @ ..]
+                    if i == "vjp" && p.as_char() == '=' && Options::path(path).is_some() =>
+                {
+                    options.rule = Options::path(path).map(|p| (p, path.iter().cloned().collect()));
+                }
                 [first, ..] => {
                     let written: TokenStream = option.iter().cloned().collect();
                     diagnostics.error(
                         Code::Attribute,
                         first.span(),
                         format!("unknown option `{written}` of `#[kernel]`"),
-                        "the options are `hvp`, `jacobian`, `hessian` and `vmap`, as in `#[kernel(hvp, hessian)]`",
+                        "the options are `hvp`, `jacobian`, `hessian` and `vmap`, as in `#[kernel(hvp, hessian)]`, and `vjp = \
+                         rule` for a derivative of your own",
                     );
                 }
             }
         }
         options
+    }
+
+    /// The path of a rule.
+    fn path(tokens: &[TokenTree]) -> Option<ast::Path> {
+        let path: syn::Path = syn::parse2(tokens.iter().cloned().collect()).ok()?;
+        let plain = path.segments.iter().all(|s| s.arguments.is_none());
+        let ident = |s: &syn::PathSegment| ast::Ident {
+            name: s.ident.unraw().to_string().into(),
+            span: s.ident.span(),
+        };
+        plain.then(|| ast::Path {
+            segments: path.segments.iter().map(ident).collect(),
+            leading_colon: path.leading_colon.is_some(),
+        })
     }
 
     /// What an option asks for.
@@ -152,7 +174,8 @@ fn build(
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Option<(core::Function, Vec<Variant>)> {
-    let e = pipeline::front(item, callees, diagnostics)?;
+    let rule = options.rule.as_ref().map(|(path, _)| path);
+    let e = pipeline::front_with_rule(item, rule, callees, diagnostics)?;
     if !diagnostics.is_empty() {
         return None;
     }

@@ -40,8 +40,13 @@ pub fn attribute(attr: TokenStream, item: TokenStream) -> TokenStream {
         }
     };
     let mut d = Diagnostics::default();
-    Options::parse(&attr, &mut d);
-    let paths = kernel::callees(&function, &mut d);
+    let options = Options::parse(&attr, &mut d);
+    let mut paths = kernel::callees(&function, &mut d);
+    let mut tokens: Vec<TokenStream> = paths.iter().map(|p| kernel::path_tokens(p, &function)).collect();
+    if let Some((path, written)) = options.rule.filter(|(r, _)| paths.iter().all(|p| p.text() != r.text())) {
+        paths.push(path);
+        tokens.push(written);
+    }
     let own = function.sig.ident.unraw().to_string();
     if let Some(p) = paths.iter().find(|p| p.text().trim_start_matches("self::") == own) {
         d.error(
@@ -57,8 +62,7 @@ pub fn attribute(attr: TokenStream, item: TokenStream) -> TokenStream {
         return out;
     }
     let mut out = missing(&function, &paths);
-    let paths: Vec<TokenStream> = paths.iter().map(|p| kernel::path_tokens(p, &function)).collect();
-    out.extend(proceed(attr, item, function, paths, Vec::new()));
+    out.extend(proceed(attr, item, function, tokens, Vec::new()));
     out
 }
 

@@ -23,15 +23,25 @@ use crate::flatten;
 use crate::loops;
 use crate::optimize;
 use crate::schedule::{self, Target};
-use crate::syntax;
+use crate::syntax::{self, ast};
 
 /// Tokens to Core: the front end. `None` when errors were recorded.
 pub fn front(item: &syn::ItemFn, callees: &Callees, diagnostics: &mut Diagnostics) -> Option<Elaborated> {
+    front_with_rule(item, None, callees, diagnostics)
+}
+
+/// As [`front`], for a kernel whose derivative is that of the kernel of this name.
+pub fn front_with_rule(
+    item: &syn::ItemFn,
+    rule: Option<&ast::Path>,
+    callees: &Callees,
+    diagnostics: &mut Diagnostics,
+) -> Option<Elaborated> {
     let ast = syntax::parse_function(item, diagnostics);
     if !diagnostics.is_empty() {
         return None;
     }
-    let e = elaborate::elaborate(&ast, callees, diagnostics)?;
+    let e = elaborate::elaborate(&ast, rule, callees, diagnostics)?;
     checked("elaborate", || core::verify::check(&e.function));
     Some(e)
 }
@@ -57,6 +67,9 @@ pub fn derivative(p: &bulk::Program, what: Derivative) -> Result<bulk::Program, 
 /// Optimized Bulk to Loops for one target, verified: what a back end takes.
 pub fn back(p: &bulk::Program, target: Target) -> Result<Verified<loops::Program>, Vec<String>> {
     let mut p = p.clone();
+    if optimize::without_rules(&mut p) {
+        optimize::optimize(&mut p);
+    }
     optimize::finish(&mut p, target == Target::Cpu);
     checked("the last steps", || bulk::verify::check(&p));
     loops::verify::verify(schedule::schedule(&p, target))

@@ -78,6 +78,47 @@ fn t8_nested_loops() {
     assert_checks!(power_of_matrix, (&a, &x, 3, 0));
 }
 
+// The same by one loop with checkpoints, and a loop of a million steps whose states would not all fit otherwise.
+
+#[kernel]
+fn power_with_checkpoints(a: [[f64; d]; d], x: [f64; d], steps: usize) -> [f64; d] {
+    let mut y = x;
+    #[checkpoint(levels = 3)]
+    for _ in 0..steps {
+        y = matvec(a, y);
+    }
+    y
+}
+
+#[kernel]
+fn slow_decay(x: [f64; n], rate: f64, steps: usize) -> f64 {
+    let mut y = x;
+    #[checkpoint]
+    for _ in 0..steps {
+        y = y - rate * y * y * y;
+    }
+    sum(y)
+}
+
+#[test]
+fn checkpoints() {
+    let a = array![[0.9, 0.3], [-0.2, 1.1]];
+    let (x, seed) = (array![1.0, -2.0], array![1.0, 1.0]);
+    for steps in [0, 1, 2, 7, 27, 64] {
+        let expected = vjp(power_of_matrix)(&a, &x, 1, steps, &seed);
+        let found = vjp(power_with_checkpoints)(&a, &x, steps, &seed);
+        assert_close(found.0, expected.0, 1e-13);
+        assert_close(found.1, expected.1, 1e-13);
+    }
+    assert_checks!(power_with_checkpoints, (&a, &x, 5));
+    // y' = -rate y^3 has the solution x / sqrt(1 + 2 x^2 t).
+    let (x, steps) = (array![0.5, 1.0], 100_000);
+    let (value, (dx, _)) = value_and_grad(slow_decay)(&x, 1e-5, steps);
+    let d = x.mapv(|x: f64| 1.0 + 2.0 * x * x);
+    assert_close(value, (&x / &d.mapv(f64::sqrt)).sum(), 1e-5);
+    assert_close(dx, d.mapv(|d| d.powf(-1.5)), 1e-4);
+}
+
 // T9: a sum.
 
 #[kernel(hvp)]

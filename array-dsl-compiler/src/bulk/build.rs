@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::{
-    ArrayId, Atom, Axis, Block, Branch, Carried, Check, CheckKind, Exp, Let, Nest, Program, Repeat, Scan,
-    Sort, Stm, Trips, Var, Yield, YieldKind,
+    ArrayId, Atom, Axis, Block, Branch, Carried, Check, CheckKind, Custom, Exp, Let, Nest, Program, Repeat,
+    Scan, Sort, Stm, Trips, Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -127,6 +127,12 @@ impl Program {
                     Stm::Check(Check { kind, guards: c.guards.iter().map(d).collect() }, *loc)
                 }
                 Stm::Repeat(r) => Stm::Repeat(self.copy_repeat(r, arrays)),
+                Stm::Custom(c) => {
+                    let names = |list: &[ArrayId]| list.iter().map(|a| new_name(*a, arrays)).collect();
+                    let (values, args) = (names(&c.values), names(&c.args));
+                    let results = c.results.iter().map(|a| self.copy_array(*a, arrays)).collect();
+                    Stm::Custom(Custom { results, values, args, ..*c })
+                }
                 Stm::Sort(s) => {
                     let keys = new_name(s.keys, arrays);
                     Stm::Sort(Sort { result: self.copy_array(s.result, arrays), keys, ..*s })

@@ -28,6 +28,8 @@ pub struct Counts {
     pub updates: u64,
     /// Elements of all arrays that statements made; parameters and reshapes are not counted.
     pub elements_allocated: u64,
+    /// Elements of the largest of these arrays.
+    pub largest: u64,
 }
 
 /// The results (the leaves of the result's structure) for these arguments (the leaves of the parameters).
@@ -120,6 +122,7 @@ impl<'a> Machine<'a> {
     /// Binds an array that a statement has made.
     fn bind(&mut self, a: ArrayId, value: Value) {
         self.counts.elements_allocated += value.data().len() as u64;
+        self.counts.largest = self.counts.largest.max(value.data().len() as u64);
         self.arrays[a.0 as usize] = Some(value);
     }
 
@@ -173,6 +176,12 @@ impl<'a> Machine<'a> {
                     Sorted::Values => keys.sorted()?,
                 };
                 self.arrays[s.result.0 as usize] = Some(value);
+                Ok(())
+            }
+            Stm::Custom(c) => {
+                for (result, value) in c.results.iter().zip(&c.values) {
+                    self.arrays[result.0 as usize] = Some(self.array(*value)?.clone());
+                }
                 Ok(())
             }
             Stm::Check(c, loc) => self.check(c).map_err(|f| f.at(*loc)),
@@ -497,7 +506,7 @@ mod tests {
         let args = [floats(&[2, 3], &[1., 2., 3., 4., 5., 6.]), floats(&[3, 2], &[1., 0., 0., 1., 2., 2.])];
         let (results, counts) = run_counted(&p, &args).expect("it runs");
         assert_eq!(results, vec![floats(&[2, 2], &[7., 8., 16., 17.]); 2]);
-        let expected = Counts { scalar_ops: 48, reads: 48, updates: 0, elements_allocated: 8 };
+        let expected = Counts { scalar_ops: 48, reads: 48, updates: 0, elements_allocated: 8, largest: 4 };
         assert_eq!(counts, expected);
         let wrong = [args[0].clone(), floats(&[2, 3], &[0.; 6])];
         assert!(matches!(run(&p, &wrong), Err(Fault::SizeCheck { .. })));
@@ -527,7 +536,10 @@ mod tests {
         assert_eq!(r[2], floats(&[3], &[10., 16., 10.]));
         assert_eq!(r[3], floats(&[3], &[10., 5., 10.]));
         assert_eq!(r[4], floats(&[8], x.to_f64().as_slice()));
-        assert_eq!(counts, Counts { scalar_ops: 16, reads: 16, updates: 8, elements_allocated: 22 });
+        assert_eq!(
+            counts,
+            Counts { scalar_ops: 16, reads: 16, updates: 8, elements_allocated: 22, largest: 8 }
+        );
         let empty = run(&p, &[floats(&[0, 0], &[]), ints(&[0], &[])]).expect("nothing to reduce");
         assert_eq!((empty[0].to_f64(), empty[2].to_f64()), (vec![0.], vec![10.; 3]));
         let largest = program(

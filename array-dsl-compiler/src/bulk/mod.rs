@@ -27,12 +27,15 @@
 //!   fusion merges nests, both back ends print them.
 
 pub mod build;
+mod import;
 pub mod interp;
 pub mod parse;
 pub mod print;
 pub mod verify;
 
 pub use crate::core::{Check, CheckKind, Prefix, Reducer};
+use std::rc::Rc;
+
 use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree};
@@ -259,6 +262,28 @@ pub struct Sort {
     pub keys: ArrayId,
 }
 
+/// The same floats, as a function of `args` whose derivative is a rule's. The arrays may have the axes of a frame in front, which
+/// the rule does not have: then it is the rule at each point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the types")]
+pub struct Custom {
+    pub results: Vec<ArrayId>,
+    pub values: Vec<ArrayId>,
+    pub args: Vec<ArrayId>,
+    /// A position in the program's table.
+    pub rule: usize,
+    pub loc: Loc,
+}
+
+/// How a part of a program is to be differentiated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Which of the arguments the result has cotangents of, in order.
+    pub by: Vec<usize>,
+    /// Of the arguments and a cotangent for each value.
+    pub program: Program,
+}
+
 /// A statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stm {
@@ -279,6 +304,8 @@ pub enum Stm {
     Repeat(Repeat),
     /// See [`Sort`].
     Sort(Sort),
+    /// See [`Custom`]; gone before scheduling.
+    Custom(Custom),
 }
 
 /// A parameter; its arrays are bound at entry.
@@ -305,6 +332,8 @@ pub struct Program {
     pub stms: Vec<Stm>,
     pub result: Tree<ArrayId>,
     pub places: Vec<Place>,
+    /// What [`Custom`] statements are differentiated by.
+    pub rules: Vec<Rc<Rule>>,
 }
 
 impl Program {
@@ -344,6 +373,7 @@ impl Stm {
             Stm::Check(..) => Vec::new(),
             Stm::Repeat(r) => r.carried.iter().map(|c| c.result).collect(),
             Stm::Sort(s) => vec![s.result],
+            Stm::Custom(c) => c.results.clone(),
         }
     }
 
@@ -362,6 +392,7 @@ impl Stm {
             Stm::Reshape { source, .. } => out.push(*source),
             Stm::Contract(c) => out.extend([c.a.0, c.b.0]),
             Stm::Sort(s) => out.push(s.keys),
+            Stm::Custom(c) => out.extend(c.values.iter().chain(&c.args)),
             Stm::Check(..) => {}
             Stm::Repeat(r) => {
                 out.extend(r.carried.iter().flat_map(|c| [c.start, c.next]));

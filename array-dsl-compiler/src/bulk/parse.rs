@@ -150,6 +150,7 @@ impl Parser {
             stms,
             result,
             places,
+            rules: Vec::new(),
         })
     }
 

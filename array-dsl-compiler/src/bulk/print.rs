@@ -18,8 +18,8 @@
 //! space, line breaks and `;` only separate.
 
 use super::{
-    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Contract, Exp, Let, Nest, Param, Program, Repeat, Scan,
-    Sort, Sorted, Stm, Trips, Var, Yield, YieldKind,
+    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Contract, Custom, Exp, Let, Nest, Param, Program, Repeat,
+    Scan, Sort, Sorted, Stm, Trips, Var, Yield, YieldKind,
 };
 use super::{Check, CheckKind};
 use crate::dim::Dim;
@@ -175,6 +175,13 @@ impl Text {
         format!("{word} {}", self.array(s.keys))
     }
 
+    /// `y.5: [n]f64 = custom y.4 of x.1, k.2 by rule 0`.
+    fn custom(&self, c: &Custom) -> String {
+        let arrays = |arrays: &[ArrayId]| list(arrays, |a| self.array(*a));
+        let results = list(&c.results, |a| self.binding(*a));
+        format!("{results} = custom {} of {} by rule {}", arrays(&c.values), arrays(&c.args), c.rule)
+    }
+
     fn stm(&self, stm: &Stm, depth: usize, out: &mut String) {
         if depth > 1 {
             // Statements of a loop's body are shifted as a whole.
@@ -194,6 +201,7 @@ impl Text {
                 out.push_str(&format!("  {} = {}\n", self.binding(c.result), self.contract(c)))
             }
             Stm::Check(c, _) => out.push_str(&format!("  {}\n", self.check(c))),
+            Stm::Custom(c) => out.push_str(&format!("  {}\n", self.custom(c))),
         }
     }
 

@@ -102,6 +102,7 @@ impl<'a> Verifier<'a> {
             Stm::Contract(c) => self.scope.contract(c),
             Stm::Repeat(r) => self.repeat(r),
             Stm::Sort(s) => self.scope.sort(s),
+            Stm::Custom(c) => self.scope.custom(c, self.p.rules.get(c.rule).map(|r| &**r)),
             Stm::Check(c, loc) => {
                 self.scope.loc(*loc);
                 self.scope.check(c);

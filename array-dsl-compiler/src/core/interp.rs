@@ -139,7 +139,9 @@ impl Machine<'_> {
                     let from = b.stms.iter().position(|s| s.vars == *point).unwrap_or(i);
                     self.derivative(&b.stms[from..=i]).map_err(|f| f.at(s.loc))?
                 }
-                Exp::Point { at, .. } => at.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?,
+                Exp::Point { at, .. } | Exp::Custom { values: at, .. } => {
+                    at.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?
+                }
                 _ => self.exp(s)?,
             };
             for (v, value) in s.vars.iter().zip(values) {

@@ -23,6 +23,7 @@
 //! * A **derivative** is taken of statements: those between a `Point`, which gives values new names, and the `Pullback` or
 //!   `Pushforward` of these names in the same body. What depends on the new names varies with them; everything else, what
 //!   the values were made of included, is constant. Both nest like brackets.
+//! * A `Custom` gives floats new names whose derivative is made by a **rule**: a function of its own, in the function's table.
 //! * `Check` may stand only at depth 0.
 
 pub mod interp;
@@ -30,6 +31,8 @@ pub mod parse;
 pub mod print;
 pub mod verify;
 mod visit;
+
+use std::rc::Rc;
 
 use crate::dim::Dim;
 use crate::scalar::{Class, Op};
@@ -333,6 +336,18 @@ pub enum Exp {
     /// The cotangents of the point, for those of float results.
     #[allow(missing_docs, reason = "described above")]
     Pullback { point: Vec<Var>, results: Vec<Atom>, cotangents: Vec<Atom> },
+    /// The same float values, as a function of `args` whose derivative is a rule's: a position in the function's table.
+    #[allow(missing_docs, reason = "described above")]
+    Custom { values: Vec<Atom>, args: Vec<Atom>, rule: usize },
+}
+
+/// How a function is to be differentiated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Which of the arguments the result has cotangents of, in order.
+    pub by: Vec<usize>,
+    /// Of the arguments and a cotangent for each float of the result.
+    pub function: Function,
 }
 
 /// What is known of a variable.
@@ -375,6 +390,8 @@ pub struct Function {
     pub result_types: Vec<Type>,
     /// Table of places, indexed by `Loc`.
     pub places: Vec<Place>,
+    /// Table of rules.
+    pub rules: Vec<Rc<Rule>>,
 }
 
 impl Function {

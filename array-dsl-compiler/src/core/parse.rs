@@ -8,7 +8,11 @@ mod constants;
 mod sequence;
 mod tokens;
 
-use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Param, Reducer, Stm, Type, Var, VarInfo};
+use std::rc::Rc;
+
+use super::{
+    Atom, Axis, Body, Check, CheckKind, Exp, Function, Param, Reducer, Rule, Stm, Type, Var, VarInfo,
+};
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 use crate::ty::{Elem, Loc, Name, Place, Tree};
@@ -23,14 +27,14 @@ const MAX_DEPTH: u32 = 200;
 pub fn parse(text: &str) -> Result<Function, String> {
     let tokens = tokenize(text)?;
     let mut p = Parser { tokens, at: 0, depth: 0, vars: Vec::new(), uses: Vec::new() };
-    let f = p.function().map_err(|message| format!("line {}: {message}", p.line()))?;
-    for (name, id, line) in &p.uses {
-        match &f.vars[*id as usize].name {
-            bound if **bound == **name => {}
-            bound => return Err(format!("line {line}: `{name}.{id}` is called `{bound}` where it is bound")),
-        }
+    let f = p.function().map_err(|message| match message.strip_prefix('@') {
+        Some(elsewhere) => elsewhere.into(),
+        None => format!("line {}: {message}", p.line()),
+    })?;
+    match p.peek() {
+        Some(_) => Err(format!("line {}: {}", p.line(), p.unexpected("the end of the text"))),
+        None => Ok(f),
     }
-    Ok(f)
 }
 
 type Parsed<T> = Result<T, String>;
@@ -241,16 +245,47 @@ impl Parser {
             self.some(Self::binding)?;
         }
         let places = self.places(&name)?;
-        if self.peek().is_some() {
-            return Err(self.unexpected("the end of the text"));
+        let mut rules = Vec::new();
+        while self.take("rule") {
+            rules.push(Rc::new(self.nested(Self::rule)?));
         }
         let unknown = |id: usize| {
             let used = self.uses.iter().find(|(_, used, _)| *used as usize == id);
             VarInfo { name: used.map_or("unused", |u| &u.0).into(), ty: Type::scalar(Elem::I64) }
         };
-        let vars =
-            self.vars.iter().enumerate().map(|(id, v)| v.clone().unwrap_or_else(|| unknown(id))).collect();
-        Ok(Function { name, sizes, params, vars, body, result, result_types, places })
+        let vars = self
+            .vars
+            .iter()
+            .enumerate()
+            .map(|(id, v)| v.clone().unwrap_or_else(|| unknown(id)))
+            .collect::<Vec<_>>();
+        self.same_names(&vars)?;
+        Ok(Function { name, sizes, params, vars, body, result, result_types, places, rules })
+    }
+
+    /// A variable has one name; an error says itself in which line it is.
+    fn same_names(&self, vars: &[VarInfo]) -> Parsed<()> {
+        for (name, id, line) in &self.uses {
+            match &vars[*id as usize].name {
+                bound if **bound == **name => {}
+                bound => {
+                    return Err(format!("@line {line}: `{name}.{id}` is called `{bound}` where it is bound"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A function with variables of its own.
+    fn rule(&mut self) -> Parsed<Rule> {
+        self.expect("of")?;
+        let by = self.some(|p| p.number("the number of an argument"))?;
+        self.expect("{")?;
+        let outside = (std::mem::take(&mut self.vars), std::mem::take(&mut self.uses));
+        let function = self.function()?;
+        (self.vars, self.uses) = outside;
+        self.expect("}")?;
+        Ok(Rule { by, function })
     }
 
     fn param(&mut self) -> Parsed<Param> {
@@ -287,7 +322,8 @@ impl Parser {
             return Ok(vec![Place { kernel: kernel.clone(), file: "".into(), line: 0, column: 0 }]);
         }
         let mut out = Vec::new();
-        while self.peek().is_some() {
+        // A kernel may be called `rule`.
+        while matches!(self.tokens.get(self.at + 1), Some((Token::Quoted(_), _))) {
             out.push(Place {
                 kernel: self.name("a kernel's name")?,
                 file: self.name("a file's path")?,
@@ -380,6 +416,14 @@ impl Parser {
                 let point = self.list(")", Self::var)?;
                 self.expect("of")?;
                 Ok(Exp::Pushforward { point, results: self.operands()? })
+            }
+            "custom" => {
+                let values = self.operands()?;
+                self.expect("of")?;
+                let args = self.operands()?;
+                self.expect("by")?;
+                self.expect("rule")?;
+                Ok(Exp::Custom { values, args, rule: self.number("the number of a rule")? })
             }
             "pullback" => {
                 self.expect("(")?;

@@ -33,6 +33,7 @@
 //! | reshape, gradient | `reshape a.1 [n * m]`, `stop_gradient x.1` |
 //! | derivatives | `point (x.1, w.2)`, `point (x.1) along (t.2)`; `pushforward (y.3) of (r.4)` |
 //! | | `pullback (y.3, v.4) of (r.5, s.6) from (1.0f64, c.7)` |
+//! | custom | `custom (y.3) of (x.1, k.2) by rule 0` |
 //! | checks | `check a == b`, `check lo <= d`, `check nonnegative(d)`, each with `when guard, guard` |
 //!
 //! * A variable is `name.number`; its type stands where it is bound (index variables are `i64`). A name that is not a
@@ -40,6 +41,7 @@
 //! * An `i64` constant has no suffix. Floats have all their digits; `inf_f64`, `-inf_f64`, `nan_f64`, and
 //!   `nan_7ff8000000000001_f64` for other bits than the usual ones.
 //! * `@n` is the statement's or parameter's place; the table at the end lists kernel, file, line, column.
+//! * After the places come the rules, as `rule of 0, 2 { fn ... }`, with the arguments that are differentiated by.
 //! * The result types stand in the result's structure. Where that does not have the results in their order, they are
 //!   listed: `-> types f64, i64 as (1, 0)`.
 
@@ -158,6 +160,10 @@ impl Text<'_> {
         self.out.push_str("places\n");
         for p in &self.f.places {
             self.out.push_str(&format!("  {} {:?} {} {}\n", name(&p.kernel), &*p.file, p.line, p.column));
+        }
+        for r in &self.f.rules {
+            let by = list(&r.by, usize::to_string);
+            self.out.push_str(&format!("rule of {by} {{\n{}}}\n", print(&r.function)));
         }
     }
 
@@ -343,6 +349,9 @@ impl Text<'_> {
             Exp::Pullback { point, results, cotangents } => {
                 let point = list(point, |v| self.var(*v));
                 format!("pullback ({point}) of ({}) from ({})", self.atoms(results), self.atoms(cotangents))
+            }
+            Exp::Custom { values, args, rule } => {
+                format!("custom ({}) of ({}) by rule {rule}", self.atoms(values), self.atoms(args))
             }
             Exp::Update(a, index, x) => {
                 format!("update {}[{}] with {}", self.var(*a), self.atoms(index), self.atom(*x))

@@ -14,6 +14,8 @@
 //! * The state of a loop has the same types before the first trip, inside, and after each.
 //! * A `Pushforward` or `Pullback` names all variables of the last `Point` of its body that has none yet. The point's values,
 //!   the results, and their tangents or cotangents are floats of the same types.
+//! * A `Custom` names a rule that takes its arguments and a cotangent for each value, and gives one for each argument that
+//!   it says; of the same element types and ranks. Rules obey these rules themselves.
 //! * `Check` stands at depth 0 only. Nothing is of an unsettled type; places are in the table of places.
 
 mod derivative;
@@ -38,6 +40,9 @@ pub fn check(f: &Function) -> Vec<String> {
     scope.signature();
     if let Some(types) = scope.body(&f.body) {
         scope.results(&types);
+    }
+    for (i, r) in f.rules.iter().enumerate() {
+        scope.errors.extend(check(&r.function).into_iter().map(|e| format!("rule {i}: {e}")));
     }
     scope.errors
 }
@@ -326,6 +331,7 @@ impl Scope<'_> {
                 Some(vec![Type { elem: ty.elem, dims: dims.clone() }])
             }
             Exp::Point { at, tangents } => self.point(at, tangents),
+            Exp::Custom { values, args, rule } => self.custom(values, args, *rule),
             Exp::Pushforward { point, results } => self.pushforward(point, results),
             Exp::Pullback { point, results, cotangents } => self.pullback(point, results, cotangents),
             Exp::Argsort(a) => {

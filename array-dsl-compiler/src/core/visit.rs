@@ -27,7 +27,8 @@ impl Exp {
             | Exp::StopGradient(_)
             | Exp::Point { .. }
             | Exp::Pushforward { .. }
-            | Exp::Pullback { .. } => Vec::new(),
+            | Exp::Pullback { .. }
+            | Exp::Custom { .. } => Vec::new(),
         }
     }
 
@@ -52,7 +53,9 @@ impl Exp {
         match self {
             Exp::Atom(a) | Exp::StopGradient(a) | Exp::If(a, ..) => vec![*a],
             Exp::Op(_, args) => args.clone(),
-            Exp::Point { at, tangents } => [&at[..], tangents].concat(),
+            Exp::Point { at: x, tangents: y } | Exp::Custom { values: x, args: y, .. } => {
+                [&x[..], y].concat()
+            }
             Exp::Pushforward { point, results } => names(point).chain(results.iter().copied()).collect(),
             Exp::Pullback { point, results, cotangents } => {
                 names(point).chain(results.iter().chain(cotangents).copied()).collect()
@@ -76,7 +79,9 @@ impl Exp {
         match self {
             Exp::Atom(a) | Exp::StopGradient(a) => atom(a),
             Exp::Op(_, args) | Exp::Index(_, args) => args.iter_mut().for_each(atom),
-            Exp::Point { at: x, tangents: y } | Exp::Pullback { results: x, cotangents: y, .. } => {
+            Exp::Point { at: x, tangents: y }
+            | Exp::Pullback { results: x, cotangents: y, .. }
+            | Exp::Custom { values: x, args: y, .. } => {
                 x.iter_mut().chain(y).for_each(atom);
             }
             Exp::Pushforward { results, .. } => results.iter_mut().for_each(atom),

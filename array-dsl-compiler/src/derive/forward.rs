@@ -92,6 +92,7 @@ impl Forward {
                 Ok(())
             }
             Stm::Sort(s) => super::no_values(s),
+            Stm::Custom(c) => self.custom(c),
             Stm::Repeat(_) | Stm::Contract(_) | Stm::Check(..) => Ok(()),
         }
     }

@@ -13,8 +13,8 @@ use std::collections::{HashMap, HashSet};
 use super::{NotDifferentiable, as_nest};
 use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Carried, CheckKind, Exp, Let, Nest, Program, Repeat, Sort, Stm, Trips, Yield,
-    YieldKind,
+    ArrayId, Atom, Axis, Block, Carried, CheckKind, Custom, Exp, Let, Nest, Program, Repeat, Sort, Stm,
+    Trips, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Const, Elem, Loc};
@@ -91,6 +91,19 @@ impl Lift<'_> {
                 Ok(())
             }
             Stm::Repeat(r) => self.repeat(r),
+            Stm::Custom(c) => {
+                if !s.inputs().iter().any(|a| self.arrays.contains_key(a)) {
+                    self.p.stms.push(s);
+                    return Ok(());
+                }
+                let mut all = |list: &[ArrayId]| -> Vec<ArrayId> {
+                    list.iter().map(|a| everywhere(self.p, *a, self.frame, self.arrays)).collect()
+                };
+                let (values, args) = (all(&c.values), all(&c.args));
+                let results = c.results.iter().map(|a| self.lifted(*a)).collect();
+                self.p.stms.push(Stm::Custom(Custom { results, values, args, ..*c }));
+                Ok(())
+            }
             Stm::Contract(_) => Ok(()),
         }
     }

@@ -12,6 +12,7 @@
 //! | `tangent` | forward mode of a block of scalar code |
 //! | `reverse` | reverse mode of statements |
 //! | `forward` | forward mode of statements |
+//! | `custom` | values with a rule of their own |
 //! | `part`, `scalars` | derivatives of parts of a program, and of scalar code, for derivatives inside kernels |
 //! | `lift` | programs at every point of a frame |
 //! | `jacobian` | Jacobians, Hessians, batches |
@@ -22,6 +23,7 @@
 //! | `reduce` | what both need for reductions by `mul`, `min`, `max` |
 
 mod adjoint;
+mod custom;
 mod form;
 mod forward;
 mod history;

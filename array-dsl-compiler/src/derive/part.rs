@@ -81,6 +81,7 @@ fn taken(p: &mut Program) -> Program {
         stms: Vec::new(),
         result: Tree::Tuple(Vec::new()),
         places: Vec::new(),
+        rules: Vec::new(),
     };
     std::mem::replace(p, nothing)
 }

@@ -193,6 +193,7 @@ impl Reverse {
             }
             Stm::Repeat(r) => self.repeat(r),
             Stm::Sort(s) => super::no_values(s),
+            Stm::Custom(c) => self.custom(c),
             Stm::Contract(_) | Stm::Check(..) => Ok(()),
         }
     }

@@ -68,27 +68,30 @@ impl Reverse {
         true
     }
 
-    /// Where the states before all points are read.
+    /// Where the states before all points are read. Those that the scan does not store yet it stores as well: it has them anyway.
     fn history(&mut self, n: &Nest, q: &Pure<'_>) -> History {
-        let all: Option<Vec<ArrayId>> = q.stored.iter().copied().collect();
-        if let Some(arrays) = all {
-            return History { arrays, shifted: q.scan.prefix == Prefix::Inclusive };
-        }
-        let mut map = fresh();
-        let axes = self.p.copy_axes(&n.axes, &mut map);
-        let mut lets = self.p.copy_lets(&n.body.lets, &mut map);
         let dims: Vec<_> = n.axes.iter().map(|a| a.extent.clone()).collect();
-        let mut yields = Vec::new();
-        if let Some(Let { vars, exp: Exp::Scan(s), .. }) = lets.last_mut() {
-            s.prefix = Prefix::Exclusive;
-            for v in vars {
+        let states = n.body.lets.last().map(|l| l.vars.clone()).unwrap_or_default();
+        let (mut arrays, mut more) = (Vec::new(), Vec::new());
+        for (v, stored) in states.iter().zip(&q.stored) {
+            arrays.push(stored.unwrap_or_else(|| {
                 let array = self.p.new_array("state", self.p.vars[v.0 as usize], dims.clone());
-                yields.push(Yield { array, kind: YieldKind::Store(Atom::Var(*v)) });
+                more.push((*v, array));
+                array
+            }));
+        }
+        // The scan as it stands among the statements may have other variables.
+        let results: Vec<ArrayId> = n.yields.iter().map(|y| y.array).collect();
+        let is_it =
+            |s: &&mut Stm| matches!(s, Stm::Nest(m) if m.yields.iter().any(|y| results.contains(&y.array)));
+        if let Some(Stm::Nest(m)) = self.p.stms.iter_mut().find(is_it) {
+            let own = m.body.lets.last().map(|l| l.vars.clone()).unwrap_or_default();
+            for (v, array) in more {
+                let at = states.iter().position(|s| *s == v).unwrap_or_default();
+                m.yields.push(Yield { array, kind: YieldKind::Store(Atom::Var(own[at])) });
             }
         }
-        let arrays = yields.iter().map(|y| y.array).collect();
-        self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc: n.loc }));
-        History { arrays, shifted: false }
+        History { arrays, shifted: q.scan.prefix == Prefix::Inclusive }
     }
 
     /// The points of the nest at `index`, whose last component is the place along the axis.

@@ -15,7 +15,7 @@
 use proc_macro2::Span;
 
 use crate::core::Reducer;
-use crate::syntax::ast::{Binary, Expr, ExprKind, For, IndexKind, Over, Pattern, Stmt, Unary};
+use crate::syntax::ast::{Binary, Checkpoint, Expr, ExprKind, For, IndexKind, Over, Pattern, Stmt, Unary};
 use crate::ty::Name;
 
 /// How a loop's body uses a variable that it changes.
@@ -96,6 +96,9 @@ pub(super) fn visit(e: &mut Expr, local: &mut Vec<Name>, f: &mut dyn FnMut(&mut 
             }
         }
         ExprKind::For(e) => {
+            if let Some(Checkpoint::Every(k)) = &mut e.checkpoint {
+                visit(k, local, f);
+            }
             match &mut e.over {
                 Over::Range { lo, hi, .. } => {
                     visit(lo, local, f);
@@ -368,6 +371,9 @@ impl<'v> Uses<'v> {
                     false
                 }
                 ExprKind::For(f) => {
+                    if let Some(Checkpoint::Every(k)) = &mut f.checkpoint {
+                        self.expr(k, &mut inner);
+                    }
                     let index = index_name(f).cloned();
                     match &mut f.over {
                         Over::Range { lo, hi, .. } => {

@@ -179,6 +179,10 @@ impl Inliner<'_> {
             }
             Exp::StopGradient(a) => Exp::StopGradient(self.atom(*a)),
             Exp::Point { at, tangents } => Exp::Point { at: self.atoms(at), tangents: self.atoms(tangents) },
+            Exp::Custom { values, args, rule } => {
+                let (values, args) = (self.atoms(values), self.atoms(args));
+                Exp::Custom { values, args, rule: e.add_rule(&self.k.rules[*rule]) }
+            }
             Exp::Pushforward { point, results } => {
                 Exp::Pushforward { point: self.arrays(e, point)?, results: self.atoms(results) }
             }

@@ -26,7 +26,7 @@ use crate::ty::{Elem, Name};
 pub(super) type Plan = Vec<(Name, Slot, Class)>;
 
 /// The body of a sequential loop.
-struct Carried {
+pub(super) struct Carried {
     /// The state inside, and what it is before the first trip.
     state: Vec<(Var, Atom)>,
     /// It gives the next state.
@@ -73,7 +73,7 @@ impl Elaborator<'_> {
                 Err((why, at)) => self.note(at, e, &why),
             }
         }
-        self.sequential(e, &names, &range, span)?;
+        self.in_order(e, &names, &range, span)?;
         Some(Value::unit())
     }
 
@@ -232,8 +232,26 @@ impl Elaborator<'_> {
     }
 
     /// A loop whose trips run in order.
-    fn sequential(&mut self, e: &For, names: &[Name], range: &Range, span: Span) -> Option<()> {
-        let trips = self.difference(range.hi, range.lo, span);
+    fn in_order(&mut self, e: &For, names: &[Name], range: &Range, span: Span) -> Option<()> {
+        let zero = self.int(0);
+        match &e.checkpoint {
+            Some(checkpoint) => self.strip_mined(e, checkpoint, names, range, span),
+            None => {
+                let trips = self.difference(range.hi, range.lo, span);
+                self.sequential(e, names, range, (zero, trips, range.extent.clone()), span)
+            }
+        }
+    }
+
+    /// The trips from `first` on of a loop whose trips run in order; their number is a size, if that is known.
+    pub(super) fn sequential(
+        &mut self,
+        e: &For,
+        names: &[Name],
+        range: &Range,
+        (first, trips, extent): (Atom, Atom, Option<Dim>),
+        span: Span,
+    ) -> Option<()> {
         let name = Self::trip_name(e);
         let k = self.new_var(&name, Type::scalar(Elem::I64));
         let last = if range.reversed {
@@ -244,11 +262,14 @@ impl Elaborator<'_> {
         };
         let depth = self.frame.len();
         // Where the number of trips is no size, checks cannot depend on it: as in an `if`, there are none.
-        let uncertain = usize::from(range.extent.is_none());
+        let uncertain = usize::from(extent.is_none());
         self.branches += uncertain;
-        self.frame.push((range.extent.clone().unwrap_or(Dim::constant(1)), name));
+        self.frame.push((extent.unwrap_or(Dim::constant(1)), name));
         let body = self.carried(names, &mut |s| {
-            let k = Atom::Var(k);
+            let k = match first {
+                Atom::Const(c) if c.raw() == 0 => Atom::Var(k),
+                first => s.op(Op::Add, &[first, Atom::Var(k)], span),
+            };
             let i = match (last, range.lo) {
                 (Some(last), _) => s.op(Op::Sub, &[last, k], span),
                 (None, Atom::Const(c)) if c.raw() == 0 => k,
@@ -311,7 +332,11 @@ impl Elaborator<'_> {
     }
 
     /// Elaborates the body of a sequential loop: its state before, the body that gives the state after, and the variables.
-    fn carried(&mut self, names: &[Name], f: &mut dyn FnMut(&mut Self) -> Option<()>) -> Option<Carried> {
+    pub(super) fn carried(
+        &mut self,
+        names: &[Name],
+        f: &mut dyn FnMut(&mut Self) -> Option<()>,
+    ) -> Option<Carried> {
         let slots: Vec<(&Name, Slot)> = names
             .iter()
             .filter(|n| self.scope.is_assignable(n))
@@ -346,7 +371,7 @@ impl Elaborator<'_> {
     }
 
     /// Emits a loop, and gives the variables their values after it.
-    fn finish(&mut self, carried: Carried, trips: Trips, span: Span) -> Option<()> {
+    pub(super) fn finish(&mut self, carried: Carried, trips: Trips, span: Span) -> Option<()> {
         let Carried { state, body, slots } = carried;
         let loc = self.loc(span);
         let vars: Vec<Var> = state

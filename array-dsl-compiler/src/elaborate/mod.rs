@@ -12,11 +12,12 @@
 //! | `expr`, `index`, `branch`, `block` | expressions, choices, statements |
 //! | `mutate` | assignment |
 //! | `effects`, `rows` | what a loop's body does to the variables around it |
-//! | `loops` | `for` and `while`, sequential |
+//! | `loops`, `checkpoint` | `for` and `while`, sequential; loops that keep few states |
 //! | `parallel`, `space`, `writes`, `attempt` | `for` loops whose trips may run in any order |
 //! | `call` | closures, scalar functions, kernels |
 //! | `inline` | the code of called kernels |
 //! | `sort` | sorting, by positions |
+//! | `custom` | derivatives that the user writes |
 //! | `derivative` | `grad(f)` and the like inside kernels |
 //! | `filter` | arrays of a size that only data tell |
 //! | `scan` | reductions and scans by operators |
@@ -34,7 +35,9 @@ mod block;
 mod branch;
 mod builtins;
 mod call;
+mod checkpoint;
 mod constants;
+mod custom;
 mod derivative;
 mod effects;
 mod expr;
@@ -88,8 +91,13 @@ pub struct Elaborated {
     pub notes: Vec<(Loc, String)>,
 }
 
-/// Elaborates a kernel. Returns `None` when errors were recorded.
-pub fn elaborate(f: &ast::Function, callees: &Callees, diagnostics: &mut Diagnostics) -> Option<Elaborated> {
+/// Elaborates a kernel, which may have a rule for its derivative. Returns `None` when errors were recorded.
+pub fn elaborate(
+    f: &ast::Function,
+    rule: Option<&ast::Path>,
+    callees: &Callees,
+    diagnostics: &mut Diagnostics,
+) -> Option<Elaborated> {
     let before = diagnostics.list().len();
     let mut e = Elaborator::new(f, callees, diagnostics);
     let params = e.signature(f);
@@ -97,9 +105,13 @@ pub fn elaborate(f: &ast::Function, callees: &Callees, diagnostics: &mut Diagnos
     if e.diagnostics.list().len() > before {
         return None;
     }
-    let result = e.body(f);
+    let mut result = e.body(f);
+    if let (Some(rule), Some((tree, results, types))) = (rule, result.take_if(|_| rule.is_some())) {
+        result = e.with_rule(rule, &params, results).map(|results| (tree, results, types));
+    }
     let inference = e.inference.clone();
     let (vars, places, spans, sizes, notes) = (e.vars, e.places, e.spans, e.sizes, e.notes);
+    let rules = e.rules;
     let body_stms = e.bodies.pop().unwrap_or_default();
     if diagnostics.list().len() > before {
         return None;
@@ -114,6 +126,7 @@ pub fn elaborate(f: &ast::Function, callees: &Callees, diagnostics: &mut Diagnos
         result: tree,
         result_types,
         places,
+        rules,
     };
     inference.settle(&mut function);
     Some(Elaborated { function, spans, notes })
@@ -127,6 +140,7 @@ struct Elaborator<'a> {
     inference: Inference,
     vars: Vec<VarInfo>,
     places: Vec<Place>,
+    rules: Vec<Rc<core::Rule>>,
     spans: Vec<Span>,
     sizes: Vec<Name>,
     /// The parameters' variables.
@@ -162,6 +176,7 @@ impl<'a> Elaborator<'a> {
             inference: Inference::default(),
             vars: Vec::new(),
             places: Vec::new(),
+            rules: Vec::new(),
             spans: Vec::new(),
             sizes: Vec::new(),
             params: Vec::new(),

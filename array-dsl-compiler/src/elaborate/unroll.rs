@@ -177,6 +177,7 @@ impl Unroll {
             | Exp::Point { .. }
             | Exp::Pushforward { .. }
             | Exp::Pullback { .. }
+            | Exp::Custom { .. }
             | Exp::Check(_) => return None,
         })
     }

@@ -30,9 +30,11 @@ mod nest;
 mod repeat;
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Branch, Exp, Let, Param, Program, Sort, Sorted, Stm, Var, YieldKind,
+    ArrayId, Atom, Axis, Block, Branch, Custom, Exp, Let, Param, Program, Rule, Sort, Sorted, Stm, Var,
+    YieldKind,
 };
 use crate::core::{self, CheckKind};
 use crate::derive::NotDifferentiable;
@@ -66,6 +68,7 @@ pub fn flatten(f: &core::Function) -> Result<Program, NotDifferentiable> {
         stms: Vec::new(),
         result: Tree::Tuple(Vec::new()),
         places: f.places.clone(),
+        rules: Vec::new(),
     };
     let mut t = Flatten {
         f,
@@ -80,6 +83,9 @@ pub fn flatten(f: &core::Function) -> Result<Program, NotDifferentiable> {
         points: Vec::new(),
         without: None,
     };
+    for r in &f.rules {
+        t.p.rules.push(Rc::new(Rule { by: r.by.clone(), program: flatten(&r.function)? }));
+    }
     t.params();
     t.body(&f.body);
     let results: Vec<ArrayId> = f.body.results.iter().map(|a| t.whole(*a, Loc::default())).collect();
@@ -257,6 +263,7 @@ impl Flatten<'_> {
             core::Exp::Scatter { reducer, dest, axes, body } => self.scatter(s, *reducer, *dest, axes, body),
             core::Exp::Pushforward { results, .. } => self.pushforward(s, results),
             core::Exp::Pullback { results, cotangents, .. } => self.pullback(s, results, cotangents),
+            core::Exp::Custom { values, args, rule } => self.custom(s, values, args, *rule),
             // Seen by `body`, with what follows it.
             core::Exp::Point { .. } => {}
             core::Exp::Argsort(v) => self.argsort(s, *v),
@@ -269,6 +276,21 @@ impl Flatten<'_> {
                 let guards = c.guards.iter().map(|d| self.dim(d)).collect();
                 self.p.stms.push(Stm::Check(core::Check { kind, guards }, s.loc));
             }
+        }
+    }
+
+    /// Arrays over the frame; the rule does not see it.
+    fn custom(&mut self, s: &core::Stm, values: &[core::Atom], args: &[core::Atom], rule: usize) {
+        let values: Vec<ArrayId> = values.iter().map(|a| self.whole(*a, s.loc)).collect();
+        let args = args.iter().map(|a| self.whole(*a, s.loc)).collect();
+        let mut results = Vec::new();
+        for (v, a) in s.vars.iter().zip(&values) {
+            let info = self.p.array(*a).clone();
+            results.push(self.p.new_array(self.name(*v), info.elem, info.dims));
+        }
+        self.p.stms.push(Stm::Custom(Custom { results: results.clone(), values, args, rule, loc: s.loc }));
+        for (v, a) in s.vars.iter().zip(results) {
+            self.bind_array(*v, a, s.loc);
         }
     }
 

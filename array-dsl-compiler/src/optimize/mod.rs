@@ -63,7 +63,7 @@ pub fn optimize(p: &mut Program) {
     for _ in 0..12 {
         let before = (p.stms.clone(), p.result.clone());
         for (_, pass) in ROUND {
-            everywhere(p, *pass);
+            in_every_block(p, *pass);
         }
         if before == (p.stms.clone(), p.result.clone()) {
             break;
@@ -71,18 +71,47 @@ pub fn optimize(p: &mut Program) {
     }
 }
 
+/// Makes values with derivatives of their own ordinary ones; whether there were any.
+pub fn without_rules(p: &mut Program) -> bool {
+    let before = p.rules.len();
+    p.stms = ordinary(std::mem::take(&mut p.stms));
+    p.rules.clear();
+    before > 0
+}
+
+fn ordinary(stms: Vec<Stm>) -> Vec<Stm> {
+    let mut out = Vec::new();
+    for s in stms {
+        match s {
+            Stm::Custom(c) => out.extend(
+                c.results.iter().zip(&c.values).map(|(r, v)| Stm::Reshape { result: *r, source: *v }),
+            ),
+            Stm::Repeat(mut r) => {
+                r.body = ordinary(r.body);
+                out.push(Stm::Repeat(r));
+            }
+            s => out.push(s),
+        }
+    }
+    out
+}
+
 /// Runs the last steps: contractions, and updates in place where the target makes them so.
 pub fn finish(p: &mut Program, in_place: bool) {
-    everywhere(p, CONTRACT.1);
+    in_every_block(p, CONTRACT.1);
     if in_place {
-        everywhere(p, SORTED.1);
-        everywhere(p, UPDATE.1);
+        in_every_block(p, SORTED.1);
+        in_every_block(p, UPDATE.1);
     }
+}
+
+fn same_check(a: &Stm, b: &Stm) -> bool {
+    matches!((a, b), (Stm::Check(a, _), Stm::Check(b, _)) if a == b)
 }
 
 /// Runs a pass on the statements of a program, and on those of its loops' bodies as if each were a program of its own: its
 /// results are the next states, and it begins with the checks made before and with what is known of the trip's number.
-fn everywhere(p: &mut Program, pass: fn(&mut Program)) {
+fn in_every_block(p: &mut Program, pass: fn(&mut Program)) {
     pass(p);
     let mut checks: Vec<Stm> = Vec::new();
     for i in 0..p.stms.len() {
@@ -111,12 +140,20 @@ fn everywhere(p: &mut Program, pass: fn(&mut Program)) {
                 body.push(Stm::Check(Check { kind, guards: Vec::new() }, r.loc));
             }
         }
+        // Each once, so that all of them are still there after the pass.
+        let mut once: Vec<Stm> = Vec::new();
+        for check in body {
+            if !once.iter().any(|c| same_check(c, &check)) {
+                once.push(check);
+            }
+        }
+        let mut body = once;
         let known = body.len();
         body.append(&mut r.body);
         let nexts = r.carried.iter().map(|c| Tree::Leaf(c.next)).collect();
         let outside =
             (std::mem::replace(&mut p.stms, body), std::mem::replace(&mut p.result, Tree::Tuple(nexts)));
-        everywhere(p, pass);
+        in_every_block(p, pass);
         let body = std::mem::replace(&mut p.stms, outside.0);
         let nexts = std::mem::replace(&mut p.result, outside.1);
         if let Stm::Repeat(r) = &mut p.stms[i] {

@@ -15,24 +15,32 @@ pub(super) fn share(p: &mut Program) {
     dead(p);
 }
 
-/// Replaces arrays everywhere.
-pub(super) struct Replace(pub HashMap<ArrayId, ArrayId>);
+/// Replaces arrays everywhere, and sizes that are known numbers after all.
+#[derive(Default)]
+struct Replace {
+    arrays: HashMap<ArrayId, ArrayId>,
+    constants: HashMap<ArrayId, i64>,
+}
 
 impl Replace {
-    pub fn array(&self, a: ArrayId) -> ArrayId {
+    fn array(&self, a: ArrayId) -> ArrayId {
         let mut a = a;
-        while let Some(b) = self.0.get(&a) {
+        while let Some(b) = self.arrays.get(&a) {
             a = *b;
         }
         a
     }
 
-    pub fn dim(&self, d: &Dim) -> Dim {
-        if self.0.is_empty() {
+    fn dim(&self, d: &Dim) -> Dim {
+        if self.arrays.is_empty() && self.constants.is_empty() {
             return d.clone();
         }
         d.substitute(&mut |a| match a {
-            SizeAtom::Scalar(s) => Dim::atom(SizeAtom::Scalar(self.array(ArrayId(*s)).0)),
+            SizeAtom::Scalar(s) => {
+                let array = self.array(ArrayId(*s));
+                let known = self.constants.get(&array);
+                known.map_or_else(|| Dim::atom(SizeAtom::Scalar(array.0)), |c| Dim::constant(*c))
+            }
             n => Dim::atom(n.clone()),
         })
     }
@@ -52,7 +60,7 @@ impl Replace {
         }
     }
 
-    pub fn stm(&self, s: &mut Stm) {
+    fn stm(&self, s: &mut Stm) {
         match s {
             Stm::Nest(n) => {
                 n.axes.iter_mut().for_each(|a| a.extent = self.dim(&a.extent));
@@ -75,6 +83,7 @@ impl Replace {
                 r.body.iter_mut().for_each(|s| self.stm(s));
             }
             Stm::Sort(s) => s.keys = self.array(s.keys),
+            Stm::Custom(c) => c.values.iter_mut().chain(&mut c.args).for_each(|a| *a = self.array(*a)),
             Stm::Contract(c) => {
                 c.a.0 = self.array(c.a.0);
                 c.b.0 = self.array(c.b.0);
@@ -95,7 +104,7 @@ impl Replace {
 }
 
 fn equal(p: &mut Program) {
-    let mut replace = Replace(HashMap::new());
+    let mut replace = Replace::default();
     let mut seen: HashMap<String, Vec<ArrayId>> = HashMap::new();
     // And their views.
     let mut params: HashSet<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
@@ -105,7 +114,7 @@ fn equal(p: &mut Program) {
         if let Stm::Reshape { result, source } = s {
             // A view under the same dimensions is the array itself.
             if p.array(result).dims == p.array(source).dims {
-                replace.0.insert(result, source);
+                replace.arrays.insert(result, source);
                 continue;
             }
             if params.contains(&source) {
@@ -121,8 +130,11 @@ fn equal(p: &mut Program) {
             }
         }
         if let Some((copy, source)) = copy_of(p, &s, &params) {
-            replace.0.insert(copy, source);
+            replace.arrays.insert(copy, source);
             continue;
+        }
+        if let Some((array, value)) = constant_of(&s) {
+            replace.constants.insert(array, value);
         }
         let key = key(p, &s);
         let results = s.results();
@@ -133,7 +145,7 @@ fn equal(p: &mut Program) {
             }
             old
         }) {
-            Some(old) => replace.0.extend(results.into_iter().zip(old)),
+            Some(old) => replace.arrays.extend(results.into_iter().zip(old)),
             None => stms.push(s),
         }
     }
@@ -143,6 +155,17 @@ fn equal(p: &mut Program) {
         p.arrays[i].dims = dims;
     }
     p.result = p.result.map(&mut |a| replace.array(*a));
+}
+
+/// The integer that a nest stores.
+fn constant_of(s: &Stm) -> Option<(ArrayId, i64)> {
+    let Stm::Nest(Nest { axes, yields, .. }) = s else { return None };
+    match (axes.as_slice(), yields.as_slice()) {
+        ([], [Yield { array, kind: YieldKind::Store(Atom::Const(c)) }]) if c.elem.is_int() => {
+            Some((*array, c.as_i64()))
+        }
+        _ => None,
+    }
 }
 
 /// The array that a nest copies as it is. Copies of parameters stay: a result has memory of its own.
@@ -181,7 +204,7 @@ fn key(p: &Program, s: &Stm) -> Option<String> {
         Stm::Reshape { result, source } => Some(format!("reshape {source:?} {:?}", p.array(*result).dims)),
         Stm::Check(c, _) => Some(format!("{c:?}")),
         Stm::Sort(s) => Some(format!("sort {:?} {:?} {:?}", s.gives, s.keys, p.array(s.result).dims)),
-        Stm::Contract(_) | Stm::Repeat(_) => None,
+        Stm::Contract(_) | Stm::Repeat(_) | Stm::Custom(_) => None,
     }
 }
 
@@ -346,7 +369,7 @@ fn mentioned_anywhere(s: &Stm, live: &mut HashSet<ArrayId>) {
             }
             r.body.iter().for_each(|s| mentioned_anywhere(s, live));
         }
-        Stm::Reshape { .. } | Stm::Sort(_) => {}
+        Stm::Reshape { .. } | Stm::Sort(_) | Stm::Custom(_) => {}
     }
 }
 

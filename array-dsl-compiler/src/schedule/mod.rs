@@ -151,6 +151,8 @@ impl Steps<'_> {
             }
             Stm::Sort(sort) => f.barrier(Step::Sort(*sort), &[sort.result], &[sort.keys]),
             Stm::Contract(c) => f.barrier(Step::Contract(c.clone()), &[c.result], &s.inputs()),
+            // `pipeline::back` has made them ordinary.
+            Stm::Custom(_) => {}
             Stm::Check(c, l) => f.check(Step::Check(c.clone(), *l)),
             Stm::Reshape { .. } => {}
         }

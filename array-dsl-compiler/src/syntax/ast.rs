@@ -133,6 +133,17 @@ pub struct For {
     pub over: Over,
     /// The block.
     pub body: Expr,
+    /// `#[checkpoint]`.
+    pub checkpoint: Option<Checkpoint>,
+}
+
+/// How few of a loop's states are kept for its derivative; the others are computed again.
+#[derive(Clone, Debug)]
+pub enum Checkpoint {
+    /// `#[checkpoint(every = k)]`: that of every k-th trip.
+    Every(Expr),
+    /// `#[checkpoint(levels = l)]`: so few that `l` more executions have them all; `#[checkpoint]` is 2 levels.
+    Levels(u32),
 }
 
 /// What a `for` loop runs over.

@@ -7,9 +7,10 @@
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 
-use super::ast::{Binary, Expr, ExprKind, For, Over};
+use super::ast::{Binary, Checkpoint, Expr, ExprKind, For, Over};
 use super::expr::successor;
 use super::parse::Parser;
+use crate::diagnostics::Code;
 
 impl Parser<'_> {
     /// `left op= right`; no operator: `left = right`.
@@ -52,9 +53,45 @@ impl Parser<'_> {
         let over = self.over(&e.expr);
         let pattern = self.pattern(&e.pat, &mut Vec::new());
         let body = self.block(&e.body);
-        match over {
-            Some(over) => ExprKind::For(Box::new(For { pattern, over, body })),
-            None => ExprKind::Error,
+        let checkpoint = e.attrs.iter().find(|a| a.path().is_ident("checkpoint"));
+        let checkpoint = checkpoint.map(|a| self.checkpoint(a));
+        match (over, checkpoint) {
+            (Some(over), None) => ExprKind::For(Box::new(For { pattern, over, body, checkpoint: None })),
+            (Some(over), Some(Some(c))) => {
+                ExprKind::For(Box::new(For { pattern, over, body, checkpoint: Some(c) }))
+            }
+            _ => ExprKind::Error,
+        }
+    }
+
+    /// Reads `#[checkpoint]`, `#[checkpoint(every = k)]`, `#[checkpoint(levels = 3)]`.
+    fn checkpoint(&mut self, a: &syn::Attribute) -> Option<Checkpoint> {
+        let setting = match &a.meta {
+            syn::Meta::Path(_) => return Some(Checkpoint::Levels(2)),
+            syn::Meta::List(_) => a.parse_args::<syn::ExprAssign>().ok(),
+            syn::Meta::NameValue(_) => None,
+        };
+        let name = |e: &syn::Expr| match e {
+            syn::Expr::Path(p) => p.path.get_ident().map(ToString::to_string).unwrap_or_default(),
+            _ => String::new(),
+        };
+        match setting.as_ref().map(|s| (name(&s.left), &*s.right)) {
+            Some((name, k)) if name == "every" => Some(Checkpoint::Every(self.expr(k))),
+            Some((name, syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(l), .. })))
+                if name == "levels" && l.base10_parse().is_ok_and(|l: u32| (2..=4).contains(&l)) =>
+            {
+                l.base10_parse().ok().map(Checkpoint::Levels)
+            }
+            _ => {
+                let help = "write `#[checkpoint]`, `#[checkpoint(every = 100)]` or `#[checkpoint(levels = 3)]`, with 2 to 4 levels";
+                self.diagnostics.error(
+                    Code::Attribute,
+                    a.span(),
+                    "this `#[checkpoint]` has no meaning",
+                    help,
+                );
+                None
+            }
         }
     }
 
@@ -140,6 +177,12 @@ mod tests {
             ("for x in &xs { y = x; } y", "for x in xs { (= y x); }; y"),
             ("for (i, x) in xs.iter().enumerate() {}", "for (i, x) in xs numbered {  }"),
             ("for x in a.reverse() {}", "for x in (.reverse a) {  }"),
+            ("#[checkpoint] for x in xs {}", "checkpoint levels 2 for x in xs {  }"),
+            (
+                "#[checkpoint(every = k + 1)] for x in xs {} x",
+                "checkpoint every (add k 1) for x in xs {  }; x",
+            ),
+            ("#[checkpoint(levels = 3)] for i in 0..n {}", "checkpoint levels 3 for i in 0..n {  }"),
             ("while x > 1 { x = x / 2; }", "while (gt x 1) { (= x (div x 2)); }"),
         ] {
             assert_eq!(body(&format!("fn f() -> f64 {{ {written} }}")), format!("{{ {read} }}"));
@@ -158,6 +201,9 @@ mod tests {
             ("for i in 0.. {}", "AD0001 the range of a `for` needs both ends"),
             ("for i in (0..n).step_by(2) {}", "AD0001 a `for` cannot run over this iterator"),
             ("for i in (0..n).enumerate() {}", "AD0001 a range can stand only in"),
+            ("#[checkpoint(levels = 9)] for i in 0..n {}", "AD0016 this `#[checkpoint]` has no meaning"),
+            ("#[checkpoint(10)] for i in 0..n {}", "AD0016 this `#[checkpoint]` has no meaning"),
+            ("#[checkpoint] let b = 1;", "AD0016 `#[checkpoint]` stands on a `for`"),
             ("while let 1 = x {}", "AD0001 `let` in a condition"),
         ] {
             let found = errors(&format!("fn f(a: f64) -> f64 {{ {written} a }}"));

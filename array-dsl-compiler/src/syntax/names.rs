@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use super::ast::{
-    Expr, ExprKind, Function, Ident, IndexKind, Over, Param, Path, Pattern, Stmt, Type, TypeKind,
+    Checkpoint, Expr, ExprKind, Function, Ident, IndexKind, Over, Param, Path, Pattern, Stmt, Type, TypeKind,
 };
 use super::pattern::is_screaming;
 use crate::ty::Name;
@@ -219,6 +219,9 @@ impl Walk<'_> {
                 self.expr(value);
             }
             ExprKind::For(e) => {
+                if let Some(Checkpoint::Every(k)) = &e.checkpoint {
+                    self.expr(k);
+                }
                 match &e.over {
                     Over::Range { lo, hi, .. } => {
                         self.expr(lo);

@@ -184,15 +184,24 @@ impl Parser<'_> {
                 (TokenTree::Punct(hash), Some(TokenTree::Group(group)))
                     if hash.as_char() == '#' && group.delimiter() == Delimiter::Bracket =>
                 {
+                    let group = group.clone();
                     let name = group.stream().into_iter().next().map(|t| t.to_string()).unwrap_or_default();
-                    if !["doc", "allow", "expect", "warn", "deny", "rustfmt", "clippy"]
+                    tokens.next();
+                    if name == "checkpoint" {
+                        // Of a `for`, which reads it.
+                        let next = tokens.peek().map(ToString::to_string).unwrap_or_default();
+                        if next != "for" && next != "#" {
+                            let message = "`#[checkpoint]` stands on a `for`, whose states it is about";
+                            let help = "write it before the `for`: `#[checkpoint(every = 100)] for i in 0..n { .. }`";
+                            self.diagnostics.error(Code::Attribute, group.span_open(), message, help);
+                        }
+                    } else if !["doc", "allow", "expect", "warn", "deny", "rustfmt", "clippy"]
                         .contains(&name.as_str())
                     {
                         let message = format!("the attribute `#[{name}]` is not supported inside a kernel");
                         let help = "remove it, or write two kernels and choose between them outside";
                         self.diagnostics.error(Code::Attribute, group.span_open(), message, help);
                     }
-                    tokens.next();
                 }
                 _ => {}
             }

@@ -1,6 +1,8 @@
 //! For this module's tests: sources to trees, trees to compact text, errors to text.
 
-use super::ast::{Expr, ExprKind, Function, IndexKind, Over, Pattern, Stmt, Type, TypeKind, Unary};
+use super::ast::{
+    Checkpoint, Expr, ExprKind, Function, IndexKind, Over, Pattern, Stmt, Type, TypeKind, Unary,
+};
 use super::parse::parse_function;
 use crate::diagnostics::Diagnostics;
 
@@ -118,7 +120,12 @@ fn expr(e: &Expr) -> String {
                     format!("{}{}", expr(array), if *numbered { " numbered" } else { "" })
                 }
             };
-            format!("for {} in {over} {}", pattern(&e.pattern), expr(&e.body))
+            let checkpoint = match &e.checkpoint {
+                None => String::new(),
+                Some(Checkpoint::Every(k)) => format!("checkpoint every {} ", expr(k)),
+                Some(Checkpoint::Levels(l)) => format!("checkpoint levels {l} "),
+            };
+            format!("{checkpoint}for {} in {over} {}", pattern(&e.pattern), expr(&e.body))
         }
         ExprKind::While(condition, body) => format!("while {} {}", expr(condition), expr(body)),
         ExprKind::Block(stmts, result) => {

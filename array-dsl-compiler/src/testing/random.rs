@@ -60,6 +60,7 @@ pub fn program(seed: u64) -> Function {
         result,
         result_types,
         places: vec![place],
+        rules: Vec::new(),
     }
 }
 

@@ -2,8 +2,8 @@
 //! contractions.
 
 use super::super::{
-    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Check, CheckKind, Contract, Exp, Let, Reducer, Scan, Sort,
-    Sorted, Var,
+    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Check, CheckKind, Contract, Custom, Exp, Let, Reducer,
+    Rule, Scan, Sort, Sorted, Var,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::{Class, Op};
@@ -325,6 +325,26 @@ impl<'a> Scope<'a> {
         };
         if keys.dims.is_empty() || result.dims != keys.dims || result.elem != elem {
             self.error(format!("`{}` is no sort of `{}`", result.name, keys.name));
+        }
+    }
+
+    /// The rules of a value with a rule of its own.
+    pub(crate) fn custom(&mut self, c: &Custom, rule: Option<&Rule>) {
+        self.loc(c.loc);
+        let same = c.results.len() == c.values.len()
+            && c.results.iter().zip(&c.values).all(|(r, v)| {
+                let (r, v) = (self.info(*r), self.readable(*v));
+                matches!((r, v), (Some(r), Some((v, _))) if (r.elem, &r.dims) == (v.elem, &v.dims))
+            });
+        if !same {
+            self.error("a value with a rule is not what it was before");
+        }
+        c.args.iter().for_each(|a| {
+            self.readable(*a);
+        });
+        let leaves = rule.map(|r| r.program.params.iter().map(|q| q.arrays.leaves().len()).sum::<usize>());
+        if leaves != Some(c.args.len() + c.values.len()) {
+            self.error(format!("rule {} does not fit what it is a rule of", c.rule));
         }
     }
 

@@ -31,6 +31,25 @@ impl Scope<'_> {
         point.iter().map(|v| self.var(*v)).collect()
     }
 
+    pub(super) fn custom(&mut self, values: &[Atom], args: &[Atom], rule: usize) -> Option<Vec<Type>> {
+        let values = self.floats(values, "a value with a rule")?;
+        let args: Option<Vec<Type>> = args.iter().map(|a| self.atom(*a)).collect();
+        let args = args?;
+        let Some(r) = self.f.rules.get(rule) else {
+            self.error(format!("there is no rule {rule}"));
+            return None;
+        };
+        let shape = |t: &Type| (t.elem, t.rank());
+        let params = r.function.params.iter().flat_map(|p| p.vars.leaves()).map(|v| shape(r.function.ty(*v)));
+        let given = args.iter().chain(&values).map(shape);
+        let by: Option<Vec<_>> = r.by.iter().map(|i| args.get(*i).map(shape)).collect();
+        let results: Vec<_> = r.function.result_types.iter().map(shape).collect();
+        if params.ne(given) || by.is_none_or(|by| by != results) {
+            self.error(format!("rule {rule} does not fit what it is a rule of"));
+        }
+        Some(values)
+    }
+
     /// Requires these variables to be the last point that is still open.
     fn closes(&mut self, point: &[Var], tangents: bool) {
         if self.points.pop().is_none_or(|open| open != (point.to_vec(), tangents)) {

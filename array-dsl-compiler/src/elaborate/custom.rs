@@ -1,0 +1,134 @@
+//! Kernels with a derivative of their own: `#[kernel(vjp = rule)] fn f(x: X) -> Y` with `#[kernel] fn rule(x: X, ct: Y) -> X`.
+//!
+//! * The rule takes the kernel's arguments and a cotangent for each float of its result, in the same structure or one by one; it
+//!   gives the cotangents of the arguments that are differentiated by, a tuple if there are several.
+//! * Sizes may have other names in it. What cannot be told equal is checked when the kernel's derivative runs.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::Elaborator;
+use crate::core::{self, Atom, Exp, Param, Rule, Stm, Type, Var};
+use crate::diagnostics::Code;
+use crate::dim::{Dim, SizeAtom};
+use crate::syntax::ast;
+use crate::ty::Name;
+
+impl Elaborator<'_> {
+    /// A function's rule, in the table.
+    pub(super) fn add_rule(&mut self, rule: &Rc<Rule>) -> usize {
+        let known = self.rules.iter().position(|r| Rc::ptr_eq(r, rule) || r == rule);
+        known.unwrap_or_else(|| {
+            self.rules.push(rule.clone());
+            self.rules.len() - 1
+        })
+    }
+
+    /// The results of the kernel with its rule as their derivative.
+    pub(super) fn with_rule(
+        &mut self,
+        path: &ast::Path,
+        params: &[Param],
+        results: Vec<Atom>,
+    ) -> Option<Vec<Atom>> {
+        let (name, span) = (path.text(), path.span());
+        let Some(rule) = self.callees.get(&name).cloned() else {
+            self.error(
+                Code::NotAKernel,
+                span,
+                format!("`{name}` is not a kernel"),
+                "a rule is a kernel itself: put `#[kernel]` on its definition",
+            );
+            return None;
+        };
+        let args: Vec<Var> = params.iter().flat_map(|p| p.vars.leaves()).copied().collect();
+        let active = |p: &&Param| p.active;
+        let by: Vec<Var> = params.iter().filter(active).flat_map(|p| p.vars.leaves()).copied().collect();
+        let float = |e: &Self, a: &Atom| e.inference.is_float(e.elem(*a));
+        let by: Vec<usize> =
+            (0..args.len()).filter(|i| by.contains(&args[*i]) && float(self, &Atom::Var(args[*i]))).collect();
+        let floats: Vec<usize> = (0..results.len()).filter(|i| float(self, &results[*i])).collect();
+        let type_of = |e: &Self, a: Atom| Type { elem: e.elem(a), ..e.atom_type(a) };
+        let values: Vec<Type> = floats.iter().map(|i| type_of(self, results[*i])).collect();
+        let taken: Vec<Type> =
+            args.iter().map(|v| type_of(self, Atom::Var(*v))).chain(values.iter().cloned()).collect();
+        let given: Vec<Type> = by.iter().map(|i| taken[*i].clone()).collect();
+        let found: Vec<Type> =
+            rule.params.iter().flat_map(|p| p.vars.leaves()).map(|v| rule.ty(*v).clone()).collect();
+        let shape = |t: &Type| (t.elem, t.rank());
+        let fits = taken.iter().map(shape).eq(found.iter().map(shape))
+            && given.iter().map(shape).eq(rule.result_types.iter().map(shape));
+        if !fits || by.is_empty() || floats.is_empty() {
+            let show = |e: &Self, types: &[Type]| {
+                types.iter().map(|t| e.show_type(t)).collect::<Vec<_>>().join(", ")
+            };
+            let found = format!("({}) -> ({})", show(self, &found), show(self, &rule.result_types));
+            let expected = format!("({}) -> ({})", show(self, &taken), show(self, &given));
+            let help = "a rule takes the kernel's arguments and a cotangent for each float of its result; it gives cotangents \
+                        of the arguments that are differentiated by";
+            self.error(
+                Code::Attribute,
+                span,
+                format!("the rule `{name}` of kernel `{}`: expected {expected}, found {found}", self.kernel),
+                help,
+            );
+            return None;
+        }
+        self.same_sizes(&rule, &name, (&taken, &found), (&given, &rule.result_types), path)?;
+        let rule = self.add_rule(&Rc::new(Rule { by, function: (*rule).clone() }));
+        let loc = self.loc(span);
+        let mut out = results.clone();
+        let old: Vec<Atom> = floats.iter().map(|i| results[*i]).collect();
+        let vars: Vec<Var> = values.into_iter().map(|t| self.new_var("value", t)).collect();
+        for (i, v) in floats.iter().zip(&vars) {
+            out[*i] = Atom::Var(*v);
+        }
+        let args = args.into_iter().map(Atom::Var).collect();
+        self.push(Stm { vars, exp: Exp::Custom { values: old, args, rule }, loc });
+        Some(out)
+    }
+
+    /// Sizes that are certainly different are refused.
+    fn same_sizes(
+        &mut self,
+        rule: &core::Function,
+        name: &str,
+        (taken, params): (&[Type], &[Type]),
+        (given, results): (&[Type], &[Type]),
+        path: &ast::Path,
+    ) -> Option<()> {
+        let mut sizes: HashMap<Name, Dim> = HashMap::new();
+        let pairs = |a: &[Type], b: &[Type]| -> Vec<(Dim, Dim)> {
+            a.iter().zip(b).flat_map(|(a, b)| a.dims.iter().cloned().zip(b.dims.iter().cloned())).collect()
+        };
+        for (have, want) in pairs(taken, params) {
+            if let Some(SizeAtom::Name(n)) = want.as_atom() {
+                sizes.entry(n.clone()).or_insert(have);
+            }
+        }
+        for (have, want) in pairs(taken, params).into_iter().chain(pairs(given, results)) {
+            // Numbers that the rule computes, or takes as arguments, are known when it runs.
+            if want.atoms().iter().any(|a| matches!(a, SizeAtom::Scalar(_))) {
+                continue;
+            }
+            let want = want.substitute(&mut |a| match a {
+                SizeAtom::Name(n) => sizes.get(n).cloned().unwrap_or_default(),
+                a => Dim::atom(a.clone()),
+            });
+            let differs = have.sub(&want).as_constant().is_some_and(|c| c != 0);
+            let rigid =
+                |d: &Dim| d.atoms().iter().all(|a| matches!(a, SizeAtom::Name(n) if !n.starts_with('#')));
+            if differs || (have != want && rigid(&have) && rigid(&want)) {
+                let (h, w) = (self.show(&have), self.show(&want));
+                self.error(
+                    Code::SizeMismatch,
+                    path.span(),
+                    format!("the rule `{name}` of kernel `{}`: expected size {h}, found {w}", self.kernel),
+                    format!("`{}` must have the sizes of the kernel's arguments and results", rule.name),
+                );
+                return None;
+            }
+        }
+        Some(())
+    }
+}

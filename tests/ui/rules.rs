@@ -1,0 +1,39 @@
+//! Rules that do not fit.
+
+use array_dsl::prelude::*;
+
+#[kernel]
+fn too_few(x: [f64; n]) -> [f64; n] {
+    x
+}
+
+#[kernel(vjp = too_few)]
+fn first(x: [f64; n]) -> [f64; n] {
+    x
+}
+
+#[kernel]
+fn sized(x: [f64; n], ct: [f64; 3]) -> [f64; n] {
+    x * ct[0]
+}
+
+#[kernel(vjp = sized)]
+fn second(x: [f64; n]) -> [f64; 4] {
+    [x[0], x[0], x[0], x[0]]
+}
+
+fn plain(x: f64, ct: f64) -> f64 {
+    x * ct
+}
+
+#[kernel(vjp = plain)]
+fn third(x: f64) -> f64 {
+    x
+}
+
+#[kernel(jvp = too_few)]
+fn fourth(x: f64) -> f64 {
+    x
+}
+
+fn main() {}
