@@ -70,7 +70,7 @@ pub fn back(p: &bulk::Program, target: Target) -> Result<Verified<loops::Program
     if optimize::without_rules(&mut p) {
         optimize::optimize(&mut p);
     }
-    optimize::finish(&mut p, target == Target::Cpu);
+    optimize::finish(&mut p, target);
     checked("the last steps", || bulk::verify::check(&p));
     loops::verify::verify(schedule::schedule(&p, target))
 }

@@ -39,6 +39,15 @@ const READING_WITH_ARRAY: &str = "fn f(x: [f64; n], w: [[f64; 2]; 2]) -> [f64; 2
 const ALL: [(&str, u64); 6] =
     [(CUMSUM, 5), (CUMPROD, 9), (AFFINE, 6), (IN_PLACE, 8), (READING, 8), (READING_WITH_ARRAY, 5)];
 
+const HIST_ADD: &str = "fn f(at: [i64; n], v: [f64; n]) -> [f64; 2] { hist(add, 0.0, 2, at, v) }";
+const HIST_MIN: &str = "fn f(at: [i64; n], v: [f64; n]) -> [f64; 2] { hist(min, 9.0, 2, at, v) }";
+const HIST_MAX: &str = "fn f(at: [i64; n], v: [f64; n]) -> [f64; 2] { hist(max, 0.0, 2, at, v) }";
+const HIST_MUL: &str = "fn f(at: [i64; n], v: [f64; n]) -> [f64; 2] { hist(mul, 1.0, 2, at, v) }";
+/// By sorting, whose own work is not counted.
+const HIST_ANY: &str =
+    "fn f(at: [i64; n], v: [f64; n]) -> [f64; 2] { hist(|a, b| a + b + a * b, 0.0, 2, at, v) }";
+const HISTS: [(&str, u64); 5] = [(HIST_ADD, 3), (HIST_MIN, 5), (HIST_MAX, 5), (HIST_MUL, 7), (HIST_ANY, 5)];
+
 fn kernel(text: &str) -> Function {
     let item: syn::ItemFn = syn::parse_str(text).expect("it is Rust");
     let mut diagnostics = Diagnostics::default();
@@ -67,7 +76,7 @@ fn vjp(text: &str) -> (Function, Program, Program) {
 
 #[test]
 fn scans_and_loops_are_linear() {
-    for (text, _) in ALL {
+    for (text, _) in ALL.into_iter().chain(HISTS) {
         let (f, p, d) = vjp(text);
         for (what, q, derivative) in [("primal", &p, false), ("vjp", &d, true)] {
             let (small, large) = (work(&f, q, 100, derivative), work(&f, q, 400, derivative));
@@ -79,7 +88,7 @@ fn scans_and_loops_are_linear() {
 
 #[test]
 fn derivatives_cost_a_few_times_the_value() {
-    for (text, bound) in ALL {
+    for (text, bound) in ALL.into_iter().chain(HISTS) {
         let (f, p, d) = vjp(text);
         let (primal, both) = (work(&f, &p, 400, false), work(&f, &d, 400, true));
         assert!(both <= bound * primal, "{primal} for the value, {both} for both\n{text}");

@@ -47,6 +47,7 @@ fn axes_and_sizes_prove_reads() {
         "fn f(x: [f64; n], lo: i64, hi: i64) -> f64 { sum(x[lo..hi]) }",
         "fn f(a: [[f64; m]; n], lo: i64, hi: i64) -> [f64; n] { map(|r| sum(r[lo..hi]), a) }",
         "fn f(k: usize) -> [f64; k] { let t = build(k, |i| (i as f64).sin()); build(k, |i| if i < k - 1 { t[i + 1] } else { 0.0 }) }",
+        "fn f(at: [i64; n], v: [f64; n]) -> [f64; 5] { hist(|a, b| a + b + a * b, 0.0, 5, at, v) }",
     ] {
         assert_eq!(checked_reads(text), 0, "{}", print(&program(text)));
     }

@@ -13,8 +13,13 @@ fn quotients(x: [f64; n]) -> [f64; n] {
 }
 
 #[kernel]
-fn hypotenuses(at: [i64; n], x: [f64; n]) -> [f64; 10] {
-    hist(hypot, 0.0, 10, at, x)
+fn powers(at: [i64; n], x: [f64; n]) -> [f64; 10] {
+    hist(powf, 1.0, 10, at, x)
+}
+
+#[kernel]
+fn less(dest: [f64; k], at: [i64; n], x: [f64; n]) -> [f64; k] {
+    reduce_by_index(dest, |a, b| a - b, at, x)
 }
 
 fn main() {}

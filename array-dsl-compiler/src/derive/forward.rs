@@ -6,6 +6,7 @@
 //!
 //! reduce(+)              the tangents are summed
 //! reduce(min, max, *)    the sum of the tangents times the slopes of `reduce`
+//! accumulate(*, min, max)   see `bins`
 //! accumulate(+), write   the tangents are accumulated or written into the target's tangent
 //! reshape                the tangent is reshaped
 //! ```
@@ -15,8 +16,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::reduce::{self, Slope};
+use super::separate::separate;
 use super::tangent::{Tangents, forwards, of};
-use super::{NotDifferentiable, active_arrays, active_params, as_nest, floats, fresh};
+use super::{NotDifferentiable, activate, active_arrays, active_params, as_nest, bins, floats, fresh};
 use crate::bulk::build::{Code, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Nest, Param, Program, Reducer, Stm, Yield, YieldKind};
 use crate::ty::{Const, Loc, Name, Tree};
@@ -60,10 +62,29 @@ impl Forward {
                 continue;
             }
             let s = as_nest(&mut self.p, s);
+            if by_index_in_order(&s) {
+                // The rules of `bins` read single points again, which a scan does not have.
+                let parts = separate(&mut self.p, &s);
+                activate(&self.p, &parts, &mut self.active);
+                for part in parts {
+                    self.p.stms.push(part.clone());
+                    self.statement(&part)?;
+                }
+                continue;
+            }
             self.p.stms.push(s.clone());
             self.statement(&s)?;
         }
         Ok(())
+    }
+
+    /// The product of two arrays of one type.
+    fn product(&mut self, x: ArrayId, y: ArrayId) -> ArrayId {
+        let info = self.p.array(x).clone();
+        self.p.store(&info.name, info.elem, &info.dims, Loc::default(), |p, code, index| {
+            let (a, b) = (code.read(p, x, index), code.read(p, y, index));
+            code.mul(p, a, b)
+        })
     }
 
     pub fn tangent_or_zero(&mut self, a: ArrayId) -> ArrayId {
@@ -149,19 +170,32 @@ impl Forward {
                     if t.is_none() && !self.tangents.contains_key(into) {
                         continue;
                     }
-                    if *reducer != Reducer::Add {
-                        return Err(NotDifferentiable {
-                            what: format!(
-                                "`reduce_by_index` with the operator `{}` has no derivative",
-                                reducer.name()
-                            ),
-                            loc: Some(n.loc),
-                        });
-                    }
-                    let into = self.tangent_or_zero(*into);
-                    let value = t.unwrap_or(Atom::Const(Const::of(info.elem, 0)));
-                    let index = at.iter().map(|a| renamed(&map, *a)).collect();
-                    Some(YieldKind::Accumulate { reducer: Reducer::Add, into, index, value })
+                    let own = self.tangents.get(into).copied();
+                    let mut value_t = t.unwrap_or(Atom::Const(Const::of(info.elem, 0)));
+                    let index: Vec<Atom> = at.iter().map(|a| renamed(&map, *a)).collect();
+                    let start = match reducer {
+                        Reducer::Add => self.tangent_or_zero(*into),
+                        Reducer::Mul => {
+                            let Some(slopes) = bins::slopes(&mut self.p, n, y, None) else { continue };
+                            if t.is_some() {
+                                let v = renamed(&map, *value);
+                                let slope = slopes.at(&mut self.p, &mut code, &index, v);
+                                value_t = code.mul(&mut self.p, value_t, slope);
+                            }
+                            match own {
+                                Some(own) => self.product(own, slopes.own),
+                                None => self.tangent_or_zero(*into),
+                            }
+                        }
+                        // Of floats there are `min` and `max` besides.
+                        _ => {
+                            if let Some(chosen) = bins::chosen(&mut self.p, n, y) {
+                                self.nest(&chosen)?;
+                            }
+                            continue;
+                        }
+                    };
+                    Some(YieldKind::Accumulate { reducer: Reducer::Add, into: start, index, value: value_t })
                 }
                 YieldKind::Write { into, index: at, value } => {
                     let t = of(&tangents, renamed(&map, *value));
@@ -188,4 +222,12 @@ impl Forward {
         }
         Ok(())
     }
+}
+
+/// Whether a nest with a scan reduces by index other than by sums.
+fn by_index_in_order(s: &Stm) -> bool {
+    let Stm::Nest(n) = s else { return false };
+    let special =
+        |y: &Yield| matches!(y.kind, YieldKind::Accumulate { reducer, .. } if reducer != Reducer::Add);
+    n.body.is_ordered() && n.yields.iter().any(special)
 }

@@ -21,8 +21,10 @@
 //! | `scan`, `form` | both modes of scans and loops of scalars; the matrices they carry |
 //! | `separate` | nests with scans in parts |
 //! | `reduce` | what both need for reductions by `mul`, `min`, `max` |
+//! | `bins` | and for reductions by index |
 
 mod adjoint;
+mod bins;
 mod custom;
 mod form;
 mod forward;

@@ -13,6 +13,7 @@
 //!
 //! Cost: one more execution of the nest. Source: thesis 3.4.1 (special operators), with zeros counted.
 
+use super::bins::Slopes;
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Nest, Program, Reducer, Stm, Yield, YieldKind};
 use crate::dim::Dim;
@@ -31,6 +32,8 @@ pub(super) enum Slope {
     At(ArrayId),
     /// The product of the nonzero values, the number of zeros, and their sum.
     Product(ArrayId, ArrayId, ArrayId),
+    /// Of a product by index, times the adjoint.
+    Bins(Slopes),
 }
 
 /// Computes what the slopes of `reducer` over `value` need.
@@ -88,7 +91,7 @@ pub(super) fn apply(
     let elem = p.elem(d);
     let zero = Atom::Const(Const::of(elem, 0));
     match s {
-        Slope::One | Slope::Point => d,
+        Slope::One | Slope::Point | Slope::Bins(_) => d,
         Slope::Last(extent) => {
             let last = code.size(p, &extent.sub(&Dim::constant(1)));
             let here = code.op(p, Op::Eq, &[axes[axes.len() - 1], last]);

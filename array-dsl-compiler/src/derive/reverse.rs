@@ -8,6 +8,7 @@
 //! reduce(+) over k     the seed is y_adj[outer axes]
 //! reduce(min, max, *)  the seed is y_adj[outer axes] times the slope of `reduce`
 //! accumulate(+) into d at [ix] of v     v's seed is y_adj[ix] (0 outside);   d_adj = y_adj
+//! accumulate(min, max, *)               see `bins`
 //! write into d at [ix] of v             likewise;   d_adj = y_adj with zeros written at the same places
 //! reshape              the adjoint is reshaped back
 //! ```
@@ -20,7 +21,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::adjoint::{Adjoints, Contribution, active_scalars, backwards};
 use super::reduce::{self, Slope};
-use super::{Derivative, NotDifferentiable, active_arrays, active_params, as_nest, bundle, fresh, separate};
+use super::{
+    Derivative, NotDifferentiable, active_arrays, active_params, as_nest, bins, bundle, fresh, separate,
+};
 use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{
     ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Nest, Param, Program, Reducer,
@@ -217,18 +220,21 @@ impl Reverse {
                         }
                     })?
                 }
-                YieldKind::Accumulate { reducer, into, .. } => {
-                    if *reducer != Reducer::Add {
-                        return Err(NotDifferentiable {
-                            what: format!(
-                                "`reduce_by_index` with the operator `{}` has no derivative",
-                                reducer.name()
-                            ),
-                            loc: Some(n.loc),
-                        });
-                    }
+                YieldKind::Accumulate { reducer: Reducer::Add, into, .. } => {
                     self.contribute(*into, adj);
                     Slope::One
+                }
+                YieldKind::Accumulate { reducer: Reducer::Mul, into, .. } => {
+                    let Some(slopes) = bins::slopes(&mut self.p, n, y, Some(adj)) else { continue };
+                    self.contribute(*into, slopes.own);
+                    Slope::Bins(slopes)
+                }
+                YieldKind::Accumulate { .. } => {
+                    // Of floats there are `min` and `max` besides.
+                    if let Some(chosen) = bins::chosen(&mut self.p, n, y) {
+                        self.nest(&chosen)?;
+                    }
+                    continue;
                 }
                 YieldKind::Write { into, .. } => {
                     if self.active.contains(into) {
@@ -361,7 +367,12 @@ impl Reverse {
             }
             YieldKind::Accumulate { index: at, value, .. } | YieldKind::Write { index: at, value, .. } => {
                 let at: Vec<Atom> = at.iter().map(|a| renamed(map, *a)).collect();
-                (renamed(map, *value), guarded_read(p, code, adj, &at))
+                let v = renamed(map, *value);
+                let seed = match slope {
+                    Slope::Bins(slopes) => slopes.at(p, code, &at, v),
+                    _ => guarded_read(p, code, adj, &at),
+                };
+                (v, seed)
             }
         }
     }

@@ -1,10 +1,9 @@
-//! Array functions with rules of their own: `build`, `map`, reductions, shapes, scatter.
+//! Array functions with rules of their own: `build`, `map`, reductions, shapes.
 
 use proc_macro2::Span;
 
 use super::Elaborator;
 use super::library::{self, ANY};
-use super::operator::reducer_in_disguise;
 use super::scope::Scope;
 use super::value::{Function, Value};
 use crate::core::{Atom, Axis, Body, CheckKind, Exp, Prefix, Reducer, Type};
@@ -32,6 +31,7 @@ impl Elaborator<'_> {
             | "filter" | "partition" | "count" => 2..=2,
             "reduce" | "scan" | "scan_exclusive" | "slice" | "scatter" => 3..=3,
             "reduce_by_index" => 4..=4,
+            "hist" => 5..=5,
             _ => 2..=usize::MAX,
         };
         if !arity.contains(&args.len()) {
@@ -118,12 +118,9 @@ impl Elaborator<'_> {
             }
             "zip" => Some(Value::Tuple(args.to_vec())),
             "unzip" => Some(args[0].clone()),
-            "scatter" => self.scatter(None, &args[0], &args[1], &args[2], span),
-            "reduce_by_index" => {
-                let r = self.reducer(&args[1], &shown, span)?;
-                r.op()?;
-                self.scatter(Some(r), &args[0], &args[2], &args[3], span)
-            }
+            "scatter" => self.scatter(args, span),
+            "hist" => self.hist(args, span),
+            "reduce_by_index" => self.reduce_by_index(args, span),
             _ => {
                 let atoms = args[0].atoms()?;
                 let stopped: Vec<Atom> = atoms
@@ -352,41 +349,6 @@ impl Elaborator<'_> {
         self.emit(name, Type::scalar(r.result(ty.elem)), Exp::Reduce(vec![r], axis, body), span)
     }
 
-    /// The reducer that a function argument is.
-    fn reducer(&mut self, v: &Value, what: &str, span: Span) -> Option<Reducer> {
-        let f = self.function_argument(v, what, span)?;
-        let found = match &f {
-            Function::Builtin(n) => Reducer::from_name(n).filter(|r| r.op().is_some()),
-            Function::Closure(_) | Function::Kernel(_) | Function::Derivative(..) => {
-                self.reducer_of_function(&f, span)?
-            }
-        };
-        if found.is_none() {
-            self.error(
-                Code::Operator,
-                span,
-                format!("the operator of {what} must be one of add, mul, min, max, and, or"),
-                "name one of them, or write a closure that is one: `|a, b| a + b`",
-            );
-        }
-        found
-    }
-
-    /// Tries a closure on two unknown scalars and looks at what it computes.
-    fn reducer_of_function(&mut self, f: &Function, span: Span) -> Option<Option<Reducer>> {
-        for elem in [self.inference.float(), Elem::Bool, self.inference.int()] {
-            let errors = self.diagnostics.list().len();
-            let a = Atom::Var(self.new_var("a", Type::scalar(elem)));
-            let b = Atom::Var(self.new_var("b", Type::scalar(elem)));
-            let result = self.in_body(|e| e.apply(f, &[Value::Atom(a), Value::Atom(b)], span));
-            if let Some((stms, Value::Atom(r))) = result {
-                return Some(reducer_in_disguise(&stms, r, a, b));
-            }
-            self.diagnostics.truncate(errors);
-        }
-        Some(None)
-    }
-
     /// `replicate(n, v)`, with a tuple of sizes for several axes.
     pub(super) fn replicate(&mut self, n: &Value, v: Value, span: Span) -> Option<Value> {
         let dims = self.dims_argument(n, span)?;
@@ -531,62 +493,5 @@ impl Elaborator<'_> {
             })
         })?;
         v.atoms().and_then(|a| a.first().copied())
-    }
-
-    /// `dest` with the rows `v[p]` combined in or written at `at[p]`.
-    fn scatter(
-        &mut self,
-        r: Option<Reducer>,
-        dest: &Value,
-        at: &Value,
-        v: &Value,
-        span: Span,
-    ) -> Option<Value> {
-        let what = if r.is_none() { "`scatter`" } else { "a reduction by index" };
-        let atoms = self.plain_atoms(what, &[dest.clone(), at.clone(), v.clone()], span)?;
-        let (td, ti, tv) = (self.atom_type(atoms[0]), self.atom_type(atoms[1]), self.atom_type(atoms[2]));
-        if td.rank() == 0 || ti.rank() != 1 || tv.rank() != td.rank() {
-            let found = [&td, &ti, &tv].map(|t| self.show_type(t)).join(", ");
-            self.error(
-                Code::Rank,
-                span,
-                format!("{what} expects an array, a vector of indices and one value (or row) per index, found {found}"),
-                "for example `scatter_add(zeros(n), at, values)`",
-            );
-            return None;
-        }
-        self.unify(tv.elem, td.elem, span, what)?;
-        if !self.inference.is_int(ti.elem) {
-            let found = self.inference.describe(ti.elem);
-            self.error(
-                Code::ElementType,
-                span,
-                format!("indices must be integers, found {found}"),
-                "convert with `as usize`",
-            );
-            return None;
-        }
-        let n = ti.dims[0].clone();
-        let mut dims = td.dims.clone();
-        dims[0] = n.clone();
-        let values = self.coerce(atoms[2], &dims, span, what, false)?;
-        let axes: Vec<Axis> = dims
-            .iter()
-            .map(|d| Axis { var: self.new_var("p", Type::scalar(Elem::I64)), extent: d.clone() })
-            .collect();
-        let ix: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
-        let depth = self.frame.len();
-        self.frame.extend(dims.iter().map(|d| (d.clone(), Name::from("p"))));
-        let body = self.in_body(|e| {
-            let place = e.index(atoms[1], &ix[..1], span);
-            let place = e.cast(place, Elem::I64, span);
-            let value = e.index(values, &ix, span);
-            Some([&[place], &ix[1..], &[value]].concat())
-        });
-        self.frame.truncate(depth);
-        let (stms, results) = body?;
-        let Atom::Var(dest) = atoms[0] else { return None };
-        let exp = Exp::Scatter { reducer: r, dest, axes, body: Body { stms, results } };
-        Some(Value::Atom(self.emit("scatter", td, exp, span)))
     }
 }

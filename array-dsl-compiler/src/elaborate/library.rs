@@ -74,11 +74,6 @@ pub(super) static LIBRARY: &[Library] = &[
     },
     // index-directed
     Library {
-        name: "hist",
-        params: &[("op", ANY), ("e", 0), ("k", 0), ("at", 1), ("v", 1)],
-        body: "reduce_by_index(replicate(k, e), op, at, v)",
-    },
-    Library {
         name: "scatter_add",
         params: &[("dest", ANY), ("at", 1), ("v", ANY)],
         body: "reduce_by_index(dest, add, at, v)",

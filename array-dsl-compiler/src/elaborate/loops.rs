@@ -73,7 +73,7 @@ impl Elaborator<'_> {
                 Err((why, at)) => self.note(at, e, &why),
             }
         }
-        self.in_order(e, &names, &range, span)?;
+        self.loop_in_order(e, &names, &range, span)?;
         Some(Value::unit())
     }
 
@@ -232,7 +232,7 @@ impl Elaborator<'_> {
     }
 
     /// A loop whose trips run in order.
-    fn in_order(&mut self, e: &For, names: &[Name], range: &Range, span: Span) -> Option<()> {
+    fn loop_in_order(&mut self, e: &For, names: &[Name], range: &Range, span: Span) -> Option<()> {
         let zero = self.int(0);
         match &e.checkpoint {
             Some(checkpoint) => self.strip_mined(e, checkpoint, names, range, span),

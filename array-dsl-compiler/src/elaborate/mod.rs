@@ -21,6 +21,7 @@
 //! | `derivative` | `grad(f)` and the like inside kernels |
 //! | `filter` | arrays of a size that only data tell |
 //! | `scan` | reductions and scans by operators |
+//! | `bins`, `segments` | values combined or written by their index; by any operator |
 //! | `operator` | what an operator is; its scalar code |
 //! | `unroll` | operators on small arrays, element by element |
 //! | `builtins` | array functions with rules of their own |
@@ -31,6 +32,7 @@
 //! code are reported at the user's call; every `Infer` type is gone when `elaborate` returns.
 
 mod attempt;
+mod bins;
 mod block;
 mod branch;
 mod builtins;
@@ -55,6 +57,7 @@ mod rank;
 mod rows;
 mod scan;
 mod scope;
+mod segments;
 mod sizes;
 mod sort;
 mod space;

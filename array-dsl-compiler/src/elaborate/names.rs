@@ -40,6 +40,7 @@ const NATIVE: &[(&str, &str)] = &[
     ("zip", "zip(a, b)"),
     ("unzip", "unzip(pairs)"),
     ("scatter", "scatter(dest, at, values)"),
+    ("hist", "hist(op, neutral, k, at, values)"),
     ("reduce_by_index", "reduce_by_index(dest, op, at, values)"),
     ("stop_gradient", "stop_gradient(x)"),
     ("grad", "grad(f)(x)"),

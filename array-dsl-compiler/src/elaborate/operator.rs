@@ -1,7 +1,7 @@
 //! Operators of reductions and scans: functions that combine two values of one type.
 //!
 //! * An operator on numbers, or on tuples of numbers, becomes scalar code ([`core::Operator`]). One that is a built-in
-//!   reducer in disguise (`|a, b| a + b`) becomes that reducer, which later stages know more about.
+//!   reducer in disguise (`|a, b| a + b`), or several side by side, becomes them, which later stages know more about.
 //! * For rows it is tried on numbers first: what works there (`|a, b| a + b`) combines rows position by position. What
 //!   works on rows only, such as a product of matrices, is written out for every element by `unroll`, if the sizes
 //!   are small constants.
@@ -25,8 +25,8 @@ const MAX_PARTS: i64 = 64;
 
 /// How values are combined.
 pub(super) enum Combine {
-    /// By a built-in reducer; arrays position by position.
-    Reducer(Reducer),
+    /// By built-in reducers, one for each part of the value; arrays position by position.
+    Reducers(Vec<Reducer>),
     /// By code on the numbers of the value (the neutral element is still to be filled in); arrays position by position.
     Positions(core::Operator),
     /// By code on all numbers of the value, those of its arrays included.
@@ -122,11 +122,11 @@ impl Elaborator<'_> {
 
     fn on_scalars(&mut self, code: Called, what: &str, span: Span) -> Option<Combine> {
         let Called { left, right, body } = code;
+        if let Some(reducers) = reducers_in_disguise(&left, &right, &body) {
+            return Some(Combine::Reducers(reducers));
+        }
         if let ([l], [r], [result]) = (&left[..], &right[..], &body.results[..]) {
             let (l, r) = (Atom::Var(*l), Atom::Var(*r));
-            if let Some(reducer) = reducer_in_disguise(&body.stms, *result, l, r) {
-                return Some(Combine::Reducer(reducer));
-            }
             if let Some(help) = not_associative(&body.stms, *result, l, r) {
                 self.error(
                     Code::Operator,
@@ -191,6 +191,20 @@ pub(super) fn same_structure(a: &Value, b: &Value) -> bool {
         }
         _ => false,
     }
+}
+
+/// The reducers that combine the parts of a value, each on its own: `|(a, b), (c, d)| (a + c, b.max(d))`.
+fn reducers_in_disguise(left: &[Var], right: &[Var], body: &Body) -> Option<Vec<Reducer>> {
+    if left.len() == 1 {
+        let (l, r) = (Atom::Var(left[0]), Atom::Var(right[0]));
+        return Some(vec![reducer_in_disguise(&body.stms, body.results[0], l, r)?]);
+    }
+    let parts = left.iter().zip(right).zip(&body.results);
+    let reducer = |((l, r), result): ((&Var, &Var), &Atom)| {
+        let own = body.stms.iter().find(|s| s.vars.iter().map(|v| Atom::Var(*v)).eq([*result]))?;
+        reducer_in_disguise(std::slice::from_ref(own), *result, Atom::Var(*l), Atom::Var(*r))
+    };
+    parts.map(reducer).collect()
 }
 
 /// The reducer that this code is.

@@ -128,7 +128,11 @@ impl Elaborator<'_> {
             let (starts, vectors) = cells.split_at(starts.len());
             let vectors = e.equally_long(what, vectors, span)?;
             let results = match combine.take()? {
-                Combine::Reducer(r) => vec![e.started(r, prefix, starts[0], vectors[0], span)?],
+                Combine::Reducers(reducers) => {
+                    let parts = reducers.into_iter().zip(starts).zip(vectors);
+                    let each = parts.map(|((r, start), xs)| e.started(r, prefix, *start, xs, span));
+                    each.collect::<Option<_>>()?
+                }
                 Combine::Positions(mut operator) | Combine::Whole(mut operator) => {
                     operator.neutral = starts.to_vec();
                     let parts: Vec<(Atom, Vec<Atom>)> = vectors.iter().map(|v| (*v, Vec::new())).collect();
@@ -146,7 +150,7 @@ impl Elaborator<'_> {
     }
 
     /// Vectors of the length of the first.
-    fn equally_long(&mut self, what: &str, arrays: &[Atom], span: Span) -> Option<Vec<Atom>> {
+    pub(super) fn equally_long(&mut self, what: &str, arrays: &[Atom], span: Span) -> Option<Vec<Atom>> {
         let first = self.atom_type(*arrays.first()?).dims.first()?.clone();
         arrays
             .iter()
@@ -215,20 +219,27 @@ impl Elaborator<'_> {
         let mut out = Vec::new();
         for (e, shape) in starts.iter().zip(shapes) {
             let rest = results.split_off(shape.iter().product::<i64>() as usize);
-            out.push(self.assembled(*e, &shape, &results, span)?);
+            let dims = self.atom_type(*e).dims;
+            out.push(self.assembled(&dims, &shape, &results, span)?);
             results = rest;
         }
         Some(out)
     }
 
-    /// An array of the dimensions of `model` from its elements; from vectors of elements an array with their
+    /// An array of the dimensions `dims` from its elements; from vectors of elements an array with their
     /// dimension in front.
-    fn assembled(&mut self, model: Atom, shape: &[i64], elements: &[Atom], span: Span) -> Option<Atom> {
+    pub(super) fn assembled(
+        &mut self,
+        dims: &[Dim],
+        shape: &[i64],
+        elements: &[Atom],
+        span: Span,
+    ) -> Option<Atom> {
         let Some(first) = elements.first().filter(|_| !shape.is_empty()) else {
             return elements.first().copied();
         };
         let outer = self.atom_type(*first).dims;
-        let extents: Vec<Dim> = outer.iter().cloned().chain(self.atom_type(model).dims).collect();
+        let extents: Vec<Dim> = outer.iter().chain(dims).cloned().collect();
         let v = self.build("rows", &extents, &[], span, |e, ix| {
             let (outer, inner) = ix.split_at(outer.len());
             e.element(shape, elements, outer, inner, span)
@@ -275,7 +286,7 @@ impl Elaborator<'_> {
     }
 
     /// Folds by an operator: each part is an array and where in its rows to read.
-    fn fold_parts(
+    pub(super) fn fold_parts(
         &mut self,
         operator: core::Operator,
         prefix: Option<Prefix>,

@@ -89,14 +89,14 @@ impl Elaborator<'_> {
     }
 
     /// The positions of a vector's elements in order.
-    fn positions(&mut self, xs: Atom, span: Span) -> Option<Atom> {
+    pub(super) fn positions(&mut self, xs: Atom, span: Span) -> Option<Atom> {
         let Atom::Var(v) = xs else { return None };
         let ty = Type { elem: Elem::I64, dims: self.atom_type(xs).dims };
         Some(self.emit("order", ty, Exp::Argsort(v), span))
     }
 
     /// The elements or rows at positions.
-    fn taken(&mut self, at: Atom, xs: &Value, span: Span) -> Option<Value> {
+    pub(super) fn taken(&mut self, at: Atom, xs: &Value, span: Span) -> Option<Value> {
         let extents = self.atom_type(at).dims;
         self.build("sorted", &extents, &[], span, |e, ix| {
             let p = e.index(at, ix, span);

@@ -12,6 +12,7 @@
 //! | `split` | reshapes: splitting the axes of nests that read them |
 //! | `share` | equal and unused statements |
 //! | `contract` | sums of products |
+//! | `network` | sorts as loops, where the target has none |
 //! | `sorted` | sorts of which nothing needs the positions |
 //! | `update` | accumulations into what they are added to |
 
@@ -21,6 +22,7 @@ mod circle;
 mod contract;
 mod inline;
 mod invariant;
+mod network;
 mod share;
 mod simplify;
 mod sorted;
@@ -29,6 +31,7 @@ mod update;
 
 use crate::bulk::{Check, CheckKind, Program, Stm, Trips};
 use crate::dim::{Dim, SizeAtom};
+use crate::schedule::Target;
 use crate::ty::Tree;
 pub(crate) use simplify::{live_lets, rename_exp, rename_yield};
 
@@ -55,6 +58,9 @@ pub const UPDATE: Pass = ("update", update::update);
 
 /// Sorts of values: before scheduling for the CPU, because they have no derivative rule of their own.
 pub const SORTED: Pass = ("sorted", sorted::sorted);
+
+/// Sorts as loops: before scheduling for the GPU.
+pub const NETWORK: Pass = ("network", network::network);
 
 /// Optimizes before or after differentiation: rounds until nothing changes.
 pub fn optimize(p: &mut Program) {
@@ -96,12 +102,15 @@ fn ordinary(stms: Vec<Stm>) -> Vec<Stm> {
     out
 }
 
-/// Runs the last steps: contractions, and updates in place where the target makes them so.
-pub fn finish(p: &mut Program, in_place: bool) {
+/// Runs the last steps: contractions; on the CPU also sorts of values and updates in place, on the GPU sorts as loops.
+pub fn finish(p: &mut Program, target: Target) {
     in_every_block(p, CONTRACT.1);
-    if in_place {
-        in_every_block(p, SORTED.1);
-        in_every_block(p, UPDATE.1);
+    match target {
+        Target::Cpu => {
+            in_every_block(p, SORTED.1);
+            in_every_block(p, UPDATE.1);
+        }
+        Target::Gpu => in_every_block(p, NETWORK.1),
     }
 }
 

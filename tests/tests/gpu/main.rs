@@ -4,6 +4,7 @@
 //! `agreement` has what the other modules share; each of them is about one group of constructs.
 
 mod agreement;
+mod bins;
 mod composition;
 mod contraction;
 mod elementwise;
@@ -16,6 +17,7 @@ mod reduction;
 mod resources;
 mod scans;
 mod shape;
+mod sorts;
 mod training;
 
 // The example's network and images, so that what is trained here is what is trained there.
