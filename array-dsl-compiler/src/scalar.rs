@@ -117,6 +117,7 @@ table! {
     Sub       "sub"      2 Num   Same | "({0} - {1})"            "{0}.wrapping_sub({1})"  | "({0} - {1})"           | ["1", "-1"] false;
     Mul       "mul"      2 Num   Same | "({0} * {1})"            "{0}.wrapping_mul({1})"  | "({0} * {1})"           | ["b", "a"] false;
     Div       "div"      2 Num   Same | "({0} / {1})"            "D::quotient({0}, {1}, status, SITE)" | "({0} / {1})" | ["1 / b", "-y / b"] true;
+    Scale     "scale"    2 Float Same | "R::scale({0}, {1})"     ""                       | "adsl_scaled({0}, {1})"  | ["b", "a"] true;
     Rem       "rem"      2 Num   Same | "({0} % {1})"            "D::remainder({0}, {1}, status, SITE)" | "({0} % {1})" | ["1", "-trunc(a / b)"] true;
     RemEuclid "rem_euclid" 2 Num Same | "{0}.rem_euclid({1})"    "D::remainder_euclid({0}, {1}, status, SITE)" | "adsl_rem_euclid({0}, {1})" | ["1", "-floor(a / b)"] true;
     Neg       "neg"      1 Num   Same | "(-{0})"                 "{0}.wrapping_neg()"     | "(-{0})"                | ["-1"] false;
@@ -213,6 +214,7 @@ impl Op {
             self,
             Add | Sub
                 | Mul
+                | Scale
                 | Neg
                 | Abs
                 | Signum0

@@ -79,6 +79,12 @@ fn functions_of_one_number() {
     gives("fn f(a: f64) -> (f64, f64) { jvp(|x| x.powi(3))(a, 0.5) }", &[x(2.0)], &[x(8.0), x(6.0)]);
     gives("fn f(a: f64) -> (f64, f64) { vjp(|x| x.powi(3))(a, 0.5) }", &[x(2.0)], &[x(8.0), x(6.0)]);
     gives("fn f(a: f64) -> f64 { hvp(|x| x.powi(3))(a, 0.5) }", &[x(2.0)], &[x(6.0)]);
+    // Where a factor is zero, the other's derivative is not lost.
+    gives(
+        "fn f(a: f64, b: f64) -> f64 { grad(|x| grad(|y| x * y.exp())(b))(a) }",
+        &[x(0.0), x(1.0)],
+        &[x(1f64.exp())],
+    );
     // Of what does not depend on it.
     gives("fn f(a: f64) -> f64 { grad(|x| a * a)(a) }", &[x(2.0)], &[x(0.0)]);
     gives("fn f(a: f64) -> f64 { grad(|x| 1.0)(a) + grad(|x| x)(a) }", &[x(2.0)], &[x(1.0)]);

@@ -105,7 +105,7 @@ fn cholesky() {
 
 // A tridiagonal system by elimination, one sweep down and one up.
 
-#[kernel(hvp)]
+#[kernel]
 fn tridiagonal(a: [f64; n], b: [f64; n], c: [f64; n], d: [f64; n]) -> [f64; n] {
     let mut cp = c;
     let mut x = d;
@@ -171,7 +171,7 @@ fn conjugate_gradients() {
 
 // An ordinary differential equation by the classical Runge-Kutta method, with all its steps.
 
-#[kernel(hvp)]
+#[kernel]
 fn predators(start: (f64, f64), rates: [f64; 4], dt: f64, steps: usize) -> ([f64; steps], [f64; steps]) {
     let f = |x, y| (rates[0] * x - rates[1] * x * y, rates[2] * x * y - rates[3] * y);
     let (mut x, mut y) = start;

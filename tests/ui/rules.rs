@@ -22,15 +22,6 @@ fn second(x: [f64; n]) -> [f64; 4] {
     [x[0], x[0], x[0], x[0]]
 }
 
-fn plain(x: f64, ct: f64) -> f64 {
-    x * ct
-}
-
-#[kernel(vjp = plain)]
-fn third(x: f64) -> f64 {
-    x
-}
-
 #[kernel(jvp = too_few)]
 fn fourth(x: f64) -> f64 {
     x

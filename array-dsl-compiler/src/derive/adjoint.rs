@@ -140,12 +140,11 @@ fn operation(
         }
         return;
     }
-    let singular = op.row().is_some_and(|r| r.singular);
     for (a, partial) in args.iter().zip(partials(op)) {
         if !wanted(a) {
             continue;
         }
-        if let Some(v) = scaled(p, code, d, partial, args, result, singular) {
+        if let Some(v) = scaled(p, code, d, partial, args, result, op) {
             adjoints.add(p, code, *a, v);
         }
     }

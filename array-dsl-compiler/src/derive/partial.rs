@@ -5,8 +5,9 @@ use crate::bulk::{Atom, Program};
 use crate::scalar::{Op, Partial};
 use crate::ty::{Const, Elem};
 
-/// What a cotangent or tangent `d` is multiplied to by one partial derivative: `d * partial`, simplified where
-/// the partial is a constant. With `singular`, a `d` that is exactly zero gives exactly zero.
+/// What a cotangent or tangent `d` is multiplied to by one partial derivative of `op`: `d * partial`, simplified where
+/// the partial is a constant. For singular functions a `d` that is exactly zero gives exactly zero, by `Scale`: not by a
+/// choice, whose derivative by `d` would be lost where `d` is zero.
 pub(super) fn scaled(
     p: &mut Program,
     code: &mut Code,
@@ -14,7 +15,7 @@ pub(super) fn scaled(
     partial: &Partial,
     args: &[Atom],
     result: Atom,
-    singular: bool,
+    op: Op,
 ) -> Option<Atom> {
     match partial {
         Partial::Number(x) if *x == 0.0 => None,
@@ -31,13 +32,13 @@ pub(super) fn scaled(
         _ => {
             let elem = p.elem(d);
             let slope = value(p, code, partial, args, result, elem);
-            let product = code.mul(p, d, slope);
-            if !singular {
-                return Some(product);
-            }
-            let zero = Atom::Const(Const::of(elem, 0));
-            let none = code.op(p, Op::Eq, &[d, zero]);
-            Some(code.select(p, none, zero, product))
+            let singular = op.row().is_some_and(|r| r.singular);
+            Some(match (op, partial) {
+                // `scale(a, b)` does not depend on `b` where `a` is zero.
+                (Op::Scale, Partial::Arg(0)) => code.op(p, Op::Scale, &[slope, d]),
+                _ if singular => code.op(p, Op::Scale, &[d, slope]),
+                _ => code.mul(p, d, slope),
+            })
         }
     }
 }

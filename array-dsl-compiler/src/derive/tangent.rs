@@ -70,11 +70,10 @@ fn operation(p: &mut Program, code: &mut Code, op: Op, args: &[Atom], result: Va
         }
         return;
     }
-    let singular = op.row().is_some_and(|r| r.singular);
     let mut sum: Option<Atom> = None;
     for (a, partial) in args.iter().zip(partials(op)) {
         let Some(t) = of(tangents, *a) else { continue };
-        if let Some(d) = scaled(p, code, t, partial, args, Atom::Var(result), singular) {
+        if let Some(d) = scaled(p, code, t, partial, args, Atom::Var(result), op) {
             sum = Some(match sum {
                 Some(s) => code.add(p, s, d),
                 None => d,

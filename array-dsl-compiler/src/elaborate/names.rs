@@ -54,7 +54,7 @@ const NATIVE: &[(&str, &str)] = &[
 pub fn is_builtin(name: &str) -> bool {
     NATIVE.iter().any(|(n, _)| *n == name)
         || library::find(name).is_some()
-        || (Op::from_name(name).is_some() && !name.starts_with("as_"))
+        || Op::from_name(name).is_some_and(|op| !matches!(op, Op::Cast(_) | Op::Scale))
 }
 
 /// Whether the argument of a built-in function at this position is a function.
@@ -115,7 +115,7 @@ pub fn unavailable(name: &str) -> Option<&'static str> {
 /// The built-in whose name is closest, if it is close.
 pub fn similar_builtin(name: &str) -> Option<String> {
     let all = NATIVE.iter().map(|(n, _)| *n).chain(library::LIBRARY.iter().map(|l| l.name));
-    closest(name, all.chain(TABLE.iter().map(|r| r.name)))
+    closest(name, all.chain(TABLE.iter().filter(|r| r.op != Op::Scale).map(|r| r.name)))
 }
 
 /// The candidate that `name` may be a misspelling of: a third of the letters may differ, and the first one only in

@@ -349,8 +349,10 @@ fn operation(p: &Program, op: Op, args: &[Atom], facts: &Facts, known: &Known) -
             Simple::Exp(Exp::Op(Op::Add, vec![args[0], Atom::Const(Const::int(elem, -c))]))
         }
         Op::Sub if same && elem.is_int() => Simple::Atom(Atom::Const(Const::of(elem, 0))),
-        Op::Mul if one(0) => Simple::Atom(args[1]),
-        Op::Mul | Op::Div if one(1) => Simple::Atom(args[0]),
+        Op::Scale if zero(0) => Simple::Atom(args[0]),
+        Op::Scale if constant(0).is_some() && !one(0) => Simple::Exp(Exp::Op(Op::Mul, args.to_vec())),
+        Op::Mul | Op::Scale if one(0) => Simple::Atom(args[1]),
+        Op::Mul | Op::Scale | Op::Div if one(1) => Simple::Atom(args[0]),
         Op::Mul if elem.is_int() && (zero(0) || zero(1)) => Simple::Atom(Atom::Const(Const::of(elem, 0))),
         Op::Mul if elem.is_float() && constant(0).is_some_and(|c| c.as_f64() == -1.0) => {
             Simple::Exp(Exp::Op(Op::Neg, vec![args[1]]))

@@ -100,6 +100,13 @@ macro_rules! float {
                 Op::Max => a.max(b),
                 Op::Atan2 => a.atan2(b),
                 Op::Hypot => a.hypot(b),
+                Op::Scale => {
+                    if a == 0.0 {
+                        0.0
+                    } else {
+                        a * b
+                    }
+                }
                 Op::Powf => a.powf(b),
                 op => return compare(op, &a, &b).map(Scalar::Bool),
             }))

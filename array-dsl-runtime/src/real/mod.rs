@@ -71,6 +71,8 @@ pub trait Real: Copy {
     fn min(x: Self, y: Self) -> Self;
     /// The greater; the other argument if one is NaN.
     fn max(x: Self, y: Self) -> Self;
+    /// The product, and 0 if the first factor is 0, whatever the other is.
+    fn scale(x: Self, y: Self) -> Self;
     /// -1, 0 or 1; NaN for NaN.
     fn signum0(x: Self) -> Self;
 }
@@ -113,6 +115,12 @@ macro_rules! real {
             fn powi_slope(x: $type, i: impl PowExponent) -> $type {
                 let i = i.to_i64();
                 if i == 0 { 0.0 } else { i as $type * power::powi(x, 1.0, i.saturating_sub(1)) }
+            }
+
+            #[inline(always)]
+            fn scale(x: $type, y: $type) -> $type {
+                let product = x * y;
+                if x == 0.0 { 0.0 } else { product }
             }
 
             #[inline(always)]

@@ -202,4 +202,7 @@ fn extrema_and_signs() {
     assert_eq!(<f32 as Real>::max(1.0, 2.0), 2.0);
     assert_eq!([-3.0, 0.0, 4.0].map(<f64 as Real>::signum0), [-1.0, 0.0, 1.0]);
     assert!(<f32 as Real>::signum0(f32::NAN).is_nan());
+    assert_eq!([0.0, -0.0, 2.0].map(|x| <f64 as Real>::scale(x, 3.0)), [0.0, 0.0, 6.0]);
+    assert_eq!(<f32 as Real>::scale(0.0, f32::INFINITY), 0.0);
+    assert!(<f32 as Real>::scale(1.0, f32::NAN).is_nan());
 }

@@ -26,6 +26,11 @@ fn adsl_with_sign(magnitude: f32, x: f32) -> f32 {
     return bitcast<f32>((bitcast<u32>(magnitude) & 0x7fffffffu) | (bitcast<u32>(x) & 0x80000000u));
 }
 
+// The product, and zero if the first factor is zero, whatever the other is.
+fn adsl_scaled(x: f32, y: f32) -> f32 {
+    return select(x * y, 0.0, x == 0.0);
+}
+
 fn adsl_signum(x: f32) -> f32 {
     if adsl_is_nan(x) { return x; }
     return adsl_with_sign(1.0f, x);
