@@ -60,6 +60,11 @@ impl Diagnostic {
     }
 }
 
+/// `1 argument`, `2 arguments`.
+pub fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
 /// The collector every front-end pass reports to.
 #[derive(Debug, Default)]
 pub struct Diagnostics {

@@ -163,6 +163,14 @@ table! {
     Hypot     "hypot"    2 Float Same | "R::hypot({0}, {1})"     ""                       | "adsl_hypot({0}, {1})"  | ["a / y", "b / y"] true;
     Powf      "powf"     2 Float Same | "R::powf({0}, {1})"      ""                       | "adsl_powf({0}, {1})"   | ["select(b == 0, 0, b * powf(a, b - 1))", "select(y == 0, 0, y * ln(a))"] true;
     Powi      "powi"     2 Float Same | "R::powi({0}, {1})"      ""                       | "adsl_powi({0}, {1})"   | ["powi_slope(a, b)", "0"] true;
+    Asinh     "asinh"    1 Float Same | "R::asinh({0})"          ""                       | "adsl_asinh({0})"       | ["1 / hypot(a, 1)"] false;
+    Acosh     "acosh"    1 Float Same | "R::acosh({0})"          ""                       | "adsl_acosh({0})"       | ["1 / (sqrt(a - 1) * sqrt(a + 1))"] true;
+    Atanh     "atanh"    1 Float Same | "R::atanh({0})"          ""                       | "adsl_atanh({0})"       | ["1 / ((1 - a) * (1 + a))"] true;
+    Erf       "erf"      1 Float Same | "R::erf({0})"            ""                       | "adsl_erf({0})"         | ["1.1283791670955126 * exp(-a * a)"] false;
+    Erfc      "erfc"     1 Float Same | "R::erfc({0})"           ""                       | "adsl_erfc({0})"        | ["-1.1283791670955126 * exp(-a * a)"] false;
+    Lgamma    "lgamma"   1 Float Same | "R::lgamma({0})"         ""                       | "adsl_lgamma({0})"      | ["digamma(a)"] true;
+    Digamma   "digamma"  1 Float Same | "R::digamma({0})"        ""                       | "adsl_digamma({0})"     | ["polygamma(1, a)"] true;
+    Polygamma "polygamma" 2 Float Same | "R::polygamma({0}, {1})" ""                      | "adsl_polygamma({0}, {1})" | ["0", "polygamma(a + 1, b)"] true;
     Floor     "floor"    1 Float Same | "{0}.floor()"            ""                       | "floor({0})"            | [] false;
     Ceil      "ceil"     1 Float Same | "{0}.ceil()"             ""                       | "ceil({0})"             | [] false;
     Round     "round"    1 Float Same | "{0}.round()"            ""                       | "adsl_round({0})"       | [] false;

@@ -9,6 +9,7 @@
 
 mod apply;
 mod order;
+mod special;
 
 use std::fmt;
 

@@ -272,8 +272,14 @@ impl Elaborator<'_> {
         })
     }
 
-    /// A reduction of vectors, lifted.
+    /// A reduction of vectors, lifted; of an array of tuples, that of each part.
     fn reduction(&mut self, r: Reducer, what: &str, args: &[Value], span: Span) -> Option<Value> {
+        if let [Value::Tuple(parts)] = args
+            && !parts.is_empty()
+        {
+            let reduced = parts.iter().map(|p| self.reduction(r, what, std::slice::from_ref(p), span));
+            return Some(Value::Tuple(reduced.collect::<Option<_>>()?));
+        }
         let atoms = self.reduced_atoms(r, what, args, span)?;
         self.lift(what, &[1], &atoms, span, &mut |e, cell| {
             Some(Value::Atom(e.fold_by(r, None, cell[0], span)))
@@ -355,7 +361,7 @@ impl Elaborator<'_> {
         self.build("replicate", &dims, &[], span, |_, _| Some(v))
     }
 
-    fn reshape(&mut self, a: Atom, dims: Vec<Dim>, span: Span) -> Atom {
+    pub(super) fn reshape(&mut self, a: Atom, dims: Vec<Dim>, span: Span) -> Atom {
         match a {
             Atom::Var(v) => {
                 let ty = self.atom_type(a);

@@ -9,6 +9,7 @@ use super::names::usage;
 use super::value::{Closure, Function, Value};
 use crate::core::{self, Atom, Var};
 use crate::diagnostics::Code;
+pub(super) use crate::diagnostics::count;
 use crate::scalar::{Class, Gives, Op};
 use crate::ty::{Elem, Tree};
 
@@ -82,6 +83,9 @@ impl Elaborator<'_> {
             self.argument_count(&name, op.arity(), args.len(), span);
             return None;
         }
+        // The sign of an integer is 0 for 0, as in Rust.
+        let integer = |v: &Value| matches!(v, Value::Atom(a) if self.inference.is_int(self.elem(*a)));
+        let op = if op == Op::Signum && args.iter().all(integer) { Op::Signum0 } else { op };
         self.apply_operator(op, &format!("`{name}`"), args, span)
     }
 
@@ -246,11 +250,6 @@ impl Elaborator<'_> {
             }
         }
     }
-}
-
-/// `1 argument`, `2 arguments`.
-pub(super) fn count(n: usize, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
 fn same_shape(v: &Value, t: &Tree<Var>) -> bool {

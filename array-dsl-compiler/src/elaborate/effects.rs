@@ -77,7 +77,9 @@ pub(super) fn visit(e: &mut Expr, local: &mut Vec<Name>, f: &mut dyn FnMut(&mut 
                 IndexKind::Multi(es) => es.iter_mut().for_each(|e| visit(e, local, f)),
             }
         }
-        ExprKind::Tuple(es) | ExprKind::Array(es) => es.iter_mut().for_each(|e| visit(e, local, f)),
+        ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Einsum(_, es) => {
+            es.iter_mut().for_each(|e| visit(e, local, f));
+        }
         ExprKind::Closure(params, body) => {
             params.iter().for_each(|(p, _)| bind(p, local));
             visit(body, local, f);

@@ -93,6 +93,7 @@ impl Elaborator<'_> {
                 }
             },
             ExprKind::Array(es) => self.array_literal(es, e.span),
+            ExprKind::Einsum(subscripts, operands) => self.einsum(subscripts, operands),
             ExprKind::Repeat(v, n) => {
                 let n = self.expr(n)?;
                 let v = self.expr(v)?;

@@ -41,6 +41,17 @@ pub(super) static LIBRARY: &[Library] = &[
         body: "build(dim(a, 0), |i| a[(i + k).rem_euclid(dim(a, 0))])",
     },
     Library { name: "gather", params: &[("a", ANY), ("at", 1)], body: "build(dim(at, 0), |p| a[at[p]])" },
+    Library {
+        name: "windows",
+        params: &[("a", ANY), ("k", 0)],
+        body: "build((dim(a, 0) + 1 - k, k), |i, j| a[i + j])",
+    },
+    // As many as a Rust iterator gives: the last step may be incomplete.
+    Library {
+        name: "step_by",
+        params: &[("a", ANY), ("k", 0)],
+        body: "build((dim(a, 0) + k - 1) / k, |i| a[i * k])",
+    },
     // reductions
     Library { name: "dot", params: &[("a", 1), ("b", 1)], body: "sum(a * b)" },
     Library { name: "mean", params: &[("a", 1)], body: "sum(a) / (dim(a, 0) as _)" },
@@ -61,6 +72,11 @@ pub(super) static LIBRARY: &[Library] = &[
     Library { name: "mul_add", params: &[("x", 0), ("a", 0), ("b", 0)], body: "x * a + b" },
     Library { name: "to_radians", params: &[("x", 0)], body: "x * 0.017453292519943295" },
     Library { name: "to_degrees", params: &[("x", 0)], body: "x * 57.29577951308232" },
+    Library { name: "fract", params: &[("x", 0)], body: "x - trunc(x)" },
+    Library { name: "copysign", params: &[("x", 0), ("sign", 0)], body: "abs(x) * signum(sign)" },
+    Library { name: "log", params: &[("x", 0), ("base", 0)], body: "ln(x) / ln(base)" },
+    Library { name: "sin_cos", params: &[("x", 0)], body: "(sin(x), cos(x))" },
+    Library { name: "is_infinite", params: &[("x", 0)], body: "!(is_finite(x) || is_nan(x))" },
     // The largest value only shifts; its derivative cancels, so it is not differentiated.
     Library {
         name: "logsumexp",

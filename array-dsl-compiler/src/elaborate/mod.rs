@@ -7,6 +7,7 @@
 //! | `value` | what expressions evaluate to; emitting Core statements |
 //! | `infer` | element types of literals (union-find) |
 //! | `sizes` | dimensions of expressions, equality of dimensions, checks |
+//! | `hoist` | sizes computed inside loops that do not depend on them |
 //! | `rank` | rank lifting: which maps and replications an application needs |
 //! | `scope` | names, variables and their current values |
 //! | `expr`, `index`, `branch`, `block` | expressions, choices, statements |
@@ -24,6 +25,7 @@
 //! | `bins`, `segments` | values combined or written by their index; by any operator |
 //! | `operator` | what an operator is; its scalar code |
 //! | `unroll` | operators on small arrays, element by element |
+//! | `einsum`, `order` | `einsum!`; which operands it contracts first |
 //! | `builtins` | array functions with rules of their own |
 //! | `library` | array functions written in the language itself |
 //! | `names` | the names of the built-in functions, suggestions |
@@ -42,8 +44,10 @@ mod constants;
 mod custom;
 mod derivative;
 mod effects;
+mod einsum;
 mod expr;
 mod filter;
+mod hoist;
 mod index;
 mod infer;
 mod inline;
@@ -52,6 +56,7 @@ mod loops;
 mod mutate;
 mod names;
 mod operator;
+mod order;
 mod parallel;
 mod rank;
 mod rows;

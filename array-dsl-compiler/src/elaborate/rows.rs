@@ -39,7 +39,9 @@ fn always(e: &Expr, v: &Name) -> bool {
         }
         ExprKind::Call(_, args) => args.iter().any(|a| always(a, v)),
         ExprKind::Method(a, _, args) => always(a, v) || args.iter().any(|a| always(a, v)),
-        ExprKind::Tuple(es) | ExprKind::Array(es) => es.iter().any(|e| always(e, v)),
+        ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Einsum(_, es) => {
+            es.iter().any(|e| always(e, v))
+        }
         ExprKind::If(c, ..) | ExprKind::Match(c, _) | ExprKind::While(c, _) => always(c, v),
         ExprKind::For(e) => match &e.over {
             Over::Range { lo, hi, .. } => always(lo, v) || always(hi, v),

@@ -100,12 +100,8 @@ impl Elaborator<'_> {
             return Some(d);
         }
         if let Atom::Var(v) = a
-            && self.is_outermost(*v)
+            && let Some(d) = self.hoisted(*v, span)
         {
-            let d = Dim::atom(SizeAtom::Scalar(v.0));
-            self.known.insert(*v, d.clone());
-            // Messages about sizes name it.
-            self.vars[v.0 as usize].name = "computed_size".into();
             return Some(d);
         }
         let index = match self.frame.last() {

@@ -12,6 +12,7 @@ use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 use crate::syntax::ast;
 use crate::ty::{Const, Elem, Name, Tree};
+use crate::value::{Scalar, apply};
 
 /// The value of an expression. An array of tuples is a tuple of arrays.
 #[derive(Clone)]
@@ -175,6 +176,12 @@ impl Elaborator<'_> {
             Op::Sub => d[0].sub(&d[1]),
             Op::Mul => d[0].mul(&d[1]),
             Op::Neg => d[0].scale(-1),
+            // Of constants everything else is constant too.
+            _ if op.result(&[Elem::I64, Elem::I64]) == Elem::I64 => {
+                let known: Option<Vec<Scalar>> =
+                    d.iter().map(|d| Some(Scalar::I64(d.as_constant()?))).collect();
+                Dim::constant(apply(op, &known?).ok()?.as_i64()?)
+            }
             _ => return None,
         })
     }

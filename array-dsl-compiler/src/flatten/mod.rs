@@ -28,6 +28,7 @@ mod derivative;
 mod fold;
 mod nest;
 mod repeat;
+mod reshape;
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -245,17 +246,7 @@ impl Flatten<'_> {
             core::Exp::Build(axes, body) => self.build(s, axes, body),
             core::Exp::Reduce(reducers, axis, body) => self.reduce(s, reducers, axis, body),
             core::Exp::If(c, a, b) => self.choice(s, *c, a, b),
-            core::Exp::Reshape(v, dims) => {
-                let view = self.view(*v);
-                let info = self.p.array(view.array).clone();
-                let mut all = info.dims[..view.prefix.len()].to_vec();
-                for d in dims {
-                    all.push(self.dim(d));
-                }
-                let result = self.p.new_array(self.name(s.vars[0]), info.elem, all);
-                self.p.stms.push(Stm::Reshape { result, source: view.array });
-                self.env.insert(s.vars[0], Val::View(View { array: result, prefix: view.prefix }));
-            }
+            core::Exp::Reshape(v, dims) => self.reshape(s, *v, dims),
             core::Exp::Scan(reducers, prefix, axis, body) => self.scan(s, reducers, *prefix, axis, body),
             core::Exp::Fold(operator, prefix, axis, body) => self.fold(s, operator, *prefix, axis, body),
             core::Exp::Loop(l) => self.looped(s, l),

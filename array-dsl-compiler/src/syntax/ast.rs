@@ -210,6 +210,18 @@ pub enum IndexKind {
     Multi(Vec<Expr>),
 }
 
+/// What `einsum!` computes: a letter for each dimension of each operand, as many as there are operands, and of the result,
+/// whose letters are distinct and all among the operands'.
+#[derive(Clone, Debug)]
+pub struct Subscripts {
+    /// The letters of each operand.
+    pub operands: Vec<Vec<char>>,
+    /// The letters of the result.
+    pub output: Vec<char>,
+    /// The text.
+    pub span: Span,
+}
+
 /// A function to call: its path and where it stands.
 #[derive(Clone, Debug)]
 pub struct Path {
@@ -266,6 +278,8 @@ pub enum ExprKind {
     Field(Box<Expr>, usize),
     /// `[a, b, c]`.
     Array(Vec<Expr>),
+    /// `einsum!("ij,jk->ik", a, b)`.
+    Einsum(Subscripts, Vec<Expr>),
     /// `[e; n]`.
     Repeat(Box<Expr>, Box<Expr>),
     /// `|x, (y, z)| body`.

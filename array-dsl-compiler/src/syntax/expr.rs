@@ -76,6 +76,7 @@ impl Parser<'_> {
                 let value = self.expr(&e.expr);
                 ExprKind::Match(Box::new(value), e.arms.iter().map(|arm| self.arm(arm)).collect())
             }
+            syn::Expr::Macro(e) => self.macro_call(&e.mac),
             other => self.refuse(other),
         };
         Expr { kind, span }
@@ -127,6 +128,15 @@ impl Parser<'_> {
             return ExprKind::Error;
         }
         ExprKind::Path(path)
+    }
+
+    /// The one macro of the language; others are refused.
+    fn macro_call(&mut self, mac: &syn::Macro) -> ExprKind {
+        match mac.path.segments.last() {
+            Some(last) if last.ident == "einsum" => self.einsum(mac, last.ident.span()),
+            Some(last) => self.refuse_macro(&last.ident),
+            None => ExprKind::Error,
+        }
     }
 
     fn index(&mut self, e: &syn::Expr) -> IndexKind {
@@ -213,9 +223,11 @@ impl Parser<'_> {
                     }
                 }
                 syn::Stmt::Macro(e) => {
-                    let error = Expr { kind: self.refuse_macro(&e.mac), span: e.span() };
-                    if last {
-                        result = Some(Box::new(error));
+                    let value = Expr { kind: self.macro_call(&e.mac), span: e.span() };
+                    if last && (e.semi_token.is_none() || matches!(value.kind, ExprKind::Error)) {
+                        result = Some(Box::new(value));
+                    } else {
+                        stmts.push(Stmt::Expr(value));
                     }
                 }
                 syn::Stmt::Item(item) => self.refuse_item(item),

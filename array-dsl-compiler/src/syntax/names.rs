@@ -193,7 +193,7 @@ impl Walk<'_> {
                     IndexKind::Multi(es) => self.exprs(es),
                 }
             }
-            ExprKind::Tuple(es) | ExprKind::Array(es) => self.exprs(es),
+            ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Einsum(_, es) => self.exprs(es),
             ExprKind::Closure(params, body) => {
                 for (pattern, ty) in params {
                     self.bind(pattern);
@@ -307,6 +307,7 @@ mod tests {
             ("let b: [f64; foo(k)] = a; b", "foo"),
             ("if foo(x) { -bar(x).0 } else { [baz(x); 3] as f32 }", "foo bar baz"),
             ("f(x)", "f"),
+            ("einsum!(\"i,i->\", foo(a), map(bar, a))", "foo bar"),
             ("let mut s = x; for (i, v) in map(k, foo(a)) { s += v(i) } s", "foo"),
             (
                 "let mut s = x; for i in foo(0)..n { s[bar(i)] = baz(i); } while qux(i) { i } s",

@@ -83,6 +83,10 @@ fn expr(e: &Expr) -> String {
         }
         ExprKind::Tuple(es) => list("tuple", es),
         ExprKind::Field(a, i) => format!("{}.{i}", expr(a)),
+        ExprKind::Einsum(s, es) => {
+            let letters = |term: &Vec<char>| term.iter().collect::<String>();
+            list(&format!("einsum {}->{}", join(&s.operands, ",", letters), letters(&s.output)), es)
+        }
         ExprKind::Array(es) => format!("[{}]", join(es, ", ", expr)),
         ExprKind::Repeat(a, n) => format!("[{}; {}]", expr(a), expr(n)),
         ExprKind::Closure(params, body) => {

@@ -1,6 +1,6 @@
 //! Every scalar function, evaluated as Rust evaluates it.
 
-use super::{Fault, Scalar};
+use super::{Fault, Scalar, special};
 use crate::scalar::Op;
 use crate::ty::{Elem, Loc};
 
@@ -70,6 +70,13 @@ macro_rules! float {
                 Op::Sinh => a.sinh(),
                 Op::Cosh => a.cosh(),
                 Op::Tanh => a.tanh(),
+                Op::Asinh => a.asinh(),
+                Op::Acosh => a.acosh(),
+                Op::Atanh => a.atanh(),
+                Op::Erf => special::erf(f64::from(a)) as $t,
+                Op::Erfc => special::erfc(f64::from(a)) as $t,
+                Op::Lgamma => special::lgamma(f64::from(a)) as $t,
+                Op::Digamma => special::digamma(f64::from(a)) as $t,
                 // The exponential of a number that is not positive: it cannot overflow.
                 Op::Sigmoid => {
                     if a >= 0.0 {
@@ -108,6 +115,7 @@ macro_rules! float {
                     }
                 }
                 Op::Powf => a.powf(b),
+                Op::Polygamma => special::polygamma(f64::from(a), f64::from(b)) as $t,
                 op => return compare(op, &a, &b).map(Scalar::Bool),
             }))
         }

@@ -9,7 +9,7 @@
 //! * `sin`, `cos`, `tan`: so for `|x| < 8e8` (`f64`) and `|x| < 2.5e7` (`f32`). Beyond, the result is the function of an
 //!   argument that is within a few units in the last place of `x`; where these are longer than a period, it is some
 //!   number in the function's range.
-//! * The other functions call `std`.
+//! * The other functions call `std`, or are in `special`.
 
 mod division;
 #[macro_use]
@@ -17,6 +17,7 @@ mod elementary;
 mod f32;
 mod f64;
 mod power;
+mod special;
 #[cfg(test)]
 mod tests;
 
@@ -58,6 +59,18 @@ pub trait Real: Copy {
     fn sinh(x: Self) -> Self;
     fn cosh(x: Self) -> Self;
     fn tanh(x: Self) -> Self;
+    fn asinh(x: Self) -> Self;
+    fn acosh(x: Self) -> Self;
+    fn atanh(x: Self) -> Self;
+    fn erf(x: Self) -> Self;
+    /// `1 - erf(x)`, to full accuracy where it is small.
+    fn erfc(x: Self) -> Self;
+    /// `ln |gamma(x)|`.
+    fn lgamma(x: Self) -> Self;
+    /// The derivative of [`Real::lgamma`].
+    fn digamma(x: Self) -> Self;
+    /// The n-th derivative of [`Real::digamma`]; NaN if `n` is not a whole number from 0 on.
+    fn polygamma(n: Self, x: Self) -> Self;
     /// `1 / (1 + exp(-x))`, to full accuracy in both tails.
     fn sigmoid(x: Self) -> Self;
     fn atan2(y: Self, x: Self) -> Self;
@@ -78,7 +91,7 @@ pub trait Real: Copy {
 }
 
 macro_rules! real {
-    ($type:ident; ours: $($ours:ident)*; std: $($std:ident)*; std2: $($std2:ident)*) => {
+    ($type:ident; ours: $($ours:ident)*; std: $($std:ident)*; std2: $($std2:ident)*; special: $($special:ident)*) => {
         impl Real for $type {
             $(
                 #[inline(always)]
@@ -104,6 +117,18 @@ macro_rules! real {
             #[inline(always)]
             fn powf(x: $type, y: $type) -> $type {
                 self::$type::powf(x, y)
+            }
+
+            $(
+                #[inline]
+                fn $special(x: $type) -> $type {
+                    special::$special(f64::from(x)) as $type
+                }
+            )*
+
+            #[inline]
+            fn polygamma(n: $type, x: $type) -> $type {
+                special::polygamma(f64::from(n), f64::from(x)) as $type
             }
 
             #[inline(always)]
@@ -134,6 +159,6 @@ macro_rules! real {
 }
 
 real!(f32; ours: exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan sinh cosh tanh sigmoid;
-    std: cbrt asin acos atan; std2: atan2 hypot min max);
+    std: cbrt asin acos atan asinh acosh atanh; std2: atan2 hypot min max; special: erf erfc lgamma digamma);
 real!(f64; ours: exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan sinh cosh tanh sigmoid;
-    std: cbrt asin acos atan; std2: atan2 hypot min max);
+    std: cbrt asin acos atan asinh acosh atanh; std2: atan2 hypot min max; special: erf erfc lgamma digamma);

@@ -206,3 +206,176 @@ fn extrema_and_signs() {
     assert_eq!(<f32 as Real>::scale(0.0, f32::INFINITY), 0.0);
     assert!(<f32 as Real>::scale(1.0, f32::NAN).is_nan());
 }
+
+/// Values to 17 digits, computed with arithmetic of 40.
+#[test]
+fn special_functions() {
+    let near = |name: &str, f: &dyn Fn(f64) -> f64, table: &[(f64, f64)]| {
+        for (x, y) in table {
+            assert!((f(*x) - y).abs() <= 5e-15 * (1.0 + y.abs()), "{name}({x}) = {:e}, not {y:e}", f(*x));
+        }
+    };
+    let polygamma = |n: i32| move |x| <f64 as Real>::polygamma(f64::from(n), x);
+    near(
+        "erf",
+        &<f64 as Real>::erf,
+        &[
+            (-2.5, -0.99959304798255504),
+            (-0.3, -0.32862675945912742),
+            (0.1, 0.1124629160182849),
+            (0.5, 0.52049987781304654),
+            (1.0, 0.84270079294971487),
+            (1.9, 0.99279042923525747),
+            (2.1, 0.99702053334366702),
+            (4.0, 0.9999999845827421),
+        ],
+    );
+    near(
+        "erfc",
+        &<f64 as Real>::erfc,
+        &[
+            (-2.5, 1.999593047982555),
+            (-0.3, 1.3286267594591274),
+            (0.1, 0.8875370839817151),
+            (0.5, 0.47950012218695346),
+            (1.0, 0.15729920705028513),
+            (1.9, 0.0072095707647425328),
+            (2.1, 0.0029794666563329843),
+            (4.0, 1.5417257900280019e-8),
+        ],
+    );
+    near(
+        "lgamma",
+        &<f64 as Real>::lgamma,
+        &[
+            (-2.5, -0.056243716497674051),
+            (-0.3, 1.4648400508576025),
+            (0.1, 2.2527126517342059),
+            (0.5, 0.57236494292470009),
+            (1.0, 0.0),
+            (1.4616321449683622, -0.12148629053584961),
+            (2.0, 0.0),
+            (3.7, 1.4280723266653881),
+            (12.25, 18.115669505710893),
+            (100.5, 361.43554046777762),
+        ],
+    );
+    near(
+        "digamma",
+        &<f64 as Real>::digamma,
+        &[
+            (-2.5, 1.1031566406452432),
+            (-0.3, 2.1133097796353989),
+            (0.1, -10.423754940411076),
+            (0.5, -1.9635100260214235),
+            (1.0, -0.57721566490153286),
+            (1.4616321449683622, -9.2412655217294275e-17),
+            (2.0, 0.42278433509846714),
+            (3.7, 1.1671535393615114),
+            (12.25, 2.464154655185369),
+            (100.5, 4.6051743525818452),
+        ],
+    );
+    near(
+        "polygamma",
+        &polygamma(1),
+        &[
+            (-2.5, 9.5392466449891238),
+            (-0.3, 13.945160267805722),
+            (0.1, 101.43329915079275),
+            (0.5, 4.9348022005446793),
+            (1.0, 1.6449340668482264),
+            (1.4616321449683622, 0.96767224544762125),
+            (2.0, 0.64493406684822644),
+            (3.7, 0.3100378576700383),
+            (12.25, 0.085055142988163208),
+            (100.5, 0.0099999166695831027),
+        ],
+    );
+    near(
+        "polygamma",
+        &polygamma(2),
+        &[
+            (-2.5, -0.1082040516417274),
+            (-0.3, 67.63908119988316),
+            (0.1, -2001.8614573783437),
+            (0.5, -16.82879664423432),
+            (1.0, -2.4041138063191886),
+            (1.4616321449683622, -0.88552633796718436),
+            (2.0, -0.40411380631918857),
+            (3.7, -0.095395308728554033),
+            (12.25, -0.0072300357889933437),
+            (100.5, -9.999750014581719e-5),
+        ],
+    );
+    near(
+        "polygamma",
+        &polygamma(5),
+        &[
+            (-2.5, 15382.140048026304),
+            (-0.3, 165634.38185208589),
+            (0.1, 120000069.30751093),
+            (0.5, 7691.1135486024355),
+            (1.0, 122.0811674381339),
+            (1.4616321449683622, 12.938886082951489),
+            (2.0, 2.0811674381338968),
+            (3.7, 0.063939753902039787),
+            (12.25, 0.00010619843261418306),
+            (100.5, 2.3997000489883789e-9),
+        ],
+    );
+    // Small values keep their digits, in both types.
+    assert!(ulps64(<f64 as Real>::erfc(6.0), 2.1519736712498913e-17) <= LIMIT);
+    assert!(ulps32(<f32 as Real>::erfc(6.0), 2.1519736712498913e-17) <= LIMIT);
+    assert!(ulps64(<f64 as Real>::erf(1e-20), 1.1283791670955126e-20) <= LIMIT);
+}
+
+#[test]
+fn special_functions_satisfy_their_equations() {
+    let (g, d) = (<f64 as Real>::lgamma, <f64 as Real>::digamma);
+    let close = |a: f64, b: f64, scale: f64| (a - b).abs() <= 1e-13 * (1.0 + scale.abs());
+    for x in samples(0.01, 30.0).step_by(16) {
+        assert!(close(g(x + 1.0), g(x) + x.ln(), g(x)), "lgamma {x}");
+        assert!(close(d(x + 1.0), d(x) + 1.0 / x, 1.0 / x), "digamma {x}");
+        // The same below zero, as far as the distance from a pole is more than rounding.
+        let below = -0.3 - x;
+        let off = (below - below.round()).abs();
+        for n in 1..6 {
+            let p = |x| <f64 as Real>::polygamma(f64::from(n), x);
+            let step = |x: f64| (1..=n).map(f64::from).product::<f64>() * (-1f64).powi(n) * x.powi(-n - 1);
+            assert!(close(p(x + 1.0), p(x) + step(x), step(x)), "polygamma {n} {x}");
+            let (found, expected) = (p(below + 1.0), p(below) + step(below));
+            assert!(close(found, expected, p(below) / off.min(0.01)), "polygamma {n} {below}");
+        }
+    }
+}
+
+#[test]
+fn special_functions_at_their_poles() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    let same = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());
+    for (found, expected) in [
+        (<f64 as Real>::lgamma(0.0), inf),
+        (<f64 as Real>::lgamma(-3.0), inf),
+        (<f64 as Real>::lgamma(inf), inf),
+        (<f64 as Real>::lgamma(1.0), 0.0),
+        (<f64 as Real>::digamma(0.0), -inf),
+        (<f64 as Real>::digamma(-0.0), inf),
+        (<f64 as Real>::digamma(-3.0), nan),
+        (<f64 as Real>::digamma(inf), inf),
+        (<f64 as Real>::digamma(-inf), nan),
+        (<f64 as Real>::polygamma(1.0, 0.0), inf),
+        (<f64 as Real>::polygamma(2.0, 0.0), -inf),
+        (<f64 as Real>::polygamma(1.0, -2.0), inf),
+        (<f64 as Real>::polygamma(2.0, -2.0), nan),
+        (<f64 as Real>::polygamma(1.0, inf), 0.0),
+        (<f64 as Real>::polygamma(0.5, 1.0), nan),
+        (<f64 as Real>::polygamma(-1.0, 1.0), nan),
+        (<f64 as Real>::polygamma(1.0, nan), nan),
+        (<f64 as Real>::erf(inf), 1.0),
+        (<f64 as Real>::erfc(-inf), 2.0),
+        (<f64 as Real>::erf(nan), nan),
+    ] {
+        assert!(same(found, expected), "{found} instead of {expected}");
+    }
+}

@@ -125,6 +125,36 @@ fn of_integers(a: [[i32; k]; n], b: [[i32; m]; k]) -> [[i32; m]; n] {
     matmul(a, b)
 }
 
+#[kernel]
+fn bilinear(x: [f32; n], a: [[f32; m]; n], y: [f32; m]) -> f32 {
+    einsum!("i,ij,j->", x, a, y)
+}
+
+#[kernel]
+fn weighted(a: [[[f32; n]; k]; s], w: [f32; k], b: [[f32; k]; m]) -> [[[f32; m]; n]; s] {
+    einsum!("bki,k,jk->bij", a, w, b)
+}
+
+#[kernel]
+fn traces(a: [[[i32; n]; n]; m]) -> [i32; m] {
+    einsum!("bii->b", a)
+}
+
+#[test]
+fn sums_by_subscripts() {
+    for (n, m) in [(0, 3), (1, 1), (65, 130)] {
+        let args = (noise(n, 1), noise((n, m), 2), noise(m, 3));
+        agree(bilinear, args.clone(), 1e-4);
+        agree(value_and_grad(bilinear), args, 1e-4);
+    }
+    for (s, k, n, m) in [(2, 33, 40, 17), (1, 0, 2, 3), (3, 1, 1, 1)] {
+        let args = (noise((s, k, n), 4), noise(k, 5), noise((m, k), 6));
+        agree(weighted, args.clone(), 1e-4);
+        agree(vjp(weighted), (args.0, args.1, args.2, noise((s, n, m), 7)), 1e-4);
+    }
+    agree(traces, (integers((5, 9, 9), 100, 8),), 0.0);
+}
+
 #[test]
 fn other_contractions() {
     let (a, b) = (noise((9, 5, 8), 1), noise((7, 5, 8), 2));

@@ -18,6 +18,7 @@ mod resources;
 mod scans;
 mod shape;
 mod sorts;
+mod special;
 mod training;
 
 // The example's network and images, so that what is trained here is what is trained there.

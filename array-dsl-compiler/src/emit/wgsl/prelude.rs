@@ -9,18 +9,20 @@
 //! | `rounding` | rounding, conversion, remainder of floats |
 //! | `exponential` | logarithms by fdlibm's `logf`; `exp(r) - 1` by a Taylor polynomial after reduction by `ln 2` in two parts; the hyperbolic functions from it, so that they are accurate near zero and do not overflow |
 //! | `trigonometry` | inverse functions, by the polynomials of Cephes |
+//! | `special` | error function and its complement, by polynomials computed for these intervals; logarithm of the gamma function and its derivatives, by recurrence, asymptotic series and reflection; inverse hyperbolic functions |
 //! | `power` | roots and powers; `powf` by fdlibm with `log2` in two parts, without its tables |
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-static FILES: [&str; 6] = [
+static FILES: [&str; 7] = [
     include_str!("prelude/bits.wgsl"),
     include_str!("prelude/status.wgsl"),
     include_str!("prelude/rounding.wgsl"),
     include_str!("prelude/exponential.wgsl"),
     include_str!("prelude/trigonometry.wgsl"),
     include_str!("prelude/power.wgsl"),
+    include_str!("prelude/special.wgsl"),
 ];
 
 /// A function: the text up to the parenthesis of a call of it, and its definition with a line break before.

@@ -1,0 +1,87 @@
+//! Integers computed inside a `build` that do not depend on its indices, for use as sizes.
+//!
+//! ```text
+//! build(n, |i| .. m / 2 ..)   =   let h = m / 2; build(n, |i| .. h ..)
+//! ```
+//!
+//! Only scalar functions that cannot fail are moved: code around which has no points, or is not chosen, is not executed. What is
+//! computed twice is computed once, so that equal sizes are one size.
+
+use proc_macro2::Span;
+
+use super::Elaborator;
+use crate::core::{Atom, Exp, Stm, Var};
+use crate::dim::{Dim, SizeAtom};
+use crate::scalar::Op;
+
+impl Elaborator<'_> {
+    /// The size that an integer is which can be computed at depth 0.
+    pub(super) fn hoisted(&mut self, v: Var, span: Span) -> Option<Dim> {
+        if let Some(d) = self.known.get(&v) {
+            return Some(d.clone());
+        }
+        let outer = if self.is_outermost(v) { self.first_like(v) } else { self.copied_out(v, span)? };
+        let d = match outer {
+            Atom::Const(_) => self.known_int(outer)?,
+            Atom::Var(u) => {
+                let d = Dim::atom(SizeAtom::Scalar(u.0));
+                self.known.insert(u, d.clone());
+                // Messages about sizes name it.
+                self.vars[u.0 as usize].name = "computed_size".into();
+                d
+            }
+        };
+        self.known.insert(v, d.clone());
+        Some(d)
+    }
+
+    /// A copy, at depth 0, of a scalar bound inside.
+    fn copied_out(&mut self, v: Var, span: Span) -> Option<Atom> {
+        let Some(Exp::Op(op, args)) = self.definition(v).map(|s| s.exp.clone()) else { return None };
+        let mut outer = Vec::new();
+        for a in args {
+            outer.push(match a {
+                Atom::Const(_) => a,
+                Atom::Var(w) if self.is_outermost(w) => a,
+                Atom::Var(w) => match self.known.get(&w).cloned() {
+                    Some(d) => self.outside(|e| e.size_value(&d, span)),
+                    None => self.copied_out(w, span)?,
+                },
+            });
+        }
+        let divisor = |a: &Atom| matches!(a, Atom::Const(c) if c.raw() != 0);
+        if op.can_fail() && !outer.last().is_some_and(divisor) {
+            return None;
+        }
+        let same = self.bodies[0].iter().find(|s| self.alike(&s.exp, op, &outer)).map(|s| s.vars[0]);
+        Some(same.map_or_else(|| self.outside(|e| e.op(op, &outer, span)), Atom::Var))
+    }
+
+    /// The first scalar of depth 0 that is computed as this one is.
+    fn first_like(&self, v: Var) -> Atom {
+        let Some(Exp::Op(op, args)) = self.definition(v).map(|s| &s.exp) else { return Atom::Var(v) };
+        let first = self.bodies[0].iter().find(|s| self.alike(&s.exp, *op, args));
+        Atom::Var(first.map_or(v, |s| s.vars[0]))
+    }
+
+    fn definition(&self, v: Var) -> Option<&Stm> {
+        self.bodies.iter().flatten().find(|s| s.vars == [v])
+    }
+
+    /// Whether an expression is `op` of the same numbers.
+    fn alike(&self, exp: &Exp, op: Op, args: &[Atom]) -> bool {
+        let same = |a: &Atom, b: &Atom| {
+            let integers = || self.known_int(*a).is_some_and(|d| Some(d) == self.known_int(*b));
+            a == b || (self.elem(*a) == self.elem(*b) && integers())
+        };
+        matches!(exp, Exp::Op(o, xs) if *o == op && xs.len() == args.len() && xs.iter().zip(args).all(|(a, b)| same(a, b)))
+    }
+
+    /// Emits at depth 0.
+    fn outside<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+        let inner = self.bodies.split_off(1);
+        let result = f(self);
+        self.bodies.extend(inner);
+        result
+    }
+}

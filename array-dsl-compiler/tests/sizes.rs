@@ -1,0 +1,126 @@
+//! Sizes computed and checked inside `build`, through every stage and both modes of differentiation.
+
+mod common;
+
+use array_dsl_compiler::core::{self, Exp, Function};
+use array_dsl_compiler::diagnostics::Diagnostics;
+use array_dsl_compiler::elaborate::Callees;
+use array_dsl_compiler::pipeline;
+use array_dsl_compiler::testing::random::{Ranges, arguments_within};
+use array_dsl_compiler::ty::Elem;
+use array_dsl_compiler::value::Value;
+use common::{Checked, derivatives, values};
+
+fn compile(source: &str) -> Result<Function, String> {
+    let item: syn::ItemFn = syn::parse_str(source).expect("it is Rust");
+    let mut diagnostics = Diagnostics::default();
+    match pipeline::front(&item, &Callees::new(), &mut diagnostics) {
+        Some(f) => Ok(f.function),
+        None => Err(diagnostics.list().iter().map(|d| d.text()).collect()),
+    }
+}
+
+fn kernel(source: &str) -> Function {
+    compile(source).unwrap_or_else(|e| panic!("{e}\n{source}"))
+}
+
+fn floats(shape: &[usize], data: &[f64]) -> Value {
+    Value::from_f64(Elem::F64, shape.to_vec(), data).expect("as many as there are places")
+}
+
+fn matrix() -> Value {
+    floats(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+}
+
+/// The kernel gives these numbers in every stage, and its derivatives agree.
+fn gives(source: &str, args: &[Value], expected: &[f64]) {
+    let f = kernel(source);
+    let found = core::interp::run(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    assert_eq!(found[0].to_f64(), expected, "{source}");
+    assert_eq!(values(&f, args), Ok(Checked::Agree), "{source}");
+    let p = pipeline::middle(&f).expect("its derivatives exist");
+    derivatives(&p, args, 1, 2, false).unwrap_or_else(|e| panic!("{e}\n{source}"));
+}
+
+fn checks(f: &Function) -> usize {
+    f.body
+        .stms
+        .iter()
+        .filter(|s| matches!(&s.exp, Exp::Check(c) if matches!(c.kind, core::CheckKind::Equal(..))))
+        .count()
+}
+
+#[test]
+fn sizes_that_do_not_depend_on_the_index_are_computed_before() {
+    let a = [matrix()];
+    gives(
+        "fn f(a: [[f64; m]; n]) -> [f64; n] { build(n, |i| sum(build(m / 2, |j| a[i][j] * a[i][j]))) }",
+        &a,
+        &[1.0, 16.0],
+    );
+    gives(
+        "fn f(a: [[f64; m]; n]) -> [f64; n] { map(|r| { let h = (r.len() + 1) / 2; sum(r[..h]) }, a) }",
+        &a,
+        &[3.0, 9.0],
+    );
+    gives("fn f(a: [[f64; m]; n]) -> [[f64; _]; n] { map(|r| r[m % 2..], a) }", &a, &[2.0, 3.0, 5.0, 6.0]);
+    // In a branch that is not taken as well.
+    gives("fn f(a: [[f64; m]; n]) -> f64 { if n > 2 { sum(a[0][..m / 2]) } else { a[0][0] } }", &a, &[1.0]);
+    for (body, index) in [
+        ("build(n, |i| sum(build(i / 2, |j| 1.0)))", "`i`"),
+        ("build(n, |i| sum(build(m / (n - 2), |j| 1.0)))", "`i`"),
+    ] {
+        let found = compile(&format!("fn f(a: [[f64; m]; n]) -> [f64; n] {{ {body} }}"))
+            .expect_err("it depends on the index");
+        assert!(found.contains("AD0009") && found.contains(index), "{found}");
+    }
+}
+
+#[test]
+fn sizes_computed_alike_are_one_size() {
+    for body in [
+        "build(n / 2, |i| x[i]) * build(n / 2, |i| x[i + n / 2])",
+        "build((n + 1) / 2, |i| x[i]) * x[..(1 + n) / 2]",
+    ] {
+        let source = format!("fn f(x: [f64; n]) -> [f64; _] {{ {body} }}");
+        assert_eq!(checks(&kernel(&source)), 0, "{source}");
+    }
+    gives(
+        "fn f(x: [f64; n]) -> [f64; _] { build(n / 2, |i| x[i]) * build(n / 2, |i| x[i + n / 2]) }",
+        &[floats(&[4], &[1.0, 2.0, 3.0, 4.0])],
+        &[3.0, 8.0],
+    );
+    let f = kernel("fn f(x: [f64; n]) -> [f64; _] { build(n / 2, |i| x[i]) * build(n / 3, |i| x[i]) }");
+    assert_eq!(checks(&f), 1);
+}
+
+#[test]
+fn arrays_from_outside_under_sizes_that_are_checked_inside() {
+    // The checks hold only if there are rows; without rows nothing of these arrays is read.
+    for (body, second, expected) in [
+        ("build(n, |i| sum(a[i] * y))", 3, [14.0, 32.0]),
+        ("map(|r| sum(r * [1.0, 0.0, 2.0]), a)", 3, [7.0, 16.0]),
+        ("map(|r| { let z: [f64; m + 1] = y; r[0] * z[m] }, a)", 4, [4.0, 16.0]),
+        ("map(|r| { let z = reshape(y, (2, m - 1)); r[0] * z[1][0] }, a)", 4, [3.0, 12.0]),
+        ("map(|r| { let mut z: [f64; m] = y; z[0] += r[1]; sum(z * r) }, a)", 3, [16.0, 52.0]),
+        ("map(|r| { let z: [f64; m] = y; sum(sort(z) * r) }, a)", 3, [14.0, 32.0]),
+    ] {
+        let source = format!("fn f(a: [[f64; m]; n], y: [f64; _]) -> [f64; n] {{ {body} }}");
+        let y: Vec<f64> = (1..=second).map(f64::from).collect();
+        gives(&source, &[matrix(), floats(&[y.len()], &y)], &expected);
+        let f = kernel(&source);
+        assert_eq!(
+            values(&f, &[floats(&[0, 3], &[]), floats(&[2], &[1.0, 2.0])]),
+            Ok(Checked::Agree),
+            "{source}"
+        );
+        if !body.contains("[1.0, 0.0") {
+            assert_eq!(values(&f, &[matrix(), floats(&[2], &[1.0, 2.0])]), Ok(Checked::Fault), "{source}");
+        }
+        for seed in 0..4 {
+            let args =
+                arguments_within(&f, seed, &Ranges { sizes: (0, 4), integers: (0, 1), floats: (-1.0, 1.0) });
+            values(&f, &args).unwrap_or_else(|e| panic!("{e}\n{source}"));
+        }
+    }
+}
