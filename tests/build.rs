@@ -15,6 +15,7 @@ use array_dsl_compiler::bulk::Program;
 use array_dsl_compiler::core::Function;
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::emit::host::{self, Variant};
+use array_dsl_compiler::emit::signature::Types;
 use array_dsl_compiler::emit::wgsl;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::schedule::Target;
@@ -116,7 +117,9 @@ fn module(
 fn variant(p: &Program, on_gpu: bool) -> Result<Variant, String> {
     let back = |target| pipeline::back(p, target).map_err(|e| e.join("; "));
     let gpu = if on_gpu { wgsl::emit(&back(Target::Gpu)?) } else { Err("it is compared on the CPU".into()) };
-    Ok(Variant { path: Vec::new(), cpu: back(Target::Cpu)?, gpu, explain: String::new() })
+    let cpu = back(Target::Cpu)?;
+    let types = Types::plain(&cpu);
+    Ok(Variant { path: Vec::new(), cpu, gpu, explain: String::new(), types })
 }
 
 /// A function that runs a kernel with values of the interpreters.

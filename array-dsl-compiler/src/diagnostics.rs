@@ -27,6 +27,9 @@ pub enum Code {
     Operator = 18,
     Limit = 19,
     Assignment = 20,
+    NotARecord = 21,
+    RecordDefinition = 22,
+    Fields = 23,
 }
 
 impl Code {

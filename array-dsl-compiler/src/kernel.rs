@@ -10,10 +10,12 @@ use crate::bulk;
 use crate::core;
 use crate::derive::Derivative;
 use crate::diagnostics::{Code, Diagnostics};
-use crate::elaborate::{Callees, is_builtin, takes_function};
+use crate::elaborate::{Callee, Callees, is_builtin, takes_function};
 use crate::emit::host::{self, Variant};
+use crate::emit::signature::Signature;
 use crate::emit::{cpu, fallback, wgsl};
 use crate::pipeline;
+use crate::record::{self, Records};
 use crate::schedule::Target;
 use crate::syntax::{self, ast};
 use crate::ty::Loc;
@@ -86,6 +88,11 @@ pub fn callees(item: &syn::ItemFn, diagnostics: &mut Diagnostics) -> Vec<ast::Pa
     syntax::free_calls(&f, &syntax::Builtins { contains: &is_builtin, takes_function: &takes_function })
 }
 
+/// The paths of an item that stand for records: they are linked before the kernels. Errors of syntax are recorded.
+pub fn records(item: &syn::ItemFn, diagnostics: &mut Diagnostics) -> Vec<ast::Path> {
+    syntax::named_records(&syntax::parse_function(item, diagnostics))
+}
+
 /// A path of `item` as tokens.
 pub fn path_tokens(p: &ast::Path, item: &syn::ItemFn) -> TokenStream {
     let mut out = TokenStream::new();
@@ -115,9 +122,9 @@ fn find(tokens: TokenStream, text: &str) -> Option<Ident> {
     })
 }
 
-/// What stands for a kernel whose errors have been reported.
-pub fn failed(item: &syn::ItemFn) -> TokenStream {
-    let mut out = fallback::items(item);
+/// What stands for a kernel whose errors have been reported; `records` are those that it names, if they are known.
+pub fn failed(item: &syn::ItemFn, records: Option<&Records>) -> TokenStream {
+    let mut out = fallback::items(item, records);
     out.extend(carrier(item, FAILED));
     out
 }
@@ -125,26 +132,20 @@ pub fn failed(item: &syn::ItemFn) -> TokenStream {
 /// The text that carries a kernel whose compilation failed.
 pub const FAILED: &str = "failed";
 
-/// Compiles a kernel whose callees are known; the tokens that replace the item.
-pub fn compile(attr: &TokenStream, item: &syn::ItemFn, callees: Vec<(String, String)>) -> TokenStream {
+/// Compiles a kernel whose records and callees are known, by path in that order; the tokens that replace the item.
+pub fn compile(attr: &TokenStream, item: &syn::ItemFn, known: Vec<(String, String)>) -> TokenStream {
     let mut diagnostics = Diagnostics::default();
     let options = Options::parse(attr, &mut diagnostics);
     let mut linked = Callees::new();
     let mut unlinked = false;
-    for (path, text) in callees {
-        match core::parse::parse(&text) {
-            Ok(f) => {
-                linked.insert(path, Rc::new(f));
-            }
-            // Its errors have been reported where it is defined.
-            Err(_) if text == FAILED => unlinked = true,
-            Err(_) => {
-                let message = format!("kernel `{path}` was compiled by another version of array-dsl");
-                let help = "build the crates that share kernels with one version of it";
-                diagnostics.error(Code::Limit, item.sig.ident.span(), message, help);
-                unlinked = true;
-            }
-        }
+    let records = records(item, &mut Diagnostics::default());
+    let callees = callees(item, &mut Diagnostics::default());
+    let rule = options.rule.iter().map(|(path, _)| path);
+    let spans = records.iter().chain(&callees).chain(rule).map(ast::Path::span);
+    for (k, ((path, text), span)) in known.into_iter().zip(spans).enumerate() {
+        // The errors of what failed have been reported where it is defined.
+        let ok = text != FAILED && linked.link((&path, span), &text, k < records.len(), &mut diagnostics);
+        unlinked |= !ok;
     }
     let kernel = &item.sig.ident;
     let result = if unlinked { None } else { build(item, &linked, &options, &mut diagnostics) };
@@ -157,14 +158,72 @@ pub fn compile(attr: &TokenStream, item: &syn::ItemFn, callees: Vec<(String, Str
             let vis = item.vis.to_token_stream();
             let doc: TokenStream = item.attrs.iter().map(ToTokens::to_token_stream).collect();
             let mut out = host::items(kernel, &vis, &doc, &variants);
-            out.extend(carrier(item, &core::print::print(&function)));
+            let ast = syntax::parse_function(item, &mut Diagnostics::default());
+            let core = core::print::print(&function);
+            out.extend(carrier(item, &record::carried(&ast, &core, &linked.records)));
             out
         }
         _ => {
             let mut out = diagnostics.to_tokens();
-            out.extend(failed(item));
+            out.extend(failed(item, Some(&linked.records)));
             out
         }
+    }
+}
+
+impl Callees {
+    /// Adds what the macro of a path has answered, where a record is meant or a kernel. False if an error was recorded.
+    fn link(
+        &mut self,
+        (path, span): (&str, Span),
+        text: &str,
+        is_record: bool,
+        diagnostics: &mut Diagnostics,
+    ) -> bool {
+        let id = record::read(text, &mut self.records);
+        let kernel = || {
+            let mut records = Records::new();
+            let (interface, core) = record::uncarried(text, &mut records)?;
+            let function = Rc::new(core::parse::parse(core).ok()?);
+            Some((Callee { function, interface }, records))
+        };
+        match (is_record, id) {
+            (true, Some(id)) => {
+                let found = self.records.get(&id).cloned();
+                self.records.extend(found.map(|r| (path.to_string(), r)));
+                return true;
+            }
+            (false, None) => {
+                if let Some((callee, records)) = kernel() {
+                    self.records.extend(records);
+                    self.insert_callee(path, callee);
+                    return true;
+                }
+                let message = format!("kernel `{path}` was compiled by another version of array-dsl");
+                let help = "build the crates that share kernels with one version of it";
+                diagnostics.error(Code::Limit, span, message, help);
+            }
+            (true, None) if kernel().is_some() => {
+                let message = format!("`{path}` is a kernel, not a record");
+                diagnostics.error(
+                    Code::NotARecord,
+                    span,
+                    message,
+                    "name a structure with `#[derive(Record)]`",
+                );
+            }
+            (true, None) => {
+                let message = format!("record `{path}` was compiled by another version of array-dsl");
+                let help = "build the crates that share records with one version of it";
+                diagnostics.error(Code::Limit, span, message, help);
+            }
+            (false, Some(_)) => {
+                let message = format!("`{path}` is a record, not a kernel");
+                let help = format!("write `{path} {{ .. }}` with its fields to make one");
+                diagnostics.error(Code::NotAKernel, span, message, help);
+            }
+        }
+        false
     }
 }
 
@@ -179,6 +238,7 @@ fn build(
     if !diagnostics.is_empty() {
         return None;
     }
+    let signature = Signature::read(item, Some(&callees.records))?;
     let program = match pipeline::middle(&e.function) {
         Ok(program) => program,
         Err(reason) => {
@@ -196,7 +256,7 @@ fn build(
         noted(&e.function, &e.notes),
         core::print::pretty(&e.function)
     );
-    add(&mut variants, Vec::new(), &program, &front, item, diagnostics)?;
+    add(&mut variants, Vec::new(), &program, &front, &signature, item, diagnostics)?;
     for d in Derivative::ALL {
         let asked = options.more.iter().find(|(more, _)| *more == d).map(|(_, span)| *span);
         if asked.is_none() && d.is_costly() {
@@ -226,12 +286,12 @@ fn build(
                 continue;
             }
         };
-        add(&mut variants, vec![d], &derived, "", item, diagnostics)?;
+        add(&mut variants, vec![d], &derived, "", &signature, item, diagnostics)?;
         if d == Derivative::Grad
             && Derivative::Grad.exists(&derived)
             && let Ok(second) = pipeline::derivative(&derived, Derivative::Grad)
         {
-            add(&mut variants, vec![d, d], &second, "", item, diagnostics)?;
+            add(&mut variants, vec![d, d], &second, "", &signature, item, diagnostics)?;
         }
     }
     Some((e.function, variants))
@@ -252,6 +312,7 @@ fn add(
     path: Vec<Derivative>,
     p: &bulk::Program,
     front: &str,
+    signature: &Signature,
     item: &syn::ItemFn,
     diagnostics: &mut Diagnostics,
 ) -> Option<()> {
@@ -282,7 +343,8 @@ fn add(
         }
         Err(reason) => explain.push_str(&format!("== wgsl ==\nnone: {reason}\n")),
     }
-    variants.push(Variant { path, cpu, gpu, explain });
+    let types = signature.derived(&path);
+    variants.push(Variant { path, cpu, gpu, explain, types });
     Some(())
 }
 
@@ -298,9 +360,12 @@ pub fn hidden(name: &Ident) -> Ident {
 
 /// The macro of the kernel's name, through which other kernels get its Core.
 fn carrier(item: &syn::ItemFn, text: &str) -> TokenStream {
-    let name = &item.sig.ident;
+    carrier_macro(&item.sig.ident, &item.vis, text)
+}
+
+/// The macro of a kernel's or record's name, which answers with a text.
+pub fn carrier_macro(name: &Ident, vis: &syn::Visibility, text: &str) -> TokenStream {
     let hidden = hidden(name);
-    let vis = &item.vis;
     let public = matches!(vis, syn::Visibility::Public(_));
     let export = public.then(|| quote! { #[macro_export] });
     // A macro that is not exported cannot be seen outside its crate, whatever `vis` allows.

@@ -16,6 +16,7 @@ pub mod link;
 pub mod loops;
 pub mod optimize;
 pub mod pipeline;
+pub mod record;
 pub mod scalar;
 pub mod schedule;
 pub mod syntax;

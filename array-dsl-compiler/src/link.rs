@@ -10,16 +10,20 @@
 //! __compile! { .. {h} {..} }    =>   g, compiled
 //! ```
 //!
+//! Records are asked in the same way, before the callees; `derive(Record)` asks the records in a record, and goes on in
+//! `__record`.
+//!
 //! A name without a macro is rustc's to find and ends the chain there. rustc says only that there is no such macro, so
 //! every answer leaves a constant behind, and the first one that is missing is an error in the user's terms.
 
-use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 
 use crate::diagnostics::{Code, Diagnostic, Diagnostics};
 use crate::elaborate::{similar_builtin, unavailable};
 use crate::kernel::{self, Options};
+use crate::record::{self, Records, definition};
 use crate::syntax::ast;
 
 /// What `#[kernel]` is replaced by.
@@ -41,14 +45,20 @@ pub fn attribute(attr: TokenStream, item: TokenStream) -> TokenStream {
     };
     let mut d = Diagnostics::default();
     let options = Options::parse(&attr, &mut d);
-    let mut paths = kernel::callees(&function, &mut d);
-    let mut tokens: Vec<TokenStream> = paths.iter().map(|p| kernel::path_tokens(p, &function)).collect();
-    if let Some((path, written)) = options.rule.filter(|(r, _)| paths.iter().all(|p| p.text() != r.text())) {
-        paths.push(path);
-        tokens.push(written);
-    }
-    let own = function.sig.ident.unraw().to_string();
-    if let Some(p) = paths.iter().find(|p| p.text().trim_start_matches("self::") == own) {
+    let records = kernel::records(&function, &mut Diagnostics::default());
+    let callees = kernel::callees(&function, &mut d);
+    let mut tokens: Vec<TokenStream> =
+        records.iter().chain(&callees).map(|p| kernel::path_tokens(p, &function)).collect();
+    let callees = match options.rule.filter(|(r, _)| callees.iter().all(|p| p.text() != r.text())) {
+        Some((path, written)) => {
+            tokens.push(written);
+            [callees, vec![path]].concat()
+        }
+        None => callees,
+    };
+    let name = &function.sig.ident;
+    let own = name.unraw().to_string();
+    if let Some(p) = callees.iter().find(|p| p.text().trim_start_matches("self::") == own) {
         d.error(
             Code::Recursion,
             p.span(),
@@ -58,38 +68,70 @@ pub fn attribute(attr: TokenStream, item: TokenStream) -> TokenStream {
     }
     if !d.is_empty() {
         let mut out = d.to_tokens();
-        out.extend(kernel::failed(&function));
+        out.extend(kernel::failed(&function, None));
         return out;
     }
-    let mut out = missing(&function, &paths);
-    out.extend(proceed(attr, item, function, tokens, Vec::new()));
+    let texts = records.iter().map(|p| (p.span(), not_a_record(&p.text())));
+    let texts = texts.chain(callees.iter().map(|p| (p.span(), not_a_kernel(&name.to_string(), p))));
+    let mut out = missing(name, &texts.collect::<Vec<_>>());
+    out.extend(proceed(Asker::Kernel(&function), attr, item, tokens, Vec::new()));
     out
 }
 
-/// The type that holds the answers to a kernel.
-fn answers(kernel: &Ident) -> Ident {
-    format_ident!("{}_answers", kernel::hidden(kernel))
+/// What `#[derive(Record)]` adds.
+pub fn derive_record(item: TokenStream) -> TokenStream {
+    let input = match syn::parse2::<syn::DeriveInput>(item.clone()) {
+        Ok(input) => input,
+        Err(error) => return error.to_compile_error(),
+    };
+    let mut d = Diagnostics::default();
+    let Some(read) = definition::read(&input, &mut d) else {
+        let mut out = d.to_tokens();
+        out.extend(record::carrier(&input, kernel::FAILED));
+        return out;
+    };
+    let mut paths: Vec<syn::Path> = Vec::new();
+    for p in read.fields.iter().flat_map(|f| f.host.records()) {
+        if !paths.iter().any(|q| definition::path_text(q) == definition::path_text(p)) {
+            paths.push(p.clone());
+        }
+    }
+    let texts = paths.iter().map(|p| {
+        let span = p.segments.last().map_or(Span::call_site(), |s| s.ident.span());
+        (span, not_a_record(&definition::path_text(p)))
+    });
+    let mut out = missing(&input.ident, &texts.collect::<Vec<_>>());
+    let paths = paths.iter().map(ToTokens::to_token_stream).collect();
+    out.extend(proceed(Asker::Record(&input, &read), TokenStream::new(), item, paths, Vec::new()));
+    out
 }
 
-/// The constant that the answer of callee `k` leaves behind.
+/// The type that holds the answers to a kernel or record.
+fn answers(asker: &Ident) -> Ident {
+    format_ident!("{}_answers", kernel::hidden(asker))
+}
+
+/// The constant that the answer of path `k` leaves behind.
 fn answered(k: usize) -> Ident {
     format_ident!("ANSWERED_{k}")
 }
 
-/// An error, unless every callee answers: an inherent constant hides the trait's of the same name.
-fn missing(function: &syn::ItemFn, paths: &[ast::Path]) -> TokenStream {
-    if paths.is_empty() {
+/// What is wrong when a path has no macro.
+type Missing = (Code, String, String);
+
+/// An error, unless every path answers: an inherent constant hides the trait's of the same name.
+fn missing(name: &Ident, texts: &[(Span, Missing)]) -> TokenStream {
+    if texts.is_empty() {
         return TokenStream::new();
     }
-    let name = &function.sig.ident;
     let answers = answers(name);
-    let constants = (0..paths.len()).map(answered);
-    let checks = paths.iter().enumerate().map(|(k, p)| {
+    let constants = (0..texts.len()).map(answered);
+    let checks = texts.iter().enumerate().map(|(k, (span, (code, message, help)))| {
         let constant = answered(k);
-        let (code, message, help) = not_a_kernel(&name.to_string(), p);
-        let text =
-            Diagnostic { code, span: p.span(), message, help }.text().replace('{', "{{").replace('}', "}}");
-        quote_spanned! {p.span()=> if !#answers::#constant { ::core::panic!(#text) } }
+        let (code, span) = (*code, *span);
+        let text = Diagnostic { code, span, message: message.clone(), help: help.clone() }.text();
+        let text = text.replace('{', "{{").replace('}', "}}");
+        quote_spanned! {span=> if !#answers::#constant { ::core::panic!(#text) } }
     });
     quote! {
         #[doc(hidden)]
@@ -105,8 +147,19 @@ fn missing(function: &syn::ItemFn, paths: &[ast::Path]) -> TokenStream {
     }
 }
 
+/// What is wrong when the name of a type is no macro.
+fn not_a_record(name: &str) -> Missing {
+    let message = format!("`{name}` is not a type of kernels, nor a record here");
+    let help = format!(
+        "put `#[derive(Record)]` on the structure's definition, and import it if it is in another module; the element types are \
+         {}; arrays are written `[f64; n]`",
+        crate::syntax::ELEMENT_TYPES
+    );
+    (Code::NotARecord, message, help)
+}
+
 /// What is wrong when the name that a kernel calls is no macro.
-fn not_a_kernel(kernel: &str, p: &ast::Path) -> (Code, String, String) {
+fn not_a_kernel(kernel: &str, p: &ast::Path) -> Missing {
     let name = p.text();
     if let Some(help) = unavailable(&name) {
         return (Code::UnknownFunction, format!("there is no function `{name}` in kernels"), help.into());
@@ -121,31 +174,75 @@ fn not_a_kernel(kernel: &str, p: &ast::Path) -> (Code, String, String) {
     (Code::NotAKernel, message, help.into())
 }
 
-/// What `__compile!` is replaced by: a callee has answered with its Core.
+/// What `__compile!` is replaced by: a record or callee has answered a kernel.
 pub fn resume(state: TokenStream) -> TokenStream {
-    let parts: Vec<TokenTree> = state.into_iter().collect();
-    let [core, attr, item, paths, known] = parts.as_slice() else {
+    let parsed = State::read(state).and_then(|s| Some((syn::parse2::<syn::ItemFn>(s.item.clone()).ok()?, s)));
+    let Some((function, mut state)) = parsed else {
         return quote! { ::core::compile_error!("`__compile!` is not for direct use"); };
     };
-    let mut paths: Vec<TokenStream> = groups(paths).into_iter().map(|g| g.stream()).collect();
-    let mut known: Vec<(String, String)> = pairs(known);
-    let item = inside(item);
-    let Ok(function) = syn::parse2::<syn::ItemFn>(item.clone()) else {
-        return quote! { ::core::compile_error!("`__compile!` is not for direct use"); };
+    let mut out = state.answer(&function.sig.ident);
+    let State { attr, item, paths, known, .. } = state;
+    out.extend(proceed(Asker::Kernel(&function), attr, item, paths, known));
+    out
+}
+
+/// What `__record!` is replaced by: a record has answered the record that it is in.
+pub fn resume_record(state: TokenStream) -> TokenStream {
+    let parsed = State::read(state).and_then(|s| {
+        let input = syn::parse2::<syn::DeriveInput>(s.item.clone()).ok()?;
+        let read = definition::read(&input, &mut Diagnostics::default())?;
+        Some((input, read, s))
+    });
+    let Some((input, read, mut state)) = parsed else {
+        return quote! { ::core::compile_error!("`__record!` is not for direct use"); };
     };
-    let mut out = TokenStream::new();
-    if !paths.is_empty() {
-        let path = paths.remove(0);
-        let (answers, constant) = (answers(&function.sig.ident), answered(known.len()));
-        out.extend(quote! {
+    let mut out = state.answer(&input.ident);
+    let State { attr, item, paths, known, .. } = state;
+    out.extend(proceed(Asker::Record(&input, &read), attr, item, paths, known));
+    out
+}
+
+/// What travels along.
+struct State {
+    /// The text of the answer.
+    text: String,
+    /// The attribute of a kernel.
+    attr: TokenStream,
+    /// The kernel or record that asks.
+    item: TokenStream,
+    /// What is to be asked; the first has just answered.
+    paths: Vec<TokenStream>,
+    /// The answers by path.
+    known: Vec<(String, String)>,
+}
+
+impl State {
+    fn read(state: TokenStream) -> Option<State> {
+        let parts: Vec<TokenTree> = state.into_iter().collect();
+        let [text, attr, item, paths, known] = parts.as_slice() else { return None };
+        Some(State {
+            text: literal(text),
+            attr: inside(attr),
+            item: inside(item),
+            paths: groups(paths).into_iter().map(|g| g.stream()).collect(),
+            known: pairs(known),
+        })
+    }
+
+    /// Takes the answer; what it leaves behind.
+    fn answer(&mut self, asker: &Ident) -> TokenStream {
+        if self.paths.is_empty() {
+            return TokenStream::new();
+        }
+        let path = self.paths.remove(0);
+        let (answers, constant) = (answers(asker), answered(self.known.len()));
+        self.known.push((path_text(&path), std::mem::take(&mut self.text)));
+        quote! {
             impl #answers {
                 const #constant: bool = true;
             }
-        });
-        known.push((path_text(&path), literal(core)));
+        }
     }
-    out.extend(proceed(inside(attr), item, function, paths, known));
-    out
 }
 
 /// The macros that Rust has in sight everywhere.
@@ -188,20 +285,66 @@ const OF_RUST: &[&str] = &[
     "writeln",
 ];
 
-/// Asks the next callee, or compiles.
+/// Who asks.
+enum Asker<'a> {
+    Kernel(&'a syn::ItemFn),
+    Record(&'a syn::DeriveInput, &'a definition::Definition),
+}
+
+/// Asks the next path, or compiles.
 fn proceed(
+    asker: Asker<'_>,
     attr: TokenStream,
     item: TokenStream,
-    function: syn::ItemFn,
     paths: Vec<TokenStream>,
     known: Vec<(String, String)>,
 ) -> TokenStream {
-    let Some(next) = paths.first() else { return kernel::compile(&attr, &function, known) };
+    let Some(next) = paths.first() else {
+        return match asker {
+            Asker::Kernel(function) => kernel::compile(&attr, function, known),
+            Asker::Record(input, read) => define(input, read, known),
+        };
+    };
+    let callback = match asker {
+        Asker::Kernel(_) => quote!(::array_dsl::__compile),
+        Asker::Record(..) => quote!(::array_dsl::__record),
+    };
     // A kernel may have the name of a macro of Rust, which is in sight before the kernel's own macro is.
     let by_path = OF_RUST.contains(&next.to_string().as_str()).then(|| quote! { self:: });
     let known = known.iter().map(|(path, core)| quote! { (#path #core) });
     let all = paths.iter().map(|p| quote! { (#p) });
-    quote! { #by_path #next ! { [::array_dsl::__compile] { #attr } { #item } { #(#all)* } { #(#known)* } } }
+    quote! { #by_path #next ! { [#callback] { #attr } { #item } { #(#all)* } { #(#known)* } } }
+}
+
+/// The implementations of a record whose own records are known.
+fn define(
+    input: &syn::DeriveInput,
+    read: &definition::Definition,
+    known: Vec<(String, String)>,
+) -> TokenStream {
+    let mut d = Diagnostics::default();
+    let mut records = Records::new();
+    let mut failed = false;
+    for (path, text) in known {
+        match record::read(&text, &mut records).and_then(|id| records.get(&id).cloned()) {
+            Some(r) => _ = records.insert(path, r),
+            // Its errors have been reported where it is defined.
+            None if text == kernel::FAILED => failed = true,
+            None => {
+                let message = format!("`{path}` is a kernel, or a record of another version of array-dsl");
+                let help = "name a structure with `#[derive(Record)]`, and build all crates with one version";
+                d.error(Code::NotARecord, input.ident.span(), message, help);
+            }
+        }
+    }
+    let mut out = d.to_tokens();
+    if failed || !d.is_empty() {
+        out.extend(record::carrier(input, kernel::FAILED));
+        return out;
+    }
+    out.extend(record::items::items(read));
+    out.extend(record::carrier(input, &record::write(read, &records)));
+    out
 }
 
 fn inside(t: &TokenTree) -> TokenStream {
@@ -241,6 +384,6 @@ fn literal(t: &TokenTree) -> String {
 }
 
 /// As `ast::Path::text` writes it.
-fn path_text(p: &TokenStream) -> String {
+pub(crate) fn path_text(p: &TokenStream) -> String {
     p.to_string().split_whitespace().collect::<String>().replace("r#", "")
 }

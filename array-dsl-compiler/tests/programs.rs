@@ -13,35 +13,75 @@ use std::rc::Rc;
 use array_dsl_compiler::core::{Body, Exp, Function};
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::diagnostics::Diagnostics;
-use array_dsl_compiler::elaborate::Callees;
+use array_dsl_compiler::elaborate::{Callee, Callees};
+use array_dsl_compiler::record::{self, Records, definition};
 use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::syntax::parse_function;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Scalar, Value};
 use array_dsl_compiler::{core, kernel, pipeline};
 use common::{Checked, Derived, derivatives, stage, values};
+use quote::ToTokens;
 use syn::ext::IdentExt as _;
 
-/// The kernels of one file by name.
+/// The kernels and records of one file by name.
 struct File {
     path: PathBuf,
     kernels: BTreeMap<String, syn::ItemFn>,
+    records: Records,
+}
+
+/// The records among some items; those of modules by their path as well.
+fn records(items: &[syn::Item], found: &mut Records) {
+    for item in items {
+        match item {
+            syn::Item::Struct(s)
+                if s.attrs.iter().any(|a| a.to_token_stream().to_string().contains("Record")) =>
+            {
+                let input = syn::parse2::<syn::DeriveInput>(s.to_token_stream()).expect("it derives");
+                let definition = definition::read(&input, &mut Diagnostics::default()).expect("a record");
+                let text = record::write(&definition, found);
+                let id = record::read(&text, found).expect("a record reads what it writes");
+                let known = found.get(&id).cloned().expect("it is there");
+                found.insert(s.ident.to_string(), known);
+            }
+            syn::Item::Mod(m) => {
+                let mut inner = found.clone();
+                records(m.content.as_ref().map_or(&[], |c| c.1.as_slice()), &mut inner);
+                for (name, r) in inner {
+                    found.insert(format!("{}::{name}", m.ident), r.clone());
+                    found.entry(name).or_insert(r);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The kernels among some items, by their path.
+fn functions(items: Vec<syn::Item>, path: &str, found: &mut BTreeMap<String, syn::ItemFn>) {
+    for item in items {
+        match item {
+            syn::Item::Fn(f) if f.attrs.iter().any(|a| a.path().is_ident("kernel")) => {
+                found.insert(format!("{path}{}", f.sig.ident.unraw()), f);
+            }
+            syn::Item::Mod(m) => {
+                functions(m.content.map(|c| c.1).unwrap_or_default(), &format!("{path}{}::", m.ident), found);
+            }
+            _ => {}
+        }
+    }
 }
 
 fn read(path: &Path) -> File {
     let text = std::fs::read_to_string(path).expect("a test file can be read");
     let file = syn::parse_file(&text).expect("a test file is Rust");
-    let kernels = file
-        .items
-        .into_iter()
-        .filter_map(|item| match item {
-            syn::Item::Fn(f) if f.attrs.iter().any(|a| a.path().is_ident("kernel")) => {
-                Some((f.sig.ident.unraw().to_string(), f))
-            }
-            _ => None,
-        })
-        .collect();
-    File { path: path.to_path_buf(), kernels }
+    let mut known = Records::new();
+    records(&file.items, &mut known);
+    let mut kernels = BTreeMap::new();
+    functions(file.items, "", &mut kernels);
+    File { path: path.to_path_buf(), kernels, records: known }
 }
 
 /// The files of the workspace's tests. `linking` is about kernels in other modules and crates, which only rustc can find.
@@ -62,8 +102,20 @@ impl File {
     fn compile(&self, name: &str) -> Result<Function, String> {
         let item = self.kernels.get(name).ok_or_else(|| format!("there is no kernel `{name}`"))?;
         let mut callees = Callees::new();
+        callees.records = self.records.clone();
         for path in kernel::callees(item, &mut Diagnostics::default()) {
-            callees.insert(path.text(), Rc::new(self.compile(&path.text())?));
+            // In the kernel's own module, or from the file.
+            let module = name.rsplit_once("::").map_or(String::new(), |(m, _)| format!("{m}::"));
+            let near = format!("{module}{}", path.text());
+            let callee = if self.kernels.contains_key(&near) { near } else { path.text() };
+            let function = self.compile(&callee)?;
+            // As it would be carried.
+            let ast = parse_function(&self.kernels[&callee], &mut Diagnostics::default());
+            let text = record::carried(&ast, &core::print::print(&function), &self.records);
+            let (interface, core) =
+                record::uncarried(&text, &mut callees.records).ok_or("it is not read back")?;
+            let function = Rc::new(core::parse::parse(core).map_err(|e| e.to_string())?);
+            callees.insert_callee(&path.text(), Callee { function, interface });
         }
         let mut diagnostics = Diagnostics::default();
         let found = stage("the front end", || pipeline::front(item, &callees, &mut diagnostics))?;

@@ -21,3 +21,23 @@ pub fn kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
 pub fn __compile(state: TokenStream) -> TokenStream {
     link::resume(state.into()).into()
 }
+
+/// Lets kernels take, give and differentiate by a structure.
+///
+/// Its fields are `f32`, `f64`, `i32`, `i64`, `u32`, `bool`, ndarray's `Array1` to `Array6` of these, tuples, and other records.
+/// `#[shape(n, m)]` on an array names its sizes, in the order of its shape: fields with one name have one size, also in
+/// several arguments of a kernel.
+///
+/// Kernels take `&Net`, `grad` gives a `Net` (fields that are no floats are zero in it), `gpu.upload(&net)` gives a
+/// structure with the same fields on the device, with `download()`.
+#[proc_macro_derive(Record, attributes(shape))]
+pub fn record(item: TokenStream) -> TokenStream {
+    link::derive_record(item.into()).into()
+}
+
+/// Continues a record after one of the records in it has answered. Not for direct use.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __record(state: TokenStream) -> TokenStream {
+    link::resume_record(state.into()).into()
+}

@@ -10,6 +10,7 @@ pub mod gpu;
 pub mod host;
 pub mod program;
 pub mod real;
+pub mod record;
 pub mod status;
 
 pub use error::Error;

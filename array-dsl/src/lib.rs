@@ -16,25 +16,27 @@
 //! assert_eq!(dk, 2.5);
 //! ```
 
-pub use array_dsl_macros::{__compile, kernel};
+pub use array_dsl_macros::{__compile, __record, Record, kernel};
 #[doc(hidden)]
 pub use array_dsl_runtime as __rt;
 pub use array_dsl_runtime::Error;
 pub use array_dsl_runtime::check::{CheckGrad, GradientCheck, check_grad};
 #[cfg(feature = "gpu")]
-pub use array_dsl_runtime::gpu::{Gpu, GpuArray, GpuInfo, GpuKernel};
+pub use array_dsl_runtime::gpu::{Gpu, GpuArray, GpuInfo, GpuKernel, GpuRecord, GpuScalar, Upload};
 pub use array_dsl_runtime::host::{
     Cpu, HasGrad, HasHessian, HasHvp, HasJacobian, HasJvp, HasValueAndGrad, HasVjp, HasVmap, Kernel, grad,
     hessian, hvp, jacobian, jvp, value_and_grad, vjp, vmap,
 };
+pub use array_dsl_runtime::record::Record;
 
 /// What a file with kernels imports.
 pub mod prelude {
     pub use crate::{
-        Cpu, Error, Kernel, check_grad, grad, hessian, hvp, jacobian, jvp, kernel, value_and_grad, vjp, vmap,
+        Cpu, Error, Kernel, Record, check_grad, grad, hessian, hvp, jacobian, jvp, kernel, value_and_grad,
+        vjp, vmap,
     };
     #[cfg(feature = "gpu")]
-    pub use crate::{Gpu, GpuArray};
+    pub use crate::{Gpu, GpuArray, GpuRecord};
 }
 
 /// The examples of the README are compiled with the documentation tests.

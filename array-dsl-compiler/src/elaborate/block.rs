@@ -93,6 +93,7 @@ impl Elaborator<'_> {
                 Some(())
             }
             (Pattern::Wildcard(_), _) => Some(()),
+            (Pattern::Record(p), v) => self.bind_record(p, v),
             (Pattern::Tuple(ps, _), Value::Tuple(vs)) if ps.len() == vs.len() => {
                 ps.iter().zip(vs).try_for_each(|(p, v)| self.bind_pattern(p, v))
             }

@@ -10,7 +10,7 @@ use crate::core::{Atom, Body, Exp, Stm};
 use crate::diagnostics::Code;
 use crate::scalar::Op;
 use crate::syntax::ast::{Arm, Expr, Pattern};
-use crate::ty::Elem;
+use crate::ty::{Elem, Name};
 
 impl Elaborator<'_> {
     /// `if`; without `else` a statement.
@@ -97,7 +97,7 @@ impl Elaborator<'_> {
             );
             return None;
         };
-        if xr.len() != yr.len() {
+        if xr.len() != yr.len() || records(&x) != records(&y) {
             let (tx, ty) = (self.describe(&x), self.describe(&y));
             self.branch_mismatch(span, &tx, &ty);
             return None;
@@ -210,5 +210,14 @@ impl Elaborator<'_> {
         }
         let cond = cond?;
         self.choice(cond, span, &mut |e| e.expr(&arm.body), &mut |e| e.match_arms(subject, rest, span))
+    }
+}
+
+/// The records in a value, from left to right.
+fn records(v: &Value) -> Vec<Name> {
+    match v {
+        Value::Atom(_) | Value::Function(_) => Vec::new(),
+        Value::Tuple(vs) => vs.iter().flat_map(records).collect(),
+        Value::Record(r, vs) => std::iter::once(r.id.clone()).chain(vs.iter().flat_map(records)).collect(),
     }
 }

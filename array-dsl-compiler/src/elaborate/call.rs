@@ -4,13 +4,14 @@ use std::rc::Rc;
 
 use proc_macro2::Span;
 
-use super::Elaborator;
 use super::names::usage;
 use super::value::{Closure, Function, Value};
+use super::{Callee, Elaborator};
 use crate::core::{self, Atom, Var};
 use crate::diagnostics::Code;
 pub(super) use crate::diagnostics::count;
 use crate::scalar::{Class, Gives, Op};
+use crate::syntax::ast::{self, TypeKind};
 use crate::ty::{Elem, Tree};
 
 /// Closures may call closures; deeper than this is taken for recursion.
@@ -91,6 +92,9 @@ impl Elaborator<'_> {
 
     /// Calls a scalar function that messages call `name`, with the right number of arguments.
     pub(super) fn apply_operator(&mut self, op: Op, name: &str, args: &[Value], span: Span) -> Option<Value> {
+        if args.iter().any(|a| matches!(a, Value::Record(..))) {
+            return self.apply_to_fields(op, name, args, span);
+        }
         let atoms = self.plain_atoms(name, args, span)?;
         self.scalar_types(op, &atoms, name, span)?;
         let expected = vec![0; atoms.len()];
@@ -194,7 +198,9 @@ impl Elaborator<'_> {
     }
 
     /// Inlines a kernel, lifted over arguments of higher rank.
-    fn apply_kernel(&mut self, k: &Rc<core::Function>, args: &[Value], span: Span) -> Option<Value> {
+    fn apply_kernel(&mut self, callee: &Callee, args: &[Value], span: Span) -> Option<Value> {
+        let k = &*callee.function;
+        let interface = callee.interface.as_ref();
         let name = format!("`{}`", k.name);
         if args.len() != k.params.len() {
             let params: Vec<&str> = k.params.iter().map(|p| &*p.name).collect();
@@ -207,9 +213,10 @@ impl Elaborator<'_> {
             return None;
         }
         let mut atoms = Vec::new();
-        for (arg, param) in args.iter().zip(&k.params) {
+        for (i, (arg, param)) in args.iter().zip(&k.params).enumerate() {
             let leaves = param.vars.leaves().len();
-            match arg.atoms().filter(|a| a.len() == leaves && same_shape(arg, &param.vars)) {
+            let ty = interface.and_then(|types| types.params.get(i));
+            match arg.atoms().filter(|a| a.len() == leaves && same_shape(arg, &param.vars, ty)) {
                 Some(a) => atoms.extend(a),
                 None => {
                     let found = self.describe(arg);
@@ -219,7 +226,7 @@ impl Elaborator<'_> {
                         format!(
                             "kernel {name}, argument `{}`: expected {}, found {found}",
                             param.name,
-                            self.describe_param(k, &param.vars)
+                            self.describe_param(k, &param.vars, ty)
                         ),
                         "pass a value of the same structure",
                     );
@@ -238,25 +245,45 @@ impl Elaborator<'_> {
             )?;
         }
         let expected: Vec<usize> = vars.iter().map(|v| k.ty(*v).rank()).collect();
-        self.lift(&name, &expected, &atoms, span, &mut |e, cells| e.inline(k, &vars, cells, span))
+        let result =
+            self.lift(&name, &expected, &atoms, span, &mut |e, cells| e.inline(k, &vars, cells, span))?;
+        Some(match interface {
+            Some(types) => self.named(result, &types.result),
+            None => result,
+        })
     }
 
     /// The type of a parameter in the callee's notation.
-    fn describe_param(&self, k: &core::Function, t: &Tree<Var>) -> String {
-        match t {
-            Tree::Leaf(v) => self.show_type(k.ty(*v)),
-            Tree::Tuple(ts) => {
-                format!("({})", ts.iter().map(|t| self.describe_param(k, t)).collect::<Vec<_>>().join(", "))
+    fn describe_param(&self, k: &core::Function, t: &Tree<Var>, ty: Option<&ast::Type>) -> String {
+        match (t, ty.map(|ty| &ty.kind)) {
+            (_, Some(TypeKind::Record(path))) => {
+                let text = path.text();
+                self.callees.records.get(&text).map_or(text, |r| r.name.to_string())
+            }
+            (Tree::Leaf(v), _) => self.show_type(k.ty(*v)),
+            (Tree::Tuple(ts), kind) => {
+                let types = if let Some(TypeKind::Tuple(types)) = kind { types.as_slice() } else { &[] };
+                let parts = ts.iter().enumerate().map(|(i, t)| self.describe_param(k, t, types.get(i)));
+                format!("({})", parts.collect::<Vec<_>>().join(", "))
             }
         }
     }
 }
 
-fn same_shape(v: &Value, t: &Tree<Var>) -> bool {
-    match (v, t) {
-        (Value::Atom(_), Tree::Leaf(_)) => true,
-        (Value::Tuple(vs), Tree::Tuple(ts)) => {
-            vs.len() == ts.len() && vs.iter().zip(ts).all(|(v, t)| same_shape(v, t))
+/// Whether a value has the structure of a parameter, with the records that its type says.
+fn same_shape(v: &Value, t: &Tree<Var>, ty: Option<&ast::Type>) -> bool {
+    match (v, t, ty.map(|ty| &ty.kind)) {
+        (Value::Atom(_), Tree::Leaf(_), _) => true,
+        (Value::Record(r, vs), Tree::Tuple(ts), Some(TypeKind::Record(path))) => {
+            let mut parts = vs.iter().zip(ts).zip(&r.fields);
+            path.text() == *r.id && parts.all(|((v, t), f)| same_shape(v, t, Some(&f.ty)))
+        }
+        (Value::Tuple(vs), Tree::Tuple(ts), Some(TypeKind::Tuple(types))) => {
+            let mut parts = vs.iter().zip(ts).zip(types);
+            vs.len() == ts.len() && parts.all(|((v, t), ty)| same_shape(v, t, Some(ty)))
+        }
+        (Value::Tuple(vs), Tree::Tuple(ts), None) => {
+            vs.len() == ts.len() && vs.iter().zip(ts).all(|(v, t)| same_shape(v, t, None))
         }
         _ => false,
     }

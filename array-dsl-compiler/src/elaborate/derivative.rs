@@ -12,6 +12,7 @@
 //! * As on the host, integers and parameters marked `#[no_grad]` are not differentiated by; one differentiated parameter
 //!   gives its derivative alone, several give a tuple; there is one cotangent for each float part of the result, one tangent
 //!   for each differentiated parameter.
+//! * The derivative by a record is that record; what is no float in it is zero, and not looked at in tangents and cotangents.
 //! * A kernel applied to arguments of higher rank is lifted over them, and so is its derivative.
 
 use std::rc::Rc;
@@ -129,10 +130,13 @@ impl Elaborator<'_> {
 
     fn differentiate(&mut self, a: &Application<'_>, args: &[Value]) -> Option<Value> {
         let (span, n) = (a.span, a.active.len());
-        let by: Vec<Option<Value>> =
-            args.iter().zip(&a.active).map(|(v, active)| self.floats(v).filter(|_| *active)).collect();
-        let by: Vec<Value> = by.into_iter().flatten().collect();
-        let at: Vec<Atom> = by.iter().filter_map(Value::atoms).flatten().collect();
+        let by: Vec<Value> = args
+            .iter()
+            .zip(&a.active)
+            .filter(|(v, active)| **active && self.floats(v).is_some())
+            .map(|(v, _)| v.clone())
+            .collect();
+        let at: Vec<Atom> = by.iter().filter_map(|v| self.floats(v)?.atoms()).flatten().collect();
         let tangents = match a.what {
             Derivative::Jvp => self.tangents(&by, &args[n..], span)?,
             _ => Vec::new(),
@@ -153,17 +157,20 @@ impl Elaborator<'_> {
             let tangents =
                 self.bind_all(&results, &types, Exp::Pushforward { point, results: results.clone() }, span);
             let mut tangents = tangents.into_iter().map(Atom::Var);
-            let tangent = floats.map_or(Value::unit(), |v| v.with_atoms(&mut tangents));
+            let tangent = self.derived(&value, &mut tangents, span).unwrap_or(Value::unit());
             return Some(Value::Tuple(vec![value, tangent]));
         }
         let cotangents = match a.what {
-            Derivative::Vjp => self.cotangents(&results, &types, &args[n..], span)?,
+            Derivative::Vjp => self.cotangents(&value, &types, &args[n..], span)?,
             _ => vec![self.one(a.what, &value, span)?],
         };
         let types: Vec<Type> = at.iter().map(|x| self.atom_type(*x)).collect();
         let adjoints = self.bind_all(&at, &types, Exp::Pullback { point, results, cotangents }, span);
         let mut adjoints = adjoints.into_iter().map(Atom::Var);
-        let mut parts: Vec<Value> = by.iter().map(|v| v.with_atoms(&mut adjoints)).collect();
+        let mut parts: Vec<Value> = Vec::new();
+        for v in &by {
+            parts.extend(self.derived(v, &mut adjoints, span));
+        }
         let gradient = if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) };
         Some(match a.what {
             Derivative::Grad => gradient,
@@ -200,9 +207,13 @@ impl Elaborator<'_> {
     fn tangents(&mut self, by: &[Value], tangents: &[Value], span: Span) -> Option<Vec<Atom>> {
         let mut out = Vec::new();
         for (v, t) in by.iter().zip(tangents) {
-            let (leaves, found) = (v.atoms()?, t.atoms());
-            let Some(found) = found.filter(|_| same_structure(v, t)) else {
-                let (expected, found) = (self.describe(v), self.describe(t));
+            let leaves = self.floats(v)?.atoms()?;
+            let Some(found) = self.directions(v, t) else {
+                let expected = match v {
+                    Value::Record(..) => self.describe(v),
+                    _ => self.floats(v).map_or(String::new(), |v| self.describe(&v)),
+                };
+                let found = self.describe(t);
                 self.error(
                     Code::TupleShape,
                     span,
@@ -222,11 +233,12 @@ impl Elaborator<'_> {
 
     fn cotangents(
         &mut self,
-        results: &[Atom],
+        value: &Value,
         types: &[Type],
         cotangents: &[Value],
         span: Span,
     ) -> Option<Vec<Atom>> {
+        let results = self.components(value);
         if results.len() != cotangents.len() {
             self.error(
                 Code::ArgumentCount,
@@ -240,7 +252,19 @@ impl Elaborator<'_> {
             );
             return None;
         }
-        let atoms = self.plain_atoms("a cotangent", cotangents, span)?;
+        let mut atoms = Vec::new();
+        for (v, c) in results.iter().zip(cotangents) {
+            match self.directions(v, c) {
+                Some(found) => atoms.extend(found),
+                None => {
+                    let (expected, found) = (self.describe(v), self.describe(c));
+                    let message = format!("a cotangent: expected {expected}, found {found}");
+                    let help = "a cotangent has the type of the value that it belongs to";
+                    self.error(Code::TupleShape, span, message, help);
+                    return None;
+                }
+            }
+        }
         atoms.iter().zip(types).map(|(c, t)| self.direction(*c, t, "a cotangent", span)).collect()
     }
 
@@ -286,8 +310,80 @@ impl Elaborator<'_> {
                 let parts: Vec<Value> = vs.iter().filter_map(|v| self.floats(v)).collect();
                 (!parts.is_empty()).then_some(Value::Tuple(parts))
             }
+            Value::Record(_, vs) => self.floats(&Value::Tuple(vs.clone())),
             Value::Function(_) => None,
         }
+    }
+
+    /// The derivative by a value, or of it, with these arrays for its floats: of a tuple what has a derivative, of a record
+    /// everything, with zeros for what has none. `None` if there are no floats.
+    fn derived(&mut self, v: &Value, new: &mut impl Iterator<Item = Atom>, span: Span) -> Option<Value> {
+        match v {
+            Value::Tuple(vs) => {
+                let parts: Vec<Value> = vs.iter().filter_map(|v| self.derived(v, new, span)).collect();
+                (!parts.is_empty()).then_some(Value::Tuple(parts))
+            }
+            Value::Function(_) => None,
+            _ => {
+                self.floats(v)?;
+                self.with_zeros(v, new, span)
+            }
+        }
+    }
+
+    fn with_zeros(&mut self, v: &Value, new: &mut impl Iterator<Item = Atom>, span: Span) -> Option<Value> {
+        match v {
+            Value::Atom(a) if self.inference.is_float(self.elem(*a)) => {
+                Some(Value::Atom(new.next().unwrap_or(*a)))
+            }
+            Value::Atom(a) => {
+                let zero = Value::Atom(Atom::Const(self.constant_of(self.elem(*a), 0)));
+                match self.atom_type(*a).dims {
+                    dims if dims.is_empty() => Some(zero),
+                    dims => self.build("zero", &dims, &[], span, |_, _| Some(zero)),
+                }
+            }
+            Value::Tuple(vs) => {
+                Some(Value::Tuple(vs.iter().map(|v| self.with_zeros(v, new, span)).collect::<Option<_>>()?))
+            }
+            Value::Record(r, vs) => {
+                let parts = vs.iter().map(|v| self.with_zeros(v, new, span)).collect::<Option<_>>()?;
+                Some(Value::Record(r.clone(), parts))
+            }
+            Value::Function(_) => None,
+        }
+    }
+
+    /// The parts of a result that have a cotangent each: scalars, arrays and records with floats.
+    fn components(&self, v: &Value) -> Vec<Value> {
+        match v {
+            Value::Tuple(vs) => vs.iter().flat_map(|v| self.components(v)).collect(),
+            v => self.floats(v).map(|_| v.clone()).into_iter().collect(),
+        }
+    }
+
+    /// The atoms of a tangent or cotangent `t` of `v`, if it has the structure that `derived` gives.
+    fn directions(&self, v: &Value, t: &Value) -> Option<Vec<Atom>> {
+        match (v, t) {
+            (Value::Tuple(vs), Value::Tuple(ts)) => {
+                let vs: Vec<&Value> = vs.iter().filter(|v| self.floats(v).is_some()).collect();
+                let parts = vs.iter().zip(ts).map(|(v, t)| self.directions(v, t));
+                if vs.len() == ts.len() { Some(parts.collect::<Option<Vec<_>>>()?.concat()) } else { None }
+            }
+            (Value::Record(..), _) if !same_structure(v, t) => None,
+            (Value::Record(_, vs), Value::Record(_, ts)) => {
+                let parts = vs.iter().zip(ts).map(|(v, t)| self.floats_of(v, t));
+                Some(parts.collect::<Option<Vec<_>>>()?.concat())
+            }
+            (Value::Atom(_), Value::Atom(t)) => Some(vec![*t]),
+            _ => None,
+        }
+    }
+
+    /// The atoms of `t` where `v`, of the same structure, has floats.
+    fn floats_of(&self, v: &Value, t: &Value) -> Option<Vec<Atom>> {
+        let both = v.atoms()?.into_iter().zip(t.atoms()?);
+        Some(both.filter(|(v, _)| self.inference.is_float(self.elem(*v))).map(|(_, t)| t).collect())
     }
 
     /// The value with its floats replaced, in order.
@@ -295,6 +391,9 @@ impl Elaborator<'_> {
         match v {
             Value::Atom(a) if self.inference.is_float(self.elem(*a)) => Value::Atom(new.next().unwrap_or(*a)),
             Value::Tuple(vs) => Value::Tuple(vs.iter().map(|v| self.with_floats(v, new)).collect()),
+            Value::Record(r, vs) => {
+                Value::Record(r.clone(), vs.iter().map(|v| self.with_floats(v, new)).collect())
+            }
             other => other.clone(),
         }
     }

@@ -80,6 +80,10 @@ pub(super) fn visit(e: &mut Expr, local: &mut Vec<Name>, f: &mut dyn FnMut(&mut 
         ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Einsum(_, es) => {
             es.iter_mut().for_each(|e| visit(e, local, f));
         }
+        ExprKind::Record(_, fields, base) => {
+            fields.iter_mut().for_each(|(_, e)| visit(e, local, f));
+            base.iter_mut().for_each(|e| visit(e, local, f));
+        }
         ExprKind::Closure(params, body) => {
             params.iter().for_each(|(p, _)| bind(p, local));
             visit(body, local, f);

@@ -79,19 +79,11 @@ impl Elaborator<'_> {
                 let vs: Vec<Option<Value>> = es.iter().map(|e| self.expr(e)).collect();
                 Some(Value::Tuple(vs.into_iter().collect::<Option<_>>()?))
             }
-            ExprKind::Field(a, i) => match self.expr(a)? {
-                Value::Tuple(mut vs) if *i < vs.len() => Some(vs.swap_remove(*i)),
-                other => {
-                    let found = self.describe(&other);
-                    self.error(
-                        Code::TupleShape,
-                        e.span,
-                        format!("there is no part .{i} of {found}"),
-                        "tuples count from .0",
-                    );
-                    None
-                }
-            },
+            ExprKind::Field(a, member) => {
+                let v = self.expr(a)?;
+                self.member(v, member, e.span)
+            }
+            ExprKind::Record(path, fields, base) => self.record_literal(path, fields, base.as_deref()),
             ExprKind::Array(es) => self.array_literal(es, e.span),
             ExprKind::Einsum(subscripts, operands) => self.einsum(subscripts, operands),
             ExprKind::Repeat(v, n) => {
@@ -218,7 +210,7 @@ impl Elaborator<'_> {
         if let Some(Value::Function(f)) = p.single().and_then(|n| self.scope.get(&n.name)) {
             return Some(f.clone());
         }
-        if let Some(k) = self.callees.get(&p.text()) {
+        if let Some(k) = self.callees.kernel(&p.text()) {
             return Some(Function::Kernel(k.clone()));
         }
         p.single().filter(|n| super::is_builtin(&n.name)).map(|n| Function::Builtin(n.name.clone()))

@@ -19,6 +19,10 @@ impl Elaborator<'_> {
             (Value::Tuple(vs), _) => Some(Value::Tuple(
                 vs.into_iter().map(|v| self.index_expr(v, kind, span)).collect::<Option<_>>()?,
             )),
+            (Value::Record(r, vs), _) => Some(Value::Record(
+                r,
+                vs.into_iter().map(|v| self.index_expr(v, kind, span)).collect::<Option<_>>()?,
+            )),
             (Value::Function(_), _) => {
                 self.error(Code::NotAFunction, span, "a function cannot be indexed", "call it");
                 None

@@ -17,6 +17,7 @@
 //! | `parallel`, `space`, `writes`, `attempt` | `for` loops whose trips may run in any order |
 //! | `call` | closures, scalar functions, kernels |
 //! | `inline` | the code of called kernels |
+//! | `records`, `tied` | tuples whose parts have names; their sizes |
 //! | `sort` | sorting, by positions |
 //! | `custom` | derivatives that the user writes |
 //! | `derivative` | `grad(f)` and the like inside kernels |
@@ -59,6 +60,7 @@ mod operator;
 mod order;
 mod parallel;
 mod rank;
+mod records;
 mod rows;
 mod scan;
 mod scope;
@@ -66,6 +68,7 @@ mod segments;
 mod sizes;
 mod sort;
 mod space;
+mod tied;
 mod unroll;
 mod value;
 mod writes;
@@ -78,6 +81,7 @@ use proc_macro2::Span;
 use crate::core::{self, Atom, Body, Param, Stm, Type, Var, VarInfo};
 use crate::diagnostics::{Code, Diagnostics};
 use crate::dim::{Dim, SizeAtom};
+use crate::record::{Interface, Records};
 use crate::syntax::ast;
 use crate::ty::{Elem, Loc, Name, Place, Tree};
 use infer::Inference;
@@ -86,8 +90,52 @@ use scope::Scope;
 use value::Value;
 use writes::Write;
 
-/// Kernels that the function calls, by the path text it uses.
-pub type Callees = HashMap<String, Rc<core::Function>>;
+/// A kernel that is called.
+#[derive(Clone, Debug)]
+pub struct Callee {
+    /// Its code.
+    pub function: Rc<core::Function>,
+    /// Its types, if there are records among them.
+    pub interface: Option<Interface>,
+}
+
+impl std::ops::Deref for Callee {
+    type Target = core::Function;
+
+    fn deref(&self) -> &core::Function {
+        &self.function
+    }
+}
+
+/// What the paths of a function stand for.
+#[derive(Clone, Debug, Default)]
+pub struct Callees {
+    kernels: HashMap<String, Rc<Callee>>,
+    /// The records, by path and by `id`.
+    pub records: Records,
+}
+
+impl Callees {
+    /// Nothing.
+    pub fn new() -> Callees {
+        Callees::default()
+    }
+
+    /// Adds a kernel without records by the text of its path.
+    pub fn insert(&mut self, path: String, function: Rc<core::Function>) {
+        self.insert_callee(&path, Callee { function, interface: None });
+    }
+
+    /// Adds a kernel by the text of its path.
+    pub fn insert_callee(&mut self, path: &str, callee: Callee) {
+        self.kernels.insert(path.to_string(), Rc::new(callee));
+    }
+
+    /// The kernel of that path.
+    fn kernel(&self, path: &str) -> Option<&Rc<Callee>> {
+        self.kernels.get(path)
+    }
+}
 
 /// The result: Core, and the span of each of its places that lies in this function's own tokens.
 pub struct Elaborated {
@@ -268,7 +316,7 @@ impl<'a> Elaborator<'a> {
                 None => self.param_vars(&name, &p.ty, &mut all_dims),
             };
             self.params.extend(vars.leaves());
-            let value = Value::from_tree(&vars);
+            let value = self.named(Value::from_tree(&vars), &p.ty);
             self.bind_pattern(&p.pattern, value);
             params.push(Param { name, vars, active: !p.no_grad, loc });
         }
@@ -298,6 +346,11 @@ impl<'a> Elaborator<'a> {
                 .collect();
             return Tree::Tuple(parts);
         }
+        if let ast::TypeKind::Record(path) = &ty.kind {
+            let vars = self.record_vars(name, path, ty.span, all);
+            // Its error is recorded.
+            return vars.unwrap_or(Tree::Tuple(Vec::new()));
+        }
         let mut dims = Vec::new();
         let mut t = ty;
         while let ast::TypeKind::Array(inner, size) = &t.kind {
@@ -315,6 +368,15 @@ impl<'a> Elaborator<'a> {
         }
         let elem = match &t.kind {
             ast::TypeKind::Scalar(e) => *e,
+            ast::TypeKind::Record(path) => {
+                self.error(
+                    Code::Unsupported,
+                    t.span,
+                    format!("an array of records as a parameter is not supported: `{}`", path.text()),
+                    "pass a record of arrays; kernels store it that way",
+                );
+                Elem::F64
+            }
             ast::TypeKind::Tuple(_) => {
                 self.error(
                     Code::Unsupported,
@@ -353,7 +415,7 @@ impl<'a> Elaborator<'a> {
                 out.push(*a);
                 Some(Tree::Leaf(out.len() - 1))
             }
-            Value::Tuple(vs) => {
+            Value::Tuple(vs) | Value::Record(_, vs) => {
                 Some(Tree::Tuple(vs.iter().map(|v| self.result_tree(v, out, span)).collect::<Option<_>>()?))
             }
             Value::Function(_) => {

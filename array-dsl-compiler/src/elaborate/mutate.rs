@@ -5,7 +5,7 @@
 //! x op= e          x' = x op e
 //! a[i] = e         a' = a with [i] = e
 //! a[i] op= e       a' = a with [i] = a[i] op e
-//! t.0 = e          t' = (e, t.1)
+//! t.0 = e          t' = (e, t.1)        r.name = e likewise
 //! a[lo..hi] = e    a' = build(len a, |k| if lo <= k && k < hi { e[k - lo] } else { a[k] })
 //! ```
 //!
@@ -21,7 +21,7 @@ use super::value::Value;
 use crate::core::{Atom, Exp, Reducer};
 use crate::diagnostics::Code;
 use crate::scalar::Op;
-use crate::syntax::ast::{Binary, Expr, ExprKind, IndexKind};
+use crate::syntax::ast::{Binary, Expr, ExprKind, IndexKind, Member};
 use crate::ty::Elem;
 
 /// One step from a variable to the part that is assigned.
@@ -30,8 +30,8 @@ enum Step {
     At(Vec<Atom>),
     /// `lo..hi`.
     Slice(Option<Value>, Option<Value>),
-    /// `.0`.
-    Field(usize),
+    /// `.0`, `.name`.
+    Field(Member),
 }
 
 impl Elaborator<'_> {
@@ -214,7 +214,7 @@ impl Elaborator<'_> {
                 self.steps(a, out)?;
                 // A part of an element of an array of tuples is an element of a part.
                 let before = out.iter().rposition(|s| matches!(s, Step::Field(_))).map_or(0, |i| i + 1);
-                out.insert(before, Step::Field(*i));
+                out.insert(before, Step::Field(i.clone()));
             }
             _ => {}
         }
@@ -265,21 +265,26 @@ impl Elaborator<'_> {
             return self.fit(old, new, what, span);
         };
         match (step, old) {
-            (Step::Field(i), Value::Tuple(vs)) if *i < vs.len() => {
-                let mut vs = vs.clone();
-                vs[*i] = self.store(&vs[*i].clone(), rest, op, v, what, span)?;
-                Some(Value::Tuple(vs))
+            (Step::Field(member), old) => {
+                let at = self.part_of(old, member, span)?;
+                let mut new = old.clone();
+                if let Value::Tuple(vs) | Value::Record(_, vs) = &mut new {
+                    vs[at] = self.store(&vs[at].clone(), rest, op, v, what, span)?;
+                }
+                Some(new)
             }
-            (Step::Field(i), other) => {
-                let found = self.describe(other);
-                self.error(
-                    Code::TupleShape,
-                    span,
-                    format!("there is no part .{i} of {found}"),
-                    "tuples count from .0",
-                );
-                None
-            }
+            (_, Value::Record(r, olds)) => match v {
+                Value::Record(s, vs) if s.id == r.id && op.is_none() => {
+                    let parts = olds.iter().zip(vs).map(|(o, v)| self.store(o, steps, op, v, what, span));
+                    Some(Value::Record(s, parts.collect::<Option<_>>()?))
+                }
+                other => {
+                    let found = self.describe(&other);
+                    let message = format!("{what} is a record `{}`, the value is {found}", r.name);
+                    self.error(Code::Fields, span, message, "assign a record, or one field");
+                    None
+                }
+            },
             (_, Value::Tuple(olds)) => match v {
                 Value::Tuple(vs) if vs.len() == olds.len() && op.is_none() => {
                     let parts = olds.iter().zip(vs).map(|(o, v)| self.store(o, steps, op, v, what, span));
@@ -354,6 +359,10 @@ impl Elaborator<'_> {
             (Value::Tuple(os), Value::Tuple(ns)) if os.len() == ns.len() => {
                 let parts = os.iter().zip(ns).map(|(o, n)| self.fit(o, n, what, span));
                 Some(Value::Tuple(parts.collect::<Option<_>>()?))
+            }
+            (Value::Record(r, os), Value::Record(s, ns)) if r.id == s.id => {
+                let parts = os.iter().zip(ns).map(|(o, n)| self.fit(o, n, what, span));
+                Some(Value::Record(s, parts.collect::<Option<_>>()?))
             }
             (Value::Atom(o), Value::Atom(n)) if self.rank(*o) == self.rank(n) => {
                 let (have, want) = (self.atom_type(n), self.atom_type(*o));

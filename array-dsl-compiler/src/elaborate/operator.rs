@@ -189,6 +189,9 @@ pub(super) fn same_structure(a: &Value, b: &Value) -> bool {
         (Value::Tuple(a), Value::Tuple(b)) => {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_structure(a, b))
         }
+        (Value::Record(r, a), Value::Record(s, b)) => {
+            r.id == s.id && a.iter().zip(b).all(|(a, b)| same_structure(a, b))
+        }
         _ => false,
     }
 }

@@ -42,6 +42,9 @@ fn always(e: &Expr, v: &Name) -> bool {
         ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Einsum(_, es) => {
             es.iter().any(|e| always(e, v))
         }
+        ExprKind::Record(_, fields, base) => {
+            fields.iter().any(|(_, e)| always(e, v)) || base.iter().any(|e| always(e, v))
+        }
         ExprKind::If(c, ..) | ExprKind::Match(c, _) | ExprKind::While(c, _) => always(c, v),
         ExprKind::For(e) => match &e.over {
             Over::Range { lo, hi, .. } => always(lo, v) || always(hi, v),

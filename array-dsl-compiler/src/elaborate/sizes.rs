@@ -11,6 +11,7 @@ use super::value::Value;
 use crate::core::{Atom, Check, CheckKind, Exp, Stm, Type, Var};
 use crate::diagnostics::Code;
 use crate::dim::{Dim, SizeAtom};
+use crate::record::Records;
 use crate::syntax::ast::{self, Binary, ExprKind, TypeKind, Unary};
 use crate::ty::{Elem, Name};
 
@@ -141,6 +142,15 @@ impl Elaborator<'_> {
                 }
                 TypeKind::Scalar(e) => return Some((dims, Some(*e))),
                 TypeKind::Infer => return Some((dims, None)),
+                TypeKind::Record(path) => {
+                    self.error(
+                        Code::Fields,
+                        t.span,
+                        format!("an array of records has no type: `{}`", path.text()),
+                        "leave out the annotation: it is a record whose fields are arrays",
+                    );
+                    return None;
+                }
                 TypeKind::Tuple(_) => {
                     self.error(
                         Code::TupleShape,
@@ -221,6 +231,21 @@ impl Elaborator<'_> {
                     vs.into_iter().zip(ts).map(|(v, t)| self.annotate(v, t, what)).collect::<Option<_>>()?,
                 ))
             }
+            (Value::Record(s, vs), TypeKind::Record(path)) => {
+                let r = self.record(path)?;
+                if r.id != s.id || self.lifted(&v) > 0 {
+                    let found = self.describe(&v);
+                    let message = format!("{what} is declared as {}, found {found}", r.name);
+                    let help = format!("give it a value of type `{}`", r.name);
+                    self.error(Code::ResultType, t.span, message, help);
+                    return None;
+                }
+                self.tied(&r, vs.clone(), t.span)
+            }
+            (Value::Record(..), TypeKind::Array(inner, _)) if is_of_records(inner) => {
+                self.annotated_dims(t)?;
+                None
+            }
             (Value::Atom(a), TypeKind::Scalar(_) | TypeKind::Array(..)) => {
                 let ty = self.atom_type(*a);
                 if !what.starts_with("the result") {
@@ -228,7 +253,7 @@ impl Elaborator<'_> {
                 }
                 let (dims, elem) = self.annotated_dims(t)?;
                 if ty.rank() != dims.len() {
-                    let (found, declared) = (self.show_type(&ty), written(t));
+                    let (found, declared) = (self.show_type(&ty), self.written(t));
                     let rank = format!("{what} is declared as {declared}, found {found}");
                     let help = if ty.rank() > dims.len() && dims.is_empty() {
                         format!("reduce it, with `sum` for example, or declare it as `{found}`")
@@ -247,11 +272,11 @@ impl Elaborator<'_> {
                 Some(Value::Atom(self.coerce(*a, &dims, t.span, what, annotated)?))
             }
             _ => {
-                let found = self.describe(&v);
+                let (found, declared) = (self.describe(&v), self.written(t));
                 self.error(
                     Code::ResultType,
                     t.span,
-                    format!("{what} is declared as {}, found {found}", written(t)),
+                    format!("{what} is declared as {declared}, found {found}"),
                     format!("declare it as `{found}`, or change the value"),
                 );
                 None
@@ -266,7 +291,48 @@ impl Elaborator<'_> {
             Value::Tuple(vs) => {
                 format!("({})", vs.iter().map(|v| self.describe(v)).collect::<Vec<_>>().join(", "))
             }
+            Value::Record(r, _) => {
+                let extents = v.atoms().and_then(|a| a.first().copied()).map(|a| self.atom_type(a).dims);
+                let extents = extents.unwrap_or_default().into_iter().take(self.lifted(v)).rev();
+                extents.fold(r.name.to_string(), |t, d| format!("[{t}; {}]", self.show(&d)))
+            }
             Value::Function(_) => "a function".into(),
+        }
+    }
+
+    /// The number of dimensions that a record has beyond those of its definition: of an array of records.
+    pub(super) fn lifted(&self, v: &Value) -> usize {
+        fn declared(ty: &ast::Type, records: &Records) -> Option<usize> {
+            match &ty.kind {
+                TypeKind::Scalar(_) => Some(0),
+                TypeKind::Array(inner, _) => Some(declared(inner, records)? + 1),
+                TypeKind::Tuple(parts) => declared(parts.first()?, records),
+                TypeKind::Record(path) => declared(&records.get(&path.text())?.fields.first()?.ty, records),
+                TypeKind::Infer => None,
+            }
+        }
+        let Value::Record(r, _) = v else { return 0 };
+        let rank = r.fields.first().and_then(|f| declared(&f.ty, &self.callees.records));
+        let found = v.atoms().and_then(|a| a.first().map(|a| self.rank(*a)));
+        rank.zip(found).map_or(0, |(rank, found)| found.saturating_sub(rank))
+    }
+
+    /// A declared type as it was written.
+    pub(super) fn written(&self, t: &ast::Type) -> String {
+        match &t.kind {
+            TypeKind::Scalar(e) => e.to_string(),
+            TypeKind::Infer => "_".into(),
+            TypeKind::Record(path) => {
+                let text = path.text();
+                self.callees.records.get(&text).map_or(text, |r| r.name.to_string())
+            }
+            TypeKind::Tuple(ts) => {
+                format!("({})", ts.iter().map(|t| self.written(t)).collect::<Vec<_>>().join(", "))
+            }
+            TypeKind::Array(inner, size) => {
+                let size = size.as_ref().map_or("_".into(), |e| written_size(e));
+                format!("[{}; {size}]", self.written(inner))
+            }
         }
     }
 
@@ -379,16 +445,12 @@ impl Elaborator<'_> {
     }
 }
 
-/// A declared type as it was written.
-fn written(t: &ast::Type) -> String {
-    match &t.kind {
-        TypeKind::Scalar(e) => e.to_string(),
-        TypeKind::Infer => "_".into(),
-        TypeKind::Tuple(ts) => format!("({})", ts.iter().map(written).collect::<Vec<_>>().join(", ")),
-        TypeKind::Array(inner, size) => {
-            let size = size.as_ref().map_or("_".into(), |e| written_size(e));
-            format!("[{}; {size}]", written(inner))
-        }
+/// Whether the elements of an array are records.
+fn is_of_records(element: &ast::Type) -> bool {
+    match &element.kind {
+        TypeKind::Record(_) => true,
+        TypeKind::Array(inner, _) => is_of_records(inner),
+        _ => false,
     }
 }
 

@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use proc_macro2::Span;
 
-use super::Elaborator;
 use super::scope::Scope;
-use crate::core::{self, Atom, Axis, Body, Exp, Stm, Type, Var};
+use super::{Callee, Elaborator};
+use crate::core::{Atom, Axis, Body, Exp, Stm, Type, Var};
 use crate::derive::Derivative;
 use crate::dim::{Dim, SizeAtom};
+use crate::record::Record;
 use crate::scalar::Op;
 use crate::syntax::ast;
 use crate::ty::{Const, Elem, Name, Tree};
@@ -21,6 +22,8 @@ pub(super) enum Value {
     Atom(Atom),
     /// A tuple.
     Tuple(Vec<Value>),
+    /// A record: the values of its fields in order. An array of records is a record of arrays.
+    Record(Rc<Record>, Vec<Value>),
     /// A function, to be called or handed to an array function.
     Function(Function),
 }
@@ -33,7 +36,7 @@ pub(super) enum Function {
     /// A built-in function.
     Builtin(Name),
     /// A kernel.
-    Kernel(Rc<core::Function>),
+    Kernel(Rc<Callee>),
     /// `grad(f)` and the like.
     Derivative(Derivative, Rc<Function>),
 }
@@ -68,7 +71,7 @@ impl Value {
     pub fn atoms(&self) -> Option<Vec<Atom>> {
         match self {
             Value::Atom(a) => Some(vec![*a]),
-            Value::Tuple(vs) => {
+            Value::Tuple(vs) | Value::Record(_, vs) => {
                 let parts: Option<Vec<Vec<Atom>>> = vs.iter().map(Value::atoms).collect();
                 Some(parts?.concat())
             }
@@ -81,6 +84,9 @@ impl Value {
         match self {
             Value::Atom(a) => Value::Atom(atoms.next().unwrap_or(*a)),
             Value::Tuple(vs) => Value::Tuple(vs.iter().map(|v| v.with_atoms(atoms)).collect()),
+            Value::Record(r, vs) => {
+                Value::Record(r.clone(), vs.iter().map(|v| v.with_atoms(atoms)).collect())
+            }
             Value::Function(f) => Value::Function(f.clone()),
         }
     }

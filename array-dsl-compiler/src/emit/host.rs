@@ -5,13 +5,15 @@ use proc_macro2::{Group, Ident, Spacing, Span, TokenStream, TokenTree};
 use quote::quote;
 
 use super::cpu::{self, CpuCode};
+use super::signature::{Leaf, Like, Shape, Types};
+use super::structure::{self, opened};
 use super::wgsl;
 use crate::Verified;
-use crate::bulk::{ArrayId, Param};
+use crate::bulk::ArrayId;
 use crate::derive::Derivative;
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{Home, Program};
-use crate::ty::{Elem, Tree};
+use crate::ty::Elem;
 
 /// A kernel or one of its derivatives, ready to be printed.
 pub struct Variant {
@@ -23,6 +25,8 @@ pub struct Variant {
     pub gpu: Result<wgsl::GpuCode, String>,
     /// The text of `explain()`.
     pub explain: String,
+    /// What the host sees.
+    pub types: Types,
 }
 
 /// The name of the unit struct of a variant.
@@ -46,27 +50,18 @@ pub fn items(kernel: &Ident, vis: &TokenStream, doc: &TokenStream, variants: &[V
         if !v.path.is_empty() {
             inner.extend(quote! {
                 #[derive(Clone, Copy, Debug, Default)]
-                pub struct #name;
+                #vis struct #name;
             });
         }
         inner.extend(kernel_impl(&name, v));
-        let has = |d: Derivative| variants.iter().any(|w| w.path == [d]);
-        if v.path.is_empty() && has(Derivative::Vjp) && has(Derivative::Jvp) {
-            inner.extend(check_impl(&name, v));
+        let of = |d: Derivative| variants.iter().find(|w| w.path == [d]);
+        if let (true, Some(vjp), Some(jvp)) = (v.path.is_empty(), of(Derivative::Vjp), of(Derivative::Jvp)) {
+            inner.extend(super::check::check_impl(&name, v, &vjp.types, &jvp.types));
         }
         for d in variants.iter().filter(|w| w.path.len() == v.path.len() + 1 && w.path.starts_with(&v.path)) {
             let derived = struct_name(kernel, &d.path);
             let Some(last) = d.path.last() else { continue };
-            let (tr, assoc) = match last {
-                Derivative::Vjp => ("HasVjp", "Vjp"),
-                Derivative::Grad => ("HasGrad", "Grad"),
-                Derivative::ValueAndGrad => ("HasValueAndGrad", "ValueAndGrad"),
-                Derivative::Jvp => ("HasJvp", "Jvp"),
-                Derivative::Hvp => ("HasHvp", "Hvp"),
-                Derivative::Jacobian => ("HasJacobian", "Jacobian"),
-                Derivative::Hessian => ("HasHessian", "Hessian"),
-                Derivative::Vmap => ("HasVmap", "Vmap"),
-            };
+            let (tr, assoc) = trait_names(*last);
             let (tr, assoc) = (Ident::new(tr, Span::mixed_site()), Ident::new(assoc, Span::mixed_site()));
             inner.extend(quote! {
                 impl __rt::host::#tr for #name {
@@ -75,6 +70,8 @@ pub fn items(kernel: &Ident, vis: &TokenStream, doc: &TokenStream, variants: &[V
             });
         }
     }
+    let records = variants.first().map_or(&[][..], |v| &v.types.records);
+    let aliases = (0..records.len()).map(|k| Ident::new(&format!("__Record{k}"), Span::mixed_site()));
     quote! {
         #doc
         #[allow(non_camel_case_types)]
@@ -87,123 +84,34 @@ pub fn items(kernel: &Ident, vis: &TokenStream, doc: &TokenStream, variants: &[V
         )]
         const _: () = {
             use ::array_dsl::__rt;
+            #(type #aliases = #records;)*
             #inner
         };
     }
 }
 
-/// The most arrays that tuples of the runtime's comparison hold.
-const CHECKED_ARRAYS: usize = 12;
-
-/// `check_grad` of a kernel with `vjp` and `jvp`: its differentiable arrays as one tuple `x`, the float parts of its
-/// result as another.
-fn check_impl(name: &Ident, v: &Variant) -> TokenStream {
-    let h = Host { p: &v.cpu };
-    let float = |a: &ArrayId| h.elem(*a).is_float();
-    let mut leaves: Vec<(ArrayId, String)> = Vec::new();
-    for q in h.p.params.iter().filter(|q| q.active) {
-        for (i, a) in q.arrays.leaves().into_iter().enumerate().filter(|(_, a)| float(a)) {
-            leaves.push((*a, part_name(q, i)));
-        }
-    }
-    let outputs: Vec<ArrayId> = h.p.result.leaves().into_iter().copied().filter(|a| float(a)).collect();
-    if leaves.len() > CHECKED_ARRAYS || outputs.len() > CHECKED_ARRAYS {
-        return TokenStream::new();
-    }
-    // An argument as the host passes it, from the tuple `from` where it is differentiable.
-    let pass = |a: ArrayId, from: &str| {
-        let reference = if h.rank(a) == 0 { "" } else { "&" };
-        match leaves.iter().position(|l| l.0 == a) {
-            Some(k) => format!("{reference}{from}.{k}"),
-            None => format!("p{}", a.0),
-        }
-    };
-    let arguments = |from: &str| -> String {
-        h.p.params.iter().map(|q| tree(&q.arrays, &mut |a| pass(*a, from)) + ", ").collect()
-    };
-    let point: String = leaves
-        .iter()
-        .map(|(a, _)| if h.rank(*a) == 0 { format!("p{}, ", a.0) } else { format!("p{}.to_owned(), ", a.0) })
-        .collect();
-    let names: String = leaves.iter().map(|(_, n)| format!("{n:?}, ")).collect();
-    let mut k = 0;
-    let result = tree(&h.p.result, &mut |a| {
-        k += 1;
-        if float(a) { format!("y{}", k - 1) } else { "_".into() }
-    });
-    let values: String =
-        h.p.result
-            .leaves()
-            .into_iter()
-            .enumerate()
-            .filter(|(_, a)| float(a))
-            .map(|(i, _)| format!("y{i}, "))
-            .collect();
-    let cotangents: String = outputs
-        .iter()
-        .enumerate()
-        .map(|(i, a)| format!("{}c.{i}, ", if h.rank(*a) == 0 { "" } else { "&" }))
-        .collect();
-    // The parts of each differentiable parameter, bundled as the derivatives bundle them.
-    let mut trees: Vec<Tree<usize>> = Vec::new();
-    let mut next = 0;
-    for q in h.p.params.iter().filter(|q| q.active) {
-        if let Some(t) = floats(&q.arrays, &float, &mut next) {
-            trees.push(t);
-        }
-    }
-    let tangents: String = trees
-        .iter()
-        .map(|t| {
-            tree(t, &mut |k| format!("{}t.{k}", if h.rank(leaves[*k].0) == 0 { "" } else { "&" })) + ", "
-        })
-        .collect();
-    let bundle = |parts: Vec<String>| match parts.as_slice() {
-        [one] => one.clone(),
-        many => format!("({},)", many.join(", ")),
-    };
-    let gradient = bundle(trees.iter().map(|t| tree(t, &mut |k| format!("g{k}"))).collect());
-    let gradients: String = (0..leaves.len()).map(|k| format!("g{k}, ")).collect();
-    // The float parts of the result keep its structure in the tangent.
-    let mut next = 0;
-    let slope =
-        floats(&h.p.result, &float, &mut next).map_or("()".into(), |t| tree(&t, &mut |k| format!("s{k}")));
-    let slopes: String = (0..outputs.len()).map(|k| format!("s{k}, ")).collect();
-    let body = tokens(&format!(
-        "let {pattern} = args;\n\
-         let x = ({point});\n\
-         __rt::check::compare({kernel:?}, &[{names}], &x,\n\
-         |x| {{ let {result} = <Self as __rt::host::Kernel>::run(({run}))?; ::core::result::Result::Ok(({values})) }},\n\
-         |x, c| {{ let (_, {gradient}) = <<Self as __rt::host::HasVjp>::Vjp as __rt::host::Kernel>::run(({run}{cotangents}))?; ::core::result::Result::Ok(({gradients})) }},\n\
-         |x, t| {{ let (_, {slope}) = <<Self as __rt::host::HasJvp>::Jvp as __rt::host::Kernel>::run(({run}{tangents}))?; ::core::result::Result::Ok(({slopes})) }})\n",
-        pattern = h.pattern(),
-        kernel = &*h.p.name,
-        run = arguments("x"),
-    ));
-    quote! {
-        impl __rt::check::CheckGrad for #name {
-            fn check(__args: Self::Args<'_>) -> ::core::result::Result<__rt::check::GradientCheck, __rt::Error> {
-                #body
-            }
-        }
+/// The trait and its type that say that a kernel has a derivative.
+pub fn trait_names(d: Derivative) -> (&'static str, &'static str) {
+    match d {
+        Derivative::Vjp => ("HasVjp", "Vjp"),
+        Derivative::Grad => ("HasGrad", "Grad"),
+        Derivative::ValueAndGrad => ("HasValueAndGrad", "ValueAndGrad"),
+        Derivative::Jvp => ("HasJvp", "Jvp"),
+        Derivative::Hvp => ("HasHvp", "Hvp"),
+        Derivative::Jacobian => ("HasJacobian", "Jacobian"),
+        Derivative::Hessian => ("HasHessian", "Hessian"),
+        Derivative::Vmap => ("HasVmap", "Vmap"),
     }
 }
 
-/// The float leaves of a structure, numbered; as `derive` leaves out the others.
-fn floats(t: &Tree<ArrayId>, float: &dyn Fn(&ArrayId) -> bool, next: &mut usize) -> Option<Tree<usize>> {
-    match t {
-        Tree::Leaf(a) => float(a).then(|| {
-            *next += 1;
-            Tree::Leaf(*next - 1)
-        }),
-        Tree::Tuple(ts) => {
-            let parts: Vec<Tree<usize>> = ts.iter().filter_map(|t| floats(t, float, next)).collect();
-            (!parts.is_empty()).then_some(Tree::Tuple(parts))
-        }
-    }
-}
+/// The functions that take records apart and put them together.
+pub(super) const VIEW: &str = "__rt::record::Record>::view";
+const DEVICE_VIEW: &str = "__rt::gpu::DeviceRecord>::device_view";
+pub(super) const INTO_PARTS: &str = "__rt::record::Record>::into_parts";
+pub(super) const FROM_PARTS: &str = "__rt::record::Record>::from_parts";
+const DEVICE_FROM_PARTS: &str = "__rt::gpu::DeviceRecord>::device_from_parts";
 
-fn tokens(text: &str) -> TokenStream {
+pub(super) fn tokens(text: &str) -> TokenStream {
     // The texts are this crate's own; one that does not lex shows up as an error inside generated code.
     match text.parse::<TokenStream>() {
         Ok(t) => hidden_locals(t),
@@ -262,23 +170,14 @@ fn is_local(name: &str) -> bool {
     numbered || LOCALS.contains(&name)
 }
 
-/// A type or value that follows the structure of a tree.
-fn tree<T>(t: &Tree<T>, leaf: &mut dyn FnMut(&T) -> String) -> String {
-    match t {
-        Tree::Leaf(x) => leaf(x),
-        Tree::Tuple(ts) => {
-            let parts: String = ts.iter().map(|t| tree(t, leaf) + ", ").collect();
-            format!("({parts})")
-        }
-    }
-}
-
-struct Host<'a> {
-    p: &'a Program,
+/// What is printed of a variant.
+pub(super) struct Host<'a> {
+    pub p: &'a Program,
+    pub types: &'a Types,
 }
 
 impl Host<'_> {
-    fn elem(&self, a: ArrayId) -> Elem {
+    pub fn elem(&self, a: ArrayId) -> Elem {
         self.p.arrays[a.0 as usize].elem
     }
 
@@ -286,7 +185,7 @@ impl Host<'_> {
         &self.p.arrays[a.0 as usize].dims
     }
 
-    fn rank(&self, a: ArrayId) -> usize {
+    pub fn rank(&self, a: ArrayId) -> usize {
         self.dims(a).len()
     }
 
@@ -298,43 +197,8 @@ impl Host<'_> {
         a
     }
 
-    fn argument(&self, a: ArrayId, lifetime: &str, gpu: bool) -> String {
-        let (e, r) = (self.elem(a), self.rank(a));
-        match (r, gpu) {
-            (0, _) => e.to_string(),
-            (_, false) => format!("&{lifetime}__rt::ndarray::ArrayRef<{e}, __rt::ndarray::Ix{r}>"),
-            (_, true) => format!("&{lifetime}__rt::gpu::GpuArray<{e}, __rt::ndarray::Ix{r}>"),
-        }
-    }
-
-    fn arguments(&self, lifetime: &str, gpu: bool) -> String {
-        let all: String = self
-            .p
-            .params
-            .iter()
-            .map(|q| tree(&q.arrays, &mut |a| self.argument(*a, lifetime, gpu)) + ", ")
-            .collect();
-        format!("({all})")
-    }
-
-    /// The arguments' types as a list, for a plain function.
-    fn argument_list(&self) -> String {
-        self.p.params.iter().map(|q| tree(&q.arrays, &mut |a| self.argument(*a, "", false)) + ", ").collect()
-    }
-
-    fn output(&self, gpu: bool) -> String {
-        tree(&self.p.result, &mut |a| {
-            let (e, r) = (self.elem(*a), self.rank(*a));
-            match (gpu, r) {
-                (false, 0) => e.to_string(),
-                (false, r) => format!("__rt::ndarray::Array<{e}, __rt::ndarray::Ix{r}>"),
-                (true, r) => format!("__rt::gpu::GpuArray<{e}, __rt::ndarray::Ix{r}>"),
-            }
-        })
-    }
-
     /// All arrays of the parameters, in order.
-    fn inputs(&self) -> Vec<ArrayId> {
+    pub fn inputs(&self) -> Vec<ArrayId> {
         self.p
             .params
             .iter()
@@ -342,11 +206,48 @@ impl Host<'_> {
             .collect()
     }
 
-    /// The pattern that takes the arguments apart: `p7` for array 7.
-    fn pattern(&self) -> String {
-        let parts: String =
-            self.p.params.iter().map(|q| tree(&q.arrays, &mut |a| format!("p{}", a.0)) + ", ").collect();
-        format!("({parts})")
+    /// The names of all arrays of the parameters for messages: `x`, `p.0`, `net.w`.
+    pub fn names(&self) -> Vec<String> {
+        let mut out = Vec::new();
+        let mut params = self.p.params.iter();
+        for s in &self.types.args {
+            let parts = s.present().len();
+            let Some(first) = params.next() else { break };
+            let mut found = first.arrays.leaves().len();
+            // The parts of a record's cotangent are parameters of their own.
+            let mut name = &*first.name;
+            while found < parts {
+                name = name.trim_end_matches(|c: char| c.is_ascii_digit());
+                found += params.next().map_or(parts, |q| q.arrays.leaves().len());
+            }
+            structure::names(s, name, &mut out);
+        }
+        out
+    }
+
+    /// The pattern that takes the arguments apart, `p7` for array 7, and the statements that open the records among them.
+    pub fn pattern(&self, open: &str) -> (String, String) {
+        let inputs = self.inputs();
+        let mut name = |k: usize, _: &Leaf| inputs.get(k).map_or("_".into(), |a| format!("p{}", a.0));
+        let args: Vec<&Shape> = self.types.args.iter().collect();
+        let all = opened(&args, open, 0, &mut name);
+        let pattern: String = all.iter().map(|o| o.pattern.clone() + ", ").collect();
+        (format!("({pattern})"), all.iter().map(|o| o.lets.as_str()).collect())
+    }
+
+    /// The arrays of the parameters that are parts of records.
+    fn in_records(&self) -> Vec<ArrayId> {
+        let mut inputs = self.inputs().into_iter();
+        let mut out = Vec::new();
+        for s in &self.types.args {
+            let mut leaf = |l: &Leaf, inside: bool| {
+                let a = if l.absent.is_none() { inputs.next() } else { None };
+                out.extend(a.filter(|_| inside));
+                String::new()
+            };
+            structure::text(s, &mut leaf, &mut |_, _| String::new());
+        }
+        out
     }
 
     fn atom(&self, a: &SizeAtom, scalars: &[ArrayId]) -> usize {
@@ -360,19 +261,16 @@ impl Host<'_> {
     fn signature(&self) -> String {
         let scalars = wgsl::size_scalars(self.p);
         let mut arrays = String::new();
-        for q in &self.p.params {
-            for (i, a) in q.arrays.leaves().into_iter().enumerate() {
-                let name = part_name(q, i);
-                let dims: String = self
-                    .dims(*a)
-                    .iter()
-                    .map(|d| {
-                        let poly = cpu::poly(d, &|x| self.atom(x, &scalars));
-                        format!("({poly}, {:?}), ", cpu::show(self.p, d))
-                    })
-                    .collect();
-                arrays.push_str(&format!("__rt::program::ArrayArg {{ name: {name:?}, dims: &[{dims}] }}, "));
-            }
+        for (a, name) in self.inputs().into_iter().zip(self.names()) {
+            let dims: String = self
+                .dims(a)
+                .iter()
+                .map(|d| {
+                    let poly = cpu::poly(d, &|x| self.atom(x, &scalars));
+                    format!("({poly}, {:?}), ", cpu::show(self.p, d))
+                })
+                .collect();
+            arrays.push_str(&format!("__rt::program::ArrayArg {{ name: {name:?}, dims: &[{dims}] }}, "));
         }
         let sizes: String = self.p.sizes.iter().map(|s| format!("{:?}, ", &**s)).collect();
         let place = self.p.params.iter().find_map(|q| self.p.places.get(q.loc.0 as usize));
@@ -383,18 +281,24 @@ impl Host<'_> {
         )
     }
 
-    fn bind(&self) -> String {
+    fn bind(&self, gpu: bool) -> String {
         let shapes: String = self
             .inputs()
             .iter()
             .map(|a| if self.rank(*a) == 0 { "&[], ".to_string() } else { format!("p{}.shape(), ", a.0) })
             .collect();
-        let scalars: String = wgsl::size_scalars(self.p).iter().map(|a| format!("p{}, ", a.0)).collect();
+        let computed = if gpu { self.in_records() } else { Vec::new() };
+        let scalar = |a: &ArrayId| match computed.contains(a) {
+            true => format!("p{}.item()?, ", a.0),
+            false => format!("p{}, ", a.0),
+        };
+        let scalars: String = wgsl::size_scalars(self.p).iter().map(scalar).collect();
         format!("let atoms = __rt::entry::bind(&SIGNATURE, &[{shapes}], &[{scalars}])?;\n")
     }
 
     fn run(&self, code: &CpuCode) -> String {
-        let mut out = format!("let {} = args;\n{}", self.pattern(), self.bind());
+        let (pattern, open) = self.pattern(VIEW);
+        let mut out = format!("let {pattern} = args;\n{open}{}", self.bind(false));
         for (k, _) in self.p.sizes.iter().enumerate() {
             out.push_str(&format!("let n{k}: i64 = atoms[{k}];\n"));
         }
@@ -438,13 +342,40 @@ impl Host<'_> {
         }
         // The results that copy come before the one that takes the memory: it is the last leaf.
         out.push_str(&reorder(&lets));
-        let mut i = 0;
-        let result = tree(&self.p.result, &mut |_| {
-            i += 1;
-            format!("r{}", i - 1)
-        });
-        out.push_str(&format!("::core::result::Result::Ok({result})\n"));
+        out.push_str(&self.result(FROM_PARTS, &mut |i, _| format!("r{i}"), &|l, like| match l.rank {
+            0 => "::core::default::Default::default()".into(),
+            _ => format!("__rt::ndarray::Array::default({like}.raw_dim())"),
+        }));
         out
+    }
+
+    /// The result from its arrays, the i-th of which is `present(i, inside a record)`; `absent` makes one of zeros that is like
+    /// another.
+    fn result(
+        &self,
+        make: &str,
+        present: &mut dyn FnMut(usize, bool) -> String,
+        absent: &dyn Fn(&Leaf, &str) -> String,
+    ) -> String {
+        let inputs = self.inputs();
+        let (mut i, mut zeros) = (0, Vec::new());
+        let mut leaf = |l: &Leaf, inside: bool| {
+            let Some(like) = l.absent else {
+                i += 1;
+                return present(i - 1, inside);
+            };
+            let like = match like {
+                Like::Argument(k) => inputs.get(k).map_or("r0".into(), |a| format!("p{}", a.0)),
+                Like::Result(k) => format!("r{k}"),
+            };
+            // Before the arrays move into the result.
+            zeros.push(absent(l, &like));
+            format!("z{}", zeros.len() - 1)
+        };
+        let mut record = |r: usize, parts: String| format!("<__Record{r} as {make}({parts})");
+        let result = structure::text(&self.types.result, &mut leaf, &mut record);
+        let zeros: String = zeros.iter().enumerate().map(|(k, z)| format!("let z{k} = {z};\n")).collect();
+        format!("{zeros}::core::result::Result::Ok({result})\n")
     }
 
     fn dim(&self, d: &Dim) -> String {
@@ -479,13 +410,17 @@ impl Host<'_> {
                 return (text, TokenStream::new());
             }
         };
-        let mut out = format!("let {} = args;\n{}", self.pattern(), self.bind());
+        let (pattern, open) = self.pattern(DEVICE_VIEW);
+        let mut out = format!("let {pattern} = args;\n{open}{}", self.bind(true));
+        let in_records = self.in_records();
         let inputs: String = self
             .inputs()
             .iter()
             .enumerate()
             .map(|(i, a)| {
-                if self.rank(*a) == 0 {
+                if self.rank(*a) == 0 && in_records.contains(a) {
+                    format!("p{}.input({kernel:?}, SIGNATURE.arrays[{i}].name)?, ", a.0)
+                } else if self.rank(*a) == 0 {
                     format!(
                         "__rt::gpu::GpuInput::scalar(p{}, {kernel:?}, SIGNATURE.arrays[{i}].name)?, ",
                         a.0
@@ -505,12 +440,22 @@ impl Host<'_> {
                 self.rank(*a)
             ));
         }
-        let mut i = 0;
-        let result = tree(&self.p.result, &mut |_| {
-            i += 1;
-            format!("r{}", i - 1)
-        });
-        out.push_str(&format!("::core::result::Result::Ok({result})\n"));
+        let leaves: Vec<ArrayId> = self.p.result.leaves().into_iter().copied().collect();
+        let inputs = self.inputs();
+        let mut present = |i: usize, inside: bool| {
+            let root = leaves.get(i).map(|a| self.root(*a)).filter(|a| inputs.contains(a));
+            match (leaves.get(i).is_some_and(|a| self.rank(*a) == 0), inside, root) {
+                // What is passed on stays known to the host.
+                (true, true, Some(root)) if in_records.contains(&root) => format!("p{}.clone()", root.0),
+                (true, true, Some(root)) => format!("__rt::gpu::GpuScalar::from(p{})", root.0),
+                (true, true, None) => format!("__rt::gpu::GpuScalar::from(r{i})"),
+                _ => format!("r{i}"),
+            }
+        };
+        out.push_str(&self.result(DEVICE_FROM_PARTS, &mut present, &|l, like| match l.rank {
+            0 => format!("__rt::gpu::GpuScalar::<{0}>::from({0}::default())", l.elem),
+            r => format!("__rt::gpu::zeros::<{}, __rt::ndarray::Ix{r}>(gpu, {like}.raw_dim())?", l.elem),
+        }));
         (out, program)
     }
 }
@@ -521,32 +466,24 @@ fn reorder(lets: &str) -> String {
     copies.into_iter().chain(moves).map(|l| format!("{l}\n")).collect()
 }
 
-/// The name of the i-th array of an argument.
-fn part_name(q: &Param, i: usize) -> String {
-    match &q.arrays {
-        Tree::Leaf(_) => q.name.to_string(),
-        Tree::Tuple(_) => format!("{}.{i}", q.name),
-    }
-}
-
 /// `f` of `grad(grad(f))`.
 fn base_name(name: &str) -> &str {
     name.rsplit('(').next().map_or(name, |n| n.trim_end_matches(')'))
 }
 
 fn kernel_impl(name: &Ident, v: &Variant) -> TokenStream {
-    let h = Host { p: &v.cpu };
+    let h = Host { p: &v.cpu, types: &v.types };
     let code = cpu::emit(&v.cpu, "");
     let kernel = v.cpu.name.to_string();
     let explain = &v.explain;
-    let (args, output) = (tokens(&h.arguments("'a ", false)), tokens(&h.output(false)));
-    let plain = tokens(&h.argument_list());
+    let (args, output) = (v.types.arguments(&quote!('a), false), v.types.output(false));
+    let plain = v.types.arguments(&quote!(), false);
     let run = tokens(&h.run(&code));
     let items = tokens(&code.items);
     let signature = tokens(&h.signature());
     let names: Vec<Ident> =
-        (0..h.p.params.len()).map(|i| Ident::new(&format!("__p{i}"), Span::mixed_site())).collect();
-    let (gpu_args, gpu_output) = (tokens(&h.arguments("'a ", true)), tokens(&h.output(true)));
+        (0..v.types.args.len()).map(|i| Ident::new(&format!("__p{i}"), Span::mixed_site())).collect();
+    let (gpu_args, gpu_output) = (v.types.arguments(&quote!('a), true), v.types.output(true));
     let (run_gpu, program) = h.run_gpu(v);
     let run_gpu = tokens(&run_gpu);
     quote! {
@@ -556,7 +493,7 @@ fn kernel_impl(name: &Ident, v: &Variant) -> TokenStream {
             impl __rt::host::Kernel for #name {
                 const NAME: &'static str = #kernel;
                 const EXPLAIN: &'static str = #explain;
-                type Args<'a> = #args;
+                type Args<'a> = (#(#args,)*);
                 type Output = #output;
                 #[inline]
                 fn run(__args: Self::Args<'_>) -> ::core::result::Result<Self::Output, __rt::Error> {
@@ -564,9 +501,9 @@ fn kernel_impl(name: &Ident, v: &Variant) -> TokenStream {
                 }
             }
             impl ::core::ops::Deref for #name {
-                type Target = fn(#plain) -> #output;
+                type Target = fn(#(#plain),*) -> #output;
                 fn deref(&self) -> &Self::Target {
-                    const CALL: fn(#plain) -> #output = |#(#names),*| {
+                    const CALL: fn(#(#plain),*) -> #output = |#(#names),*| {
                         match <#name as __rt::host::Kernel>::run((#(#names,)*)) {
                             ::core::result::Result::Ok(__value) => __value,
                             ::core::result::Result::Err(__error) => ::core::panic!("{}", __error),
@@ -577,7 +514,7 @@ fn kernel_impl(name: &Ident, v: &Variant) -> TokenStream {
             }
             __rt::if_gpu! {
                 impl __rt::gpu::GpuKernel for #name {
-                    type GpuArgs<'a> = #gpu_args;
+                    type GpuArgs<'a> = (#(#gpu_args,)*);
                     type GpuOutput = #gpu_output;
                     #[inline]
                     fn run_gpu(

@@ -55,6 +55,8 @@ pub enum TypeKind {
     Array(Box<Type>, Option<Box<Expr>>),
     /// A tuple.
     Tuple(Vec<Type>),
+    /// A structure with `#[derive(Record)]`.
+    Record(Path),
     /// `_`, only in `let` and closures.
     Infer,
 }
@@ -70,6 +72,21 @@ pub enum Pattern {
     Wildcard(Span),
     /// A tuple of patterns.
     Tuple(Vec<Pattern>, Span),
+    /// `Name { field: pattern, .. }`.
+    Record(RecordPattern),
+}
+
+/// A pattern that takes a record apart.
+#[derive(Clone, Debug)]
+pub struct RecordPattern {
+    /// The record's name.
+    pub path: Path,
+    /// The fields it names.
+    pub fields: Vec<(Ident, Pattern)>,
+    /// Ends with `..`: the other fields are left alone.
+    pub rest: bool,
+    /// The whole pattern.
+    pub span: Span,
 }
 
 impl Pattern {
@@ -78,6 +95,7 @@ impl Pattern {
         match self {
             Pattern::Name(name) | Pattern::Mutable(name) => name.span,
             Pattern::Wildcard(span) | Pattern::Tuple(_, span) => *span,
+            Pattern::Record(record) => record.span,
         }
     }
 
@@ -85,7 +103,7 @@ impl Pattern {
     pub fn name(&self) -> Option<&Ident> {
         match self {
             Pattern::Name(name) | Pattern::Mutable(name) => Some(name),
-            Pattern::Wildcard(_) | Pattern::Tuple(..) => None,
+            Pattern::Wildcard(_) | Pattern::Tuple(..) | Pattern::Record(_) => None,
         }
     }
 
@@ -95,6 +113,7 @@ impl Pattern {
             Pattern::Name(name) | Pattern::Mutable(name) => vec![name],
             Pattern::Wildcard(_) => Vec::new(),
             Pattern::Tuple(parts, _) => parts.iter().flat_map(Pattern::names).collect(),
+            Pattern::Record(record) => record.fields.iter().flat_map(|(_, p)| p.names()).collect(),
         }
     }
 }
@@ -249,6 +268,35 @@ impl Path {
     }
 }
 
+/// A part of a tuple or of a record.
+#[derive(Clone, Debug)]
+pub enum Member {
+    /// `.0`.
+    Position(usize),
+    /// `.name`.
+    Name(Ident),
+}
+
+impl PartialEq for Member {
+    /// Wherever the two are written.
+    fn eq(&self, other: &Member) -> bool {
+        match (self, other) {
+            (Member::Position(a), Member::Position(b)) => a == b,
+            (Member::Name(a), Member::Name(b)) => a.name == b.name,
+            _ => false,
+        }
+    }
+}
+
+impl std::fmt::Display for Member {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Member::Position(i) => write!(f, "{i}"),
+            Member::Name(name) => f.write_str(&name.name),
+        }
+    }
+}
+
 /// Kinds of expressions.
 #[derive(Clone, Debug)]
 pub enum ExprKind {
@@ -274,8 +322,10 @@ pub enum ExprKind {
     Index(Box<Expr>, IndexKind),
     /// `(a, b)`; `()` is empty.
     Tuple(Vec<Expr>),
-    /// `e.0`.
-    Field(Box<Expr>, usize),
+    /// `e.0`, `e.name`.
+    Field(Box<Expr>, Member),
+    /// `Name { field: value, ..base }`.
+    Record(Path, Vec<(Ident, Expr)>, Option<Box<Expr>>),
     /// `[a, b, c]`.
     Array(Vec<Expr>),
     /// `einsum!("ij,jk->ik", a, b)`.

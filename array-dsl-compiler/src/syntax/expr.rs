@@ -6,8 +6,8 @@
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 
-use super::ast::{Arm, Binary, Expr, ExprKind, IndexKind, Path, Pattern, Stmt, Type, Unary};
-use super::parse::{Parser, ident};
+use super::ast::{Arm, Binary, Expr, ExprKind, IndexKind, Member, Pattern, Stmt, Type, Unary};
+use super::parse::{Parser, ident, path};
 use super::types::Place;
 use crate::ty::Name;
 
@@ -59,12 +59,14 @@ impl Parser<'_> {
                 let value = self.expr(&e.expr);
                 ExprKind::Repeat(Box::new(value), Box::new(self.expr(&e.len)))
             }
-            syn::Expr::Field(e) => match &e.member {
-                syn::Member::Unnamed(index) => {
-                    ExprKind::Field(Box::new(self.expr(&e.base)), index.index as usize)
-                }
-                syn::Member::Named(name) => self.named_field(name),
-            },
+            syn::Expr::Field(e) => {
+                let member = match &e.member {
+                    syn::Member::Unnamed(index) => Member::Position(index.index as usize),
+                    syn::Member::Named(name) => Member::Name(ident(name)),
+                };
+                ExprKind::Field(Box::new(self.expr(&e.base)), member)
+            }
+            syn::Expr::Struct(e) => self.record(e),
             syn::Expr::Closure(e) => self.closure(e),
             syn::Expr::If(e) => {
                 let condition = self.expr(&e.cond);
@@ -116,10 +118,7 @@ impl Parser<'_> {
             self.unsupported(e.span(), "type arguments in paths are not supported in kernels", help);
             return ExprKind::Error;
         }
-        let path = Path {
-            segments: e.path.segments.iter().map(|s| ident(&s.ident)).collect(),
-            leading_colon: e.path.leading_colon.is_some(),
-        };
+        let path = path(&e.path);
         let first = path.segments.first().map_or("", |s| &*s.name);
         if first == "Self" || (first == "self" && path.segments.len() == 1) {
             let help =
@@ -137,6 +136,34 @@ impl Parser<'_> {
             Some(last) => self.refuse_macro(&last.ident),
             None => ExprKind::Error,
         }
+    }
+
+    /// Reads `Name { a, b: value, ..base }`.
+    fn record(&mut self, e: &syn::ExprStruct) -> ExprKind {
+        if e.qself.is_some() || e.path.segments.iter().any(|s| !s.arguments.is_none()) {
+            let help = "write the plain name of the record";
+            self.unsupported(e.path.span(), "type arguments in paths are not supported in kernels", help);
+        }
+        let mut fields = Vec::new();
+        for f in &e.fields {
+            let value = self.expr(&f.expr);
+            match &f.member {
+                syn::Member::Named(name) => fields.push((ident(name), value)),
+                syn::Member::Unnamed(_) => {
+                    self.unsupported(f.member.span(), "the fields of a record have names", "name the field");
+                }
+            }
+        }
+        let base = match (&e.rest, &e.dot2_token) {
+            (Some(base), _) => Some(Box::new(self.expr(base))),
+            (None, Some(dots)) => {
+                let help = "name the record that the other fields come from: `..net`";
+                self.unsupported(dots.span(), "`..` without a record", help);
+                None
+            }
+            (None, None) => None,
+        };
+        ExprKind::Record(path(&e.path), fields, base)
     }
 
     fn index(&mut self, e: &syn::Expr) -> IndexKind {
@@ -329,6 +356,9 @@ mod tests {
             ("[a, b]", "[a, b]"),
             ("[0.0; n]", "[0.0; n]"),
             ("p.0.1", "p.0.1"),
+            ("p.a.0.b", "p.a.0.b"),
+            ("m::P { x, y: 1.0 }", "m::P { x: x, y: 1.0 }"),
+            ("P { x: 1, ..q }", "P { x: 1, ..q }"),
             ("()", "(tuple)"),
             ("if a < b { 1 } else if c { 2 } else { 3 }", "if (lt a b) { 1 } else if c { 2 } else { 3 }"),
             ("let y = x; { let z: [f64; k] = y; z }", "let y = x; { let z: [f64; k] = y; z }"),

@@ -14,5 +14,6 @@ mod refuse;
 mod testing;
 mod types;
 
-pub use names::{Builtins, free_calls, size_names};
-pub use parse::parse_function;
+pub use names::{Builtins, free_calls, named_records, size_names};
+pub use parse::{parse_function, parse_type};
+pub use types::ELEMENT_TYPES;

@@ -1,4 +1,4 @@
-//! Which names of a kernel stand for sizes, and which for other kernels.
+//! Which names of a kernel stand for sizes, which for other kernels, and which for records.
 //!
 //! A name in the size of a parameter's type is an implicit size unless a scalar parameter has that name. A path
 //! stands for another kernel where it is called, or stands where a call takes a function, and neither a local
@@ -35,14 +35,30 @@ pub struct Builtins<'a> {
 /// The paths that may be other kernels, each once, in order of first occurrence. The kernel's own name is among
 /// them where it calls itself.
 pub fn free_calls(f: &Function, builtins: &Builtins<'_>) -> Vec<Path> {
-    let mut walk = Walk { scope: Vec::new(), builtins, seen: HashSet::new(), found: Vec::new() };
+    walk(f, builtins).found
+}
+
+/// The paths that stand for records, in types, literals and patterns, each once, in order of first occurrence.
+pub fn named_records(f: &Function) -> Vec<Path> {
+    walk(f, &Builtins { contains: &|_| true, takes_function: &|_, _| false }).records
+}
+
+fn walk<'a>(f: &Function, builtins: &'a Builtins<'a>) -> Walk<'a> {
+    let mut walk = Walk {
+        scope: Vec::new(),
+        builtins,
+        seen: HashSet::new(),
+        found: Vec::new(),
+        seen_records: HashSet::new(),
+        records: Vec::new(),
+    };
     for Param { pattern, ty, .. } in &f.params {
         walk.bind(pattern);
         walk.bind_sizes(ty);
     }
     walk.bind_sizes(&f.result);
     walk.expr(&f.body);
-    walk.found
+    walk
 }
 
 fn scalar_names(pattern: &Pattern, ty: &Type, names: &mut HashSet<Name>) {
@@ -65,7 +81,7 @@ fn names_in_type(ty: &Type, names: &mut Vec<Ident>) {
             names_in_type(element, names);
         }
         TypeKind::Tuple(parts) => parts.iter().for_each(|t| names_in_type(t, names)),
-        TypeKind::Scalar(_) | TypeKind::Infer => {}
+        TypeKind::Scalar(_) | TypeKind::Record(_) | TypeKind::Infer => {}
     }
 }
 
@@ -95,6 +111,8 @@ struct Walk<'a> {
     builtins: &'a Builtins<'a>,
     seen: HashSet<String>,
     found: Vec<Path>,
+    seen_records: HashSet<String>,
+    records: Vec<Path>,
 }
 
 impl Walk<'_> {
@@ -102,7 +120,17 @@ impl Walk<'_> {
         match pattern {
             Pattern::Name(name) | Pattern::Mutable(name) => self.scope.push(name.name.clone()),
             Pattern::Tuple(parts, _) => parts.iter().for_each(|p| self.bind(p)),
+            Pattern::Record(r) => {
+                self.record(&r.path);
+                r.fields.iter().for_each(|(_, p)| self.bind(p));
+            }
             Pattern::Wildcard(_) => {}
+        }
+    }
+
+    fn record(&mut self, path: &Path) {
+        if self.seen_records.insert(path.text()) {
+            self.records.push(path.clone());
         }
     }
 
@@ -119,6 +147,7 @@ impl Walk<'_> {
                 self.bind_sizes(element);
             }
             TypeKind::Tuple(parts) => parts.iter().for_each(|t| self.bind_sizes(t)),
+            TypeKind::Record(path) => self.record(path),
             TypeKind::Scalar(_) | TypeKind::Infer => {}
         }
     }
@@ -169,6 +198,11 @@ impl Walk<'_> {
             | ExprKind::Path(_)
             | ExprKind::Error => {}
             ExprKind::Unary(_, a) | ExprKind::Cast(a, _) | ExprKind::Field(a, _) => self.expr(a),
+            ExprKind::Record(path, fields, base) => {
+                self.record(path);
+                fields.iter().for_each(|(_, e)| self.expr(e));
+                base.iter().for_each(|e| self.expr(e));
+            }
             ExprKind::Binary(_, a, b, _) | ExprKind::Repeat(a, b) => {
                 self.expr(a);
                 self.expr(b);
@@ -256,7 +290,7 @@ impl Walk<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Builtins, free_calls, size_names};
+    use super::{Builtins, free_calls, named_records, size_names};
     use crate::syntax::testing::parsed;
 
     fn sizes(source: &str) -> String {
@@ -282,6 +316,16 @@ mod tests {
             "e"
         );
         assert_eq!(sizes("fn f(x: [f64; _], y: [[f64; 3]]) -> f64 { x }"), "");
+    }
+
+    #[test]
+    fn records_in_types_literals_and_patterns() {
+        let source = "fn f(a: &A, (b, c): (m::B, [C; n])) -> D {
+            let x: E = a; let F { y, .. } = x; let g = |p: G, H { z }| p; A { w: I { v: 1 }, ..(foo(J {})) } }";
+        let records = named_records(&parsed(source).0);
+        let text = records.iter().map(super::Path::text).collect::<Vec<_>>().join(" ");
+        assert_eq!(text, "A m::B C D E F G H I J");
+        assert_eq!(calls("let B { p, q: (r, s) } = g; p(r) + C { t: foo(q), ..bar(r) }"), "foo bar");
     }
 
     #[test]

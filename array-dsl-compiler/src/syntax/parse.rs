@@ -35,6 +35,19 @@ pub(super) fn ident(i: &syn::Ident) -> ast::Ident {
     ast::Ident { name: i.unraw().to_string().into(), span: i.span() }
 }
 
+/// The tree's path for one of `syn`.
+pub(super) fn path(p: &syn::Path) -> ast::Path {
+    ast::Path {
+        segments: p.segments.iter().map(|s| ident(&s.ident)).collect(),
+        leading_colon: p.leading_colon.is_some(),
+    }
+}
+
+/// Reads a type outside a function: of a record's field.
+pub fn parse_type(ty: &syn::Type, diagnostics: &mut Diagnostics) -> ast::Type {
+    Parser { diagnostics }.ty(ty, Place::Signature)
+}
+
 /// Tokens as a person would write them, for messages.
 pub(super) fn text(tokens: impl ToTokens) -> String {
     let mut text = tokens.to_token_stream().to_string();

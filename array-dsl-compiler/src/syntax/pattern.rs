@@ -1,12 +1,12 @@
 //! Patterns: what parameters, `let` and closures bind, and the literal patterns of `match`.
 //!
-//! A binding pattern is a name, `mut` and a name, `_`, or a tuple of these; `&` before one means nothing. An arm of a `match` is
+//! A binding pattern is a name, `mut` and a name, `_`, or a tuple or a record of these; `&` before one means nothing. An arm of a `match` is
 //! one or more integer or boolean literals, or catches everything, with or without a name.
 
 use syn::spanned::Spanned;
 
-use super::ast::{Expr, Ident, Pattern};
-use super::parse::{Parser, ident, text};
+use super::ast::{Expr, Ident, Pattern, RecordPattern};
+use super::parse::{Parser, ident, path, text};
 use crate::ty::Name;
 
 /// Whether a name is written as constants are.
@@ -52,10 +52,11 @@ impl Parser<'_> {
                 "array patterns are not supported in kernels",
                 "bind the array to a name and index it: `a[0]`, `a[1..]`",
             ),
-            syn::Pat::Struct(_) | syn::Pat::TupleStruct(_) => self.unsupported(
+            syn::Pat::Struct(p) => return self.record_pattern(p, bound),
+            syn::Pat::TupleStruct(_) => self.unsupported(
                 span,
-                "struct patterns are not supported in kernels",
-                "use a tuple, and a tuple pattern `(a, b)`",
+                "patterns of tuple structs are not supported in kernels",
+                "use a tuple, and a tuple pattern `(a, b)`, or a record with named fields",
             ),
             _ => self.unsupported(
                 span,
@@ -64,6 +65,24 @@ impl Parser<'_> {
             ),
         }
         Pattern::Wildcard(span)
+    }
+
+    /// Reads `Name { a, b: pattern, .. }`.
+    fn record_pattern(&mut self, p: &syn::PatStruct, bound: &mut Vec<Name>) -> Pattern {
+        if p.qself.is_some() || p.path.segments.iter().any(|s| !s.arguments.is_none()) {
+            let help = "write the plain name of the record";
+            self.unsupported(p.path.span(), "type arguments in patterns are not supported in kernels", help);
+        }
+        let mut fields = Vec::new();
+        for f in &p.fields {
+            let syn::Member::Named(name) = &f.member else {
+                let help = "name the field";
+                self.unsupported(f.member.span(), "the fields of a record have names", help);
+                continue;
+            };
+            fields.push((ident(name), self.pattern(&f.pat, bound)));
+        }
+        Pattern::Record(RecordPattern { path: path(&p.path), fields, rest: p.rest.is_some(), span: p.span() })
     }
 
     /// Reads the pattern of a `match` arm: its literals (none: it matches everything) and the name it binds.
@@ -127,6 +146,9 @@ mod tests {
         let read =
             "f((mut a, _): (f64, f64)) -> f64 { let (b, (c, d)) = g; let in: _ = (call map |mut x| x b); a }";
         assert_eq!(shown(source), read);
+        let source = "fn f(p: m::P) -> f64 { let m::P { a, mut b, c: (d, _), .. } = p; let Q {} = q; a }";
+        let read = "f(p: m::P) -> f64 { let m::P { a: a, b: mut b, c: (d, _), .. } = p; let Q { } = q; a }";
+        assert_eq!(shown(source), read);
     }
 
     #[test]
@@ -135,7 +157,8 @@ mod tests {
             ("x @ y", "AD0001 `@` patterns"),
             ("(x, ..)", "AD0001 `..` in a pattern"),
             ("[x, y]", "AD0001 array patterns"),
-            ("P { x }", "AD0001 struct patterns"),
+            ("P(x)", "AD0001 patterns of tuple structs"),
+            ("P { x, y: x }", "AD0001 the name `x` is bound twice"),
             ("(x, x)", "AD0001 the name `x` is bound twice"),
         ] {
             let found = errors(&format!("fn f(a: f64) -> f64 {{ let {binding} = a; a }}"));

@@ -66,12 +66,6 @@ impl Parser<'_> {
                 );
                 ExprKind::Error
             }
-            syn::Expr::Struct(e) => {
-                let message =
-                    format!("the struct literal `{} {{ .. }}` is not supported in kernels", text(&e.path));
-                self.unsupported(e.path.span(), message, "use a tuple, `(a, b)`; its parts are `t.0`, `t.1`");
-                ExprKind::Error
-            }
             syn::Expr::Block(e) => {
                 self.unsupported(e.span(), "labels are not supported in kernels", "remove the label");
                 self.block(&e.block);
@@ -102,14 +96,6 @@ impl Parser<'_> {
                 ExprKind::Error
             }
         }
-    }
-
-    /// Refuses `e.name`.
-    pub(super) fn named_field(&mut self, name: &syn::Ident) -> ExprKind {
-        let message = format!("the field `{name}`: kernels have no structs");
-        let help = format!("use a tuple and `.0`, `.1`; if `{name}` is a method, write `.{name}()`");
-        self.unsupported(name.span(), message, help);
-        ExprKind::Error
     }
 
     /// Refuses a macro, by its name.
@@ -179,8 +165,9 @@ mod tests {
             ("println!(\"{}\", x); x", "AD0001 kernels are pure: `println!` is not supported | remove it"),
             ("vec![a, b]", "AD0001 `vec!` is not supported in kernels | write `[a, b]`"),
             ("assert!(x > 0); x", "AD0001 kernels are pure: `assert!`"),
-            ("P { x: 1 }", "AD0001 the struct literal `P { .. }`"),
-            ("p.x", "AD0001 the field `x`"),
+            ("P { x: 1, .. }", "AD0001 `..` without a record"),
+            ("P { 0: 1 }", "AD0001 the fields of a record have names"),
+            ("P::<f64> { x: 1 }", "AD0001 type arguments in paths"),
             ("'a: { x }", "AD0001 labels"),
             ("const { 1 }", "AD0001 `const` blocks"),
             ("g(_)", "AD0001 `_` is not an expression"),

@@ -44,7 +44,18 @@ fn pattern(p: &Pattern) -> String {
         Pattern::Mutable(name) => format!("mut {}", name.name),
         Pattern::Wildcard(_) => "_".into(),
         Pattern::Tuple(parts, _) => format!("({})", join(parts, ", ", pattern)),
+        Pattern::Record(r) => {
+            let mut fields: Vec<String> =
+                r.fields.iter().map(|(n, p)| format!("{}: {}", n.name, pattern(p))).collect();
+            fields.extend(r.rest.then(|| "..".to_string()));
+            braced(&r.path.text(), &fields)
+        }
     }
+}
+
+/// `Name { a, b }`.
+fn braced(name: &str, fields: &[String]) -> String {
+    if fields.is_empty() { format!("{name} {{ }}") } else { format!("{name} {{ {} }}", fields.join(", ")) }
 }
 
 fn ty(t: &Type) -> String {
@@ -53,6 +64,7 @@ fn ty(t: &Type) -> String {
         TypeKind::Array(element, None) => format!("[{}]", ty(element)),
         TypeKind::Array(element, Some(size)) => format!("[{}; {}]", ty(element), expr(size)),
         TypeKind::Tuple(parts) => format!("({})", join(parts, ", ", ty)),
+        TypeKind::Record(path) => path.text(),
         TypeKind::Infer => "_".into(),
     }
 }
@@ -86,6 +98,12 @@ fn expr(e: &Expr) -> String {
         ExprKind::Einsum(s, es) => {
             let letters = |term: &Vec<char>| term.iter().collect::<String>();
             list(&format!("einsum {}->{}", join(&s.operands, ",", letters), letters(&s.output)), es)
+        }
+        ExprKind::Record(path, fields, base) => {
+            let mut parts: Vec<String> =
+                fields.iter().map(|(n, e)| format!("{}: {}", n.name, expr(e))).collect();
+            parts.extend(base.iter().map(|e| format!("..{}", expr(e))));
+            braced(&path.text(), &parts)
         }
         ExprKind::Array(es) => format!("[{}]", join(es, ", ", expr)),
         ExprKind::Repeat(a, n) => format!("[{}; {}]", expr(a), expr(n)),

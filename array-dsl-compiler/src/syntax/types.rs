@@ -1,4 +1,5 @@
-//! Types: the six element types (and `usize`), arrays in Rust's notation with size expressions, tuples.
+//! Types: the six element types (and `usize`), arrays in Rust's notation with size expressions, tuples, records. Any other
+//! path is taken for a record: whether it is one, only its `derive(Record)` can tell.
 //!
 //! A size in a signature is a polynomial in integer literals and names, so that the host can compute it and equality
 //! can be decided. Inside the body it may be any integer expression.
@@ -7,7 +8,7 @@ use proc_macro2::Span;
 use syn::spanned::Spanned;
 
 use super::ast::{Binary, Expr, ExprKind, Type, TypeKind, Unary};
-use super::parse::{Parser, text};
+use super::parse::{Parser, path, text};
 use crate::diagnostics::Code;
 use crate::ty::Elem;
 
@@ -15,7 +16,7 @@ use crate::ty::Elem;
 const MAX_RANK: usize = 6;
 
 /// The element types as messages list them.
-pub(super) const ELEMENT_TYPES: &str = "`f32`, `f64`, `i32`, `i64` (or `usize`), `u32`, `bool`";
+pub const ELEMENT_TYPES: &str = "`f32`, `f64`, `i32`, `i64` (or `usize`), `u32`, `bool`";
 
 /// Where a type is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,7 @@ fn rank(ty: &Type) -> usize {
     match &ty.kind {
         TypeKind::Array(element, _) => 1 + rank(element),
         TypeKind::Tuple(parts) => parts.iter().map(rank).max().unwrap_or(0),
-        TypeKind::Scalar(_) | TypeKind::Infer => 0,
+        TypeKind::Scalar(_) | TypeKind::Record(_) | TypeKind::Infer => 0,
     }
 }
 
@@ -55,7 +56,7 @@ impl Parser<'_> {
     /// Reads the target of a cast: a scalar type, or `_` for the one that the context wants.
     pub(super) fn cast_target(&mut self, ty: &syn::Type) -> Type {
         let result = self.ty(ty, Place::Body);
-        if matches!(result.kind, TypeKind::Array(..) | TypeKind::Tuple(_)) {
+        if matches!(result.kind, TypeKind::Array(..) | TypeKind::Tuple(_) | TypeKind::Record(_)) {
             let message = format!("`as` converts to an element type, found `{}`", text(ty));
             let help = "name the element type: `xs as f32` converts every element";
             self.diagnostics.error(Code::ElementType, result.span, message, help);
@@ -123,12 +124,33 @@ impl Parser<'_> {
                 self.diagnostics.error(Code::ElementType, span, message, help);
                 TypeKind::Infer
             }
+            (array, Some(elem)) if array_rank(array).is_some() => {
+                let names = ["n", "m", "l", "k", "j", "i"].into_iter().take(array_rank(array).unwrap_or(1));
+                let written = names.rev().fold(text(elem), |t, n| format!("[{t}; {n}]"));
+                let message = format!("`{}` is not a type of kernels", text(ty));
+                let help =
+                    format!("write `{written}`, an array with its sizes named; calls take ndarray's arrays");
+                self.diagnostics.error(Code::ElementType, span, message, help);
+                TypeKind::Infer
+            }
             (
                 "u8" | "i8" | "u16" | "i16" | "u64" | "i128" | "u128" | "isize" | "f16" | "f128" | "char",
                 None,
             ) => self.unknown(span, &text(ty), "convert on the host"),
             ("String" | "str", None) => self.unknown(span, &text(ty), "keep text on the host"),
-            _ => self.unknown(span, &text(ty), "a tuple of these for a structure"),
+            _ if ty.qself.is_none() && ty.path.segments.iter().all(|s| s.arguments.is_none()) => {
+                let path = path(&ty.path);
+                match path.segments.first() {
+                    Some(first) if &*first.name == "Self" => {
+                        self.unknown(span, &text(ty), "name the structure")
+                    }
+                    _ => TypeKind::Record(path),
+                }
+            }
+            _ => {
+                let advice = "an array such as `[f64; n]`, a tuple, or a structure with `#[derive(Record)]`";
+                self.unknown(span, &text(ty), advice)
+            }
         }
     }
 
@@ -154,6 +176,12 @@ impl Parser<'_> {
         }
         Some(size)
     }
+}
+
+/// The rank of ndarray's array type of this name.
+fn array_rank(name: &str) -> Option<usize> {
+    let rank = name.strip_prefix("Array").map(|rest| rest.strip_prefix("View").unwrap_or(rest))?;
+    rank.parse().ok().filter(|r| (1..=MAX_RANK).contains(r))
 }
 
 /// The first type argument of a path's segment: `T` of `Vec<T>`.
@@ -203,6 +231,7 @@ mod tests {
             ("((f64, [i32; (3)]), ())", "((f64, [i32; 3]), ())"),
             ("[f64; { n - -1 }]", "[f64; { (sub n (neg 1)) }]"),
             ("[(f64, [f64; m]); n]", "[(f64, [f64; m]); n]"),
+            ("(&Net, ::model::Net)", "(Net, ::model::Net)"),
         ] {
             let source = format!("fn f(x: {written}) -> f64 {{ 1.0 }}");
             assert_eq!(shown(&source), format!("f(x: {read}) -> f64 {{ 1.0 }}"));
@@ -216,7 +245,9 @@ mod tests {
             ("Vec<f64>", "AD0005 `Vec<f64>` is not a type of kernels | write `[f64; n]`"),
             ("&Vec<Vec<f32>>", "AD0005 `Vec<Vec<f32>>` is not a type of kernels | write `[[f32; m]; n]`"),
             ("String", "AD0005 `String` is not a type of kernels"),
-            ("geometry::Point", "AD0005 `geometry::Point` is not"),
+            ("geometry::Point<f64>", "AD0005 `geometry::Point<f64>` is not"),
+            ("&Array2<f64>", "AD0005 `Array2<f64>` is not a type of kernels | write `[[f64; m]; n]`"),
+            ("Self", "AD0005 `Self` is not"),
             ("_", "AD0010 `_` in a signature"),
             ("&mut [f64]", "AD0001 a kernel cannot change its arguments"),
             ("impl Fn(f64) -> f64", "AD0001 `impl Fn"),

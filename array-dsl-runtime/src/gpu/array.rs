@@ -93,12 +93,11 @@ impl<T: GpuElem> GpuArray<T, Ix0> {
 }
 
 impl Gpu {
-    /// Copies an array to the device. `&Array` and `&ArrayView` are accepted where an `&ArrayRef` is wanted;
-    /// the elements need not be contiguous.
-    ///
-    /// Errors: [`Error::UnsupportedOnGpu`] for element types that have no place there,
-    /// [`Error::TooLargeForGpu`] beyond 2^31 - 1 elements or what the device can bind, [`Error::Gpu`].
-    pub fn upload<T: GpuElem, D: Dimension>(&self, array: &ArrayRef<T, D>) -> Result<GpuArray<T, D>, Error> {
+    /// See [`Gpu::upload`].
+    pub(super) fn upload_array<T: GpuElem, D: Dimension>(
+        &self,
+        array: &ArrayRef<T, D>,
+    ) -> Result<GpuArray<T, D>, Error> {
         if let Some(instead) = T::INSTEAD {
             return Err(Error::UnsupportedOnGpu {
                 kernel: "",

@@ -29,6 +29,17 @@ pub enum GpuInput<'a> {
     Array(&'a GpuBuffer),
     /// The bits of a scalar.
     Scalar(u32),
+    /// A scalar that the device has computed: one element.
+    Computed(&'a GpuBuffer),
+}
+
+/// The value of a scalar argument.
+#[derive(Clone, Debug)]
+pub(super) enum ScalarValue {
+    /// Its bits.
+    Known(u32),
+    /// The element it is in.
+    Computed(GpuBuffer),
 }
 
 impl GpuInput<'_> {
@@ -52,6 +63,13 @@ impl GpuInput<'_> {
 }
 
 impl Gpu {
+    /// A buffer of so many zeros.
+    pub(super) fn zero_buffer(&self, elements: usize) -> Result<GpuBuffer, Error> {
+        let (buffer, _) = self.shared.allocate(elements, "zeros", "array")?;
+        self.shared.state().recorder.clear(buffer.raw(), buffer.bytes());
+        Ok(buffer)
+    }
+
     /// Records the steps of a program and returns its results, which may share memory with inputs. `inputs`
     /// is in the order of the program's inputs; `atoms` are the values of sizes, as [`entry::bind`] returns
     /// them.
@@ -96,8 +114,8 @@ pub(super) struct Run<'a> {
     pub(super) plan: Arc<Plan>,
     /// The values of sizes: those of the call, then those that loops and the device make.
     pub(super) atoms: Vec<i64>,
-    /// By array: the bits of a host scalar.
-    pub(super) scalars: HashMap<usize, u32>,
+    /// By array: the value of a scalar argument, or of a loop's counter.
+    pub(super) scalars: HashMap<usize, ScalarValue>,
     /// By array, for those that have memory at the moment and are not views.
     pub(super) buffers: Vec<Option<GpuBuffer>>,
 }
@@ -135,7 +153,13 @@ impl<'a> Run<'a> {
         let info = &self.program.arrays[array];
         match (info.home, input) {
             (GpuHome::HostScalar, GpuInput::Scalar(bits)) => {
-                self.scalars.insert(array, *bits);
+                self.scalars.insert(array, ScalarValue::Known(*bits));
+            }
+            (GpuHome::HostScalar, GpuInput::Computed(buffer)) if buffer.len() == 1 => {
+                if !buffer.is_of(&self.gpu.pool) {
+                    return Err(self.wrong(format!("`{}` is on another device", info.name)));
+                }
+                self.scalars.insert(array, ScalarValue::Computed((*buffer).clone()));
             }
             (GpuHome::Input, GpuInput::Array(buffer)) => {
                 if !buffer.is_of(&self.gpu.pool) {
@@ -238,7 +262,16 @@ impl<'a> Run<'a> {
     ) -> Result<(), Error> {
         let pipeline = self.state.pipelines.of_shader(self.gpu, shader)?;
         let buffers: Vec<&GpuBuffer> = buffers.iter().collect();
-        self.state.recorder.dispatch(self.gpu, &pipeline, words, &buffers, self.gpu.grid(groups))
+        let computed = shader.words.iter().enumerate().filter_map(|(at, word)| match word {
+            Word::Scalar(array) => match self.scalars.get(&self.plan.roots[*array]) {
+                Some(ScalarValue::Computed(buffer)) => Some((at, buffer)),
+                _ => None,
+            },
+            _ => None,
+        });
+        let computed: Vec<(usize, &GpuBuffer)> = computed.collect();
+        let grid = self.gpu.grid(groups);
+        self.state.recorder.dispatch(self.gpu, &pipeline, words, &computed, &buffers, grid)
     }
 
     /// Records a dispatch of a shader of this crate.
@@ -250,7 +283,7 @@ impl<'a> Run<'a> {
         groups: u32,
     ) -> Result<(), Error> {
         let pipeline = self.state.pipelines.of_builtin(self.gpu, builtin)?;
-        self.state.recorder.dispatch(self.gpu, &pipeline, words, buffers, self.gpu.grid(groups))
+        self.state.recorder.dispatch(self.gpu, &pipeline, words, &[], buffers, self.gpu.grid(groups))
     }
 
     /// Sets all elements.
@@ -282,9 +315,12 @@ impl<'a> Run<'a> {
         let elements = self.elements(root)?;
         let name = self.program.arrays[root].name;
         let (buffer, _) = self.gpu.allocate(elements, self.program.name, name)?;
-        if let Some(bits) = self.scalars.get(&root) {
-            let bits = *bits;
-            self.fill(&buffer, bits)?;
+        match self.scalars.get(&root).cloned() {
+            Some(ScalarValue::Known(bits)) => self.fill(&buffer, bits)?,
+            Some(ScalarValue::Computed(from)) => {
+                self.state.recorder.copy((from.raw(), 0), (buffer.raw(), 0), buffer.bytes());
+            }
+            None => {}
         }
         self.buffers[root] = Some(buffer.clone());
         Ok(buffer)
@@ -343,10 +379,12 @@ impl<'a> Run<'a> {
                     help: "use smaller sizes, or run it on the CPU".into(),
                 })
             }
-            Word::Scalar(array) => {
-                let bits = self.scalars.get(&self.plan.roots[*array]).copied();
-                bits.ok_or_else(|| self.wrong(format!("`{}` is no scalar", self.program.arrays[*array].name)))
-            }
+            Word::Scalar(array) => match self.scalars.get(&self.plan.roots[*array]) {
+                Some(ScalarValue::Known(bits)) => Ok(*bits),
+                // Copied in when the shader is dispatched.
+                Some(ScalarValue::Computed(_)) => Ok(0),
+                None => Err(self.wrong(format!("`{}` is no scalar", self.program.arrays[*array].name))),
+            },
             Word::SiteBase => Ok(self.plan.site_base),
             Word::Outer => Ok(split[0]),
             Word::Inner => Ok(split[1]),

@@ -14,7 +14,8 @@
 //! | `device` | one opened device: limits, failures, counters |
 //! | `pool` | buffers and their reuse |
 //! | `elem` | element types |
-//! | `array` | typed arrays, upload |
+//! | `array`, `scalar` | typed arrays; scalars of records |
+//! | `upload` | what can be uploaded: arrays and records |
 //! | `transfer` | the bytes of uploads and downloads |
 //! | `status` | index errors found by shaders |
 //! | `pipeline` | shaders made into pipelines, once |
@@ -43,9 +44,11 @@ mod record;
 mod reduce;
 mod repeat;
 mod run;
+mod scalar;
 mod scan;
 mod status;
 mod transfer;
+mod upload;
 
 use std::fmt;
 use std::sync::Arc;
@@ -58,7 +61,9 @@ pub use execute::GpuInput;
 pub use pool::GpuBuffer;
 pub use run::GpuKernel;
 #[doc(hidden)]
-pub use run::result;
+pub use run::{result, zeros};
+pub use scalar::GpuScalar;
+pub use upload::{DeviceRecord, GpuRecord, Upload};
 
 use crate::error::Error;
 use device::Shared;

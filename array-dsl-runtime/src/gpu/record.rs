@@ -68,12 +68,14 @@ impl Recorder {
         (limits.max_uniform_buffer_binding_size.min(UNIFORM_BYTES) / 16 * 4) as usize
     }
 
-    /// Records a dispatch of `grid` workgroups (see [`Shared::grid`]).
+    /// Records a dispatch of `grid` workgroups (see [`Shared::grid`]). `computed` are the positions of words that the device
+    /// itself knows, and where: they are copied into the uniform block just before.
     pub(super) fn dispatch(
         &mut self,
         gpu: &Shared,
         pipeline: &Pipeline,
         words: &[u32],
+        computed: &[(usize, &GpuBuffer)],
         buffers: &[&GpuBuffer],
         grid: [u32; 2],
     ) -> Result<(), Error> {
@@ -86,6 +88,10 @@ impl Recorder {
         self.blocks.resize(offset, 0);
         self.blocks.extend_from_slice(bytemuck::cast_slice(words));
         self.blocks.resize(offset + block, 0);
+        let uniforms = self.uniforms.clone();
+        for (at, buffer) in computed {
+            self.copy((buffer.raw(), 0), (&uniforms, (offset + at * 4) as u64), 4);
+        }
 
         let bound: Vec<(wgpu::Buffer, u64)> =
             buffers.iter().map(|b| (b.raw().clone(), b.bound_bytes())).collect();

@@ -9,7 +9,7 @@
 //! * Arrays are handles of shared memory, so a state becomes its next value without a copy, whatever else has that
 //!   memory. Whoever wants to change an array takes its memory over if no other handle has it, and copies it if one does.
 
-use super::execute::Run;
+use super::execute::{Run, ScalarValue};
 use super::plan::Body;
 use super::pool::GpuBuffer;
 use crate::error::Error;
@@ -82,7 +82,7 @@ impl Run<'_> {
     /// Sets the number of the trip.
     fn number(&mut self, index: usize, atom: u16, trip: i32) {
         let index = self.plan.roots[index];
-        self.scalars.insert(index, trip.cast_unsigned());
+        self.scalars.insert(index, ScalarValue::Known(trip.cast_unsigned()));
         self.buffers[index] = None;
         self.set_atom(atom, i64::from(trip));
     }

@@ -10,9 +10,9 @@ use super::elem::GpuElem;
 
 /// Kernels as the GPU runs them.
 pub trait GpuKernel: Kernel {
-    /// The arguments: references to device arrays, host scalars by value, tuples of these.
+    /// The arguments: references to device arrays and records, host scalars by value, tuples of these.
     type GpuArgs<'a>;
-    /// The result: device arrays (of rank 0 for scalars), tuples of these.
+    /// The result: device arrays (of rank 0 for scalars), device records, tuples of these.
     type GpuOutput;
 
     /// Records the kernel's work and returns without waiting for it.
@@ -32,6 +32,12 @@ impl Gpu {
         let _ = kernel;
         K::run_gpu(self, args)
     }
+}
+
+/// An array of zeros, the derivative of what has none.
+#[doc(hidden)]
+pub fn zeros<T: GpuElem, D: Dimension>(gpu: &Gpu, dim: D) -> Result<GpuArray<T, D>, Error> {
+    Ok(GpuArray::from_buffer(gpu, gpu.zero_buffer(dim.size())?, dim))
 }
 
 /// A result buffer as a typed array.

@@ -13,6 +13,7 @@ mod indexing;
 mod inside;
 mod integers;
 mod loops;
+mod records;
 mod reduction;
 mod resources;
 mod scans;

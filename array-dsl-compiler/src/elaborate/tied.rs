@@ -1,0 +1,209 @@
+//! The sizes of a record that are one. A value under a record's type has the element types and ranks of its definition, and
+//! its sizes are **tied**: what the definition gives one name has one size.
+//!
+//! Names are those of this one value; only in the types of parameters are they names of the kernel. What stands alone as
+//! a size somewhere binds its name, the first time; all else is compared with that, as sizes always are (`sizes`).
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use proc_macro2::Span;
+
+use super::Elaborator;
+use super::value::Value;
+use crate::diagnostics::Code;
+use crate::dim::Dim;
+use crate::record::{Field, Record};
+use crate::syntax::ast::{self, Binary, Expr, ExprKind, TypeKind, Unary};
+use crate::ty::{Elem, Name};
+
+/// The sizes of one value of a record, by the names of its definition.
+type Sizes = HashMap<Name, Dim>;
+
+impl Elaborator<'_> {
+    /// These parts as a value of a record: of the declared types, with their sizes tied.
+    pub(super) fn tied(&mut self, r: &Rc<Record>, parts: Vec<Value>, span: Span) -> Option<Value> {
+        for (f, v) in r.fields.iter().zip(&parts) {
+            self.has_type(&f.ty, v, &format!("field `{}` of `{}`", f.name, r.name), span)?;
+        }
+        let mut sizes = Sizes::default();
+        self.bind_sizes(&r.fields, &parts, &mut sizes, span)?;
+        self.tie(r, parts, &sizes, span)
+    }
+
+    /// Requires the declared structure, element types and ranks.
+    fn has_type(&mut self, ty: &ast::Type, v: &Value, what: &str, span: Span) -> Option<()> {
+        let (mut t, mut rank) = (ty, 0);
+        while let TypeKind::Array(inner, _) = &t.kind {
+            (t, rank) = (inner, rank + 1);
+        }
+        match (&t.kind, v) {
+            (TypeKind::Scalar(elem), Value::Atom(a)) if self.rank(*a) == rank => {
+                return self.unify(self.elem(*a), *elem, span, what);
+            }
+            (TypeKind::Tuple(ts), Value::Tuple(vs)) if rank == 0 && ts.len() == vs.len() => {
+                return ts.iter().zip(vs).try_for_each(|(t, v)| self.has_type(t, v, what, span));
+            }
+            (TypeKind::Record(path), Value::Record(s, vs)) if rank == 0 && path.text() == *s.id => {
+                let s = s.clone();
+                return s.fields.iter().zip(vs).try_for_each(|(f, v)| {
+                    self.has_type(&f.ty, v, &format!("field `{}` of `{}`", f.name, s.name), span)
+                });
+            }
+            _ => {}
+        }
+        let (found, declared) = (self.describe(v), self.written(ty));
+        let help = format!("give it a value of type `{declared}`");
+        self.error(Code::ResultType, span, format!("{what} is declared as {declared}, found {found}"), help);
+        None
+    }
+
+    /// Binds the names of sizes that stand alone, and the integers of a record that are sizes in it.
+    fn bind_sizes(&mut self, fields: &[Field], parts: &[Value], sizes: &mut Sizes, span: Span) -> Option<()> {
+        for (f, v) in fields.iter().zip(parts) {
+            self.bind_sizes_of(&f.ty, v, &integers(fields), sizes, span)?;
+        }
+        Some(())
+    }
+
+    fn bind_sizes_of(
+        &mut self,
+        ty: &ast::Type,
+        v: &Value,
+        integers: &[Name],
+        sizes: &mut Sizes,
+        span: Span,
+    ) -> Option<()> {
+        match (&ty.kind, v) {
+            (TypeKind::Tuple(ts), Value::Tuple(vs)) => {
+                ts.iter().zip(vs).try_for_each(|(t, v)| self.bind_sizes_of(t, v, integers, sizes, span))
+            }
+            (TypeKind::Record(_), Value::Record(s, vs)) => {
+                self.bind_sizes(&s.clone().fields, vs, sizes, span)
+            }
+            (TypeKind::Array(..), Value::Atom(a)) => {
+                let mut t = ty;
+                for d in self.atom_type(*a).dims {
+                    let TypeKind::Array(inner, size) = &t.kind else { break };
+                    if let Some(name) = size.as_deref().and_then(single)
+                        && !integers.contains(name)
+                    {
+                        sizes.entry(name.clone()).or_insert(d);
+                    }
+                    t = inner;
+                }
+                Some(())
+            }
+            _ => Some(()),
+        }
+    }
+
+    /// The record with the dimensions that its definition and `sizes` say.
+    fn tie(&mut self, r: &Rc<Record>, parts: Vec<Value>, sizes: &Sizes, span: Span) -> Option<Value> {
+        let integers = integers(&r.fields);
+        let mut own: HashMap<Name, Dim> = HashMap::new();
+        for (f, v) in r.fields.iter().zip(&parts) {
+            if integers.contains(&f.name) {
+                own.insert(f.name.clone(), self.dim_of(v, span)?);
+            }
+        }
+        let mut tied = Vec::new();
+        for (f, v) in r.fields.iter().zip(parts) {
+            let what = format!("field `{}` of `{}`", f.name, r.name);
+            tied.push(self.tie_part(&f.ty, v, &own, sizes, &what, span)?);
+        }
+        Some(Value::Record(r.clone(), tied))
+    }
+
+    fn tie_part(
+        &mut self,
+        ty: &ast::Type,
+        v: Value,
+        own: &HashMap<Name, Dim>,
+        sizes: &Sizes,
+        what: &str,
+        span: Span,
+    ) -> Option<Value> {
+        match (&ty.kind, v) {
+            (TypeKind::Tuple(ts), Value::Tuple(vs)) => {
+                let parts = ts.iter().zip(vs).map(|(t, v)| self.tie_part(t, v, own, sizes, what, span));
+                Some(Value::Tuple(parts.collect::<Option<_>>()?))
+            }
+            (TypeKind::Record(_), Value::Record(s, vs)) => self.tie(&s, vs, sizes, span),
+            (TypeKind::Array(..), Value::Atom(a)) => {
+                let mut t = ty;
+                let mut dims = Vec::new();
+                for d in self.atom_type(a).dims {
+                    let TypeKind::Array(inner, size) = &t.kind else { break };
+                    let declared = size.as_deref().and_then(|e| value_of(e, own, sizes));
+                    dims.push(declared.unwrap_or(d));
+                    t = inner;
+                }
+                Some(Value::Atom(self.coerce(a, &dims, span, what, false)?))
+            }
+            (_, v) => Some(v),
+        }
+    }
+}
+
+/// The integers among the fields that are sizes of others.
+fn integers(fields: &[Field]) -> Vec<Name> {
+    let mut used = Vec::new();
+    fields.iter().for_each(|f| names_in(&f.ty, &mut used));
+    let is_size = |f: &&Field| matches!(f.ty.kind, TypeKind::Scalar(Elem::I64)) && used.contains(&f.name);
+    fields.iter().filter(is_size).map(|f| f.name.clone()).collect()
+}
+
+fn names_in(ty: &ast::Type, out: &mut Vec<Name>) {
+    match &ty.kind {
+        TypeKind::Array(inner, size) => {
+            size.iter().for_each(|e| names_in_size(e, out));
+            names_in(inner, out);
+        }
+        TypeKind::Tuple(parts) => parts.iter().for_each(|t| names_in(t, out)),
+        _ => {}
+    }
+}
+
+fn names_in_size(e: &Expr, out: &mut Vec<Name>) {
+    match &e.kind {
+        ExprKind::Path(path) => out.extend(path.single().map(|n| n.name.clone())),
+        ExprKind::Unary(_, a) | ExprKind::Block(_, Some(a)) => names_in_size(a, out),
+        ExprKind::Binary(_, a, b, _) => {
+            names_in_size(a, out);
+            names_in_size(b, out);
+        }
+        _ => {}
+    }
+}
+
+/// The name that a size is.
+fn single(e: &Expr) -> Option<&Name> {
+    match &e.kind {
+        ExprKind::Path(path) => path.single().map(|n| &n.name),
+        _ => None,
+    }
+}
+
+/// The value of a size; `None` where it has a name that stands alone nowhere.
+fn value_of(e: &Expr, own: &HashMap<Name, Dim>, sizes: &Sizes) -> Option<Dim> {
+    match &e.kind {
+        ExprKind::Int(i, _) => Some(Dim::constant(*i)),
+        ExprKind::Path(_) => {
+            let name = single(e)?;
+            own.get(name).or_else(|| sizes.get(name)).cloned()
+        }
+        ExprKind::Block(_, Some(a)) => value_of(a, own, sizes),
+        ExprKind::Unary(Unary::Neg, a) => Some(value_of(a, own, sizes)?.scale(-1)),
+        ExprKind::Binary(op, a, b, _) => {
+            let (a, b) = (value_of(a, own, sizes)?, value_of(b, own, sizes)?);
+            match op {
+                Binary::Add => Some(a.add(&b)),
+                Binary::Sub => Some(a.sub(&b)),
+                Binary::Mul => Some(a.mul(&b)),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,370 @@
+//! The types of a kernel and its derivatives as the host sees them: with the user's records, which Core and everything after
+//! it know as tuples.
+//!
+//! ```text
+//! args                     parameters in order
+//! active                   float parts of the parameters without #[no_grad]; a lone one bare, several as a tuple
+//! grad, value_and_grad     args -> active;  args -> (result, active)        if the result is one float
+//! hvp                      args, active.. -> active                         likewise
+//! vjp                      args, float parts of the result -> (result, active)
+//! jvp                      args, active.. -> (result, float parts of the result)
+//! jacobian, hessian        args -> for each float part of the result (of the gradient), active with its dimensions before
+//! vmap                     args -> result, all with one more dimension
+//! ```
+//!
+//! The float parts of a tuple are a tuple of those. The float parts of a record are that record: what is no float in it is
+//! **absent**, there on the host but not in the program; it is zero in results and ignored in arguments. Where dimensions
+//! are added a record cannot hold the arrays, and is the tuple of its float parts (for `vmap` of all).
+
+use std::rc::Rc;
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, format_ident, quote};
+
+use crate::derive::Derivative;
+use crate::diagnostics::Diagnostics;
+use crate::kernel;
+use crate::loops;
+use crate::record::Records;
+use crate::syntax::{self, ast};
+use crate::ty::{Elem, Name, Tree};
+
+/// The structure of an argument or a result.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// An array, or with rank 0 a scalar.
+    Leaf(Leaf),
+    /// A tuple.
+    Tuple(Vec<Shape>),
+    /// A record: its position in `Types::records`, and its fields; `None` if its definition is not known.
+    Record(usize, Option<Vec<(Name, Shape)>>),
+}
+
+/// An array or scalar.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaf {
+    /// The element type.
+    pub elem: Elem,
+    /// The number of dimensions.
+    pub rank: usize,
+    /// If the program does not have it: what it has the shape of.
+    pub absent: Option<Like>,
+}
+
+/// An array of the kernel itself, by its position among all of them.
+#[derive(Clone, Copy, Debug)]
+pub enum Like {
+    /// Among those of the arguments.
+    Argument(usize),
+    /// Among those of the result.
+    Result(usize),
+}
+
+/// The types of a kernel or of one of its derivatives.
+#[derive(Clone, Debug)]
+pub struct Types {
+    /// The records as the kernel names them.
+    pub records: Rc<[TokenStream]>,
+    /// The arguments.
+    pub args: Vec<Shape>,
+    /// The result.
+    pub result: Shape,
+}
+
+/// The types of a kernel, from which those of its derivatives follow.
+#[derive(Debug)]
+pub struct Signature {
+    types: Types,
+    /// The float parts of the differentiable parameters.
+    active: Vec<Shape>,
+}
+
+impl Shape {
+    /// The arrays that the program has, from left to right.
+    pub fn present(&self) -> Vec<Leaf> {
+        let mut out = Vec::new();
+        self.visit(&mut |l| out.extend(l.absent.is_none().then_some(*l)));
+        out
+    }
+
+    fn visit(&self, f: &mut dyn FnMut(&Leaf)) {
+        match self {
+            Shape::Leaf(l) => f(l),
+            Shape::Tuple(parts) => parts.iter().for_each(|p| p.visit(f)),
+            Shape::Record(_, fields) => fields.iter().flatten().for_each(|(_, p)| p.visit(f)),
+        }
+    }
+
+    /// Whether its definition, and those of all records in it, are known.
+    pub fn is_known(&self) -> bool {
+        match self {
+            Shape::Leaf(_) => true,
+            Shape::Tuple(parts) => parts.iter().all(Shape::is_known),
+            Shape::Record(_, fields) => fields.as_ref().is_some_and(|f| f.iter().all(|(_, s)| s.is_known())),
+        }
+    }
+
+    /// The float parts in the same structure, if there are any. `like` says what the k-th array is, counted by `next`.
+    fn floats(&self, like: fn(usize) -> Like, next: &mut usize) -> Option<Shape> {
+        match self {
+            Shape::Leaf(l) => {
+                *next += 1;
+                l.elem.is_float().then(|| self.clone())
+            }
+            Shape::Tuple(parts) => {
+                let parts: Vec<Shape> = parts.iter().filter_map(|p| p.floats(like, next)).collect();
+                (!parts.is_empty()).then_some(Shape::Tuple(parts))
+            }
+            Shape::Record(_, None) => Some(self.clone()),
+            Shape::Record(..) => {
+                let record = self.without_others(like, next);
+                (!record.present().is_empty()).then_some(record)
+            }
+        }
+    }
+
+    /// A part of a record, where what is no float is absent.
+    fn without_others(&self, like: fn(usize) -> Like, next: &mut usize) -> Shape {
+        match self {
+            Shape::Leaf(l) => {
+                *next += 1;
+                let absent = (!l.elem.is_float()).then(|| like(*next - 1));
+                Shape::Leaf(Leaf { absent, ..*l })
+            }
+            Shape::Tuple(parts) => Shape::Tuple(parts.iter().map(|p| p.without_others(like, next)).collect()),
+            Shape::Record(r, fields) => {
+                let fields = fields.as_ref().map(|fields| {
+                    fields.iter().map(|(n, p)| (n.clone(), p.without_others(like, next))).collect()
+                });
+                Shape::Record(*r, fields)
+            }
+        }
+    }
+
+    /// With tuples for records, without what is absent, and with so many more dimensions.
+    fn plain(&self, more: usize) -> Option<Shape> {
+        let parts: Vec<&Shape> = match self {
+            Shape::Leaf(l) => {
+                return l.absent.is_none().then(|| Shape::Leaf(Leaf { rank: l.rank + more, ..*l }));
+            }
+            Shape::Tuple(parts) => parts.iter().collect(),
+            Shape::Record(_, fields) => fields.iter().flatten().map(|(_, p)| p).collect(),
+        };
+        Some(Shape::Tuple(parts.into_iter().filter_map(|p| p.plain(more)).collect()))
+    }
+
+    /// The parts that have a cotangent argument each: arrays, scalars and records.
+    fn components(&self) -> Vec<Shape> {
+        match self {
+            Shape::Leaf(_) | Shape::Record(..) => vec![self.clone()],
+            Shape::Tuple(parts) => parts.iter().flat_map(Shape::components).collect(),
+        }
+    }
+
+    fn of_tree<T>(t: &Tree<T>, leaf: &dyn Fn(&T) -> Leaf) -> Shape {
+        match t {
+            Tree::Leaf(x) => Shape::Leaf(leaf(x)),
+            Tree::Tuple(ts) => Shape::Tuple(ts.iter().map(|t| Shape::of_tree(t, leaf)).collect()),
+        }
+    }
+}
+
+impl Types {
+    /// The types of a program without records.
+    pub fn plain(p: &loops::Program) -> Types {
+        let leaf = |a: &crate::bulk::ArrayId| {
+            let info = &p.arrays[a.0 as usize];
+            Leaf { elem: info.elem, rank: info.dims.len(), absent: None }
+        };
+        Types {
+            records: Rc::new([]),
+            args: p.params.iter().map(|q| Shape::of_tree(&q.arrays, &leaf)).collect(),
+            result: Shape::of_tree(&p.result, &leaf),
+        }
+    }
+
+    fn with(&self, args: Vec<Shape>, result: Shape) -> Types {
+        Types { records: self.records.clone(), args, result }
+    }
+
+    /// Rust's types of the arguments.
+    pub fn arguments(&self, lifetime: &TokenStream, gpu: bool) -> Vec<TokenStream> {
+        let record = |r: &TokenStream| match gpu {
+            false => quote!(&#lifetime #r),
+            true => quote!(&#lifetime <#r as __rt::gpu::DeviceRecord>::Device),
+        };
+        let leaf = |l: &Leaf| {
+            let (elem, dim) = (elem_type(l.elem), dimension(l.rank));
+            match (l.rank, gpu) {
+                (0, _) => elem,
+                (_, false) => quote!(&#lifetime __rt::ndarray::ArrayRef<#elem, #dim>),
+                (_, true) => quote!(&#lifetime __rt::gpu::GpuArray<#elem, #dim>),
+            }
+        };
+        self.args.iter().map(|s| self.printed(s, &leaf, &record)).collect()
+    }
+
+    /// Rust's type of the result.
+    pub fn output(&self, gpu: bool) -> TokenStream {
+        let record = |r: &TokenStream| match gpu {
+            false => r.clone(),
+            true => quote!(<#r as __rt::gpu::DeviceRecord>::Device),
+        };
+        let leaf = |l: &Leaf| {
+            let (elem, dim) = (elem_type(l.elem), dimension(l.rank));
+            match (l.rank, gpu) {
+                (0, false) => elem,
+                (_, false) => quote!(__rt::ndarray::Array<#elem, #dim>),
+                (_, true) => quote!(__rt::gpu::GpuArray<#elem, #dim>),
+            }
+        };
+        self.printed(&self.result, &leaf, &record)
+    }
+
+    fn printed(
+        &self,
+        s: &Shape,
+        leaf: &dyn Fn(&Leaf) -> TokenStream,
+        record: &dyn Fn(&TokenStream) -> TokenStream,
+    ) -> TokenStream {
+        match s {
+            Shape::Leaf(l) => leaf(l),
+            Shape::Record(r, _) => record(&self.records[*r]),
+            Shape::Tuple(parts) => {
+                let parts = parts.iter().map(|p| self.printed(p, leaf, record));
+                quote!((#(#parts,)*))
+            }
+        }
+    }
+}
+
+impl Signature {
+    /// The declared types, if all of them are understood. Without `records` these have not been looked for; otherwise all
+    /// must be there.
+    pub fn read(item: &syn::ItemFn, records: Option<&Records>) -> Option<Signature> {
+        let all = kernel::records(item, &mut Diagnostics::default());
+        if all.iter().any(|p| records.is_some_and(|r| !r.contains_key(&p.text()))) {
+            return None;
+        }
+        let none = Records::new();
+        let records = records.unwrap_or(&none);
+        let f = syntax::parse_function(item, &mut Diagnostics::default());
+        let mut paths: Vec<ast::Path> = Vec::new();
+        let mut shape = |t: &ast::Type| of_type(t, 0, records, &mut paths);
+        let args = f.params.iter().map(|p| shape(&p.ty)).collect::<Option<Vec<_>>>()?;
+        let result = shape(&f.result)?;
+        let mut next = 0;
+        let mut active = Vec::new();
+        for (p, s) in f.params.iter().zip(&args) {
+            let floats = s.floats(Like::Argument, &mut next);
+            active.extend(floats.filter(|_| !p.no_grad));
+        }
+        let records = paths.iter().map(|p| kernel::path_tokens(p, item)).collect();
+        Some(Signature { types: Types { records, args, result }, active })
+    }
+
+    /// Whether the value is one float.
+    fn is_scalar(&self) -> bool {
+        matches!(&self.types.result, Shape::Leaf(l) if l.rank == 0 && l.elem.is_float())
+    }
+
+    /// The derivatives that there may be, as far as the types tell.
+    pub fn derivatives(&self) -> Vec<Derivative> {
+        let known = self.types.args.iter().chain([&self.types.result]).all(Shape::is_known);
+        let mut all = Vec::new();
+        if self.active.is_empty() {
+            return all;
+        }
+        if self.is_scalar() {
+            all.extend([Derivative::Grad, Derivative::ValueAndGrad, Derivative::Hvp]);
+            all.extend(known.then_some(Derivative::Hessian));
+        }
+        if self.types.result.floats(Like::Result, &mut 0).is_some() {
+            all.extend([Derivative::Vjp, Derivative::Jvp]);
+            all.extend(known.then_some(Derivative::Jacobian));
+        }
+        all.extend(known.then_some(Derivative::Vmap));
+        all
+    }
+
+    /// The types of the kernel, or of a derivative of it.
+    pub fn derived(&self, path: &[Derivative]) -> Types {
+        let t = &self.types;
+        // The second gradient of a function of one float has the types of the first.
+        let Some(d) = path.first() else { return t.clone() };
+        let with = |more: &[Shape]| [t.args.as_slice(), more].concat();
+        let gradient = bundle(&self.active);
+        let beside =
+            |s: Option<Shape>| Shape::Tuple([Some(t.result.clone()), s].into_iter().flatten().collect());
+        let slopes = t.result.floats(Like::Result, &mut 0);
+        match d {
+            Derivative::Grad => t.with(t.args.clone(), gradient),
+            Derivative::ValueAndGrad => t.with(t.args.clone(), beside(Some(gradient))),
+            Derivative::Hvp => t.with(with(&self.active), gradient),
+            Derivative::Vjp => {
+                let cotangents = slopes.map(|s| s.components()).unwrap_or_default();
+                t.with(with(&cotangents), beside(Some(gradient)))
+            }
+            Derivative::Jvp => t.with(with(&self.active), beside(slopes)),
+            Derivative::Jacobian => {
+                let rows = slopes.map(|s| s.present()).unwrap_or_default();
+                t.with(t.args.clone(), matrices(&rows, &gradient))
+            }
+            Derivative::Hessian => t.with(t.args.clone(), matrices(&gradient.present(), &gradient)),
+            Derivative::Vmap => {
+                let batch = |s: &Shape| s.plain(1).unwrap_or(Shape::Tuple(Vec::new()));
+                t.with(t.args.iter().map(batch).collect(), batch(&t.result))
+            }
+        }
+    }
+}
+
+/// One value bare, several as a tuple.
+fn bundle(parts: &[Shape]) -> Shape {
+    match parts {
+        [one] => one.clone(),
+        several => Shape::Tuple(several.to_vec()),
+    }
+}
+
+/// For each of `rows`, the parts of `columns` with the dimensions of both.
+fn matrices(rows: &[Leaf], columns: &Shape) -> Shape {
+    let parts: Vec<Shape> =
+        rows.iter().map(|row| columns.plain(row.rank).unwrap_or(Shape::Tuple(Vec::new()))).collect();
+    bundle(&parts)
+}
+
+/// The structure of a type under `rank` dimensions; an array of tuples is a tuple of arrays.
+fn of_type(ty: &ast::Type, rank: usize, records: &Records, paths: &mut Vec<ast::Path>) -> Option<Shape> {
+    match &ty.kind {
+        ast::TypeKind::Scalar(elem) => Some(Shape::Leaf(Leaf { elem: *elem, rank, absent: None })),
+        ast::TypeKind::Array(inner, _) => of_type(inner, rank + 1, records, paths),
+        ast::TypeKind::Tuple(parts) => {
+            Some(Shape::Tuple(parts.iter().map(|t| of_type(t, rank, records, paths)).collect::<Option<_>>()?))
+        }
+        ast::TypeKind::Record(path) if rank == 0 => {
+            let text = path.text();
+            let known = paths.iter().position(|p| p.text() == text);
+            let at = known.unwrap_or_else(|| {
+                paths.push(path.clone());
+                paths.len() - 1
+            });
+            // The records in it are taken apart with it, so they need no path.
+            let fields = records.get(&text).and_then(|r| {
+                let fields = r.fields.iter();
+                fields.map(|f| Some((f.name.clone(), of_type(&f.ty, 0, records, &mut Vec::new())?))).collect()
+            });
+            Some(Shape::Record(at, fields))
+        }
+        ast::TypeKind::Record(_) | ast::TypeKind::Infer => None,
+    }
+}
+
+pub(super) fn elem_type(elem: Elem) -> TokenStream {
+    Ident::new(elem.name(), Span::mixed_site()).to_token_stream()
+}
+
+fn dimension(rank: usize) -> TokenStream {
+    let dim = format_ident!("Ix{rank}");
+    quote!(__rt::ndarray::#dim)
+}
