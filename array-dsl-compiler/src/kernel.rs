@@ -372,12 +372,12 @@ pub fn carrier_macro(name: &Ident, vis: &syn::Visibility, text: &str) -> TokenSt
     quote! {
         #export
         #[doc(hidden)]
-        #[allow(unused_macros)]
+        #[allow(unused_macros, reason = "no other kernel may call this one")]
         macro_rules! #hidden {
             ([$($callback:tt)*] $($rest:tt)*) => { $($callback)* ! { #text $($rest)* } };
         }
         #[doc(hidden)]
-        #[allow(unused_imports)]
+        #[allow(unused_imports, reason = "no other kernel may call this one")]
         #vis use #hidden as #name;
     }
 }

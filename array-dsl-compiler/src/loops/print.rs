@@ -37,8 +37,8 @@ pub fn print(p: &Program) -> String {
     out
 }
 
-fn steps(text: &Text, steps_: &[Step], out: &mut String) {
-    for step in steps_ {
+fn steps(text: &Text, list: &[Step], out: &mut String) {
+    for step in list {
         match step {
             Step::Tree(t) => tree(text, t, out),
             Step::Contract(c) => {

@@ -1,6 +1,7 @@
-//! The error function, the logarithm of the gamma function and its derivatives, for `f64`; `f32` goes through it.
+//! The error function, the logarithm of the gamma function and its derivatives, and inverse hyperbolic functions (whose
+//! versions in `std` lose digits), for `f64`; `f32` goes through it.
 //!
-//! The first three are `libm`'s. The derivatives are sums of powers:
+//! All but the derivatives are `libm`'s. These are sums of powers:
 //!
 //! ```text
 //! digamma x       = ln x - 1 / 2x - 1 / 12 x^2 + ..              far out; nearer by digamma x = digamma(x + 1) - 1 / x
@@ -14,7 +15,7 @@ use std::f64::consts::PI;
 
 use super::horner;
 
-pub(super) use libm::{erf, erfc, lgamma};
+pub(super) use libm::{acosh, asinh, atanh, erf, erfc, lgamma};
 
 /// Where the asymptotic series are good to all digits.
 const FAR: f64 = 12.0;

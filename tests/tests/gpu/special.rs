@@ -27,7 +27,7 @@ fn of_positive_numbers(x: [f32; n]) -> [[f32; n]; 5] {
             1 => v.digamma(),
             2 => polygamma(1.0, v + 0.5),
             3 => polygamma(3.0, v + 0.5),
-            _ => (v + 1.0).acosh(),
+            _ => (v + 1.5).acosh(),
         }
     })
 }
@@ -48,6 +48,11 @@ fn of_negative_numbers(x: [f32; n]) -> [[f32; n]; 4] {
 #[kernel]
 fn of_small_numbers(x: [f32; n]) -> [f32; n] {
     x.atanh()
+}
+
+#[kernel]
+fn of_large_numbers(x: [f32; n]) -> [f32; n] {
+    x.acosh()
 }
 
 #[test]
@@ -82,5 +87,6 @@ fn near_their_special_points() {
         (array![1e-6, 0.5, 1.0, 1.461_632_1, 1.5, 2.0, 2.5, 7.999_999, 8.0, 1e6],),
         1e-5,
     );
+    agree(of_large_numbers, (array![1.0, 1.000_001, 1.5, 1e9, 1e20],), 1e-5);
     agree(of_small_numbers, (array![0.0, 1e-6, -1e-3, 0.5, -0.999_999],), 1e-5);
 }
