@@ -12,13 +12,14 @@
 //!       x_k_adj = X_k^T seed_k;   start_adj = A_0
 //! ```
 //!
-//! The states are read from what the scan has stored, or stored by a scan of their own. `A` is a scan from the end. An
-//! associative operator's is a scan of affine maps, `(b, C): A -> C A + b`, so that it is associative again; entries of `C` that
-//! are always 0 are not carried, nor those that are always 1, so a sum needs a sum and a product a product and a sum. Of
+//! The states are read from what the scan has stored; what it did not store yet, it stores besides. `A` is a scan from the end.
+//! An associative operator's is a scan of affine maps, `(b, C): A -> C A + b`, so that it is associative again; entries of `C`
+//! that are always 0 are not carried, nor those that are always 1, so a sum needs a sum and a product a product and a sum. Of
 //! other steps `A` is computed in order: one adjoint step for each step.
 //!
 //! Free scalars and arrays of the step are read once per point by a last nest, which executes all steps again in parallel:
-//! each counts once. Cost: two scans and two executions of the step, and d of them for d states of an associative operator.
+//! each counts once. An expensive new state, such as a `tanh`, is read instead of computed again. Cost: a scan and two
+//! executions of the step, and d of them for d states of an associative operator.
 //! Source: thesis 2.4 (scan), 2.6 (loops); for a reduction the same rule in place of two scans by the operator itself.
 
 use std::collections::HashSet;
@@ -43,6 +44,8 @@ struct Points {
     reads: Vec<Let>,
     states: Vec<Var>,
     step: Vec<Let>,
+    /// The step as it is executed: an expensive new state is read where the scan has stored it.
+    executed: Vec<Let>,
     results: Vec<Atom>,
     start: Vec<Atom>,
 }
@@ -112,8 +115,16 @@ impl Reverse {
             map.insert(*v, a);
         }
         let step = p.copy_lets(&q.scan.step.block.lets, &mut map);
-        let results = q.scan.step.results.iter().map(|a| renamed(&map, *a)).collect();
-        Points { before, reads: code.lets, states, step, results, start }
+        let results: Vec<Atom> = q.scan.step.results.iter().map(|a| renamed(&map, *a)).collect();
+        let mut executed = step.clone();
+        for (array, result) in history.arrays.iter().zip(&results).filter(|_| history.shifted) {
+            let definition =
+                executed.iter_mut().find(|l| matches!(l.vars[..], [v] if Atom::Var(v) == *result));
+            if let Some(l) = definition.filter(|l| matches!(&l.exp, Exp::Op(op, _) if !op.is_cheap())) {
+                l.exp = Exp::Read { array: *array, index: index.to_vec(), checked: false };
+            }
+        }
+        Points { before, reads: code.lets, states, step, executed, results, start }
     }
 
     /// Axes from the end: new ones, and the index that counts the last one backwards.
@@ -154,7 +165,7 @@ impl Reverse {
         let left: Vec<Var> = elems.iter().map(|e| p.new_var(*e)).collect();
         // The step again, and backwards.
         let mut step = Code::new(n.loc);
-        step.lets = points.step.clone();
+        step.lets = points.executed.clone();
         let mut adjoints = Adjoints::default();
         for ((i, v), y) in q.floats.iter().zip(&left).zip(&given) {
             let seed = match (q.scan.prefix, y) {
@@ -184,7 +195,7 @@ impl Reverse {
             self.backward(n, q, seeds, history);
         let p = &mut self.p;
         let d = elems.len();
-        code.lets.extend(points.step.clone());
+        code.lets.extend(points.executed.clone());
         // matrix[i][j]: the derivative of the new state j by the state i, a column for each execution backwards.
         let mut matrix: Vec<Vec<Option<Atom>>> = vec![vec![None; d]; d];
         for (j, result) in q.floats.iter().enumerate() {
@@ -289,7 +300,7 @@ impl Reverse {
             *last = from_end(p, &mut code, axis, *last);
         }
         let given = seeds.read_stored(p, &mut code, &index);
-        code.lets.extend(points.step.clone());
+        code.lets.extend(points.executed.clone());
         let mut adjoints = Adjoints::default();
         for ((i, a), y) in q.floats.iter().zip(from_end_arrays).zip(&given) {
             let mut seed = code.read(p, *a, &reversed);
