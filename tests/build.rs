@@ -6,6 +6,9 @@
 //! mod gpu_7 { the same with f32;      fn value(&Gpu, &[Value]) -> Outcome;  fn pullback(..) }
 //! static ON_CPU: [(seed, Option<value>, Option<pullback>)]
 //! ```
+//!
+//! The same for each construct of the language, for `tests/constructs.rs`: its value, derivatives in both modes and of second order, on
+//! the CPU and on the GPU, in `CONSTRUCTS`.
 
 use std::error::Error;
 use std::ops::Range;
@@ -19,6 +22,8 @@ use array_dsl_compiler::emit::signature::Types;
 use array_dsl_compiler::emit::wgsl;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::testing::constructs::{CONSTRUCTS, Construct, ON_GPU};
+use array_dsl_compiler::testing::kernels::kernel;
 use array_dsl_compiler::testing::random::program;
 use proc_macro2::{Delimiter, Ident, Spacing, Span, TokenStream, TokenTree};
 use quote::{format_ident, quote};
@@ -30,13 +35,13 @@ mod single;
 const PARTS: u64 = 5;
 
 /// Programs of a part.
-const ON_CPU: u64 = 100;
+const ON_CPU: u64 = 60;
 
 /// Of the programs with a pullback, one in so many is compiled by itself too.
 const VALUE_EVERY: u64 = 4;
 
 /// The programs of a part that are compiled for GPUs too, the first that can be.
-const ON_GPU: usize = 12;
+const FIRST_ON_GPU: usize = 12;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
@@ -48,7 +53,62 @@ fn main() -> Result<(), Box<dyn Error>> {
         print(self::part(seeds)?, &mut text);
         std::fs::write(out.join(format!("random_{part}.rs")), text)?;
     }
+    let mut text = String::new();
+    print(constructs()?, &mut text);
+    std::fs::write(out.join("constructs.rs"), text)?;
     Ok(())
+}
+
+/// A module for each construct and type that GPUs take, and their table.
+fn constructs() -> Result<TokenStream, Box<dyn Error>> {
+    let (mut modules, mut table) = (TokenStream::new(), TokenStream::new());
+    for (k, construct) in CONSTRUCTS.iter().enumerate() {
+        for (float, index) in ON_GPU {
+            let module = format_ident!("of_{k}_{float}");
+            let (items, entries) = construct_items(construct, float, index, &module)?;
+            modules.extend(quote! { mod #module { use super::*; #items } });
+            table.extend(
+                quote! { Entry { construct: #k, float: #float, index: #index, programs: [#entries] }, },
+            );
+        }
+    }
+    let types = [("ENTRIES", quote!(&[Entry]), table)];
+    Ok(unless_linted(&modules, &types))
+}
+
+/// The kernels of one construct, and what runs them: value, `jvp`, `vjp` and `jvp` of `vjp`. The last gives what the others give,
+/// so that the first is enough besides; the first type has all of them.
+fn construct_items(
+    construct: &Construct,
+    float: &str,
+    index: &str,
+    module: &Ident,
+) -> Result<(TokenStream, TokenStream), Box<dyn Error>> {
+    let missing =
+        |e: array_dsl_compiler::derive::NotDifferentiable| format!("{}: {}", construct.name, e.what);
+    let value = pipeline::middle(&kernel(&construct.source(float, index))).map_err(missing)?;
+    let derivative = |p: &Program, what| pipeline::derivative(p, what).map_err(missing);
+    let (jvp, vjp) = (derivative(&value, Derivative::Jvp)?, derivative(&value, Derivative::Vjp)?);
+    let second = derivative(&vjp, Derivative::Jvp)?;
+    let (mut items, mut entries) = (TokenStream::new(), TokenStream::new());
+    let has_all = float == ON_GPU[0].0;
+    for (name, p) in [("value", value), ("jvp", jvp), ("vjp", vjp), ("second", second)] {
+        if !has_all && matches!(name, "jvp" | "vjp") {
+            entries.extend(quote! { None, });
+            continue;
+        }
+        let kernel = format_ident!("of_{name}");
+        let variant = variant(&p, true)?;
+        if let Err(reason) = &variant.gpu {
+            return Err(format!("{}, {name}: {reason}", construct.name).into());
+        }
+        items.extend(host::items(&kernel, &quote!(pub), &TokenStream::new(), &[variant]));
+        let (on_cpu, on_gpu) = (format_ident!("{name}_on_cpu"), format_ident!("{name}_on_gpu"));
+        items.extend(call(&p, &on_cpu, &kernel, false));
+        items.extend(call(&p, &on_gpu, &kernel, true));
+        entries.extend(quote! { Some((#module::#on_cpu, #module::#on_gpu)), });
+    }
+    Ok((items, entries))
 }
 
 /// The programs of some seeds with their tables.
@@ -61,7 +121,7 @@ fn part(seeds: Range<u64>) -> Result<TokenStream, Box<dyn Error>> {
             modules.extend(items);
             on_cpu.push(entry);
         }
-        if on_gpu.len() < ON_GPU
+        if on_gpu.len() < FIRST_ON_GPU
             && single::fits_gpu(&f)
             && let Some((items, entry)) = module(seed, &single::single(&f), true)?
         {
@@ -69,11 +129,28 @@ fn part(seeds: Range<u64>) -> Result<TokenStream, Box<dyn Error>> {
             on_gpu.push(entry);
         }
     }
-    Ok(quote! {
-        #modules
-        static ON_CPU: &[(u64, Option<OnCpu>, Option<OnCpu>)] = &[#(#on_cpu),*];
-        static ON_GPU: &[(u64, Option<OnGpu>, Option<OnGpu>)] = &[#(#on_gpu),*];
-    })
+    let tables = [
+        ("ON_CPU", quote!(&[(u64, Option<OnCpu>, Option<OnCpu>)]), quote!(#(#on_cpu),*)),
+        ("ON_GPU", quote!(&[(u64, Option<OnGpu>, Option<OnGpu>)]), quote!(#(#on_gpu),*)),
+    ];
+    Ok(unless_linted(&modules, &tables))
+}
+
+/// Modules and the tables that name what is in them. Clippy sees empty tables: nobody wrote these megabytes, and they take it minutes.
+fn unless_linted(modules: &TokenStream, tables: &[(&str, TokenStream, TokenStream)]) -> TokenStream {
+    let (mut full, mut empty) = (TokenStream::new(), TokenStream::new());
+    for (name, ty, entries) in tables {
+        let name = Ident::new(name, Span::call_site());
+        full.extend(quote! { pub(super) static #name: #ty = &[#entries]; });
+        empty.extend(quote! { pub(super) static #name: #ty = &[]; });
+    }
+    quote! {
+        #[cfg(not(clippy))]
+        mod programs { use super::*; use array_dsl_tests::value::*; #modules #full }
+        #[cfg(clippy)]
+        mod programs { use super::*; #empty }
+        use programs::*;
+    }
 }
 
 /// The module of one program and its entry in the table; `None` if it is for GPUs and none can run it. A pullback

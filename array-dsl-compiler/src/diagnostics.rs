@@ -30,6 +30,7 @@ pub enum Code {
     NotARecord = 21,
     RecordDefinition = 22,
     Fields = 23,
+    Ambiguous = 24,
 }
 
 impl Code {

@@ -14,11 +14,12 @@ use crate::elaborate::{Callee, Callees, is_builtin, takes_function};
 use crate::emit::host::{self, Variant};
 use crate::emit::signature::Signature;
 use crate::emit::{cpu, fallback, wgsl};
+use crate::generic;
 use crate::pipeline;
 use crate::record::{self, Records};
 use crate::schedule::Target;
 use crate::syntax::{self, ast};
-use crate::ty::Loc;
+use crate::ty::{Elem, Loc};
 
 /// What `#[kernel(..)]` asks for beyond the usual.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +27,8 @@ pub struct Options {
     /// `hvp`, `jacobian`, `hessian`, `vmap`: what is made only on request, and where that stands. The others may be asked for
     /// too, which makes it an error if they cannot be had.
     pub more: Vec<(Derivative, Span)>,
+    /// `f32, f64`: the element types for which a generic kernel is made for the host, and where they stand.
+    pub instances: Vec<(Elem, Span)>,
     /// `vjp = rule`: the kernel that is its derivative, and its path's tokens.
     pub rule: Option<(ast::Path, TokenStream)>,
 }
@@ -41,6 +44,9 @@ impl Options {
                 [TokenTree::Ident(i)] if Options::requested(i).is_some() => {
                     options.more.extend(Options::requested(i).map(|d| (d, i.span())));
                 }
+                [TokenTree::Ident(i)] if Elem::from_name(&i.to_string()).is_some() => {
+                    options.instances.extend(Elem::from_name(&i.to_string()).map(|e| (e, i.span())));
+                }
                 [TokenTree::Ident(i), TokenTree::Punct(p), path @ ..]
                     if i == "vjp" && p.as_char() == '=' && Options::path(path).is_some() =>
                 {
@@ -52,8 +58,8 @@ impl Options {
                         Code::Attribute,
                         first.span(),
                         format!("unknown option `{written}` of `#[kernel]`"),
-                        "the options are `hvp`, `jacobian`, `hessian` and `vmap`, as in `#[kernel(hvp, hessian)]`, and `vjp = \
-                         rule` for a derivative of your own",
+                        "the options are `hvp`, `jacobian`, `hessian` and `vmap`, as in `#[kernel(hvp, hessian)]`, `vjp = rule` for \
+                         a derivative of your own, and for a generic kernel the types to make it for, `#[kernel(f32, f64)]`",
                     );
                 }
             }
@@ -82,9 +88,20 @@ impl Options {
 }
 
 /// The paths that an item calls and that are not built in: the kernels to be linked. Errors of syntax are
-/// recorded.
-pub fn callees(item: &syn::ItemFn, diagnostics: &mut Diagnostics) -> Vec<ast::Path> {
+/// recorded. What is passed to a generic kernel may be one too, which only the kernel's answer tells: `known` are the answers so far.
+pub fn callees(
+    item: &syn::ItemFn,
+    known: &[(String, String)],
+    diagnostics: &mut Diagnostics,
+) -> Vec<ast::Path> {
     let f = syntax::parse_function(item, diagnostics);
+    let takes_function = |path: &str, position: usize| {
+        if is_builtin(path) {
+            return takes_function(path, position);
+        }
+        let answers = known.iter().filter(|(p, text)| p == path && generic::is_carried(text));
+        answers.into_iter().any(|(_, text)| generic::takes_function(text, position))
+    };
     syntax::free_calls(&f, &syntax::Builtins { contains: &is_builtin, takes_function: &takes_function })
 }
 
@@ -136,39 +153,67 @@ pub const FAILED: &str = "failed";
 pub fn compile(attr: &TokenStream, item: &syn::ItemFn, known: Vec<(String, String)>) -> TokenStream {
     let mut diagnostics = Diagnostics::default();
     let options = Options::parse(attr, &mut diagnostics);
-    let mut linked = Callees::new();
-    let mut unlinked = false;
-    let records = records(item, &mut Diagnostics::default());
-    let callees = callees(item, &mut Diagnostics::default());
-    let rule = options.rule.iter().map(|(path, _)| path);
-    let spans = records.iter().chain(&callees).chain(rule).map(ast::Path::span);
-    for (k, ((path, text), span)) in known.into_iter().zip(spans).enumerate() {
-        // The errors of what failed have been reported where it is defined.
-        let ok = text != FAILED && linked.link((&path, span), &text, k < records.len(), &mut diagnostics);
-        unlinked |= !ok;
-    }
+    let linked = link(item, options.rule.as_ref().map(|(path, _)| path), &known, &mut diagnostics);
     let kernel = &item.sig.ident;
-    let result = if unlinked { None } else { build(item, &linked, &options, &mut diagnostics) };
-    if result.is_none() && diagnostics.is_empty() && !unlinked {
+    let ast = syntax::parse_function(item, &mut Diagnostics::default());
+    let is_linked = linked.is_ok();
+    let result = linked.as_ref().ok().and_then(|linked| {
+        if ast.is_generic() {
+            generic::check(item, &ast, linked, &options, &mut diagnostics)?;
+            let items = generic::items(item, &ast, linked, &options, &mut diagnostics)?;
+            return Some((items, generic::carried(item, &known)));
+        }
+        if let Some((elem, span)) = options.instances.first() {
+            let message =
+                format!("kernel `{kernel}` is not generic, so there is no instance of it for `{elem}`");
+            let help = format!("make it generic, `fn {kernel}<T: Float>(..)`, or leave the option out");
+            diagnostics.error(Code::Attribute, *span, message, help);
+            return None;
+        }
+        let (function, variants) = build(item, linked, &options, &mut diagnostics)?;
+        let vis = item.vis.to_token_stream();
+        let doc: TokenStream = item.attrs.iter().map(ToTokens::to_token_stream).collect();
+        let items = host::items(kernel, &vis, &doc, &variants);
+        Some((items, record::carried(&ast, &core::print::print(&function), &linked.records)))
+    });
+    if result.is_none() && diagnostics.is_empty() && is_linked {
         let message = "internal error of array-dsl: no reason given for an error";
         diagnostics.error(Code::Limit, kernel.span(), message, "please report this kernel");
     }
     match result {
-        Some((function, variants)) if diagnostics.is_empty() => {
-            let vis = item.vis.to_token_stream();
-            let doc: TokenStream = item.attrs.iter().map(ToTokens::to_token_stream).collect();
-            let mut out = host::items(kernel, &vis, &doc, &variants);
-            let ast = syntax::parse_function(item, &mut Diagnostics::default());
-            let core = core::print::print(&function);
-            out.extend(carrier(item, &record::carried(&ast, &core, &linked.records)));
+        Some((mut out, text)) if diagnostics.is_empty() => {
+            out.extend(carrier(item, &text));
             out
         }
         _ => {
             let mut out = diagnostics.to_tokens();
-            out.extend(failed(item, Some(&linked.records)));
+            let known = linked.as_ref().unwrap_or_else(|part| part);
+            out.extend(failed(item, Some(&known.records)));
             out
         }
     }
+}
+
+/// What the paths of an item stand for, by the answers of their macros: the records first.
+///
+/// # Errors
+/// As far as it is known, if an error was recorded, or one of them has failed, which has been reported where it is defined.
+pub fn link(
+    item: &syn::ItemFn,
+    rule: Option<&ast::Path>,
+    known: &[(String, String)],
+    diagnostics: &mut Diagnostics,
+) -> Result<Callees, Box<Callees>> {
+    let mut linked = Callees::new();
+    let mut is_linked = true;
+    let records = records(item, &mut Diagnostics::default());
+    let callees = callees(item, known, &mut Diagnostics::default());
+    for (k, (path, text)) in known.iter().enumerate() {
+        let mut paths = callees.iter().chain(&records).chain(rule);
+        let span = paths.find(|p| p.text() == *path).map_or(item.sig.ident.span(), ast::Path::span);
+        is_linked &= text != FAILED && linked.link((path, span), text, k < records.len(), diagnostics);
+    }
+    if is_linked { Ok(linked) } else { Err(linked.into()) }
 }
 
 impl Callees {
@@ -194,6 +239,10 @@ impl Callees {
                 return true;
             }
             (false, None) => {
+                if let Some(generic) = generic::read(text) {
+                    self.insert_generic(path, generic);
+                    return true;
+                }
                 if let Some((callee, records)) = kernel() {
                     self.records.extend(records);
                     self.insert_callee(path, callee);
@@ -203,7 +252,7 @@ impl Callees {
                 let help = "build the crates that share kernels with one version of it";
                 diagnostics.error(Code::Limit, span, message, help);
             }
-            (true, None) if kernel().is_some() => {
+            (true, None) if generic::is_carried(text) || kernel().is_some() => {
                 let message = format!("`{path}` is a kernel, not a record");
                 diagnostics.error(
                     Code::NotARecord,
@@ -227,7 +276,8 @@ impl Callees {
     }
 }
 
-fn build(
+/// Compiles a kernel with all its variants.
+pub(crate) fn build(
     item: &syn::ItemFn,
     callees: &Callees,
     options: &Options,

@@ -16,12 +16,14 @@
 //! A name without a macro is rustc's to find and ends the chain there. rustc says only that there is no such macro, so
 //! every answer leaves a constant behind, and the first one that is missing is an error in the user's terms.
 
+use std::collections::HashSet;
+
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 
 use crate::diagnostics::{Code, Diagnostic, Diagnostics};
-use crate::elaborate::{similar_builtin, unavailable};
+use crate::elaborate::similar_builtin;
 use crate::kernel::{self, Options};
 use crate::record::{self, Records, definition};
 use crate::syntax::ast;
@@ -46,7 +48,7 @@ pub fn attribute(attr: TokenStream, item: TokenStream) -> TokenStream {
     let mut d = Diagnostics::default();
     let options = Options::parse(&attr, &mut d);
     let records = kernel::records(&function, &mut Diagnostics::default());
-    let callees = kernel::callees(&function, &mut d);
+    let callees = kernel::callees(&function, &[], &mut d);
     let mut tokens: Vec<TokenStream> =
         records.iter().chain(&callees).map(|p| kernel::path_tokens(p, &function)).collect();
     let callees = match options.rule.filter(|(r, _)| callees.iter().all(|p| p.text() != r.text())) {
@@ -73,7 +75,7 @@ pub fn attribute(attr: TokenStream, item: TokenStream) -> TokenStream {
     }
     let texts = records.iter().map(|p| (p.span(), not_a_record(&p.text())));
     let texts = texts.chain(callees.iter().map(|p| (p.span(), not_a_kernel(&name.to_string(), p))));
-    let mut out = missing(name, &texts.collect::<Vec<_>>());
+    let mut out = missing(name, 0, &texts.collect::<Vec<_>>());
     out.extend(proceed(Asker::Kernel(&function), attr, item, tokens, Vec::new()));
     out
 }
@@ -100,7 +102,7 @@ pub fn derive_record(item: TokenStream) -> TokenStream {
         let span = p.segments.last().map_or(Span::call_site(), |s| s.ident.span());
         (span, not_a_record(&definition::path_text(p)))
     });
-    let mut out = missing(&input.ident, &texts.collect::<Vec<_>>());
+    let mut out = missing(&input.ident, 0, &texts.collect::<Vec<_>>());
     let paths = paths.iter().map(ToTokens::to_token_stream).collect();
     out.extend(proceed(Asker::Record(&input, &read), TokenStream::new(), item, paths, Vec::new()));
     out
@@ -119,24 +121,29 @@ fn answered(k: usize) -> Ident {
 /// What is wrong when a path has no macro.
 type Missing = (Code, String, String);
 
-/// An error, unless every path answers: an inherent constant hides the trait's of the same name.
-fn missing(name: &Ident, texts: &[(Span, Missing)]) -> TokenStream {
+/// An error, unless every path from the given number on answers: an inherent constant hides the trait's of the same name.
+fn missing(name: &Ident, from: usize, texts: &[(Span, Missing)]) -> TokenStream {
     if texts.is_empty() {
         return TokenStream::new();
     }
     let answers = answers(name);
-    let constants = (0..texts.len()).map(answered);
+    let constants = (from..from + texts.len()).map(answered);
     let checks = texts.iter().enumerate().map(|(k, (span, (code, message, help)))| {
-        let constant = answered(k);
+        let constant = answered(from + k);
         let (code, span) = (*code, *span);
         let text = Diagnostic { code, span, message: message.clone(), help: help.clone() }.text();
         let text = text.replace('{', "{{").replace('}', "}}");
         quote_spanned! {span=> if !#answers::#constant { ::core::panic!(#text) } }
     });
+    let definition = (from == 0).then(|| {
+        quote! {
+            #[doc(hidden)]
+            #[allow(non_camel_case_types, dead_code)]
+            struct #answers;
+        }
+    });
     quote! {
-        #[doc(hidden)]
-        #[allow(non_camel_case_types, dead_code)]
-        struct #answers;
+        #definition
         const _: () = {
             trait Unanswered {
                 #(const #constants: bool = false;)*
@@ -161,9 +168,6 @@ fn not_a_record(name: &str) -> Missing {
 /// What is wrong when the name that a kernel calls is no macro.
 fn not_a_kernel(kernel: &str, p: &ast::Path) -> Missing {
     let name = p.text();
-    if let Some(help) = unavailable(&name) {
-        return (Code::UnknownFunction, format!("there is no function `{name}` in kernels"), help.into());
-    }
     if let Some(near) = similar_builtin(&name) {
         let help = format!("did you mean `{near}`? otherwise put `#[kernel]` on the definition of `{name}`");
         return (Code::UnknownFunction, format!("unknown function `{name}`"), help);
@@ -181,6 +185,16 @@ pub fn resume(state: TokenStream) -> TokenStream {
         return quote! { ::core::compile_error!("`__compile!` is not for direct use"); };
     };
     let mut out = state.answer(&function.sig.ident);
+    // What is passed to a generic kernel may be a kernel, which only its answer tells.
+    let found = kernel::callees(&function, &state.known, &mut Diagnostics::default());
+    let asked: HashSet<String> =
+        state.known.iter().map(|(path, _)| path.clone()).chain(state.paths.iter().map(path_text)).collect();
+    let later: Vec<ast::Path> = found.into_iter().filter(|p| !asked.contains(&p.text())).collect();
+    let name = &function.sig.ident;
+    let texts: Vec<(Span, Missing)> =
+        later.iter().map(|p| (p.span(), not_a_kernel(&name.to_string(), p))).collect();
+    out.extend(missing(name, state.known.len() + state.paths.len(), &texts));
+    state.paths.extend(later.iter().map(|p| kernel::path_tokens(p, &function)));
     let State { attr, item, paths, known, .. } = state;
     out.extend(proceed(Asker::Kernel(&function), attr, item, paths, known));
     out

@@ -39,6 +39,15 @@ impl Elem {
         matches!(self, Elem::I32 | Elem::I64 | Elem::U32)
     }
 
+    /// The bytes of one value in memory.
+    pub fn bytes(self) -> i64 {
+        match self {
+            Elem::F64 | Elem::I64 | Elem::Infer(_) => 8,
+            Elem::F32 | Elem::I32 | Elem::U32 => 4,
+            Elem::Bool => 1,
+        }
+    }
+
     /// The Rust spelling.
     pub fn name(self) -> &'static str {
         match self {

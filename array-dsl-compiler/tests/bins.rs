@@ -3,19 +3,10 @@
 mod common;
 
 use array_dsl_compiler::bulk;
-use array_dsl_compiler::core::Function;
-use array_dsl_compiler::diagnostics::Diagnostics;
-use array_dsl_compiler::elaborate::Callees;
 use array_dsl_compiler::pipeline;
+use array_dsl_compiler::testing::kernels::kernel;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use common::{Checked, derivatives, values};
-
-fn kernel(text: &str) -> Function {
-    let item: syn::ItemFn = syn::parse_str(text).expect("it is Rust");
-    let mut diagnostics = Diagnostics::default();
-    let f = pipeline::front(&item, &Callees::new(), &mut diagnostics);
-    f.unwrap_or_else(|| panic!("{:?}\n{text}", diagnostics.list())).function
-}
 
 /// Every stage gives the same for several arguments, and derivatives agree to `order`.
 fn check(text: &str, order: usize) {

@@ -2,34 +2,11 @@
 
 mod common;
 
-use std::rc::Rc;
-
-use array_dsl_compiler::core::{self, Function};
-use array_dsl_compiler::diagnostics::Diagnostics;
-use array_dsl_compiler::elaborate::Callees;
+use array_dsl_compiler::core::{self};
 use array_dsl_compiler::pipeline;
+use array_dsl_compiler::testing::kernels::compile;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Value, approx_eq};
-
-/// The last kernel of a text in Core; it may call the ones before. Or the messages.
-fn compile(source: &str) -> Result<Function, Vec<String>> {
-    let file = syn::parse_file(source).expect("the text is Rust");
-    let mut callees = Callees::new();
-    let mut last = None;
-    for item in &file.items {
-        let syn::Item::Fn(f) = item else { panic!("not a function") };
-        let mut diagnostics = Diagnostics::default();
-        let Some(found) = pipeline::front(f, &callees, &mut diagnostics) else {
-            return Err(diagnostics.list().iter().map(|d| d.text()).collect());
-        };
-        let text = core::print::print(&found.function);
-        let function = core::parse::parse(&text).expect("printed Core can be read");
-        assert_eq!(core::print::print(&function), text);
-        callees.insert(f.sig.ident.to_string(), Rc::new(function.clone()));
-        last = Some(function);
-    }
-    Ok(last.expect("there is a kernel"))
-}
 
 fn array(shape: &[usize], data: &[f64]) -> Value {
     Value::from_f64(Elem::F64, shape.to_vec(), data).expect("a value")
@@ -289,10 +266,128 @@ fn wrong_uses() {
         ),
         ("fn f(a: f64) -> f64 { grad(a)(a) }", "`grad` expects a function here, found f64"),
         ("fn f(a: f64) -> f64 { grad(|x| x) }", "the result"),
-        ("fn f(a: [f64; n]) -> [f64; n] { jacobian(|x| x)(a) }", "unknown function `jacobian`"),
         ("fn f(a: [f64; n], b: [f64; m]) -> [f64; n] { jvp(|x| x * x)(a, b).1 }", "a tangent"),
     ] {
         let found = refused(source);
         assert!(found.contains(part), "{source}\n{found}");
     }
+}
+
+/// T28 of the thesis: a gather is linear, and so is its derivative by the cotangent.
+#[test]
+fn gathers_have_no_second_derivative() {
+    let args = [v(&[1.0, 2.0, 3.0]), Value::from_i64(Elem::I64, vec![4], &[0, 2, 2, 1]).expect("a value")];
+    gives(
+        "fn f(x: [f64; n], at: [i64; k]) -> [f64; n] {
+            grad(|y| sum(vjp(|z| gather(z, at))(y, map(|i| i as f64, at)).1))(x)
+        }",
+        &args,
+        &[v(&[0.0, 0.0, 0.0])],
+    );
+    gives(
+        "fn f(x: [f64; n], at: [i64; k]) -> [f64; k] {
+            grad(|ct| dot(vjp(|z| gather(z, at))(x, ct).1, x))(gather(x, at))
+        }",
+        &args,
+        &[v(&[1.0, 3.0, 3.0, 2.0])],
+    );
+    gives(
+        "fn f(x: [f64; n], at: [i64; k]) -> [[f64; n]; n] { hessian(|z| sum(map(|a| a * a, gather(z, at))))(x) }",
+        &args,
+        &[array(&[3, 3], &[2.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 4.0])],
+    );
+}
+
+#[test]
+fn matrices_of_derivatives() {
+    // Forward, reverse for a number, and by sizes that are known.
+    gives(
+        "fn f(a: [f64; n]) -> [[f64; n]; n] { jacobian(|x| x * x * sum(x))(a) }",
+        &[v(&[1.0, 2.0])],
+        &[array(&[2, 2], &[7.0, 1.0, 4.0, 16.0])],
+    );
+    gives(
+        "fn f(a: [f64; n]) -> [f64; n] { jacobian(|x| prod(x))(a) }",
+        &[v(&[2.0, 3.0, 0.0])],
+        &[v(&[0.0, 0.0, 6.0])],
+    );
+    gives(
+        "fn f(a: [f64; 3]) -> [[f64; 3]; 2] { jacobian(|x| x[..2] * x[1..])(a) }",
+        &[v(&[2.0, 3.0, 5.0])],
+        &[array(&[2, 3], &[3.0, 2.0, 0.0, 0.0, 5.0, 3.0])],
+    );
+    // A number in, an array out; matrices; numbers only.
+    gives(
+        "fn f(a: f64) -> [f64; 3] { jacobian(|s| build(3, |i| s.powi(i)))(a) }",
+        &[x(2.0)],
+        &[v(&[0.0, 1.0, 4.0])],
+    );
+    gives(
+        "fn f(a: [[f64; n]; m]) -> [[[[f64; n]; m]; m]; n] { jacobian(transpose)(a) }",
+        &[array(&[1, 2], &[1.0, 2.0])],
+        &[array(&[2, 1, 1, 2], &[1.0, 0.0, 0.0, 1.0])],
+    );
+    gives("fn f(a: f64) -> f64 { jacobian(|s| s * s)(a) + hessian(|s| s * s)(a) }", &[x(3.0)], &[x(8.0)]);
+    // Several arguments and results.
+    gives(
+        "fn f(a: [f64; n], b: f64) -> (([f64; n], f64), ([[f64; n]; n], [f64; n])) {
+            jacobian(|x, s| (s * sum(x), s * x))(a, b)
+        }",
+        &[v(&[1.0, 2.0]), x(3.0)],
+        &[v(&[3.0, 3.0]), x(3.0), array(&[2, 2], &[3.0, 0.0, 0.0, 3.0]), v(&[1.0, 2.0])],
+    );
+    gives(
+        "fn f(a: [f64; n], b: f64) -> (([[f64; n]; n], [f64; n]), ([f64; n], f64)) {
+            hessian(|x, s| s * s * sum(x * x))(a, b)
+        }",
+        &[v(&[1.0, 2.0]), x(3.0)],
+        &[array(&[2, 2], &[18.0, 0.0, 0.0, 18.0]), v(&[12.0, 24.0]), v(&[12.0, 24.0]), x(10.0)],
+    );
+    // At every point of a frame, and by what is not around it.
+    gives(
+        "fn f(a: [[f64; m]; n], w: [f64; m]) -> [[[f64; m]; m]; n] {
+            map(|r| hessian(|x| sum(w * x * x * x))(r), a)
+        }",
+        &[array(&[2, 2], &[1.0, 2.0, 3.0, 4.0]), v(&[1.0, 10.0])],
+        &[array(&[2, 2, 2], &[6.0, 0.0, 0.0, 120.0, 18.0, 0.0, 0.0, 240.0])],
+    );
+    gives(
+        "fn f(a: [[f64; m]; n]) -> [f64; n] { vmap(|x| prod(x))(a) + vmap(sum)(a) }",
+        &[array(&[2, 2], &[1.0, 2.0, 3.0, 4.0])],
+        &[v(&[5.0, 19.0])],
+    );
+    // Newton's method for two equations.
+    gives(
+        "fn f(a: [f64; 2]) -> [f64; 2] {
+            let g = |p| build(2, |i| if i == 0 { p[0] * p[0] + p[1] * p[1] - 4.0 } else { p[0] - p[1] });
+            let mut p = a;
+            for _ in 0..8 {
+                let (j, r) = (jacobian(g)(p), g(p));
+                let d = j[[0, 0]] * j[[1, 1]] - j[[0, 1]] * j[[1, 0]];
+                p = build(2, |i| if i == 0 {
+                    p[0] - (j[[1, 1]] * r[0] - j[[0, 1]] * r[1]) / d
+                } else {
+                    p[1] - (j[[0, 0]] * r[1] - j[[1, 0]] * r[0]) / d
+                });
+            }
+            p
+        }",
+        &[v(&[1.0, 2.0])],
+        &[v(&[2f64.sqrt(), 2f64.sqrt()])],
+    );
+}
+
+#[test]
+fn wrong_matrices_of_derivatives_are_refused() {
+    let text = refused("fn f(a: f64) -> f64 { jacobian(|p| p.0 * p.1)((a, a)) }");
+    assert!(text.contains("`jacobian(f)` in a kernel is of arguments that are numbers or arrays"), "{text}");
+    let text = refused("fn f(a: [f64; n]) -> [[f64; n]; n] { hessian(|x| x * x)(a) }");
+    assert!(
+        text.contains("`hessian(f)` needs a function that gives one float, this one gives [f64; n]"),
+        "{text}"
+    );
+    let text = refused("fn f(a: f64) -> f64 { jacobian(|p| 3)(a) }");
+    assert!(text.contains("`jacobian(f)` has no results of floats"), "{text}");
+    let text = refused("fn f(k: i64) -> f64 { jacobian(|p| p)(k) }");
+    assert!(text.contains("no argument of floats to differentiate by"), "{text}");
 }

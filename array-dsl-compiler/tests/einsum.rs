@@ -2,30 +2,16 @@
 
 mod common;
 
-use array_dsl_compiler::core::{self, Function};
+use array_dsl_compiler::core::{self};
 use array_dsl_compiler::derive::Derivative;
-use array_dsl_compiler::diagnostics::Diagnostics;
-use array_dsl_compiler::elaborate::Callees;
 use array_dsl_compiler::loops::print::{Counts, count, print};
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::testing::kernels::{compile, kernel};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Value, approx_eq};
 use common::{Checked, derivatives, values};
-
-fn compile(source: &str) -> Result<Function, Vec<String>> {
-    let item: syn::ItemFn = syn::parse_str(source).unwrap_or_else(|e| panic!("{source}: {e}"));
-    let mut diagnostics = Diagnostics::default();
-    match pipeline::front(&item, &Callees::new(), &mut diagnostics) {
-        Some(f) => Ok(f.function),
-        None => Err(diagnostics.list().iter().map(|d| d.text()).collect()),
-    }
-}
-
-fn kernel(source: &str) -> Function {
-    compile(source).unwrap_or_else(|e| panic!("{e:#?}\n{source}"))
-}
 
 /// `[[f64; j]; i]` for `ij`.
 fn ty(elem: &str, term: &str) -> String {

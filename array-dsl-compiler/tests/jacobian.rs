@@ -2,22 +2,12 @@
 
 use array_dsl_compiler::bulk::{self, Program, interp};
 use array_dsl_compiler::derive::Derivative;
-use array_dsl_compiler::diagnostics::Diagnostics;
-use array_dsl_compiler::elaborate::Callees;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::schedule::Target;
 use array_dsl_compiler::testing;
+use array_dsl_compiler::testing::kernels::program;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::Value;
-
-fn program(text: &str) -> Program {
-    let item: syn::ItemFn = syn::parse_str(text).expect("it is a function");
-    let mut diagnostics = Diagnostics::default();
-    let found = pipeline::front(&item, &Callees::new(), &mut diagnostics);
-    let errors: Vec<&str> = diagnostics.list().iter().map(|d| d.message.as_str()).collect();
-    assert_eq!(errors, [""; 0], "{text}");
-    pipeline::middle(&found.expect("it compiles").function).expect("its derivatives exist")
-}
 
 fn derived(p: &Program, what: Derivative) -> Program {
     pipeline::derivative(p, what).expect("it has the derivative")
@@ -156,4 +146,92 @@ fn batches_are_single_runs() {
     }
     let p = program("fn f(k: usize) -> [f64; k] { iota(k) as f64 }");
     assert!(pipeline::derivative(&p, Derivative::Vmap).is_err(), "its size differs from point to point");
+}
+
+/// A loop over arrays, a matrix as an argument, sums: programs whose tangents are arrays.
+const WITH_TANGENTS: [&str; 3] = [
+    "fn f(x: [f64; n]) -> [f64; n] {
+        let mut y = x;
+        for _t in 0..3 { y = build(n, |i| y[i] * y[n - 1 - i]); }
+        y
+    }",
+    "fn f(x: [f64; n]) -> [f64; n] { let y = cumsum(x.sin()); cumsum(y * y) }",
+    "fn f(x: [f64; n]) -> [f64; n] { let y = outer(x, x); let z = matmul(y, y); matvec(z, x) }",
+];
+
+// Interpreters take three directions at a time: what is in memory beside the result does not grow with their number.
+#[test]
+fn the_memory_beside_the_result_is_that_of_a_strip() {
+    for (k, text) in WITH_TANGENTS.iter().enumerate() {
+        let j = derived(&program(text), Derivative::Jacobian);
+        for target in [Target::Cpu, Target::Gpu] {
+            let loops = pipeline::back(&j, target).expect("it is scheduled");
+            for n in [0, 1, 10, if k == 2 { 14 } else { 40 }] {
+                let (found, most) =
+                    testing::loops::run_measured(&loops, &[floats(&[n], 0.1)]).expect("it runs");
+                assert_eq!(found[0].shape(), [n, n]);
+                // The largest intermediate array, and how many of its kind there may be.
+                let one = if k == 2 { n * n } else { n };
+                assert!(most <= n * n + 16 * (one + 1), "{text} for {n}: {most}\n{}", bulk::print::print(&j));
+            }
+        }
+    }
+}
+
+#[test]
+fn few_directions_are_taken_at_once_and_many_in_strips() {
+    let strips = |text: &str, what: Derivative| derived(&program(text), what).strips.len();
+    assert_eq!(strips("fn f(x: [f64; 8], y: f64) -> [f64; 8] { x * y }", Derivative::Jacobian), 0);
+    assert_eq!(
+        strips("fn f(x: [f64; 100], y: [f64; n]) -> [f64; n] { y * x.sum() }", Derivative::Jacobian),
+        1
+    );
+    assert_eq!(strips("fn f(x: [f64; 100], w: f64) -> [f64; 100] { x * w }", Derivative::Jacobian), 1);
+    assert_eq!(strips("fn f(x: [f64; n], w: f64) -> f64 { (x * w).prod() }", Derivative::Hessian), 1);
+    // The rows' number is known only when they are there, so it is taken by columns.
+    let text = "fn f(x: [[f64; n]; n]) -> [f64; _] { filter(|v| v > 1.5, matvec(x, x[0])) }";
+    assert_eq!(strips(text, Derivative::Jacobian), 1);
+    let found = run(&derived(&program(text), Derivative::Jacobian), &[floats(&[2, 2], 0.4)]);
+    assert_eq!(found[0].shape()[1..], [2, 2]);
+    assert!(found[0].shape()[0] > 0, "{found:?}");
+}
+
+#[test]
+fn programs_in_strips_are_printed_and_parsed() {
+    for text in WITH_TANGENTS {
+        let j = derived(&program(text), Derivative::Jacobian);
+        let printed = bulk::print::print(&j);
+        assert!(printed.contains("  strip #trips0 times #width0 of n each"), "{printed}");
+        let again = bulk::parse::parse(&printed).unwrap_or_else(|e| panic!("{e}\n{printed}"));
+        assert_eq!(bulk::print::print(&again), printed);
+        close(
+            &run(&again, &[floats(&[5], 0.2)])[0].to_f64(),
+            &run(&j, &[floats(&[5], 0.2)])[0].to_f64(),
+            text,
+        );
+    }
+}
+
+// Strips, and histories of loops, are stored on all cores; of several values for one place the last stays, in order.
+#[test]
+fn writes_to_different_places_are_parallel() {
+    let code = |p: &Program| {
+        let loops = pipeline::back(p, Target::Cpu).expect("it is scheduled");
+        array_dsl_compiler::emit::cpu::emit(&loops, "").body
+    };
+    let parallel = "let target = __rt::cpu::Shared::new(";
+    let p = program(WITH_TANGENTS[0]);
+    assert!(code(&derived(&p, Derivative::Jacobian)).contains(parallel));
+    let history = "fn f(x: [f64; n]) -> f64 {
+        let mut y = x;
+        for _t in 0..3 { y = build(n, |i| y[i] * y[n - 1 - i].sin()); }
+        y.sum()
+    }";
+    assert!(code(&derived(&program(history), Derivative::Grad)).contains(parallel));
+    let chosen = "fn f(x: [f64; n], to: [i64; n]) -> [f64; n] {
+        let mut y = x;
+        for i in 0..n { y[to[i]] = x[i]; }
+        y
+    }";
+    assert!(!code(&program(chosen)).contains(parallel));
 }

@@ -3,9 +3,8 @@
 mod common;
 
 use array_dsl_compiler::core;
-use array_dsl_compiler::diagnostics::Diagnostics;
-use array_dsl_compiler::elaborate::Callees;
 use array_dsl_compiler::pipeline;
+use array_dsl_compiler::testing::kernels::{compile, kernel};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::Value;
@@ -28,13 +27,9 @@ fn arguments() -> Vec<Value> {
 /// All numbers of a kernel's results, the same in every stage.
 fn run(result: &str, body: &str) -> Result<Vec<f64>, String> {
     let source = format!("fn f({SIGNATURE}) -> {result} {{ {body} }}");
-    let item: syn::ItemFn = syn::parse_str(&source).map_err(|e| e.to_string())?;
-    let mut diagnostics = Diagnostics::default();
-    let Some(f) = pipeline::front(&item, &Callees::new(), &mut diagnostics) else {
-        return Err(diagnostics.list().iter().map(|d| d.text()).collect::<Vec<_>>().join("; "));
-    };
-    let found = core::interp::run(&f.function, &arguments()).map_err(|e| e.to_string())?;
-    match values(&f.function, &arguments())? {
+    let f = compile(&source).map_err(|e| e.join("; "))?;
+    let found = core::interp::run(&f, &arguments()).map_err(|e| e.to_string())?;
+    match values(&f, &arguments())? {
         Checked::Agree => Ok(found.iter().flat_map(Value::to_f64).collect()),
         Checked::Fault => Err("it fails".into()),
     }
@@ -342,10 +337,7 @@ fn derivatives_of_scalar_functions() {
         ("x.log(x + 1.0)", 1.1, 4.0),
     ] {
         let source = format!("fn f(x: f64) -> f64 {{ {body} }}");
-        let item: syn::ItemFn = syn::parse_str(&source).expect("it is Rust");
-        let mut diagnostics = Diagnostics::default();
-        let f = pipeline::front(&item, &Callees::new(), &mut diagnostics);
-        let f = f.unwrap_or_else(|| panic!("{body}: {:?}", diagnostics.list())).function;
+        let f = kernel(&source);
         let p = pipeline::middle(&f).expect("its derivatives exist");
         for seed in 0..20 {
             let args =
@@ -367,10 +359,7 @@ fn windows_and_steps_have_derivatives() {
         "fn f(a: [[f64; m]; n]) -> [[f64; _]; n] { map(|r| r.step_by(3), a) }",
         "fn f(x: [f64; n]) -> [f64; _] { x[1..].step_by(2) }",
     ] {
-        let item: syn::ItemFn = syn::parse_str(source).expect("it is Rust");
-        let mut diagnostics = Diagnostics::default();
-        let f = pipeline::front(&item, &Callees::new(), &mut diagnostics);
-        let f = f.unwrap_or_else(|| panic!("{source}: {:?}", diagnostics.list())).function;
+        let f = kernel(source);
         let p = pipeline::middle(&f).expect("its derivatives exist");
         for seed in 0..4 {
             let sizes = [(3, 3), (2, 2), (1, 1), (6, 6)][seed as usize];

@@ -3,21 +3,12 @@
 use array_dsl_compiler::bulk::interp::run;
 use array_dsl_compiler::bulk::print::print;
 use array_dsl_compiler::derive::Derivative;
-use array_dsl_compiler::diagnostics::Diagnostics;
-use array_dsl_compiler::elaborate::Callees;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::testing::kernels::program;
 use array_dsl_compiler::testing::loops;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Fault, Scalar, Value};
-
-fn program(text: &str) -> array_dsl_compiler::bulk::Program {
-    let item: syn::ItemFn = syn::parse_str(text).expect("it is Rust");
-    let mut diagnostics = Diagnostics::default();
-    let f = pipeline::front(&item, &Callees::new(), &mut diagnostics);
-    pipeline::middle(&f.unwrap_or_else(|| panic!("{:?}", diagnostics.list())).function)
-        .expect("its derivatives exist")
-}
 
 fn floats(shape: &[usize]) -> Value {
     Value::filled(shape.to_vec(), Scalar::F64(1.0))

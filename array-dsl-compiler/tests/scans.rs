@@ -1,37 +1,9 @@
 //! Scans, and reductions by operators: what the front end makes of them, run by the interpreter of Core.
 
-use std::rc::Rc;
-
-use array_dsl_compiler::core::{self, Body, Exp, Function};
-use array_dsl_compiler::diagnostics::Diagnostics;
-use array_dsl_compiler::elaborate::Callees;
+use array_dsl_compiler::core::{self, Body, Exp};
+use array_dsl_compiler::testing::kernels::compile;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Value, approx_eq};
-use array_dsl_compiler::{Verified, pipeline};
-
-/// The last kernel of a text in Core; it may call the ones before.
-fn compile(source: &str) -> Result<Function, Vec<String>> {
-    let file = syn::parse_file(source).expect("the text is Rust");
-    let mut callees = Callees::new();
-    let mut last = None;
-    for item in &file.items {
-        let syn::Item::Fn(f) = item else { panic!("not a function") };
-        let mut diagnostics = Diagnostics::default();
-        let found = pipeline::front(f, &callees, &mut diagnostics);
-        let Some(found) = found else {
-            return Err(diagnostics.list().iter().map(|d| d.message.clone()).collect());
-        };
-        let text = core::print::print(&found.function);
-        let again = core::parse::parse(&text).expect("printed Core can be read");
-        assert_eq!(core::print::print(&again), text);
-        let verified: Verified<Function> = core::verify::verify(again)
-            .unwrap_or_else(|e| panic!("{e:#?}\n{}", core::print::pretty(&found.function)));
-        let function = verified.into_inner();
-        callees.insert(f.sig.ident.to_string(), Rc::new(function.clone()));
-        last = Some(function);
-    }
-    Ok(last.expect("there is a kernel"))
-}
 
 fn run(source: &str, args: &[Value]) -> Vec<Value> {
     let f = compile(source).unwrap_or_else(|e| panic!("{e:#?}\n{source}"));

@@ -3,26 +3,12 @@
 mod common;
 
 use array_dsl_compiler::core::{self, Exp, Function};
-use array_dsl_compiler::diagnostics::Diagnostics;
-use array_dsl_compiler::elaborate::Callees;
 use array_dsl_compiler::pipeline;
+use array_dsl_compiler::testing::kernels::{compile, kernel};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::Value;
 use common::{Checked, derivatives, values};
-
-fn compile(source: &str) -> Result<Function, String> {
-    let item: syn::ItemFn = syn::parse_str(source).expect("it is Rust");
-    let mut diagnostics = Diagnostics::default();
-    match pipeline::front(&item, &Callees::new(), &mut diagnostics) {
-        Some(f) => Ok(f.function),
-        None => Err(diagnostics.list().iter().map(|d| d.text()).collect()),
-    }
-}
-
-fn kernel(source: &str) -> Function {
-    compile(source).unwrap_or_else(|e| panic!("{e}\n{source}"))
-}
 
 fn floats(shape: &[usize], data: &[f64]) -> Value {
     Value::from_f64(Elem::F64, shape.to_vec(), data).expect("as many as there are places")
@@ -72,7 +58,7 @@ fn sizes_that_do_not_depend_on_the_index_are_computed_before() {
     ] {
         let found = compile(&format!("fn f(a: [[f64; m]; n]) -> [f64; n] {{ {body} }}"))
             .expect_err("it depends on the index");
-        assert!(found.contains("AD0009") && found.contains(index), "{found}");
+        assert!(found[0].contains("AD0009") && found[0].contains(index), "{found:?}");
     }
 }
 
@@ -122,5 +108,19 @@ fn arrays_from_outside_under_sizes_that_are_checked_inside() {
                 arguments_within(&f, seed, &Ranges { sizes: (0, 4), integers: (0, 1), floats: (-1.0, 1.0) });
             values(&f, &args).unwrap_or_else(|e| panic!("{e}\n{source}"));
         }
+    }
+}
+
+/// A loop does not take over the memory of a number that is a size as well: it is needed as long as there are arrays of that size.
+#[test]
+fn a_loop_may_begin_with_a_size() {
+    let x = [floats(&[5], &[1.0, 2.0, 3.0, -1.0, 2.0])];
+    let begin = "let mut k = 0; while k < n && x[k] > 0.0 { k += 1; } let mut j = k;";
+    for (body, expected) in [
+        ("while j < 100 { j = j * 2 + 1; } sum(x[..k]) + j as f64", 133.0),
+        ("let a = x[..k] * 2.0; for t in 0..3 { j = j * 2 + t; } sum(a) + j as f64 + a.len() as f64", 43.0),
+        ("while j < 100 { j = j * 2 + 1; } sum(build(k, |i| sum(x[i..i + 1]))) + j as f64", 133.0),
+    ] {
+        gives(&format!("fn f(x: [f64; n]) -> f64 {{ {begin} {body} }}"), &x, &[expected]);
     }
 }

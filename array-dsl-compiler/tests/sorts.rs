@@ -2,41 +2,14 @@
 
 mod common;
 
-use std::rc::Rc;
-
 use array_dsl_compiler::core::{self, Function};
-use array_dsl_compiler::diagnostics::Diagnostics;
-use array_dsl_compiler::elaborate::Callees;
 use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::testing::kernels::{compile, kernel};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Fault, Scalar, Value, approx_eq};
 use array_dsl_compiler::{bulk, emit, loops, pipeline};
 use common::{Checked, derivatives, values};
-
-/// The last kernel of a text in Core; it may call the ones before.
-fn compile(source: &str) -> Result<Function, Vec<String>> {
-    let file = syn::parse_file(source).expect("the text is Rust");
-    let mut callees = Callees::new();
-    let mut last = None;
-    for item in &file.items {
-        let syn::Item::Fn(f) = item else { panic!("not a function") };
-        let mut diagnostics = Diagnostics::default();
-        let Some(found) = pipeline::front(f, &callees, &mut diagnostics) else {
-            return Err(diagnostics.list().iter().map(|d| d.message.clone()).collect());
-        };
-        let text = core::print::print(&found.function);
-        let again = core::parse::parse(&text).expect("printed Core can be read");
-        assert_eq!(core::print::print(&again), text);
-        callees.insert(f.sig.ident.to_string(), Rc::new(again.clone()));
-        last = Some(again);
-    }
-    Ok(last.expect("there is a kernel"))
-}
-
-fn kernel(source: &str) -> Function {
-    compile(source).unwrap_or_else(|e| panic!("{e:#?}\n{source}"))
-}
 
 /// Every stage gives the same for several arguments, and Bulk is what its text says; derivatives agree to `order`.
 fn check(source: &str, order: usize) {

@@ -3,26 +3,14 @@
 use std::collections::HashSet;
 
 use array_dsl_compiler::bulk::interp::run_counted;
-use array_dsl_compiler::bulk::{ArrayId, Program, Stm};
+use array_dsl_compiler::bulk::{ArrayId, Block, Exp, Program, Stm};
 use array_dsl_compiler::core::Function;
 use array_dsl_compiler::derive::Derivative;
-use array_dsl_compiler::diagnostics::Diagnostics;
-use array_dsl_compiler::elaborate::Callees;
 use array_dsl_compiler::loops::print::{Counts, count, print};
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::testing::kernels::{kernel, program};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
-
-fn kernel(text: &str) -> Function {
-    let item: syn::ItemFn = syn::parse_str(text).expect("it is Rust");
-    let mut diagnostics = Diagnostics::default();
-    let f = pipeline::front(&item, &Callees::new(), &mut diagnostics);
-    f.unwrap_or_else(|| panic!("{:?}", diagnostics.list())).function
-}
-
-fn program(text: &str) -> Program {
-    pipeline::middle(&kernel(text)).expect("its derivatives exist")
-}
 
 fn derivative(text: &str, what: Derivative) -> Program {
     pipeline::derivative(&program(text), what).expect("it is differentiable")
@@ -211,4 +199,39 @@ fn expensive_elements_are_computed_once() {
     }";
     let p = program(text);
     assert_eq!(nests(&p), 1, "{}", shown(&p));
+}
+
+/// Scans and their derivatives stay parallel: forwards and backwards, at any order, by associative operators.
+#[test]
+fn scans_stay_parallel_in_both_directions() {
+    fn regroups(b: &Block) -> Vec<bool> {
+        b.lets
+            .iter()
+            .filter_map(|l| if let Exp::Scan(s) = &l.exp { Some(s.is_associative()) } else { None })
+            .collect()
+    }
+    let scans = |p: &Program| -> Vec<bool> {
+        p.stms
+            .iter()
+            .flat_map(|s| if let Stm::Nest(n) = s { regroups(&n.body) } else { Vec::new() })
+            .collect()
+    };
+    for text in [
+        "fn f(x: [f64; n]) -> [f64; n] { cumsum(x) }",
+        "fn f(x: [f64; n]) -> [f64; n] { cumprod(x) }",
+        "fn f(x: [f64; n], y: [f64; n]) -> (f64, f64) { reduce(|(a, b), (c, d)| (a * c, b * c + d), (1.0, 0.0), (x, y)) }",
+        "fn f(at: [i64; n], x: [f64; n]) -> [f64; 3] { hist(|a, b| a + b + a * b, 0.0, 3, at, x) }",
+    ] {
+        for what in [Derivative::Jvp, Derivative::Vjp] {
+            let first = derivative(text, what);
+            let second = pipeline::derivative(&first, Derivative::Vjp).expect("it has one");
+            for p in [&first, &second] {
+                let found = scans(p);
+                assert!(found.iter().all(|s| *s) && !found.is_empty(), "{text}: {}", shown(p));
+            }
+        }
+    }
+    // A loop of scalars has an order, and so has its derivative.
+    let text = "fn f(x: [f64; n]) -> f64 { let mut h = 0.0; for i in 0..n { h = (h + x[i]).sin(); } h }";
+    assert!(scans(&derivative(text, Derivative::Vjp)).iter().all(|s| !s));
 }

@@ -9,23 +9,8 @@
 
 use std::fmt;
 
-use ndarray::{Array, Dimension};
-
 use crate::Error;
-use crate::host::Kernel;
-
-/// Kernels whose derivatives `check_grad` can compare.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` has no derivatives to check",
-    note = "`check_grad` needs a kernel with `vjp` and `jvp`, and at most 12 differentiable arrays"
-)]
-pub trait CheckGrad: Kernel {
-    /// See [`check_grad`].
-    ///
-    /// # Errors
-    /// Those of running the kernel.
-    fn check(args: Self::Args<'_>) -> Result<GradientCheck, Error>;
-}
+use crate::directional::{Directional, Flat, Visit};
 
 /// Compares forward mode, reverse mode and central differences of a kernel at a point.
 ///
@@ -34,9 +19,9 @@ pub trait CheckGrad: Kernel {
 ///
 /// # Errors
 /// Those of running the kernel.
-pub fn check_grad<K: CheckGrad>(kernel: K, args: K::Args<'_>) -> Result<GradientCheck, Error> {
+pub fn check_grad<K: Directional>(kernel: K, args: K::Args<'_>) -> Result<GradientCheck, Error> {
     let _ = kernel;
-    K::check(args)
+    K::visit(args, Compare)
 }
 
 /// The result of a comparison. Errors are relative to the largest gradient entry (or to 1, if that is larger).
@@ -80,77 +65,6 @@ impl fmt::Display for GradientCheck {
     }
 }
 
-/// Values as lists of numbers.
-#[doc(hidden)]
-pub trait Flat {
-    /// One list per array.
-    fn lists(&self) -> Vec<Vec<f64>>;
-    /// A value of the same shape with other numbers.
-    fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Self;
-    /// The spacing of numbers near 1.
-    fn epsilon() -> f64;
-}
-
-macro_rules! float {
-    ($t:ty) => {
-        impl Flat for $t {
-            fn lists(&self) -> Vec<Vec<f64>> {
-                vec![vec![f64::from(*self)]]
-            }
-            fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Self {
-                lists.next().and_then(|l| l.first().copied()).unwrap_or_default() as $t
-            }
-            fn epsilon() -> f64 {
-                f64::from(<$t>::EPSILON)
-            }
-        }
-        impl<D: Dimension> Flat for Array<$t, D> {
-            fn lists(&self) -> Vec<Vec<f64>> {
-                vec![self.iter().map(|x| f64::from(*x)).collect()]
-            }
-            fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Self {
-                let mut list = lists.next().unwrap_or_default().into_iter();
-                let mut out = Array::zeros(self.raw_dim());
-                out.iter_mut().for_each(|x| *x = list.next().unwrap_or_default() as $t);
-                out
-            }
-            fn epsilon() -> f64 {
-                f64::from(<$t>::EPSILON)
-            }
-        }
-    };
-}
-float!(f32);
-float!(f64);
-
-macro_rules! tuple {
-    ($($t:ident $i:tt),*) => {
-        impl<$($t: Flat),*> Flat for ($($t,)*) {
-            fn lists(&self) -> Vec<Vec<f64>> {
-                [$(self.$i.lists()),*].concat()
-            }
-            fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Self {
-                ($(self.$i.with(lists),)*)
-            }
-            fn epsilon() -> f64 {
-                0.0f64 $(.max($t::epsilon()))*
-            }
-        }
-    };
-}
-tuple!(A 0);
-tuple!(A 0, B 1);
-tuple!(A 0, B 1, C 2);
-tuple!(A 0, B 1, C 2, D 3);
-tuple!(A 0, B 1, C 2, D 3, E 4);
-tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
-tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
-tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
-tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8);
-tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9);
-tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10);
-tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);
-
 /// At most this many entries are compared with differences, spread evenly.
 const ENTRIES: usize = 1000;
 
@@ -183,60 +97,65 @@ fn dot<T: Flat>(a: &T, b: &T) -> f64 {
     a.lists().iter().flatten().zip(b.lists().iter().flatten()).map(|(x, y)| x * y).sum()
 }
 
-/// The comparison; generated code supplies the kernel as closures over its differentiable arrays.
-#[doc(hidden)]
-pub fn compare<A: Flat, Y: Flat>(
-    kernel: &'static str,
-    names: &[&'static str],
-    at: &A,
-    value: impl Fn(&A) -> Result<Y, Error>,
-    vjp: impl Fn(&A, &Y) -> Result<A, Error>,
-    jvp: impl Fn(&A, &A) -> Result<Y, Error>,
-) -> Result<GradientCheck, Error> {
-    let y = value(at)?;
-    let (cotangent, tangent) = (random(&y, 0), random(at, 1 << 20));
-    let gradient = vjp(at, &cotangent)?;
-    let forward = dot(&cotangent, &jvp(at, &tangent)?);
-    let reverse = dot(&gradient, &tangent);
-    let lists = gradient.lists();
-    let scale = lists.iter().flatten().fold(1.0f64, |m, x| m.max(x.abs()));
-    let mut check = GradientCheck {
-        kernel,
-        forward_reverse: (forward - reverse).abs() / scale.max(forward.abs()),
-        differences: 0.0,
-        worst: (names.first().copied().unwrap_or(""), 0),
-        values: (0.0, 0.0),
-        entries: 0,
-    };
-    let point = at.lists();
-    let total: usize = point.iter().map(Vec::len).sum();
-    let step = total.div_ceil(ENTRIES).max(1);
-    for k in (0..total).step_by(step) {
-        let (mut list, mut entry) = (0, k);
-        while entry >= point[list].len() {
-            entry -= point[list].len();
-            list += 1;
-        }
-        let x = point[list][entry];
-        let h = A::epsilon().cbrt() * x.abs().max(1.0);
-        let shifted = |d: f64| {
-            let mut lists = point.clone();
-            lists[list][entry] = x + d;
-            at.with(&mut lists.into_iter())
+/// The comparison.
+struct Compare;
+
+impl Visit for Compare {
+    type Output = GradientCheck;
+    fn visit<A: Flat, Y: Flat>(
+        self,
+        kernel: &'static str,
+        names: &[&'static str],
+        at: &A,
+        value: impl Fn(&A) -> Result<Y, Error>,
+        vjp: impl Fn(&A, &Y) -> Result<A, Error>,
+        jvp: impl Fn(&A, &A) -> Result<Y, Error>,
+    ) -> Result<GradientCheck, Error> {
+        let y = value(at)?;
+        let (cotangent, tangent) = (random(&y, 0), random(at, 1 << 20));
+        let gradient = vjp(at, &cotangent)?;
+        let forward = dot(&cotangent, &jvp(at, &tangent)?);
+        let reverse = dot(&gradient, &tangent);
+        let lists = gradient.lists();
+        let scale = lists.iter().flatten().fold(1.0f64, |m, x| m.max(x.abs()));
+        let mut check = GradientCheck {
+            kernel,
+            forward_reverse: (forward - reverse).abs() / scale.max(forward.abs()),
+            differences: 0.0,
+            worst: (names.first().copied().unwrap_or(""), 0),
+            values: (0.0, 0.0),
+            entries: 0,
         };
-        let (up, down) = (shifted(h), shifted(-h));
-        // The step that was really made, after rounding.
-        let made = up.lists()[list][entry] - down.lists()[list][entry];
-        let quotient = (dot(&cotangent, &value(&up)?) - dot(&cotangent, &value(&down)?)) / made;
-        let derivative = lists[list][entry];
-        let error = (quotient - derivative).abs() / scale;
-        check.entries += 1;
-        // A NaN is worse than any number.
-        if error > check.differences || error.is_nan() {
-            check.differences = if error.is_nan() { f64::INFINITY } else { error };
-            check.worst = (names.get(list).copied().unwrap_or(""), entry);
-            check.values = (derivative, quotient);
+        let point = at.lists();
+        let total: usize = point.iter().map(Vec::len).sum();
+        let step = total.div_ceil(ENTRIES).max(1);
+        for k in (0..total).step_by(step) {
+            let (mut list, mut entry) = (0, k);
+            while entry >= point[list].len() {
+                entry -= point[list].len();
+                list += 1;
+            }
+            let x = point[list][entry];
+            let h = A::epsilon().cbrt() * x.abs().max(1.0);
+            let shifted = |d: f64| {
+                let mut lists = point.clone();
+                lists[list][entry] = x + d;
+                at.with(&mut lists.into_iter())
+            };
+            let (up, down) = (shifted(h), shifted(-h));
+            // The step that was really made, after rounding.
+            let made = up.lists()[list][entry] - down.lists()[list][entry];
+            let quotient = (dot(&cotangent, &value(&up)?) - dot(&cotangent, &value(&down)?)) / made;
+            let derivative = lists[list][entry];
+            let error = (quotient - derivative).abs() / scale;
+            check.entries += 1;
+            // A NaN is worse than any number.
+            if error > check.differences || error.is_nan() {
+                check.differences = if error.is_nan() { f64::INFINITY } else { error };
+                check.worst = (names.get(list).copied().unwrap_or(""), entry);
+                check.values = (derivative, quotient);
+            }
         }
+        Ok(check)
     }
-    Ok(check)
 }

@@ -2,6 +2,7 @@
 //! signature says about them is checked, and host-level checks are made.
 //!
 //! * A dimension that is one size atom with coefficient 1, not yet bound, binds it.
+//! * How many directions of a Jacobian are taken at a time is chosen then.
 //! * All other dimensions are checked after all binding, in the order of the arguments, so that a size may be
 //!   used in an expression before the argument that binds it.
 
@@ -28,8 +29,13 @@ pub fn bind(sig: &Signature, shapes: &[&[usize]], scalars: &[i64]) -> Result<Vec
             }
         }
     }
+    for s in sig.strips {
+        let (width, trips) = s.choose(&atoms);
+        (atoms[s.at_once], atoms[s.trips]) = (width, trips);
+    }
+    let chosen = |k: usize| sig.strips.iter().any(|s| s.at_once == k || s.trips == k);
     debug_assert!(
-        bound_by.iter().all(Option::is_some),
+        bound_by.iter().enumerate().all(|(k, by)| by.is_some() || chosen(k)),
         "the compiler lists only sizes that some argument binds"
     );
     for (position, (array, shape)) in sig.arrays.iter().zip(shapes).enumerate() {
@@ -77,6 +83,20 @@ pub fn elements(dims: &[Poly], atoms: &[i64], array: &'static str, site: Site) -
         return Ok(0);
     }
     if product > isize::MAX as i64 / 8 { Err(overflow()) } else { Ok(product) }
+}
+
+/// The dimensions of each array of the result, for sizes that [`bind`] gave; `None` for those that only data tell.
+///
+/// Errors: [`Error::SizeOverflow`] where a dimension has no value in an `i64`, or is negative.
+pub fn results(sig: &Signature, atoms: &[i64]) -> Result<Vec<Vec<Option<usize>>>, Error> {
+    let site = Site { kernel: sig.kernel, file: sig.file, line: sig.line };
+    let overflow =
+        || Error::SizeOverflow { kernel: sig.kernel, array: "the result", file: sig.file, line: sig.line };
+    let dim = |d: &Option<Poly>| match d {
+        Some(d) => usize::try_from(value(d, atoms, "the result", site)?).map(Some).map_err(|_| overflow()),
+        None => Ok(None),
+    };
+    sig.results.iter().map(|dims| dims.iter().map(dim).collect()).collect()
 }
 
 /// The value of a size, an overflow being an error about `array`.
@@ -168,6 +188,8 @@ mod tests {
     const SIG: Signature = Signature {
         kernel: "nll",
         sizes: &["n", "m"],
+        strips: &[],
+        results: &[],
         arrays: &[
             ArrayArg { name: "e", dims: &[(N_PLUS_1, "n + 1")] },
             ArrayArg { name: "x", dims: &[(N, "n"), (M, "m")] },
@@ -214,6 +236,8 @@ mod tests {
         let sig = Signature {
             kernel: "f",
             sizes: &["n"],
+            strips: &[],
+            results: &[],
             arrays: &[ArrayArg { name: "a", dims: &[(N, "n"), (N, "n")] }],
             file: "src/lib.rs",
             line: 12,

@@ -88,6 +88,25 @@ pub enum Error {
         help: String,
     },
 
+    /// A sparsity pattern that no matrix has.
+    #[error("sparsity pattern: {message}")]
+    Pattern { message: String },
+
+    /// A sparsity pattern has another shape than the matrix.
+    #[error(
+        "kernel `{kernel}`: the sparsity pattern has {} rows and {} columns, but the {matrix} has {} and {}: \
+         all entries of the float results, and of the arguments without `#[no_grad]`, count",
+        found.0, found.1, expected.0, expected.1
+    )]
+    PatternShape {
+        kernel: &'static str,
+        /// "Jacobian" or "Hessian".
+        matrix: &'static str,
+        /// Rows and columns.
+        expected: (usize, usize),
+        found: (usize, usize),
+    },
+
     /// The GPU or its driver reported a failure.
     #[error("the GPU reported an error: {message}")]
     Gpu { message: String },

@@ -3,15 +3,19 @@
 pub mod check;
 pub mod contract;
 pub mod cpu;
+pub mod directional;
 pub mod entry;
 pub mod error;
+pub mod given;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod host;
 pub mod program;
 pub mod real;
 pub mod record;
+pub mod sparse;
 pub mod status;
+pub mod strip;
 
 pub use error::Error;
 pub use ndarray;

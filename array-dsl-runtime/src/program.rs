@@ -1,6 +1,8 @@
 //! Programs as data: the constants that generated code hands to the runtime. The compiler prints them; nothing
 //! here is meant to be written by hand.
 
+use crate::strip::Strip;
+
 /// An integer polynomial over size atoms: the sum of `coefficient * product of atoms`. Atoms are positions in
 /// the list of size values that a call works with: first the named sizes, then host scalars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +35,16 @@ pub enum Elem {
     Bool,
 }
 
+impl Elem {
+    /// The bytes that an element takes on a device.
+    pub fn bytes(self) -> u32 {
+        match self {
+            Elem::F64 | Elem::I64 => 8,
+            Elem::F32 | Elem::I32 | Elem::U32 | Elem::Bool => 4,
+        }
+    }
+}
+
 /// A place in the user's source that an error can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "plain")]
@@ -49,8 +61,12 @@ pub struct Signature {
     pub kernel: &'static str,
     /// The named sizes; the first atoms of every `Poly`. A name that starts with `#` was not given by the user.
     pub sizes: &'static [&'static str],
+    /// The sizes among them that are chosen when running.
+    pub strips: &'static [Strip],
     /// One entry per array (leaves of tuples included; scalars have no dimensions).
     pub arrays: &'static [ArrayArg],
+    /// The dimensions of each array of the result; none for those that only data tell.
+    pub results: &'static [&'static [Option<Poly>]],
     /// The file of the kernel.
     pub file: &'static str,
     /// The line of the kernel.
@@ -123,8 +139,7 @@ pub struct GpuProgram {
 pub struct GpuArrayInfo {
     /// The user's name or one derived from it.
     pub name: &'static str,
-    /// Element type. In memory: `f32`, `i32`, `u32` as they are; `bool` as a `u32` that is 0 or 1; `i64` only for
-    /// arrays that never leave the device, held as `i32`. `f64` is refused.
+    /// Element type. In memory: numbers as they are, `bool` as a `u32` that is 0 or 1.
     pub elem: Elem,
     /// Dimensions.
     pub dims: &'static [Poly],
@@ -150,18 +165,20 @@ pub enum GpuHome {
 /// A word of a shader's uniform block: binding 0, `var<uniform> words: array<vec4<u32>, N>`, word `w` at `words[w / 4][w % 4]`.
 #[derive(Debug)]
 pub enum Word {
-    /// A size or extent, as `u32` (bit pattern of the `i32` if negative); refused if it needs more than 31 bits.
+    /// A size or extent, as `u32` (bit pattern of the `i32` if negative); refused beyond 2^30. One that only the device knows
+    /// is copied in there; that can be done if it is a single atom.
     Size(Poly),
-    /// The bits of a host scalar (`f32`, `i32`, `u32`, `bool` as 0 or 1; `i64` as `i32`, refused if it does not fit).
+    /// The low word of a size as an `i64`.
+    Long(Poly),
+    /// The high word of it.
+    LongHigh(Poly),
+    /// The bits of a host scalar, the low word of one of 64 bits (`bool` as 0 or 1).
     Scalar(usize),
+    /// The high word of it.
+    High(usize),
     /// What must be added to a shader's site numbers (one number space per device).
     SiteBase,
-    /// Only in `GpuStep::Reduce`'s `groups`: the number of outer points, of inner points, and of parts; in the passes of
-    /// `GpuStep::Scan`: of outer points, of points of the axis, and of chunks.
-    Outer,
-    /// See `Outer`.
-    Inner,
-    /// See `Outer`.
+    /// Only in `GpuStep::Reduce`'s `groups`, the number of parts, and in the passes of `GpuStep::Scan`, of chunks.
     Parts,
     /// Only in the passes of `GpuStep::Scan`: the points of a thread.
     Each,
@@ -191,14 +208,42 @@ pub struct Shader {
     pub wgsl: &'static str,
     /// The uniform words.
     pub words: &'static [Word],
+    /// Sizes that the shader makes of its words; refused beyond 2^30.
+    pub sizes: &'static [Poly],
     /// The arrays.
     pub bindings: &'static [(usize, Access)],
     /// Whether binding 1 is there.
     pub status: bool,
+    /// What the device must have.
+    pub needs: &'static [Need],
+}
+
+/// What not every device has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Floats of 64 bits.
+    F64,
+    /// Integers of 64 bits.
+    I64,
+    /// Atomic operations on integers of 64 bits.
+    I64Atomics,
+}
+
+/// A way to combine values into an array by way of bins that each workgroup has for itself. Any number of workgroups go over the
+/// points in strides.
+#[derive(Debug)]
+pub struct Private {
+    /// The shader.
+    pub shader: Shader,
+    /// What is combined into.
+    pub array: usize,
+    /// The most elements that it may have.
+    pub most: usize,
 }
 
 /// A step of a GPU program.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "steps are constants, and a constant cannot be boxed")]
 pub enum GpuStep {
     /// One thread for each point of a space. Thread number: `(wg.x + wg.y * num_wg.x) * 256 + local`; the shader
     /// returns at once when that is not below the product of the extents.
@@ -207,6 +252,8 @@ pub enum GpuStep {
         shader: Shader,
         /// Extents; one thread for each point of their product.
         extents: &'static [Poly],
+        /// Another way, for values that are combined into few elements.
+        private: Option<Private>,
     },
     /// A reduction over inner points for each outer point, in whichever of two ways suits the sizes.
     Reduce {
@@ -241,14 +288,14 @@ pub enum GpuStep {
         starts: Shader,
         /// Goes along the axis: a workgroup per chunk, or with `ends` one thread per outer point.
         run: Shader,
-        /// The number of states.
+        /// The number of words that the states take.
         states: u32,
         /// Stands for the scratch memory.
         scratch: usize,
         /// Only the last group is run.
         ends: bool,
     },
-    /// A sum of products of `f32` arrays; positions in `extents`, as in the compiler's `Contract`.
+    /// A sum of products of arrays of floats of one type; positions in `extents`, as in the compiler's `Contract`.
     Contract {
         /// Extents of all axes.
         extents: &'static [Poly],
@@ -260,7 +307,7 @@ pub enum GpuStep {
         b: (usize, &'static [usize]),
     },
     /// Sets every element to these bits.
-    Fill(usize, u32),
+    Fill(usize, u64),
     /// Copies the elements of the second to the first.
     Copy(usize, usize),
     /// The first takes over the memory of the second, which is not used again. Where others have that memory too, it is
@@ -269,7 +316,14 @@ pub enum GpuStep {
     /// Fails the call if it does not hold.
     Check(Check),
     /// Makes the value of an array (`i64` of rank 0) that the device has computed an atom of sizes.
-    ReadSize(usize, u16),
+    Size {
+        /// The array.
+        array: usize,
+        /// The atom.
+        atom: u16,
+        /// The value is not negative, and at most this; a negative bound counts as 0.
+        most: Option<Poly>,
+    },
     /// Executes steps again and again.
     Repeat {
         /// How often.
@@ -293,7 +347,7 @@ pub enum Trips {
         /// The number of trips.
         count: Poly,
     },
-    /// As long as this array, a state, is true.
+    /// As long as this array, a state, is true. Trips that find it false change nothing.
     While(usize),
 }
 

@@ -20,14 +20,19 @@ pub use array_dsl_macros::{__compile, __record, Record, kernel};
 #[doc(hidden)]
 pub use array_dsl_runtime as __rt;
 pub use array_dsl_runtime::Error;
-pub use array_dsl_runtime::check::{CheckGrad, GradientCheck, check_grad};
+pub use array_dsl_runtime::check::{GradientCheck, check_grad};
+pub use array_dsl_runtime::directional::{Directional, HasSparseHessian};
 #[cfg(feature = "gpu")]
 pub use array_dsl_runtime::gpu::{Gpu, GpuArray, GpuInfo, GpuKernel, GpuRecord, GpuScalar, Upload};
 pub use array_dsl_runtime::host::{
-    Cpu, HasGrad, HasHessian, HasHvp, HasJacobian, HasJvp, HasValueAndGrad, HasVjp, HasVmap, Kernel, grad,
-    hessian, hvp, jacobian, jvp, value_and_grad, vjp, vmap,
+    Cpu, HasGrad, HasHessian, HasHvp, HasJacobian, HasJvp, HasValueAndGrad, HasVjp, HasVmap, Instance,
+    Kernel, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp, vmap,
 };
 pub use array_dsl_runtime::record::Record;
+pub use array_dsl_runtime::sparse::{
+    Coloring, Side, SparseDerivative, SparseMatrix, Sparsity, sparse_hessian, sparse_jacobian,
+};
+pub use array_dsl_runtime::strip::directions_at_once;
 
 /// What a file with kernels imports.
 pub mod prelude {

@@ -1,6 +1,8 @@
 //! Core functions in single precision.
 
-use array_dsl_compiler::core::{Atom, Body, Exp, Function};
+use std::rc::Rc;
+
+use array_dsl_compiler::core::{Atom, Body, Exp, Function, Rule};
 use array_dsl_compiler::scalar::Op;
 use array_dsl_compiler::ty::{Const, Elem};
 
@@ -14,6 +16,9 @@ pub fn single(f: &Function) -> Function {
         elem(&mut t.elem);
     }
     body(&mut f.body);
+    for rule in &mut f.rules {
+        *rule = Rc::new(Rule { by: rule.by.clone(), function: single(&rule.function) });
+    }
     f
 }
 

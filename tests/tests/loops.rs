@@ -358,8 +358,8 @@ fn e10_accumulations() {
 #[kernel]
 fn mandelbrot(width: usize, height: usize, most: usize) -> [[i64; width]; height] {
     build((height, width), |j, i| {
-        let cr = -2.0 + i as f64 * 3.0 / width as f64;
-        let ci = -1.0 + j as f64 * 2.0 / height as f64;
+        let cr = -2.0 + i as f64 * (3.0 / width as f64);
+        let ci = -1.0 + j as f64 * (2.0 / height as f64);
         let (mut x, mut y, mut k) = (cr, ci, 0);
         while k < most && x * x + y * y < 4.0 {
             (x, y) = (x * x - y * y + cr, x * y + y * x + ci);
@@ -377,6 +377,14 @@ fn e7_mandelbrot() {
         array![[0, 1, 2, 3, 10, 1], [0, 2, 4, 10, 10, 4], [0, 10, 10, 10, 10, 4], [0, 2, 4, 10, 10, 4]]
     );
     assert_eq!(counts.sum(), 121);
+}
+
+// E8: the size of the paper. The result is chaotic near the border: it counts every rounding.
+#[test]
+fn e8_mandelbrot_of_the_paper() {
+    let counts = mandelbrot(300, 200, 1000);
+    assert_eq!(counts.sum(), 15_451_427);
+    assert_eq!(counts.iter().filter(|k| **k == 1000).count(), 15_136);
 }
 
 // E9: products of rows, one after the other inside of each.

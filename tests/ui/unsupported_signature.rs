@@ -3,8 +3,8 @@
 use array_dsl::prelude::*;
 
 #[kernel]
-fn generic<T>(x: [T; n]) -> f64 {
-    1.0
+fn of_constant_size<const N: usize>(x: [f64; N]) -> f64 {
+    x[0]
 }
 
 #[kernel]

@@ -288,6 +288,35 @@ impl Code {
         self.op(p, Op::Select, &[c, a, b])
     }
 
+    /// A lazy choice: the code of a branch is executed only if it is taken. Both give values of the same types.
+    pub fn choose(
+        &mut self,
+        p: &mut Program,
+        c: Atom,
+        yes: (Code, Vec<Atom>),
+        no: (Code, Vec<Atom>),
+    ) -> Vec<Atom> {
+        let branch =
+            |(code, results): (Code, Vec<Atom>)| Branch { block: Block { lets: code.lets }, results };
+        let elems: Vec<Elem> = yes.1.iter().map(|a| p.elem(*a)).collect();
+        let vars: Vec<Var> = elems.into_iter().map(|e| p.new_var(e)).collect();
+        self.lets.push(Let { vars: vars.clone(), exp: Exp::If(c, branch(yes), branch(no)), loc: self.loc });
+        vars.into_iter().map(Atom::Var).collect()
+    }
+
+    /// What `f` computes where the condition holds, else `other`.
+    pub fn only_if(
+        &mut self,
+        p: &mut Program,
+        c: Atom,
+        other: Atom,
+        f: impl FnOnce(&mut Program, &mut Code) -> Atom,
+    ) -> Atom {
+        let mut taken = Code::new(self.loc);
+        let value = f(p, &mut taken);
+        self.choose(p, c, (taken, vec![value]), (Code::new(self.loc), vec![other]))[0]
+    }
+
     /// An element that is certainly inside.
     pub fn read(&mut self, p: &mut Program, array: ArrayId, index: &[Atom]) -> Atom {
         let elem = p.array(array).elem;

@@ -6,11 +6,19 @@
 //! several writes to one place the last is kept. An unchecked read outside its array is a mistake of the
 //! compiler and reported as an internal fault.
 
-use std::collections::HashMap;
+mod control;
+mod order;
+#[cfg(test)]
+mod tests;
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use self::control::Control;
+use self::order::in_order;
 use super::{
     ArrayId, Atom, Block, Check, CheckKind, Contract, Exp, Let, Nest, Prefix, Program, Reducer, Repeat, Scan,
-    Sorted, Stm, Trips, Var, YieldKind,
+    Sorted, Stm, Strip, Trips, Var, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -20,9 +28,14 @@ use crate::value::{Fault, Scalar, Value, apply, combine, improves};
 /// The work a run has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Scalar functions executed, and the combinations of reductions and contractions.
+    /// Scalar functions executed, and the combinations of reductions and contractions. Of an associative scan what an execution
+    /// in order needs: see `order`.
     pub scalar_ops: u64,
-    /// Elements read.
+    /// Scalar functions that are loop control and addresses, which are not in `scalar_ops`: see `control`.
+    pub control: u64,
+    /// Scalar functions and reads that an associative scan needs only to be regrouped.
+    pub regrouping: u64,
+    /// Elements read. A read of an array of rank 0 is none: it is a scalar, which generated code has in a variable.
     pub reads: u64,
     /// Values accumulated or written, also where the index was outside.
     pub updates: u64,
@@ -46,6 +59,8 @@ pub fn run_counted(p: &Program, args: &[Value]) -> Result<(Vec<Value>, Counts), 
         vars: vec![Scalar::Bool(false); p.vars.len()],
         states: HashMap::new(),
         first: true,
+        control: Control::new(p),
+        in_order: Rc::default(),
         counts: Counts::default(),
     };
     m.bind_params(args)?;
@@ -66,6 +81,9 @@ struct Machine<'a> {
     states: HashMap<Var, Vec<Scalar>>,
     /// Whether the point is the first along the last axis.
     first: bool,
+    control: Control,
+    /// Of the scans of the current nest.
+    in_order: Rc<HashMap<Var, Block>>,
     counts: Counts,
 }
 
@@ -110,6 +128,11 @@ impl<'a> Machine<'a> {
                 let message = format!("argument `{}` has shape {found:?}, expected {shape:?}", info.name);
                 return Err(Fault::size(message).at(loc));
             }
+        }
+        for s in &self.p.strips {
+            let (width, trips) = Strip::narrow(self.dim(&s.total)?);
+            self.sizes.insert(s.width.clone(), width);
+            self.sizes.insert(s.trips.clone(), trips);
         }
         Ok(())
     }
@@ -255,6 +278,7 @@ impl<'a> Machine<'a> {
         let mut targets = targets.map_err(|f| f.at(n.loc))?;
         let points: usize = extents.iter().product();
         let mut at = vec![0usize; extents.len()];
+        self.in_order = Rc::new(in_order(n));
         for point in 0..points {
             for (axis, &i) in n.axes.iter().zip(&at) {
                 self.vars[axis.var.0 as usize] = Scalar::I64(i as i64);
@@ -383,9 +407,16 @@ impl<'a> Machine<'a> {
                     self.scan(l, s)?;
                     continue;
                 }
-                Exp::Op(op, args) => self.op(*op, args),
+                Exp::Op(op, args) => {
+                    let control = self.control.is(l.vars[0]);
+                    *(if control { &mut self.counts.control } else { &mut self.counts.scalar_ops }) += 1;
+                    self.op(*op, args)
+                }
                 Exp::Size(d) => self.dim(d).map(Scalar::I64),
-                Exp::Read { array, index, checked } => self.read(*array, index, *checked),
+                Exp::Read { array, index, checked } => {
+                    self.counts.reads += u64::from(!index.is_empty());
+                    self.read(*array, index, *checked)
+                }
                 Exp::StopGradient(a) => Ok(self.atom(*a)),
             };
             let value = value.map_err(|f| f.at(l.loc))?;
@@ -408,8 +439,15 @@ impl<'a> Machine<'a> {
         for (v, a) in s.right.iter().zip(&s.values) {
             self.vars[v.0 as usize] = self.atom(*a);
         }
+        let counts = self.counts;
         self.block(&s.step.block)?;
         let after: Vec<Scalar> = s.step.results.iter().map(|a| self.atom(*a)).collect();
+        if let Some(needed) = Rc::clone(&self.in_order).get(&l.vars[0]) {
+            let all = std::mem::replace(&mut self.counts, counts);
+            self.block(needed)?;
+            let work = |c: &Counts| c.scalar_ops + c.control + c.reads;
+            self.counts.regrouping += work(&all) - work(&self.counts);
+        }
         let given = if s.prefix == Prefix::Inclusive { &after } else { &before };
         for (v, x) in l.vars.iter().zip(given) {
             self.vars[v.0 as usize] = *x;
@@ -418,8 +456,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn op(&mut self, op: Op, args: &[Atom]) -> Result<Scalar, Fault> {
-        self.counts.scalar_ops += 1;
+    fn op(&self, op: Op, args: &[Atom]) -> Result<Scalar, Fault> {
         let mut values = [Scalar::Bool(false); 3];
         let count = args.len().min(values.len());
         for (value, a) in values.iter_mut().zip(args) {
@@ -428,8 +465,7 @@ impl<'a> Machine<'a> {
         apply(op, &values[..count])
     }
 
-    fn read(&mut self, array: ArrayId, index: &[Atom], checked: bool) -> Result<Scalar, Fault> {
-        self.counts.reads += 1;
+    fn read(&self, array: ArrayId, index: &[Atom], checked: bool) -> Result<Scalar, Fault> {
         let value = self.array(array)?;
         match self.place(value, index)? {
             Ok(place) => Ok(value.data()[place]),
@@ -470,112 +506,5 @@ impl<'a> Machine<'a> {
         self.counts.scalar_ops += 2 * points as u64;
         self.bind(c.result, result);
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bulk::parse::parse;
-    use crate::bulk::verify::check;
-    use crate::ty::Elem;
-
-    fn program(text: &str) -> Program {
-        let p = parse(text).expect("it parses");
-        assert_eq!(check(&p), [""; 0]);
-        p
-    }
-
-    fn floats(shape: &[usize], data: &[f64]) -> Value {
-        Value::from_f64(Elem::F64, shape.to_vec(), data).expect("as many elements as the shape has")
-    }
-
-    fn ints(shape: &[usize], data: &[i64]) -> Value {
-        Value::from_i64(Elem::I64, shape.to_vec(), data).expect("as many elements as the shape has")
-    }
-
-    #[test]
-    fn a_product_is_the_same_as_nest_and_as_contraction() {
-        let p = program(
-            "program matmul(a.0: [n][k]f64, b.1: [k][m]f64) sizes n, k, m
-             c.2: [n][m]f64 = nest [%0 < n, %1 < m, %2 < k] {
-               %3 = a.0[%0, %2]; %4 = b.1[%2, %1]; %5 = mul %3 %4 } reduce(add) 1 %5
-             d.3: [n][m]f64 = contract [i0 < n, i1 < m, i2 < k] [i0, i1] a.0[i0, i2] * b.1[i2, i1]
-             => (c.2, d.3)",
-        );
-        let args = [floats(&[2, 3], &[1., 2., 3., 4., 5., 6.]), floats(&[3, 2], &[1., 0., 0., 1., 2., 2.])];
-        let (results, counts) = run_counted(&p, &args).expect("it runs");
-        assert_eq!(results, vec![floats(&[2, 2], &[7., 8., 16., 17.]); 2]);
-        let expected = Counts { scalar_ops: 48, reads: 48, updates: 0, elements_allocated: 8, largest: 4 };
-        assert_eq!(counts, expected);
-        let wrong = [args[0].clone(), floats(&[2, 3], &[0.; 6])];
-        assert!(matches!(run(&p, &wrong), Err(Fault::SizeCheck { .. })));
-    }
-
-    #[test]
-    fn rows_reduce_accumulate_and_write() {
-        let p = program(
-            "program f(x.0: [n][m]f64, k.1: [n]i64) sizes n, m
-             nest [%0 < n, %1 < m] { %2 = x.0[%0, %1] } yields (
-               s.2: f64 = reduce(add) 2 %2,
-               b.3: [n]i64 = reduce(argmax) 1 %2,
-               t.4: [n][m]f64 = store %2,
-             )
-             z.5: [3]f64 = nest [%3 < 3] { } store 10.0f64
-             nest [%4 < n] { %5 = k.1[%4]; %6 = x.0[%4, 0]? } yields (
-               h.6: [3]f64 = accumulate(add) z.5[%5] %6,
-               w.7: [3]f64 = write z.5[%5] %6,
-             )
-             v.8: [m * n]f64 = reshape t.4
-             => (s.2, b.3, h.6, w.7, v.8)",
-        );
-        let x = floats(&[4, 2], &[1., 2., 5., 4., 3., 3., 7., 8.]);
-        let (r, counts) = run_counted(&p, &[x.clone(), ints(&[4], &[1, 1, -1, 3])]).expect("it runs");
-        assert_eq!(r[0], floats(&[], &[33.]));
-        assert_eq!(r[1], ints(&[4], &[1, 0, 0, 1]));
-        assert_eq!(r[2], floats(&[3], &[10., 16., 10.]));
-        assert_eq!(r[3], floats(&[3], &[10., 5., 10.]));
-        assert_eq!(r[4], floats(&[8], x.to_f64().as_slice()));
-        assert_eq!(
-            counts,
-            Counts { scalar_ops: 16, reads: 16, updates: 8, elements_allocated: 22, largest: 8 }
-        );
-        let empty = run(&p, &[floats(&[0, 0], &[]), ints(&[0], &[])]).expect("nothing to reduce");
-        assert_eq!((empty[0].to_f64(), empty[2].to_f64()), (vec![0.], vec![10.; 3]));
-        let largest = program(
-            "program g(x.0: [n][m]f64) sizes n, m
-             b.1: [n]i64 = nest [%0 < n, %1 < m] { %2 = x.0[%0, %1] } reduce(argmax) 1 %2
-             => b.1",
-        );
-        assert_eq!(run(&largest, &[floats(&[2, 0], &[])]), Ok(vec![ints(&[2], &[0, 0])]));
-    }
-
-    #[test]
-    fn branches_are_lazy_and_reads_and_sizes_are_checked() {
-        let text = "program f(x.0: [n]i64, k.1: i64) sizes n
-             check 0 <= k.1
-             y.2: [k.1]i64 = nest [%0 < k.1] {
-               %1 = x.0[%0]?
-               %2 = ne %1 0
-               %3 = if %2 { %4 = div 12 %1 => %4 } else { => -1 }
-             } store %3
-             => y.2";
-        let p = program(text);
-        let x = ints(&[3], &[3, 0, 5]);
-        let k = |k: i64| ints(&[], &[k]);
-        assert_eq!(run(&p, &[x.clone(), k(3)]), Ok(vec![ints(&[3], &[4, -1, 2])]));
-        let outside = Fault::IndexOutOfRange { index: 3, len: 3, loc: Loc(0) };
-        assert_eq!(run(&p, &[x.clone(), k(4)]), Err(outside));
-        assert!(matches!(run(&p, &[x.clone(), k(-1)]), Err(Fault::SizeCheck { .. })));
-        let guarded = program(
-            "program g(x.0: [n][m]f64) sizes n, m
-             check nonnegative m - 1 if n > 0
-             s.1: [n]f64 = nest [%0 < n, %1 < m - 1] { %2 = x.0[%0, %1] } reduce(add) 1 %2
-             => s.1",
-        );
-        assert_eq!(run(&guarded, &[floats(&[0, 0], &[])]), Ok(vec![floats(&[0], &[])]));
-        assert!(matches!(run(&guarded, &[floats(&[1, 0], &[])]), Err(Fault::SizeCheck { .. })));
-        let unchecked = run(&program(&text.replace("]?", "]")), &[x, k(4)]).expect_err("it is outside");
-        assert!(unchecked.to_string().contains("unchecked read out of range"), "{unchecked}");
     }
 }

@@ -22,6 +22,7 @@
 //! * A [`Repeat`] is a sequential loop over statements. What its body binds is visible in the body only; the body sees what is
 //!   bound before, its state and the number of the trip.
 //! * A [`Sort`] orders each row along the last dimension of an array, all rows on their own.
+//! * A size is a dimension of a parameter, or one of a [`Strip`]: then the host chooses it on entry.
 //! * `Reshape` is another view of the same elements. `Contract` is a sum of products that goes to GEMM.
 //! * The form is closed: the bulk-operation transform produces nests, differentiation maps nests to nests,
 //!   fusion merges nests, both back ends print them.
@@ -31,6 +32,7 @@ mod import;
 pub mod interp;
 pub mod parse;
 pub mod print;
+pub mod sizes;
 pub mod verify;
 
 pub use crate::core::{Check, CheckKind, Prefix, Reducer};
@@ -218,7 +220,8 @@ pub struct Carried {
 pub enum Trips {
     /// The array, an `i64` of rank 0 bound in the body, runs from 0 to the size.
     For(ArrayId, Dim),
-    /// As long as the state, a `bool` of rank 0, is true.
+    /// As long as the state, a `bool` of rank 0, is true. **A trip that finds it false leaves it false, and changes no state
+    /// that anything depends on**: who cannot look at it all the time may make a few trips too many.
     While(ArrayId),
 }
 
@@ -318,12 +321,34 @@ pub struct Param {
     pub loc: Loc,
 }
 
+/// Two sizes that the host chooses: `trips` loops over `width` of `total` directions at a time, the last ones possibly a second
+/// time. `width` is at most `total`, `trips * width` at least.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described above")]
+pub struct Strip {
+    pub width: Name,
+    pub trips: Name,
+    pub total: Dim,
+    /// The memory that one direction takes.
+    pub bytes: Dim,
+}
+
+impl Strip {
+    /// A choice for interpreters, narrow enough that tests make several trips: the width and the number of trips.
+    pub fn narrow(total: i64) -> (i64, i64) {
+        let width = total.clamp(0, 3);
+        (width, if width == 0 { 0 } else { (total + width - 1) / width })
+    }
+}
+
 /// A kernel, or a derivative of one, in Bulk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "described by the header and in `core`")]
 pub struct Program {
     pub name: Name,
     pub sizes: Vec<Name>,
+    /// Where `sizes` are not bound by parameters.
+    pub strips: Vec<Strip>,
     pub params: Vec<Param>,
     /// An `ArrayId` is a position here.
     pub arrays: Vec<ArrayInfo>,

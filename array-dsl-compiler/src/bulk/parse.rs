@@ -9,7 +9,7 @@ mod tokens;
 
 use super::{
     ArrayId, ArrayInfo, Atom, Axis, Block, Carried, Check, CheckKind, Contract, Nest, Param, Program,
-    Reducer, Repeat, Sort, Sorted, Stm, Trips, Yield, YieldKind,
+    Reducer, Repeat, Sort, Sorted, Stm, Strip, Trips, Yield, YieldKind,
 };
 use crate::dim::Dim;
 use crate::ty::{Elem, Loc, Name, Place, Tree};
@@ -128,6 +128,10 @@ impl Parser {
                 }
             }
         }
+        let mut strips = Vec::new();
+        while self.take("strip") {
+            strips.push(self.strip()?);
+        }
         let mut stms = Vec::new();
         while !self.take("=>") {
             stms.push(self.stm()?);
@@ -144,6 +148,7 @@ impl Parser {
         Ok(Program {
             name,
             sizes,
+            strips,
             params,
             arrays: self.arrays.iter().map(unused).collect(),
             vars: self.vars.iter().map(|v| v.unwrap_or(Elem::Bool)).collect(),
@@ -152,6 +157,18 @@ impl Parser {
             places,
             rules: Vec::new(),
         })
+    }
+
+    fn strip(&mut self) -> Parsed<Strip> {
+        let trips = self.word("a size")?.into();
+        self.expect("times")?;
+        let width = self.word("a size")?.into();
+        self.expect("of")?;
+        let total = self.dim()?;
+        self.expect("each")?;
+        let bytes = self.dim()?;
+        self.expect("bytes")?;
+        Ok(Strip { width, trips, total, bytes })
     }
 
     fn param(&mut self) -> Parsed<Param> {

@@ -19,7 +19,7 @@
 
 use super::{
     ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Contract, Custom, Exp, Let, Nest, Param, Program, Repeat,
-    Scan, Sort, Sorted, Stm, Trips, Var, Yield, YieldKind,
+    Scan, Sort, Sorted, Stm, Strip, Trips, Var, Yield, YieldKind,
 };
 use super::{Check, CheckKind};
 use crate::dim::Dim;
@@ -32,6 +32,7 @@ const WIDTH: usize = 110;
 pub fn print(p: &Program) -> String {
     let text = Text { arrays: p.arrays.clone() };
     let mut out = text.header(&p.name, &p.params, &p.sizes);
+    out.push_str(&text.strips(&p.strips));
     for stm in &p.stms {
         text.stm(stm, 1, &mut out);
     }
@@ -129,6 +130,19 @@ impl Text {
         let sizes =
             if sizes.is_empty() { String::new() } else { format!(" sizes {}", list(sizes, |s| word(s))) };
         format!("program {}({params}){sizes}\n", word(name))
+    }
+
+    /// The sizes that the host chooses, a line each.
+    pub(crate) fn strips(&self, strips: &[Strip]) -> String {
+        let line = |s: &Strip| {
+            let (trips, width) = (word(&s.trips), word(&s.width));
+            format!(
+                "  strip {trips} times {width} of {} each {} bytes\n",
+                self.dim(&s.total),
+                self.dim(&s.bytes)
+            )
+        };
+        strips.iter().map(line).collect()
     }
 
     fn tree(&self, tree: &Tree<ArrayId>, leaf: &dyn Fn(ArrayId) -> String) -> String {

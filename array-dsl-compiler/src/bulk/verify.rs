@@ -55,9 +55,14 @@ impl<'a> Verifier<'a> {
             let whole = |a: &ArrayId| {
                 self.p.arrays.get(a.0 as usize).is_some_and(|i| i.dims.contains(&Dim::name(size.clone())))
             };
-            if !params.iter().any(whole) {
+            let chosen = self.p.strips.iter().any(|s| [&s.width, &s.trips].contains(&size));
+            if !chosen && !params.iter().any(whole) {
                 self.scope.error(format!("size `{size}` is no dimension of a parameter"));
             }
+        }
+        for s in &self.p.strips {
+            self.scope.dim(&s.total, "the directions of a strip");
+            self.scope.dim(&s.bytes, "the memory of a strip");
         }
         self.p.params.iter().for_each(|p| self.scope.loc(p.loc));
         self.p.stms.iter().for_each(|s| self.stm(s));

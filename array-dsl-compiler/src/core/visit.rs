@@ -32,6 +32,23 @@ impl Exp {
         }
     }
 
+    /// Whether it makes no array if its variables (`scalars`) are none: what an operator may consist of. A row of an outer array
+    /// is not made, only read. Its bodies are another matter.
+    pub fn is_scalar_code(&self, scalars: bool) -> bool {
+        match self {
+            Exp::Atom(_) | Exp::Index(..) => true,
+            Exp::Op(..)
+            | Exp::Size(_)
+            | Exp::If(..)
+            | Exp::Loop(_)
+            | Exp::StopGradient(_)
+            | Exp::Point { .. }
+            | Exp::Pushforward { .. }
+            | Exp::Pullback { .. } => scalars,
+            _ => false,
+        }
+    }
+
     /// The variables that it binds for its bodies: indices, operands of an operator, the state of a loop.
     pub fn inner_vars(&self) -> Vec<Var> {
         match self {

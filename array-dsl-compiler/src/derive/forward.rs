@@ -15,6 +15,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::product;
 use super::reduce::{self, Slope};
 use super::separate::separate;
 use super::tangent::{Tangents, forwards, of};
@@ -152,7 +153,7 @@ impl Forward {
                             Some(YieldKind::Reduce { reducer: Reducer::Last, over: *over, value: t })
                         }
                         Some(t) => {
-                            let slope = reduce::prepare(&mut self.p, n, *reducer, *over, *value);
+                            let slope = reduce::prepare(&mut self.p, n, y, None);
                             let slope: Slope = slope.ok_or_else(|| NotDifferentiable {
                                 what: format!(
                                     "a reduction by `{}` over {over} axes has no derivative",
@@ -176,11 +177,10 @@ impl Forward {
                     let start = match reducer {
                         Reducer::Add => self.tangent_or_zero(*into),
                         Reducer::Mul => {
-                            let Some(slopes) = bins::slopes(&mut self.p, n, y, None) else { continue };
+                            let Some(slopes) = product::slopes(&mut self.p, n, y, None) else { continue };
                             if t.is_some() {
                                 let v = renamed(&map, *value);
-                                let slope = slopes.at(&mut self.p, &mut code, &index, v);
-                                value_t = code.mul(&mut self.p, value_t, slope);
+                                value_t = slopes.times(&mut self.p, &mut code, &index, v, value_t);
                             }
                             match own {
                                 Some(own) => self.product(own, slopes.own),

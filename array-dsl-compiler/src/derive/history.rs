@@ -8,10 +8,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::reverse::guarded_read;
 use crate::bulk::build::{Code, Renaming, redirect, renamed};
+use crate::bulk::sizes::scalars;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Carried, Exp, Let, Nest, Program, Repeat, Stm, Trips, Yield, YieldKind,
+    ArrayId, Atom, Axis, Block, Carried, Let, Nest, Program, Repeat, Stm, Trips, Yield, YieldKind,
 };
-use crate::dim::{Dim, SizeAtom};
+use crate::dim::Dim;
 use crate::ty::{Const, Elem, Loc};
 
 /// How a state is had again, going backwards.
@@ -65,8 +66,10 @@ impl PlaceCode {
     fn is_known(&self, r: &Repeat) -> bool {
         let mut made: HashSet<ArrayId> = r.carried.iter().map(|c| c.state).collect();
         made.extend(r.body.iter().flat_map(Stm::results));
+        let body = Block { lets: self.lets.clone() };
         let mut known = true;
-        used(&self.lets, &mut |a| known &= !made.contains(&a));
+        body.visit_reads(&mut |a, _| known &= !made.contains(&a));
+        body.visit_sizes(&mut |d| known &= !scalars(d).any(|a| made.contains(&a)));
         known
     }
 
@@ -77,23 +80,6 @@ impl PlaceCode {
         redirect(&mut lets, &HashMap::from([trips]));
         code.lets.extend(lets);
         self.index.iter().map(|a| renamed(&map, *a)).collect()
-    }
-}
-
-/// Calls `f` with the arrays that scalar code uses, as elements or as sizes.
-fn used(lets: &[Let], f: &mut impl FnMut(ArrayId)) {
-    for l in lets {
-        match &l.exp {
-            Exp::Read { array, .. } => f(*array),
-            Exp::Size(d) => d.atoms().into_iter().for_each(|a| {
-                if let SizeAtom::Scalar(s) = a {
-                    f(ArrayId(s));
-                }
-            }),
-            Exp::If(_, x, y) => [x, y].into_iter().for_each(|b| used(&b.block.lets, f)),
-            Exp::Scan(s) => used(&s.step.block.lets, f),
-            Exp::Op(..) | Exp::StopGradient(_) => {}
-        }
     }
 }
 

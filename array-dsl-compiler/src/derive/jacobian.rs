@@ -8,22 +8,27 @@
 //! ```
 //!
 //! The program, its forward or its reverse mode is executed at every unit; what does not depend on the unit is
-//! computed once. A Jacobian is taken forward unless the result has fewer dimensions than the arguments. Memory is that of
-//! the tangents of all intermediate arrays at once.
+//! computed once. A Jacobian is taken forward unless the result has fewer dimensions than the arguments, and these are known
+//! before it runs. Where there may be many units, the program is executed for strips of them, one after the other (`strip`):
+//! then the tangents of all intermediate arrays are there for a strip at a time.
 
 use std::collections::HashMap;
 
 use super::lift::{everywhere, lift, unit};
+use super::strip::{self, Cut, Side};
 use super::{Derivative, NotDifferentiable, active_leaves, active_params, bundle, forward, reverse};
-use crate::bulk::{ArrayId, Atom, Program};
+use crate::bulk::{ArrayId, Program, Stm};
 use crate::dim::Dim;
 use crate::scalar::Op;
-use crate::ty::{Const, Loc, Name, Tree};
+use crate::ty::{Const, Elem, Loc, Name, Tree};
 
 /// The Jacobian of a program: for each float result, a tree of arrays like its differentiated arguments.
 pub(super) fn jacobian(p: &Program) -> Result<Program, NotDifferentiable> {
     let ranks = |leaves: &[ArrayId]| leaves.iter().map(|a| p.array(*a).dims.len()).sum::<usize>();
-    if ranks(&float_results(p)) < ranks(&active_leaves(p)) { backward_units(p) } else { forward_units(p) }
+    let results = float_results(p);
+    // Units of a result are made before there is the result.
+    let sized = results.iter().all(|a| p.array(*a).dims.iter().all(|d| strip::known(p, d)));
+    if sized && ranks(&results) < ranks(&active_leaves(p)) { backward_units(p) } else { forward_units(p) }
 }
 
 /// The Hessian of a program with one float as its value: for each differentiated argument, a tree like all of them.
@@ -38,42 +43,37 @@ fn float_results(p: &Program) -> Vec<ArrayId> {
 
 /// Each row of the columns that forward mode gives.
 fn forward_units(p: &Program) -> Result<Program, NotDifferentiable> {
-    let (mut q, columns) = at_units(forward::forward(p)?, p.params.len())?;
+    let (q, columns) = at_units(forward::forward(p)?, p.params.len(), Side::Columns)?;
     let results = float_results(p).len();
     let mut rows: Vec<Vec<ArrayId>> = vec![Vec::new(); results];
-    for (argument, columns) in active_leaves(p).iter().zip(columns) {
-        let rank = p.array(*argument).dims.len();
-        for (row, column) in rows.iter_mut().zip(columns) {
-            row.push(turned(&mut q, column, rank));
-        }
+    for column in columns {
+        rows.iter_mut().zip(column).for_each(|(row, block)| row.push(block));
     }
     finish(p, q, &rows)
 }
 
 /// The rows that reverse mode gives.
 fn backward_units(p: &Program) -> Result<Program, NotDifferentiable> {
-    let (mut q, mut rows) = at_units(reverse::reverse(p, Derivative::Vjp)?, p.params.len())?;
-    // A matrix is of its result's type, whichever way it was taken.
-    for (result, row) in float_results(p).iter().zip(&mut rows) {
-        let elem = p.array(*result).elem;
-        for block in row {
-            let info = q.array(*block).clone();
-            if info.elem == elem {
-                continue;
-            }
-            let other = *block;
-            *block = q.store(&info.name, elem, &info.dims, Loc::default(), |p, code, index| {
-                let x = code.read(p, other, index);
-                code.op(p, Op::Cast(elem), &[x])
-            });
-        }
-    }
+    let (q, rows) = at_units(reverse::reverse(p, Derivative::Vjp)?, p.params.len(), Side::Rows)?;
     finish(p, q, &rows)
 }
 
+/// The directions along one parameter for tangents or cotangents.
+struct Directions {
+    /// Its dimensions and type.
+    dims: Vec<Dim>,
+    elem: Elem,
+    /// Where they are not taken all at once.
+    cut: Option<Cut>,
+}
+
 /// A derivative with parameters for tangents or cotangents after the first `count`, at every unit of each of them, the others
-/// zero. For each of them, what the second part of the result is: arrays with the unit's dimensions before their own.
-fn at_units(mut d: Program, count: usize) -> Result<(Program, Vec<Vec<ArrayId>>), NotDifferentiable> {
+/// zero. For each of them, the matrices of what the second part of the result is.
+fn at_units(
+    mut d: Program,
+    count: usize,
+    side: Side,
+) -> Result<(Program, Vec<Vec<ArrayId>>), NotDifferentiable> {
     crate::optimize::optimize(&mut d);
     let units: Vec<ArrayId> = d.params[count..].iter().flat_map(|q| q.arrays.leaves()).copied().collect();
     let outputs: Vec<ArrayId> = match &d.result {
@@ -83,10 +83,14 @@ fn at_units(mut d: Program, count: usize) -> Result<(Program, Vec<Vec<ArrayId>>)
     let mut q = d.clone();
     q.stms.clear();
     q.params.truncate(count);
-    let mut all = Vec::new();
+    let (mut all, mut lifted_outputs) = (Vec::new(), Vec::new());
     for here in &units {
         let info = q.array(*here).clone();
-        let one = unit(&mut q, info.elem, &info.dims);
+        let cut = Cut::new(&mut q, &info.dims);
+        let (frame, one) = match &cut {
+            Some(cut) => (cut.frame(), cut.unit(&mut q, info.elem, &info.dims)),
+            None => (info.dims.clone(), unit(&mut q, info.elem, &info.dims)),
+        };
         let (mut names, mut lifted) = (HashMap::new(), HashMap::new());
         for other in &units {
             let info = q.array(*other).clone();
@@ -100,25 +104,74 @@ fn at_units(mut d: Program, count: usize) -> Result<(Program, Vec<Vec<ArrayId>>)
             names.insert(*other, array);
         }
         let stms = q.copy_stms(&d.stms, &mut names);
-        lift(&mut q, &stms, &info.dims, &mut lifted)?;
-        let whole = |a: &ArrayId| {
+        lift(&mut q, &stms, &frame, &mut lifted)?;
+        for a in &outputs {
             let a = names.get(a).copied().unwrap_or(*a);
-            everywhere(&mut q, a, &info.dims, &lifted)
-        };
-        all.push(outputs.iter().map(whole).collect());
+            lifted_outputs.push(Tree::Leaf(everywhere(&mut q, a, &frame, &lifted)));
+        }
+        all.push(Directions { dims: info.dims, elem: info.elem, cut });
     }
-    Ok((q, all))
+    // What the directions share is found before it is kept out of the loops over strips.
+    q.result = Tree::Tuple(lifted_outputs);
+    crate::optimize::optimize(&mut q);
+    let lifted: Vec<ArrayId> = q.result.leaves().into_iter().copied().collect();
+    let mut rest = lifted.as_slice();
+    let mut blocks = Vec::new();
+    for here in &all {
+        let (lifted, others) = rest.split_at(outputs.len());
+        rest = others;
+        blocks.push(matrices(&mut q, here, lifted, side));
+    }
+    Ok((q, blocks))
 }
 
-/// An array with its first `rank` dimensions last.
-fn turned(q: &mut Program, a: ArrayId, rank: usize) -> ArrayId {
+/// The matrices of arrays that have the directions as first dimensions. A matrix is of its result's type, whichever way it was
+/// taken.
+fn matrices(q: &mut Program, here: &Directions, lifted: &[ArrayId], side: Side) -> Vec<ArrayId> {
+    let lifted: Vec<(ArrayId, Elem)> = lifted
+        .iter()
+        .map(|a| match side {
+            Side::Rows => (*a, here.elem),
+            Side::Columns => (*a, q.array(*a).elem),
+        })
+        .collect();
+    let Some(cut) = &here.cut else {
+        let rank = here.dims.len();
+        return lifted.into_iter().map(|(a, elem)| turned(q, a, rank, elem, side)).collect();
+    };
+    let found = cut.matrices(q, &lifted, side);
+    let whole = |(matrix, (array, elem)): (ArrayId, (ArrayId, Elem))| {
+        let rest = q.array(array).dims[1..].to_vec();
+        let dims: Vec<Dim> = match side {
+            Side::Rows => here.dims.iter().chain(&rest).cloned().collect(),
+            Side::Columns => rest.iter().chain(&here.dims).cloned().collect(),
+        };
+        if q.array(matrix).dims == dims {
+            return matrix;
+        }
+        let result = q.new_array("jacobian", elem, dims);
+        q.stms.push(Stm::Reshape { result, source: matrix });
+        result
+    };
+    found.into_iter().zip(lifted).map(whole).collect()
+}
+
+/// The matrix of an array whose first `rank` dimensions are the directions.
+fn turned(q: &mut Program, a: ArrayId, rank: usize, elem: Elem, side: Side) -> ArrayId {
     let info = q.array(a).clone();
-    let (first, rest) = info.dims.split_at(rank);
-    let dims: Vec<Dim> = rest.iter().chain(first).cloned().collect();
-    q.store("jacobian", info.elem, &dims, Loc::default(), |p, code, index| {
-        let (rest, first) = index.split_at(index.len() - rank);
-        let at: Vec<Atom> = first.iter().chain(rest).copied().collect();
-        code.read(p, a, &at)
+    let mut dims = info.dims;
+    if side == Side::Columns {
+        dims.rotate_left(rank);
+    } else if info.elem == elem {
+        return a;
+    }
+    q.store("jacobian", elem, &dims, Loc::default(), |p, code, index| {
+        let mut at = index.to_vec();
+        if side == Side::Columns {
+            at.rotate_right(rank);
+        }
+        let x = code.read(p, a, &at);
+        if info.elem == elem { x } else { code.op(p, Op::Cast(elem), &[x]) }
     })
 }
 

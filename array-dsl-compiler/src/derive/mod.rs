@@ -16,12 +16,14 @@
 //! | `part`, `scalars` | derivatives of parts of a program, and of scalar code, for derivatives inside kernels |
 //! | `lift` | programs at every point of a frame |
 //! | `jacobian` | Jacobians, Hessians, batches |
+//! | `strip` | so many of their directions at a time |
 //! | `repeat` | both modes of loops that carry arrays |
 //! | `history` | what their trips store for reverse mode |
-//! | `scan`, `form` | both modes of scans and loops of scalars; the matrices they carry |
+//! | `scan`, `scan/affine`, `form` | both modes of scans and loops of scalars; the affine maps and matrices they carry |
 //! | `separate` | nests with scans in parts |
 //! | `reduce` | what both need for reductions by `mul`, `min`, `max` |
 //! | `bins` | and for reductions by index |
+//! | `product` | products of both kinds |
 
 mod adjoint;
 mod bins;
@@ -33,12 +35,14 @@ mod jacobian;
 mod lift;
 pub mod part;
 mod partial;
+mod product;
 mod reduce;
 mod repeat;
 mod reverse;
 pub mod scalars;
 mod scan;
 mod separate;
+mod strip;
 mod tangent;
 
 use std::collections::HashSet;

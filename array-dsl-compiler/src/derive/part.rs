@@ -32,9 +32,7 @@ pub fn pullback(
     part: &Part<'_>,
     cotangents: &[ArrayId],
 ) -> Result<Vec<ArrayId>, NotDifferentiable> {
-    let after = p.stms.split_off(part.stms.end);
-    let stms = p.stms.split_off(part.stms.start);
-    let before = std::mem::take(&mut p.stms);
+    let (before, stms, after) = cut(p, part);
     let stms: Vec<Stm> = stms.iter().flat_map(|s| separate::separate(p, s)).collect();
     let active = active(p, part, &stms);
     p.stms = before.into_iter().chain(stms.iter().cloned()).chain(after).collect();
@@ -53,8 +51,8 @@ pub fn pushforward(
     part: &Part<'_>,
     tangents: &[ArrayId],
 ) -> Result<Vec<ArrayId>, NotDifferentiable> {
-    let after = p.stms.split_off(part.stms.end);
-    let stms = p.stms.split_off(part.stms.start);
+    let (before, stms, after) = cut(p, part);
+    p.stms = before;
     let active = active(p, part, &stms);
     let tangents = part.point.iter().copied().zip(tangents.iter().copied()).collect();
     let mut f = Forward { p: taken(p), tangents, active };
@@ -62,6 +60,13 @@ pub fn pushforward(
     *p = f.p;
     p.stms.extend(after);
     found
+}
+
+/// What comes before the part, the part, and what comes after it.
+fn cut(p: &mut Program, part: &Part<'_>) -> (Vec<Stm>, Vec<Stm>, Vec<Stm>) {
+    let after = p.stms.split_off(part.stms.end);
+    let stms = p.stms.split_off(part.stms.start);
+    (std::mem::take(&mut p.stms), stms, after)
 }
 
 fn active(p: &Program, part: &Part<'_>, stms: &[Stm]) -> HashSet<ArrayId> {
@@ -75,6 +80,7 @@ fn taken(p: &mut Program) -> Program {
     let nothing = Program {
         name: p.name.clone(),
         sizes: Vec::new(),
+        strips: Vec::new(),
         params: Vec::new(),
         arrays: Vec::new(),
         vars: Vec::new(),

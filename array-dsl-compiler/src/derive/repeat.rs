@@ -71,8 +71,8 @@ impl Reverse {
         }
         let (count, history) = match &r.trips {
             Trips::For(_, count) => (count.clone(), self.with_history(r)),
-            Trips::While(_) => {
-                let count = self.counted(r);
+            Trips::While(on) => {
+                let count = self.counted(r, *on);
                 (count.clone(), self.counted_history(r, count))
             }
         };
@@ -198,7 +198,7 @@ impl Reverse {
     }
 
     /// Has a `while` count its trips.
-    fn counted(&mut self, r: &Repeat) -> Dim {
+    fn counted(&mut self, r: &Repeat, on: ArrayId) -> Dim {
         let first = r.carried.first().map(|c| c.state);
         let is_it = |s: &Stm| matches!(s, Stm::Repeat(q) if q.carried.first().map(|c| c.state) == first);
         let Some(at) = self.p.stms.iter().position(is_it) else { return Dim::default() };
@@ -210,9 +210,11 @@ impl Reverse {
         let mut rest = rest.into_iter();
         let Some(Stm::Repeat(mut q)) = rest.next() else { return Dim::default() };
         let outside = std::mem::replace(&mut p.stms, std::mem::take(&mut q.body));
+        // A trip too many does not count: see `bulk::Trips`.
         let next = p.store("trips", Elem::I64, &[], r.loc, |p, code, _| {
-            let k = code.read(p, state, &[]);
-            code.op(p, Op::Add, &[k, int(1)])
+            let (k, on) = (code.read(p, state, &[]), code.read(p, on, &[]));
+            let one = code.op(p, Op::Select, &[on, int(1), int(0)]);
+            code.op(p, Op::Add, &[k, one])
         });
         q.body = std::mem::replace(&mut p.stms, outside);
         q.carried.push(Carried { state, start, next, result });

@@ -20,14 +20,15 @@
 use std::collections::{HashMap, HashSet};
 
 use super::adjoint::{Adjoints, Contribution, active_scalars, backwards};
+use super::product;
 use super::reduce::{self, Slope};
 use super::{
     Derivative, NotDifferentiable, active_arrays, active_params, as_nest, bins, bundle, fresh, separate,
 };
 use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{
-    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Nest, Param, Program, Reducer,
-    Stm, Var, Yield, YieldKind,
+    ArrayId, ArrayInfo, Atom, Axis, Block, Check, CheckKind, Exp, Nest, Param, Program, Reducer, Stm, Yield,
+    YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Const, Loc, Name, Tree};
@@ -209,25 +210,22 @@ impl Reverse {
         for y in &n.yields {
             let Some(mut adj) = self.total(y.array) else { continue };
             let slope = match &y.kind {
-                YieldKind::Reduce { reducer, over, value } => {
-                    reduce::prepare(&mut self.p, n, *reducer, *over, *value).ok_or_else(|| {
-                        NotDifferentiable {
-                            what: format!(
-                                "a reduction by `{}` over {over} axes has no derivative",
-                                reducer.name()
-                            ),
-                            loc: Some(n.loc),
-                        }
-                    })?
-                }
+                YieldKind::Reduce { reducer, over, .. } => reduce::prepare(&mut self.p, n, y, Some(adj))
+                    .ok_or_else(|| NotDifferentiable {
+                        what: format!(
+                            "a reduction by `{}` over {over} axes has no derivative",
+                            reducer.name()
+                        ),
+                        loc: Some(n.loc),
+                    })?,
                 YieldKind::Accumulate { reducer: Reducer::Add, into, .. } => {
                     self.contribute(*into, adj);
                     Slope::One
                 }
                 YieldKind::Accumulate { reducer: Reducer::Mul, into, .. } => {
-                    let Some(slopes) = bins::slopes(&mut self.p, n, y, Some(adj)) else { continue };
+                    let Some(slopes) = product::slopes(&mut self.p, n, y, Some(adj)) else { continue };
                     self.contribute(*into, slopes.own);
-                    Slope::Bins(slopes)
+                    Slope::Product(slopes)
                 }
                 YieldKind::Accumulate { .. } => {
                     // Of floats there are `min` and `max` besides.
@@ -369,7 +367,7 @@ impl Reverse {
                 let at: Vec<Atom> = at.iter().map(|a| renamed(map, *a)).collect();
                 let v = renamed(map, *value);
                 let seed = match slope {
-                    Slope::Bins(slopes) => slopes.at(p, code, &at, v),
+                    Slope::Product(slopes) => slopes.at(p, code, &at, v),
                     _ => guarded_read(p, code, adj, &at),
                 };
                 (v, seed)
@@ -416,11 +414,6 @@ impl Reverse {
 pub(super) fn guarded_read(p: &mut Program, code: &mut Code, array: ArrayId, index: &[Atom]) -> Atom {
     let info = p.array(array).clone();
     let inside = code.in_range(p, index, &info.dims);
-    let mut taken = Code::new(code.loc);
-    let x = taken.read(p, array, index);
-    let v: Var = p.new_var(info.elem);
-    let other = Branch { block: Block::default(), results: vec![Atom::Const(Const::of(info.elem, 0))] };
-    let exp = Exp::If(inside, Branch { block: Block { lets: taken.lets }, results: vec![x] }, other);
-    code.lets.push(Let { vars: vec![v], exp, loc: code.loc });
-    Atom::Var(v)
+    let zero = Atom::Const(Const::of(info.elem, 0));
+    code.only_if(p, inside, zero, |p, code| code.read(p, array, index))
 }

@@ -12,20 +12,21 @@
 //!       x_k_adj = X_k^T seed_k;   start_adj = A_0
 //! ```
 //!
-//! The states are read from what the scan has stored; what it did not store yet, it stores besides. `A` is a scan from the end.
-//! An associative operator's is a scan of affine maps, `(b, C): A -> C A + b`, so that it is associative again; entries of `C`
-//! that are always 0 are not carried, nor those that are always 1, so a sum needs a sum and a product a product and a sum. Of
-//! other steps `A` is computed in order: one adjoint step for each step.
+//! The states are read from what the scan has stored; what it did not store yet, it stores besides. What follows is a scan from
+//! the end. Of a step that is executed in order it gives `A`: one adjoint step for each step. An associative operator's is a scan
+//! of affine maps (`affine`), so that it is associative again.
 //!
 //! Free scalars and arrays of the step are read once per point by a last nest, which executes all steps again in parallel:
 //! each counts once. An expensive new state, such as a `tanh`, is read instead of computed again. Cost: a scan and two
-//! executions of the step, and d of them for d states of an associative operator.
+//! executions of the step; of an associative operator with d states d of them, for the columns of `J`.
 //! Source: thesis 2.4 (scan), 2.6 (loops); for a reduction the same rule in place of two scans by the operator itself.
+
+mod affine;
 
 use std::collections::HashSet;
 
 use super::adjoint::{Adjoints, active_scalars, backwards};
-use super::form::{Form, sum_of_products, zero};
+use super::form::zero;
 use super::fresh;
 use super::reverse::Reverse;
 use super::separate::{Pure, pure};
@@ -34,7 +35,7 @@ use crate::bulk::{
     ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Prefix, Program, Scan, Stm, Var, Yield, YieldKind,
 };
 use crate::scalar::Op;
-use crate::ty::{Const, Elem};
+use crate::ty::Elem;
 
 /// A copy of a scan nest's points, with the step executed from given states.
 struct Points {
@@ -62,10 +63,10 @@ impl Reverse {
             return true;
         }
         let history = self.history(n, &q);
-        let from_end = if q.scan.is_associative() {
-            self.affine(n, &q, &seeds, &history)
-        } else {
-            self.in_order(n, &q, &seeds, &history)
+        let from_end = match (q.scan.is_associative(), q.scan.prefix) {
+            (true, Prefix::Inclusive) => self.affine_seeds(n, &q, &seeds, &history),
+            (true, Prefix::Exclusive) => self.affine(n, &q, &seeds, &history),
+            (false, _) => self.in_order(n, &q, &seeds, &history),
         };
         self.contributions(n, &q, &seeds, &history, &from_end);
         true
@@ -138,6 +139,11 @@ impl Reverse {
         (axes, index)
     }
 
+    /// The types of the states that have adjoints.
+    fn float_states(&self, q: &Pure<'_>) -> Vec<Elem> {
+        q.floats.iter().map(|i| self.p.vars[q.scan.left[*i].0 as usize]).collect()
+    }
+
     /// The points from the last to the first.
     fn backward(&mut self, n: &Nest, q: &Pure<'_>, seeds: &Seeds, history: &History) -> Backward {
         let mut code = Code::new(n.loc);
@@ -146,7 +152,8 @@ impl Reverse {
         code.lets.extend(points.before.iter().chain(&points.reads).cloned());
         let p = &mut self.p;
         let given = seeds.read_stored(p, &mut code, &index);
-        let elems: Vec<Elem> = q.floats.iter().map(|i| p.vars[q.scan.left[*i].0 as usize]).collect();
+        let elems = self.float_states(q);
+        let p = &mut self.p;
         let outer = &index[..index.len() - 1];
         let mut last = |(a, e): (&Option<ArrayId>, &Elem)| match a {
             Some(a) => code.read(p, *a, outer),
@@ -159,7 +166,7 @@ impl Reverse {
     }
 
     /// The adjoints that reach each point from later ones, computed in order.
-    fn in_order(&mut self, n: &Nest, q: &Pure<'_>, seeds: &Seeds, history: &History) -> Vec<ArrayId> {
+    fn in_order(&mut self, n: &Nest, q: &Pure<'_>, seeds: &Seeds, history: &History) -> FromEnd {
         let Backward { axes, code, points, given, last, elems, active } = self.backward(n, q, seeds, history);
         let p = &mut self.p;
         let left: Vec<Var> = elems.iter().map(|e| p.new_var(*e)).collect();
@@ -186,58 +193,7 @@ impl Reverse {
         let step = Branch { block: Block { lets: step.lets }, results };
         let (right, values) = (Vec::new(), Vec::new());
         let scan = Scan { prefix: Prefix::Exclusive, left, start: last, right, values, step };
-        self.store_scan(n, axes, code, scan, &elems)
-    }
-
-    /// As `in_order`, by composing the affine maps of an associative operator's steps.
-    fn affine(&mut self, n: &Nest, q: &Pure<'_>, seeds: &Seeds, history: &History) -> Vec<ArrayId> {
-        let Backward { axes, mut code, points, given, last, elems, active } =
-            self.backward(n, q, seeds, history);
-        let p = &mut self.p;
-        let d = elems.len();
-        code.lets.extend(points.executed.clone());
-        // matrix[i][j]: the derivative of the new state j by the state i, a column for each execution backwards.
-        let mut matrix: Vec<Vec<Option<Atom>>> = vec![vec![None; d]; d];
-        for (j, result) in q.floats.iter().enumerate() {
-            let mut adjoints = Adjoints::default();
-            let one = Atom::Const(Const::of(elems[j], 1));
-            adjoints.add(p, &mut code, points.results[*result], one);
-            backwards(p, &mut code, &points.step, &HashSet::new(), &active, &mut adjoints, &mut Vec::new());
-            for (row, state) in matrix.iter_mut().zip(&q.floats) {
-                row[j] = adjoints.get(points.states[*state]);
-            }
-        }
-        let mut values: Vec<Atom> = Vec::new();
-        for (i, row) in matrix.iter().enumerate() {
-            values.push(match q.scan.prefix {
-                Prefix::Inclusive => {
-                    let terms = row.iter().zip(&given).filter_map(|(c, y)| c.zip(*y));
-                    sum_of_products(p, &mut code, zero(elems[i]), terms)
-                }
-                Prefix::Exclusive => given[i].unwrap_or(zero(elems[i])),
-            });
-        }
-        let form = Form::new(&matrix);
-        // States: b, then the entries of C that are carried.
-        let mut start: Vec<Atom> = elems.iter().map(|e| zero(*e)).collect();
-        let mut types = elems.clone();
-        for (i, j) in form.carried() {
-            values.push(matrix[i][j].unwrap_or(zero(elems[i])));
-            start.push(Atom::Const(Const::of(elems[i], i64::from(i == j))));
-            types.push(elems[i]);
-        }
-        let left: Vec<Var> = types.iter().map(|e| p.new_var(*e)).collect();
-        let right: Vec<Var> = types.iter().map(|e| p.new_var(*e)).collect();
-        let step = form.composed(p, Code::new(n.loc), &elems, &left, &right);
-        let scan = Scan { prefix: Prefix::Exclusive, left, start, right, values, step };
-        if seeds.last.iter().all(Option::is_none) {
-            return self.store_scan(n, axes, code, scan, &elems);
-        }
-        // The map of all later points, applied to the adjoint of the last state.
-        let vars: Vec<Var> = types.iter().map(|e| p.new_var(*e)).collect();
-        code.lets.push(Let { vars: vars.clone(), exp: Exp::Scan(Box::new(scan)), loc: n.loc });
-        let applied: Vec<Atom> = form.applied(p, &mut code, &elems, &vars, &last);
-        self.store_all(n, axes, code, &applied, &elems)
+        FromEnd { arrays: self.store_scan(n, axes, code, scan, &elems), with_own: false }
     }
 
     /// A nest that stores the first states of a scan.
@@ -252,25 +208,13 @@ impl Reverse {
         let types: Vec<Elem> = scan.left.iter().map(|v| self.p.vars[v.0 as usize]).collect();
         let vars: Vec<Var> = types.iter().map(|e| self.p.new_var(*e)).collect();
         code.lets.push(Let { vars: vars.clone(), exp: Exp::Scan(Box::new(scan)), loc: n.loc });
-        let atoms: Vec<Atom> = vars.iter().take(elems.len()).map(|v| Atom::Var(*v)).collect();
-        self.store_all(n, axes, code, &atoms, elems)
-    }
-
-    fn store_all(
-        &mut self,
-        n: &Nest,
-        axes: Vec<Axis>,
-        code: Code,
-        values: &[Atom],
-        elems: &[Elem],
-    ) -> Vec<ArrayId> {
         let dims: Vec<_> = axes.iter().map(|a| a.extent.clone()).collect();
-        let yields: Vec<Yield> = values
+        let yields: Vec<Yield> = vars
             .iter()
             .zip(elems)
             .map(|(v, e)| Yield {
                 array: self.p.new_array("state_adj", *e, dims.clone()),
-                kind: YieldKind::Store(*v),
+                kind: YieldKind::Store(Atom::Var(*v)),
             })
             .collect();
         let arrays = yields.iter().map(|y| y.array).collect();
@@ -279,14 +223,7 @@ impl Reverse {
     }
 
     /// All steps again, in any order, with their seeds known.
-    fn contributions(
-        &mut self,
-        n: &Nest,
-        q: &Pure<'_>,
-        seeds: &Seeds,
-        history: &History,
-        from_end_arrays: &[ArrayId],
-    ) {
+    fn contributions(&mut self, n: &Nest, q: &Pure<'_>, seeds: &Seeds, history: &History, later: &FromEnd) {
         let mut map = fresh();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
@@ -302,9 +239,9 @@ impl Reverse {
         let given = seeds.read_stored(p, &mut code, &index);
         code.lets.extend(points.executed.clone());
         let mut adjoints = Adjoints::default();
-        for ((i, a), y) in q.floats.iter().zip(from_end_arrays).zip(&given) {
+        for ((i, a), y) in q.floats.iter().zip(&later.arrays).zip(&given) {
             let mut seed = code.read(p, *a, &reversed);
-            if let (Prefix::Inclusive, Some(y)) = (q.scan.prefix, y) {
+            if let (Prefix::Inclusive, false, Some(y)) = (q.scan.prefix, later.with_own, y) {
                 seed = code.add(p, seed, *y);
             }
             adjoints.add(p, &mut code, points.results[*i], seed);
@@ -353,15 +290,12 @@ impl History {
         let Some((place, outer)) = index.split_last().filter(|_| self.shifted) else {
             return code.read(p, array, index);
         };
-        let elem = p.array(array).elem;
         let later = code.op(p, Op::Gt, &[*place, int(0)]);
-        let mut taken = Code::new(code.loc);
-        let before = taken.op(p, Op::Sub, &[*place, int(1)]);
-        let index: Vec<Atom> = outer.iter().copied().chain([before]).collect();
-        let x = taken.read(p, array, &index);
-        let some = Branch { block: Block { lets: taken.lets }, results: vec![x] };
-        let none = Branch { block: Block::default(), results: vec![start] };
-        code.bind(p, elem, Exp::If(later, some, none))
+        code.only_if(p, later, start, |p, code| {
+            let before = code.op(p, Op::Sub, &[*place, int(1)]);
+            let index: Vec<Atom> = outer.iter().copied().chain([before]).collect();
+            code.read(p, array, &index)
+        })
     }
 }
 
@@ -375,6 +309,13 @@ impl Seeds {
     fn read_stored(&self, p: &mut Program, code: &mut Code, index: &[Atom]) -> Vec<Option<Atom>> {
         self.stored.iter().map(|a| a.map(|a| code.read(p, a, index))).collect()
     }
+}
+
+/// What reaches each point from later ones, for each float state; points from the last to the first.
+struct FromEnd {
+    arrays: Vec<ArrayId>,
+    /// The point's own adjoint is in it.
+    with_own: bool,
 }
 
 /// What executions of the steps from the end start from.

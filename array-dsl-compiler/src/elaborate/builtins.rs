@@ -16,6 +16,9 @@ use crate::ty::{Const, Elem, Name};
 impl Elaborator<'_> {
     /// Calls a built-in function.
     pub(super) fn apply_builtin(&mut self, name: &Name, args: &[Value], span: Span) -> Option<Value> {
+        if let Some(mapped) = self.planned(span, args) {
+            return self.apply_mapped(name, &mapped, args, span);
+        }
         if let Some(l) = library::find(name) {
             return self.apply_library(l, args, span);
         }
@@ -26,7 +29,8 @@ impl Elaborator<'_> {
         let arity: std::ops::RangeInclusive<usize> = match &**name {
             "sum" | "prod" | "minimum" | "maximum" | "any" | "all" | "argmin" | "argmax" | "zeros"
             | "cumsum" | "cumprod" | "ones" | "flatten" | "len" | "unzip" | "stop_gradient" | "sort"
-            | "argsort" | "grad" | "value_and_grad" | "vjp" | "jvp" | "hvp" => 1..=1,
+            | "argsort" | "grad" | "value_and_grad" | "vjp" | "jvp" | "hvp" | "jacobian" | "hessian"
+            | "vmap" => 1..=1,
             "build" | "replicate" | "permute" | "reshape" | "unflatten" | "dim" | "sort_by_key"
             | "filter" | "partition" | "count" => 2..=2,
             "reduce" | "scan" | "scan_exclusive" | "slice" | "scatter" => 3..=3,
@@ -44,6 +48,9 @@ impl Elaborator<'_> {
             "vjp" => self.derivative(Derivative::Vjp, args, span),
             "jvp" => self.derivative(Derivative::Jvp, args, span),
             "hvp" => self.derivative(Derivative::Hvp, args, span),
+            "jacobian" => self.derivative(Derivative::Jacobian, args, span),
+            "hessian" => self.derivative(Derivative::Hessian, args, span),
+            "vmap" => self.derivative(Derivative::Vmap, args, span),
             "build" => self.builtin_build(args, span),
             "map" => self.builtin_map(args, span),
             "reduce" => self.folding(&shown, None, args, span),
@@ -164,11 +171,11 @@ impl Elaborator<'_> {
                 scope.bind(Name::from(*name), value);
             }
             let saved = std::mem::replace(&mut e.scope, scope);
-            let outer = (e.call_span, e.call_name.clone());
-            e.call_span.get_or_insert(span);
-            e.call_name.get_or_insert_with(|| shown.clone());
+            let outer = (e.site.call_span, e.site.call_name.clone());
+            e.site.call_span.get_or_insert(span);
+            e.site.call_name.get_or_insert_with(|| shown.clone());
             let v = e.expr(&body);
-            (e.call_span, e.call_name) = outer;
+            (e.site.call_span, e.site.call_name) = outer;
             e.scope = saved;
             v
         })

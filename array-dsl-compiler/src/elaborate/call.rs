@@ -35,6 +35,8 @@ impl Elaborator<'_> {
             Function::Builtin(name) => self.apply_builtin(&name.clone(), args, span),
             Function::Kernel(k) => self.apply_kernel(&k.clone(), args, span),
             Function::Derivative(d, f) => self.apply_derivative(*d, &f.clone(), args, span),
+            Function::Generic(g) => self.apply_generic(&g.clone(), args, span),
+            Function::Given(g) => self.apply_given(&g.clone(), args, span),
         };
         self.depth -= 1;
         result
@@ -61,6 +63,7 @@ impl Elaborator<'_> {
             return None;
         }
         let saved = std::mem::replace(&mut self.scope, c.scope.clone());
+        let site = std::mem::replace(&mut self.site, c.site.clone());
         let mut ok = true;
         for ((pattern, ty), arg) in c.params.iter().zip(args) {
             let value = match ty {
@@ -72,8 +75,9 @@ impl Elaborator<'_> {
                 None => ok = false,
             }
         }
-        let result = if ok { self.expr(&c.body) } else { None };
+        let result = if ok { self.on_its_own(|e| e.expr(&c.body)) } else { None };
         self.scope = saved;
+        self.site = site;
         result
     }
 
@@ -258,7 +262,7 @@ impl Elaborator<'_> {
         match (t, ty.map(|ty| &ty.kind)) {
             (_, Some(TypeKind::Record(path))) => {
                 let text = path.text();
-                self.callees.records.get(&text).map_or(text, |r| r.name.to_string())
+                self.site.callees.records.get(&text).map_or(text, |r| r.name.to_string())
             }
             (Tree::Leaf(v), _) => self.show_type(k.ty(*v)),
             (Tree::Tuple(ts), kind) => {

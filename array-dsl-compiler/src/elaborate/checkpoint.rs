@@ -70,12 +70,12 @@ impl Elaborator<'_> {
         let size = every.map(|k| self.size_of(k));
         let levels = match (range.extent.clone(), &size) {
             (Some(extent), None | Some(Some(_))) => {
-                let inner = self.bodies.split_off(1);
-                let trips = self.size_value(&extent, span);
-                let every = size.clone().flatten().map(|k| self.size_value(&k, span));
-                let levels = self.levels(trips, every, checkpoint, span);
-                self.bodies.extend(inner);
-                levels
+                let every = size.clone().flatten();
+                self.outside(|e| {
+                    let trips = e.size_value(&extent, span);
+                    let every = every.map(|k| e.size_value(&k, span));
+                    e.levels(trips, every, checkpoint, span)
+                })
             }
             _ => {
                 let trips = self.difference(range.hi, range.lo, span);

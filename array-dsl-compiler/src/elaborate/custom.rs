@@ -32,7 +32,7 @@ impl Elaborator<'_> {
         results: Vec<Atom>,
     ) -> Option<Vec<Atom>> {
         let (name, span) = (path.text(), path.span());
-        let Some(rule) = self.callees.kernel(&name).map(|k| k.function.clone()) else {
+        let Some(rule) = self.site.callees.kernel(&name).map(|k| k.function.clone()) else {
             self.error(
                 Code::NotAKernel,
                 span,

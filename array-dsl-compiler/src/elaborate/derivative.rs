@@ -1,4 +1,5 @@
 //! Derivatives inside kernels: `grad(f)(x)`, `value_and_grad(f)(x)`, `vjp(f)(x, ct)`, `jvp(f)(x, t)`, `hvp(f)(x, t)`.
+//! `jacobian`, `hessian` and `vmap` are in `jacobian`.
 //!
 //! ```text
 //! vjp(f)(x, ct)    x' = point (x);            y = f(x');  x_ct = pullback (x') of (y) from (ct)     value (y, x_ct)
@@ -22,12 +23,12 @@ use proc_macro2::Span;
 use super::Elaborator;
 use super::call::count;
 use super::names::arity;
-use super::operator::same_structure;
 use super::value::{Function, Value};
 use crate::core::{Atom, Exp, Stm, Type, Var};
 use crate::derive::Derivative;
 use crate::diagnostics::Code;
-use crate::ty::{Const, Tree};
+use crate::syntax::ast::Bound;
+use crate::ty::Tree;
 
 /// One application of a derivative.
 struct Application<'a> {
@@ -59,6 +60,11 @@ impl Elaborator<'_> {
             return if let Value::Tuple(mut parts) = both { parts.pop() } else { None };
         }
         let name = format!("`{}(f)`", what.name());
+        if what == Derivative::Vmap {
+            let map: Vec<Value> =
+                [Value::Function((**f).clone())].into_iter().chain(args.iter().cloned()).collect();
+            return self.apply_builtin(&"map".into(), &map, span);
+        }
         let Some(params) = parameters(f) else {
             self.error(
                 Code::Unsupported,
@@ -99,6 +105,9 @@ impl Elaborator<'_> {
             );
             return None;
         }
+        if matches!(what, Derivative::Jacobian | Derivative::Hessian) {
+            return self.matrices(what, f, args, &active, span);
+        }
         let a = Application { what, f, active, span };
         match ranks(f, what) {
             Some(expected) => self.lift_derivative(&a, args, &expected, &name),
@@ -130,12 +139,8 @@ impl Elaborator<'_> {
 
     fn differentiate(&mut self, a: &Application<'_>, args: &[Value]) -> Option<Value> {
         let (span, n) = (a.span, a.active.len());
-        let by: Vec<Value> = args
-            .iter()
-            .zip(&a.active)
-            .filter(|(v, active)| **active && self.floats(v).is_some())
-            .map(|(v, _)| v.clone())
-            .collect();
+        let by: Vec<Value> =
+            args.iter().zip(&a.active).filter(|(_, active)| **active).map(|(v, _)| v.clone()).collect();
         let at: Vec<Atom> = by.iter().filter_map(|v| self.floats(v)?.atoms()).flatten().collect();
         let tangents = match a.what {
             Derivative::Jvp => self.tangents(&by, &args[n..], span)?,
@@ -178,112 +183,6 @@ impl Elaborator<'_> {
         })
     }
 
-    /// The seed of a gradient, if the value is one float.
-    fn one(&mut self, what: Derivative, value: &Value, span: Span) -> Option<Atom> {
-        if let Value::Atom(a) = value
-            && self.rank(*a) == 0
-            && self.inference.is_float(self.elem(*a))
-        {
-            return Some(Atom::Const(Const::float(self.elem(*a), 1.0)));
-        }
-        let found = self.describe(value);
-        let name = what.name();
-        let help = match value {
-            Value::Atom(a) if self.rank(*a) > 0 => format!(
-                "for the derivative at each element write `map({name}(f), xs)`; for others `vjp(f)` takes a cotangent, and \
-                 `jvp(f)` a tangent"
-            ),
-            _ => "`vjp(f)` takes a cotangent for each float of the result, `jvp(f)` a tangent".into(),
-        };
-        self.error(
-            Code::NotDifferentiable,
-            span,
-            format!("`{name}(f)` needs a function that gives one float, this one gives {found}"),
-            help,
-        );
-        None
-    }
-
-    fn tangents(&mut self, by: &[Value], tangents: &[Value], span: Span) -> Option<Vec<Atom>> {
-        let mut out = Vec::new();
-        for (v, t) in by.iter().zip(tangents) {
-            let leaves = self.floats(v)?.atoms()?;
-            let Some(found) = self.directions(v, t) else {
-                let expected = match v {
-                    Value::Record(..) => self.describe(v),
-                    _ => self.floats(v).map_or(String::new(), |v| self.describe(&v)),
-                };
-                let found = self.describe(t);
-                self.error(
-                    Code::TupleShape,
-                    span,
-                    format!(
-                        "a tangent has the structure of its argument: expected {expected}, found {found}"
-                    ),
-                    "give a tangent for each argument, in order",
-                );
-                return None;
-            };
-            for (x, t) in leaves.iter().zip(found) {
-                out.push(self.direction(t, &self.atom_type(*x), "a tangent", span)?);
-            }
-        }
-        Some(out)
-    }
-
-    fn cotangents(
-        &mut self,
-        value: &Value,
-        types: &[Type],
-        cotangents: &[Value],
-        span: Span,
-    ) -> Option<Vec<Atom>> {
-        let results = self.components(value);
-        if results.len() != cotangents.len() {
-            self.error(
-                Code::ArgumentCount,
-                span,
-                format!(
-                    "the function gives {}, but `vjp(f)` gets {}",
-                    count(results.len(), "float value"),
-                    count(cotangents.len(), "cotangent")
-                ),
-                "give one cotangent for each, after the arguments",
-            );
-            return None;
-        }
-        let mut atoms = Vec::new();
-        for (v, c) in results.iter().zip(cotangents) {
-            match self.directions(v, c) {
-                Some(found) => atoms.extend(found),
-                None => {
-                    let (expected, found) = (self.describe(v), self.describe(c));
-                    let message = format!("a cotangent: expected {expected}, found {found}");
-                    let help = "a cotangent has the type of the value that it belongs to";
-                    self.error(Code::TupleShape, span, message, help);
-                    return None;
-                }
-            }
-        }
-        atoms.iter().zip(types).map(|(c, t)| self.direction(*c, t, "a cotangent", span)).collect()
-    }
-
-    /// A tangent or cotangent, of the type of what it belongs to.
-    fn direction(&mut self, a: Atom, ty: &Type, what: &str, span: Span) -> Option<Atom> {
-        self.unify(self.elem(a), ty.elem, span, what)?;
-        if self.rank(a) != ty.rank() {
-            let (found, expected) = (self.show_type(&self.atom_type(a)), self.show_type(ty));
-            self.error(
-                Code::Rank,
-                span,
-                format!("{what}: expected {expected}, found {found}"),
-                format!("{what} has the type of the value that it belongs to"),
-            );
-            return None;
-        }
-        self.coerce(a, &ty.dims, span, what, false)
-    }
-
     /// A statement with one variable for each of `like`.
     fn bind_all(&mut self, like: &[Atom], types: &[Type], exp: Exp, span: Span) -> Vec<Var> {
         let vars: Vec<Var> = like
@@ -301,102 +200,6 @@ impl Elaborator<'_> {
         self.push(Stm { vars: vars.clone(), exp, loc });
         vars
     }
-
-    /// The float parts of a value in the same structure; `None` if there are none.
-    fn floats(&self, v: &Value) -> Option<Value> {
-        match v {
-            Value::Atom(a) => self.inference.is_float(self.elem(*a)).then(|| v.clone()),
-            Value::Tuple(vs) => {
-                let parts: Vec<Value> = vs.iter().filter_map(|v| self.floats(v)).collect();
-                (!parts.is_empty()).then_some(Value::Tuple(parts))
-            }
-            Value::Record(_, vs) => self.floats(&Value::Tuple(vs.clone())),
-            Value::Function(_) => None,
-        }
-    }
-
-    /// The derivative by a value, or of it, with these arrays for its floats: of a tuple what has a derivative, of a record
-    /// everything, with zeros for what has none. `None` if there are no floats.
-    fn derived(&mut self, v: &Value, new: &mut impl Iterator<Item = Atom>, span: Span) -> Option<Value> {
-        match v {
-            Value::Tuple(vs) => {
-                let parts: Vec<Value> = vs.iter().filter_map(|v| self.derived(v, new, span)).collect();
-                (!parts.is_empty()).then_some(Value::Tuple(parts))
-            }
-            Value::Function(_) => None,
-            _ => {
-                self.floats(v)?;
-                self.with_zeros(v, new, span)
-            }
-        }
-    }
-
-    fn with_zeros(&mut self, v: &Value, new: &mut impl Iterator<Item = Atom>, span: Span) -> Option<Value> {
-        match v {
-            Value::Atom(a) if self.inference.is_float(self.elem(*a)) => {
-                Some(Value::Atom(new.next().unwrap_or(*a)))
-            }
-            Value::Atom(a) => {
-                let zero = Value::Atom(Atom::Const(self.constant_of(self.elem(*a), 0)));
-                match self.atom_type(*a).dims {
-                    dims if dims.is_empty() => Some(zero),
-                    dims => self.build("zero", &dims, &[], span, |_, _| Some(zero)),
-                }
-            }
-            Value::Tuple(vs) => {
-                Some(Value::Tuple(vs.iter().map(|v| self.with_zeros(v, new, span)).collect::<Option<_>>()?))
-            }
-            Value::Record(r, vs) => {
-                let parts = vs.iter().map(|v| self.with_zeros(v, new, span)).collect::<Option<_>>()?;
-                Some(Value::Record(r.clone(), parts))
-            }
-            Value::Function(_) => None,
-        }
-    }
-
-    /// The parts of a result that have a cotangent each: scalars, arrays and records with floats.
-    fn components(&self, v: &Value) -> Vec<Value> {
-        match v {
-            Value::Tuple(vs) => vs.iter().flat_map(|v| self.components(v)).collect(),
-            v => self.floats(v).map(|_| v.clone()).into_iter().collect(),
-        }
-    }
-
-    /// The atoms of a tangent or cotangent `t` of `v`, if it has the structure that `derived` gives.
-    fn directions(&self, v: &Value, t: &Value) -> Option<Vec<Atom>> {
-        match (v, t) {
-            (Value::Tuple(vs), Value::Tuple(ts)) => {
-                let vs: Vec<&Value> = vs.iter().filter(|v| self.floats(v).is_some()).collect();
-                let parts = vs.iter().zip(ts).map(|(v, t)| self.directions(v, t));
-                if vs.len() == ts.len() { Some(parts.collect::<Option<Vec<_>>>()?.concat()) } else { None }
-            }
-            (Value::Record(..), _) if !same_structure(v, t) => None,
-            (Value::Record(_, vs), Value::Record(_, ts)) => {
-                let parts = vs.iter().zip(ts).map(|(v, t)| self.floats_of(v, t));
-                Some(parts.collect::<Option<Vec<_>>>()?.concat())
-            }
-            (Value::Atom(_), Value::Atom(t)) => Some(vec![*t]),
-            _ => None,
-        }
-    }
-
-    /// The atoms of `t` where `v`, of the same structure, has floats.
-    fn floats_of(&self, v: &Value, t: &Value) -> Option<Vec<Atom>> {
-        let both = v.atoms()?.into_iter().zip(t.atoms()?);
-        Some(both.filter(|(v, _)| self.inference.is_float(self.elem(*v))).map(|(_, t)| t).collect())
-    }
-
-    /// The value with its floats replaced, in order.
-    fn with_floats(&self, v: &Value, new: &mut impl Iterator<Item = Atom>) -> Value {
-        match v {
-            Value::Atom(a) if self.inference.is_float(self.elem(*a)) => Value::Atom(new.next().unwrap_or(*a)),
-            Value::Tuple(vs) => Value::Tuple(vs.iter().map(|v| self.with_floats(v, new)).collect()),
-            Value::Record(r, vs) => {
-                Value::Record(r.clone(), vs.iter().map(|v| self.with_floats(v, new)).collect())
-            }
-            other => other.clone(),
-        }
-    }
 }
 
 /// For each parameter of a function, whether it may be differentiated by; `None` if their number is not known.
@@ -405,6 +208,8 @@ fn parameters(f: &Function) -> Option<Vec<bool>> {
         Function::Closure(c) => Some(vec![true; c.params.len()]),
         Function::Kernel(k) => Some(k.params.iter().map(|p| p.active).collect()),
         Function::Builtin(name) => Some(vec![true; arity(name)]),
+        Function::Generic(g) => Some(g.function.params.iter().map(|p| !p.no_grad).collect()),
+        Function::Given(g) => Some(vec![true; g.ty.params.len()]),
         Function::Derivative(Derivative::Vjp, _) => None,
         Function::Derivative(d, f) => {
             let mut all = parameters(f)?;
@@ -436,7 +241,20 @@ fn ranks(f: &Function, what: Derivative) -> Option<Vec<usize>> {
         inner = g;
         first = false;
     }
-    let Function::Kernel(k) = inner else { return None };
+    let k = match inner {
+        Function::Kernel(k) => k,
+        // All that is differentiated by has tangents and cotangents of its own ranks.
+        Function::Generic(g) if matches!(what, Derivative::Grad | Derivative::ValueAndGrad) => {
+            if g.function.generics.iter().any(|g| g.bound == Bound::Any) {
+                return None;
+            }
+            return g.function.params.iter().map(|p| super::generic::rank(&p.ty)).collect();
+        }
+        Function::Given(g) if matches!(what, Derivative::Grad | Derivative::ValueAndGrad) => {
+            return g.ty.params.iter().map(super::generic::rank).collect();
+        }
+        _ => return None,
+    };
     let of = |v: &&Var| k.ty(**v).rank();
     let mut out: Vec<usize> = k.params.iter().flat_map(|p| p.vars.leaves()).map(|v| of(&v)).collect();
     match what {

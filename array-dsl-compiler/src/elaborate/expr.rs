@@ -6,7 +6,7 @@ use proc_macro2::Span;
 
 use super::Elaborator;
 use super::constants::constant;
-use super::names::{closest, similar_builtin, unavailable};
+use super::names::{closest, similar_builtin};
 use super::value::{Closure, Function, Value};
 use crate::core::{Atom, Exp, Type};
 use crate::diagnostics::Code;
@@ -16,8 +16,8 @@ use crate::syntax::ast::{Binary, Expr, ExprKind, Ident, Path, TypeKind, Unary};
 use crate::ty::{Const, Elem};
 
 impl Elaborator<'_> {
-    /// The value of an expression.
-    pub(super) fn expr(&mut self, e: &Expr) -> Option<Value> {
+    /// The value of an expression, by local decisions and those that are planned.
+    pub(super) fn evaluate(&mut self, e: &Expr) -> Option<Value> {
         match &e.kind {
             ExprKind::Int(i, elem) => {
                 let elem = elem.unwrap_or_else(|| self.inference.int());
@@ -95,6 +95,7 @@ impl Elaborator<'_> {
                 params: params.clone(),
                 body: (**body).clone(),
                 scope: self.scope.inside_closure(),
+                site: self.site.clone(),
             })))),
             ExprKind::If(c, a, b) => self.if_expr(c, a, b.as_deref(), e.span),
             ExprKind::Match(subject, arms) => self.match_expr(subject, arms, e.span),
@@ -161,6 +162,7 @@ impl Elaborator<'_> {
     }
 
     pub(super) fn cast(&mut self, a: Atom, elem: Elem, span: Span) -> Atom {
+        let elem = self.inference.resolve(elem);
         if self.elem(a) == elem {
             return a;
         }
@@ -210,15 +212,18 @@ impl Elaborator<'_> {
         if let Some(Value::Function(f)) = p.single().and_then(|n| self.scope.get(&n.name)) {
             return Some(f.clone());
         }
-        if let Some(k) = self.callees.kernel(&p.text()) {
+        if let Some(k) = self.site.callees.kernel(&p.text()) {
             return Some(Function::Kernel(k.clone()));
+        }
+        if let Some(g) = self.site.callees.generic(&p.text()) {
+            return Some(Function::Generic(g.clone()));
         }
         p.single().filter(|n| super::is_builtin(&n.name)).map(|n| Function::Builtin(n.name.clone()))
     }
 
     /// The name in sight that is closest to `text`.
     pub(super) fn similar(&self, text: &str) -> Option<String> {
-        let sizes = self.sizes.iter().filter(|s| !s.starts_with('#'));
+        let sizes = self.sizes.iter().filter(|s| !s.starts_with('#') && self.is_size(s));
         closest(text, self.scope.names().chain(sizes).map(|n| &**n))
     }
 
@@ -283,7 +288,6 @@ impl Elaborator<'_> {
         if !super::is_builtin(&name.name) {
             let near = similar_builtin(&name.name);
             let help = match &*name.name {
-                n if unavailable(n).is_some() => unavailable(n).unwrap_or_default().to_string(),
                 "iter" | "into_iter" => {
                     "arrays have no iterators here: use `map`, `build` or a reduction such as `sum()`"
                         .to_string()

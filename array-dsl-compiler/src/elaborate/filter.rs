@@ -8,7 +8,8 @@
 //!
 //! The size `k` is **existential**: an integer of depth 0 that only data tell, bound with the value. Two filters have two sizes.
 //! Inside a `build` the size would depend on the index, which no dimension may. The writes are scatters, so derivatives are
-//! those of scatters: reads at the same places.
+//! those of scatters: reads at the same places. That `k` is at most `n` is not said here: who needs it sees it in the sum of
+//! flags (`emit/wgsl/bounds.rs`).
 
 use proc_macro2::Span;
 

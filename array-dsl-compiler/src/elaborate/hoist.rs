@@ -78,7 +78,7 @@ impl Elaborator<'_> {
     }
 
     /// Emits at depth 0.
-    fn outside<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn outside<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
         let inner = self.bodies.split_off(1);
         let result = f(self);
         self.bodies.extend(inner);

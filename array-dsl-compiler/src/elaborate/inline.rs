@@ -39,9 +39,9 @@ impl Elaborator<'_> {
             let coerced = self.coerce(*a, &dims, span, &what, false)?;
             inl.vars.insert(*v, coerced);
         }
-        let outer = self.call_span.replace(self.call_span.unwrap_or(span));
+        let outer = self.site.call_span.replace(self.site.call_span.unwrap_or(span));
         let results = inl.body(self, &k.body);
-        self.call_span = outer;
+        self.site.call_span = outer;
         let results = results?;
         fn value(t: &Tree<usize>, results: &[Atom]) -> Value {
             match t {
@@ -96,7 +96,7 @@ impl Inliner<'_> {
 
     fn loc(&self, e: &mut Elaborator<'_>, l: Loc) -> Loc {
         match self.k.places.get(l.0 as usize) {
-            Some(p) => e.add_place(p.clone(), e.call_span.unwrap_or(self.span)),
+            Some(p) => e.add_place(p.clone(), e.site.call_span.unwrap_or(self.span)),
             None => e.loc(self.span),
         }
     }

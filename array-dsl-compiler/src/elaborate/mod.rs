@@ -9,6 +9,7 @@
 //! | `sizes` | dimensions of expressions, equality of dimensions, checks |
 //! | `hoist` | sizes computed inside loops that do not depend on them |
 //! | `rank` | rank lifting: which maps and replications an application needs |
+//! | `joint`, `terms` | rank lifting where one application does not decide; the terms that `crate::lifting` is asked about |
 //! | `scope` | names, variables and their current values |
 //! | `expr`, `index`, `branch`, `block` | expressions, choices, statements |
 //! | `mutate` | assignment |
@@ -17,10 +18,11 @@
 //! | `parallel`, `space`, `writes`, `attempt` | `for` loops whose trips may run in any order |
 //! | `call` | closures, scalar functions, kernels |
 //! | `inline` | the code of called kernels |
+//! | `generic` | generic kernels and the functions that they are given |
 //! | `records`, `tied` | tuples whose parts have names; their sizes |
 //! | `sort` | sorting, by positions |
 //! | `custom` | derivatives that the user writes |
-//! | `derivative` | `grad(f)` and the like inside kernels |
+//! | `derivative`, `directions` | `grad(f)` and the like inside kernels; tangents and cotangents of values |
 //! | `filter` | arrays of a size that only data tell |
 //! | `scan` | reductions and scans by operators |
 //! | `bins`, `segments` | values combined or written by their index; by any operator |
@@ -44,14 +46,18 @@ mod checkpoint;
 mod constants;
 mod custom;
 mod derivative;
+mod directions;
 mod effects;
 mod einsum;
 mod expr;
 mod filter;
+pub mod generic;
 mod hoist;
 mod index;
 mod infer;
 mod inline;
+mod jacobian;
+mod joint;
 mod library;
 mod loops;
 mod mutate;
@@ -68,6 +74,7 @@ mod segments;
 mod sizes;
 mod sort;
 mod space;
+mod terms;
 mod tied;
 mod unroll;
 mod value;
@@ -85,7 +92,7 @@ use crate::record::{Interface, Records};
 use crate::syntax::ast;
 use crate::ty::{Elem, Loc, Name, Place, Tree};
 use infer::Inference;
-pub use names::{is_builtin, similar_builtin, takes_function, unavailable};
+pub use names::{is_builtin, similar_builtin, takes_function};
 use scope::Scope;
 use value::Value;
 use writes::Write;
@@ -107,10 +114,20 @@ impl std::ops::Deref for Callee {
     }
 }
 
+/// A generic kernel that is called: as it was written, with what its paths stand for where it was written.
+#[derive(Clone, Debug)]
+pub struct Generic {
+    /// The kernel.
+    pub function: ast::Function,
+    /// What its paths stand for.
+    pub callees: Rc<Callees>,
+}
+
 /// What the paths of a function stand for.
 #[derive(Clone, Debug, Default)]
 pub struct Callees {
     kernels: HashMap<String, Rc<Callee>>,
+    generics: HashMap<String, Rc<Generic>>,
     /// The records, by path and by `id`.
     pub records: Records,
 }
@@ -129,6 +146,19 @@ impl Callees {
     /// Adds a kernel by the text of its path.
     pub fn insert_callee(&mut self, path: &str, callee: Callee) {
         self.kernels.insert(path.to_string(), Rc::new(callee));
+    }
+
+    /// Adds a generic kernel by the text of its path.
+    pub fn insert_generic(&mut self, path: &str, generic: Generic) {
+        // What it gives may be a record that only it names.
+        let records = generic.callees.records.iter().filter(|(path, r)| **path == *r.id);
+        self.records.extend(records.map(|(id, r)| (id.clone(), r.clone())));
+        self.generics.insert(path.to_string(), Rc::new(generic));
+    }
+
+    /// The generic kernel of that path.
+    pub fn generic(&self, path: &str) -> Option<&Rc<Generic>> {
+        self.generics.get(path)
     }
 
     /// The kernel of that path.
@@ -188,11 +218,24 @@ pub fn elaborate(
     Some(Elaborated { function, spans, notes })
 }
 
+/// Where code was written: what it means depends on that, wherever it is used.
+#[derive(Clone)]
+struct Site {
+    /// What paths stand for there.
+    callees: Rc<Callees>,
+    /// The generic kernel in which it is. Sizes of the kernel under construction are out of sight there.
+    generic: Option<Name>,
+    /// In library code or a called kernel: the user's call.
+    call_span: Option<Span>,
+    /// In library code: the function that the user calls, for messages.
+    call_name: Option<String>,
+}
+
 /// The state of elaborating one function.
 struct Elaborator<'a> {
     diagnostics: &'a mut Diagnostics,
-    callees: &'a Callees,
     kernel: Name,
+    site: Site,
     inference: Inference,
     vars: Vec<VarInfo>,
     places: Vec<Place>,
@@ -210,10 +253,6 @@ struct Elaborator<'a> {
     scope: Scope,
     /// Integers known as polynomials over sizes.
     known: HashMap<Var, Dim>,
-    /// While in library code or a called kernel: the user's call.
-    call_span: Option<Span>,
-    /// While in library code: the function that the user calls, for messages.
-    call_name: Option<String>,
     /// What the parallel loops around write into arrays, so far.
     writes: Vec<Write>,
     /// The parallel loop around must be made sequential after all.
@@ -221,14 +260,17 @@ struct Elaborator<'a> {
     notes: Vec<(Loc, String)>,
     /// Nesting of closure calls, to refuse runaway recursion.
     depth: usize,
+    /// What is decided for expressions as a whole.
+    joint: joint::Joint,
 }
 
 impl<'a> Elaborator<'a> {
-    fn new(f: &ast::Function, callees: &'a Callees, diagnostics: &'a mut Diagnostics) -> Self {
+    fn new(f: &ast::Function, callees: &Callees, diagnostics: &'a mut Diagnostics) -> Self {
+        let callees = Rc::new(callees.clone());
         Elaborator {
             diagnostics,
-            callees,
             kernel: f.name.name.clone(),
+            site: Site { callees, generic: None, call_span: None, call_name: None },
             inference: Inference::default(),
             vars: Vec::new(),
             places: Vec::new(),
@@ -241,28 +283,34 @@ impl<'a> Elaborator<'a> {
             branches: 0,
             scope: Scope::default(),
             known: HashMap::new(),
-            call_span: None,
-            call_name: None,
             writes: Vec::new(),
             declined: false,
             notes: Vec::new(),
             depth: 0,
+            joint: joint::Joint::default(),
         }
     }
 
     /// Records an error at `span`, or at the user's call while in code that is not the user's here.
     fn error(&mut self, code: Code, span: Span, message: impl Into<String>, help: impl Into<String>) {
-        self.diagnostics.error(code, self.call_span.unwrap_or(span), message, help);
+        self.joint.doubts += usize::from(code == Code::Rank);
+        let mut message = message.into();
+        if let Some(name) = &self.site.generic
+            && !message.contains(&format!("kernel `{name}`"))
+        {
+            message = format!("in kernel `{name}`, which is generic: {message}");
+        }
+        self.diagnostics.error(code, self.site.call_span.unwrap_or(span), message, help);
     }
 
     /// What a message is about: the user's call while in library code.
     fn subject(&self, what: &str) -> String {
-        self.call_name.clone().unwrap_or_else(|| what.into())
+        self.site.call_name.clone().unwrap_or_else(|| what.into())
     }
 
     /// The place of a span.
     fn loc(&mut self, span: Span) -> Loc {
-        let span = self.call_span.unwrap_or(span);
+        let span = self.site.call_span.unwrap_or(span);
         let at = span.start();
         let place = Place {
             kernel: self.kernel.clone(),
@@ -305,7 +353,7 @@ impl<'a> Elaborator<'a> {
         }
         let mut params = Vec::new();
         let mut all_dims: Vec<Dim> = Vec::new();
-        for p in &f.params {
+        for p in f.params.iter().filter(|p| !p.is_function()) {
             let name = match p.pattern.name() {
                 Some(n) => n.name.clone(),
                 None => Name::from(format!("argument {}", params.len())),
@@ -334,6 +382,7 @@ impl<'a> Elaborator<'a> {
                 );
             }
         }
+        self.bind_functions(&f.params, |_| None);
         params
     }
 

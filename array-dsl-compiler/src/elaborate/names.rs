@@ -48,6 +48,9 @@ const NATIVE: &[(&str, &str)] = &[
     ("vjp", "vjp(f)(x, cotangent)"),
     ("jvp", "jvp(f)(x, tangent)"),
     ("hvp", "hvp(f)(x, tangent)"),
+    ("jacobian", "jacobian(f)(x)"),
+    ("hessian", "hessian(f)(x)"),
+    ("vmap", "vmap(f)(xs)"),
 ];
 
 /// Whether `name` is a built-in function or method.
@@ -74,7 +77,10 @@ pub fn takes_function(name: &str, position: usize) -> bool {
                 | "value_and_grad"
                 | "vjp"
                 | "jvp"
-                | "hvp",
+                | "hvp"
+                | "jacobian"
+                | "hessian"
+                | "vmap",
             0
         ) | ("build" | "reduce_by_index", 1)
     )
@@ -100,16 +106,6 @@ pub(super) fn arity(name: &str) -> usize {
         (_, Some(l)) => l.params.len(),
         _ => Op::from_name(name).map_or(1, Op::arity),
     }
-}
-
-/// What to do instead of calling a function that one expects to be built in and that is not.
-pub fn unavailable(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "jacobian" | "hessian" | "vmap" => {
-            "it is there for the host; in a kernel, `build` rows or columns of `vjp(f)` or `jvp(f)` with unit vectors"
-        }
-        _ => return None,
-    })
 }
 
 /// The built-in whose name is closest, if it is close.
@@ -167,13 +163,6 @@ mod tests {
         }
         for other in ["odd", "even", "helper", "loss", "f", "relu"] {
             assert_eq!(similar_builtin(other), None, "{other}");
-        }
-    }
-
-    #[test]
-    fn what_is_unavailable_is_not_built_in() {
-        for name in ["jacobian", "hessian"] {
-            assert!(unavailable(name).is_some() && !is_builtin(name), "{name}");
         }
     }
 }

@@ -257,19 +257,7 @@ fn not_associative(stms: &[Stm], result: Atom, l: Atom, r: Atom) -> Option<&'sta
 
 /// Whether a statement of an operator makes no array.
 fn is_scalar_code(e: &Elaborator<'_>, s: &Stm) -> bool {
-    let scalar = || s.vars.iter().all(|v| e.vars[v.0 as usize].ty.rank() == 0);
-    let allowed = match &s.exp {
-        Exp::Index(..) | Exp::Atom(_) => true,
-        Exp::Op(..)
-        | Exp::Size(_)
-        | Exp::If(..)
-        | Exp::Loop(_)
-        | Exp::StopGradient(_)
-        | Exp::Point { .. }
-        | Exp::Pushforward { .. }
-        | Exp::Pullback { .. } => scalar(),
-        _ => false,
-    };
+    let allowed = s.exp.is_scalar_code(s.vars.iter().all(|v| e.vars[v.0 as usize].ty.rank() == 0));
     allowed && s.exp.bodies().into_iter().all(|b| b.stms.iter().all(|s| is_scalar_code(e, s)))
 }
 

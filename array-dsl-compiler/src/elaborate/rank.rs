@@ -3,8 +3,8 @@
 //! A function expects arguments of fixed ranks. Arguments of higher rank share a **frame** of outer axes over
 //! which the function is mapped; trailing alignment as in NumPy, so an argument with a shorter frame is used again
 //! along the outer axes. If no argument is above its rank, arguments below theirs are replicated. One application
-//! gets maps or replications, never both. Here the arguments' ranks are known, so the answer is local and unique;
-//! [`Lifting`] is the data a solver over unknown ranks would fill in.
+//! gets maps or replications, never both. Here the arguments' ranks are known, so the answer is local and unique. Where an
+//! argument comes from a function over arrays of every rank, that function might have been mapped: see `joint`.
 
 use proc_macro2::Span;
 
@@ -66,6 +66,7 @@ impl Elaborator<'_> {
                 })
             }
             Some(Lifting::Replicate { missing }) => {
+                self.joint.doubts += 1;
                 let mut args = args.to_vec();
                 let model = (0..args.len()).find(|i| missing[*i] == 0 && expected[*i] > 0);
                 for i in 0..args.len() {

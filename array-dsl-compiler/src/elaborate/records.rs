@@ -28,7 +28,7 @@ use crate::ty::{Elem, Name, Tree};
 impl Elaborator<'_> {
     /// The record that a path stands for.
     pub(super) fn record(&mut self, path: &Path) -> Option<Rc<Record>> {
-        let found = self.callees.records.get(&path.text()).cloned();
+        let found = self.site.callees.records.get(&path.text()).cloned();
         if found.is_none() {
             let message = format!("`{}` is not a record", path.text());
             self.error(Code::NotARecord, path.span(), message, "put `#[derive(Record)]` on its definition");
@@ -191,7 +191,7 @@ impl Elaborator<'_> {
     /// A tuple with the names that a type gives its parts.
     pub(super) fn named(&self, v: Value, ty: &ast::Type) -> Value {
         match (v, &ty.kind) {
-            (Value::Tuple(vs), TypeKind::Record(path)) => match self.callees.records.get(&path.text()) {
+            (Value::Tuple(vs), TypeKind::Record(path)) => match self.site.callees.records.get(&path.text()) {
                 Some(r) => {
                     let parts = vs.into_iter().zip(&r.fields).map(|(v, f)| self.named(v, &f.ty)).collect();
                     Value::Record(r.clone(), parts)
@@ -216,7 +216,7 @@ impl Elaborator<'_> {
     ) -> Option<Tree<Var>> {
         let r = self.record(path)?;
         // Errors in its sizes are about the parameter: they come together with it.
-        let outer = self.call_span.replace(self.call_span.unwrap_or(span));
+        let outer = self.site.call_span.replace(self.site.call_span.unwrap_or(span));
         let mark = self.scope.enter();
         let mut scalars: HashMap<Name, Var> = HashMap::new();
         for f in &r.fields {
@@ -235,7 +235,7 @@ impl Elaborator<'_> {
         });
         let parts = parts.collect();
         self.scope.leave(mark);
-        self.call_span = outer;
+        self.site.call_span = outer;
         Some(Tree::Tuple(parts))
     }
 

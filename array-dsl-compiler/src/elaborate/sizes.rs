@@ -141,7 +141,7 @@ impl Elaborator<'_> {
                     t = inner;
                 }
                 TypeKind::Scalar(e) => return Some((dims, Some(*e))),
-                TypeKind::Infer => return Some((dims, None)),
+                TypeKind::Infer | TypeKind::Generic(_) | TypeKind::Function(_) => return Some((dims, None)),
                 TypeKind::Record(path) => {
                     self.error(
                         Code::Fields,
@@ -194,10 +194,10 @@ impl Elaborator<'_> {
 
     /// Whether nothing has this name.
     fn is_new(&self, name: &Name) -> bool {
-        self.scope.get(name).is_none() && !self.scope.is_poisoned(name) && !self.sizes.contains(name)
+        self.scope.get(name).is_none() && !self.scope.is_poisoned(name) && !self.is_size(name)
     }
 
-    fn annotation_dim(&mut self, e: &ast::Expr) -> Option<Dim> {
+    pub(super) fn annotation_dim(&mut self, e: &ast::Expr) -> Option<Dim> {
         if let ExprKind::Path(p) = &e.kind
             && let Some(name) = p.single()
             && self.is_new(&name.name)
@@ -308,11 +308,11 @@ impl Elaborator<'_> {
                 TypeKind::Array(inner, _) => Some(declared(inner, records)? + 1),
                 TypeKind::Tuple(parts) => declared(parts.first()?, records),
                 TypeKind::Record(path) => declared(&records.get(&path.text())?.fields.first()?.ty, records),
-                TypeKind::Infer => None,
+                TypeKind::Generic(_) | TypeKind::Function(_) | TypeKind::Infer => None,
             }
         }
         let Value::Record(r, _) = v else { return 0 };
-        let rank = r.fields.first().and_then(|f| declared(&f.ty, &self.callees.records));
+        let rank = r.fields.first().and_then(|f| declared(&f.ty, &self.site.callees.records));
         let found = v.atoms().and_then(|a| a.first().map(|a| self.rank(*a)));
         rank.zip(found).map_or(0, |(rank, found)| found.saturating_sub(rank))
     }
@@ -320,11 +320,16 @@ impl Elaborator<'_> {
     /// A declared type as it was written.
     pub(super) fn written(&self, t: &ast::Type) -> String {
         match &t.kind {
-            TypeKind::Scalar(e) => e.to_string(),
+            TypeKind::Scalar(e) => self.inference.describe(*e),
             TypeKind::Infer => "_".into(),
+            TypeKind::Generic(name) => name.to_string(),
+            TypeKind::Function(f) => {
+                let params = f.params.iter().map(|t| self.written(t)).collect::<Vec<_>>().join(", ");
+                format!("impl Fn({params}) -> {}", self.written(&f.result))
+            }
             TypeKind::Record(path) => {
                 let text = path.text();
-                self.callees.records.get(&text).map_or(text, |r| r.name.to_string())
+                self.site.callees.records.get(&text).map_or(text, |r| r.name.to_string())
             }
             TypeKind::Tuple(ts) => {
                 format!("({})", ts.iter().map(|t| self.written(t)).collect::<Vec<_>>().join(", "))
@@ -441,7 +446,7 @@ impl Elaborator<'_> {
 
     /// A name that stands for a size of the signature.
     pub(super) fn is_size(&self, name: &Name) -> bool {
-        self.sizes.contains(name)
+        self.site.generic.is_none() && self.sizes.contains(name)
     }
 }
 

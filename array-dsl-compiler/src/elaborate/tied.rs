@@ -15,6 +15,7 @@ use crate::diagnostics::Code;
 use crate::dim::Dim;
 use crate::record::{Field, Record};
 use crate::syntax::ast::{self, Binary, Expr, ExprKind, TypeKind, Unary};
+use crate::syntax::names_in_size;
 use crate::ty::{Elem, Name};
 
 /// The sizes of one value of a record, by the names of its definition.
@@ -27,7 +28,7 @@ impl Elaborator<'_> {
             self.has_type(&f.ty, v, &format!("field `{}` of `{}`", f.name, r.name), span)?;
         }
         let mut sizes = Sizes::default();
-        self.bind_sizes(&r.fields, &parts, &mut sizes, span)?;
+        self.bind_sizes(&r.fields, &parts, &mut sizes);
         self.tie(r, parts, &sizes, span)
     }
 
@@ -58,29 +59,20 @@ impl Elaborator<'_> {
         None
     }
 
-    /// Binds the names of sizes that stand alone, and the integers of a record that are sizes in it.
-    fn bind_sizes(&mut self, fields: &[Field], parts: &[Value], sizes: &mut Sizes, span: Span) -> Option<()> {
+    /// Binds the names of sizes that stand alone, but for the integers of a record that are sizes in it.
+    fn bind_sizes(&self, fields: &[Field], parts: &[Value], sizes: &mut Sizes) {
+        let integers = integers(fields);
         for (f, v) in fields.iter().zip(parts) {
-            self.bind_sizes_of(&f.ty, v, &integers(fields), sizes, span)?;
+            self.bind_sizes_of(&f.ty, v, &integers, sizes);
         }
-        Some(())
     }
 
-    fn bind_sizes_of(
-        &mut self,
-        ty: &ast::Type,
-        v: &Value,
-        integers: &[Name],
-        sizes: &mut Sizes,
-        span: Span,
-    ) -> Option<()> {
+    fn bind_sizes_of(&self, ty: &ast::Type, v: &Value, integers: &[Name], sizes: &mut Sizes) {
         match (&ty.kind, v) {
             (TypeKind::Tuple(ts), Value::Tuple(vs)) => {
-                ts.iter().zip(vs).try_for_each(|(t, v)| self.bind_sizes_of(t, v, integers, sizes, span))
+                ts.iter().zip(vs).for_each(|(t, v)| self.bind_sizes_of(t, v, integers, sizes));
             }
-            (TypeKind::Record(_), Value::Record(s, vs)) => {
-                self.bind_sizes(&s.clone().fields, vs, sizes, span)
-            }
+            (TypeKind::Record(_), Value::Record(s, vs)) => self.bind_sizes(&s.fields, vs, sizes),
             (TypeKind::Array(..), Value::Atom(a)) => {
                 let mut t = ty;
                 for d in self.atom_type(*a).dims {
@@ -92,9 +84,8 @@ impl Elaborator<'_> {
                     }
                     t = inner;
                 }
-                Some(())
             }
-            _ => Some(()),
+            _ => {}
         }
     }
 
@@ -150,29 +141,19 @@ impl Elaborator<'_> {
 fn integers(fields: &[Field]) -> Vec<Name> {
     let mut used = Vec::new();
     fields.iter().for_each(|f| names_in(&f.ty, &mut used));
-    let is_size = |f: &&Field| matches!(f.ty.kind, TypeKind::Scalar(Elem::I64)) && used.contains(&f.name);
+    let is_size = |f: &&Field| {
+        matches!(f.ty.kind, TypeKind::Scalar(Elem::I64)) && used.iter().any(|n| n.name == f.name)
+    };
     fields.iter().filter(is_size).map(|f| f.name.clone()).collect()
 }
 
-fn names_in(ty: &ast::Type, out: &mut Vec<Name>) {
+fn names_in(ty: &ast::Type, out: &mut Vec<ast::Ident>) {
     match &ty.kind {
         TypeKind::Array(inner, size) => {
             size.iter().for_each(|e| names_in_size(e, out));
             names_in(inner, out);
         }
         TypeKind::Tuple(parts) => parts.iter().for_each(|t| names_in(t, out)),
-        _ => {}
-    }
-}
-
-fn names_in_size(e: &Expr, out: &mut Vec<Name>) {
-    match &e.kind {
-        ExprKind::Path(path) => out.extend(path.single().map(|n| n.name.clone())),
-        ExprKind::Unary(_, a) | ExprKind::Block(_, Some(a)) => names_in_size(a, out),
-        ExprKind::Binary(_, a, b, _) => {
-            names_in_size(a, out);
-            names_in_size(b, out);
-        }
         _ => {}
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Span;
 
 use super::scope::Scope;
-use super::{Callee, Elaborator};
+use super::{Callee, Elaborator, Generic, Site};
 use crate::core::{Atom, Axis, Body, Exp, Stm, Type, Var};
 use crate::derive::Derivative;
 use crate::dim::{Dim, SizeAtom};
@@ -39,6 +39,20 @@ pub(super) enum Function {
     Kernel(Rc<Callee>),
     /// `grad(f)` and the like.
     Derivative(Derivative, Rc<Function>),
+    /// A generic kernel.
+    Generic(Rc<Generic>),
+    /// A parameter of a generic kernel.
+    Given(Rc<Given>),
+}
+
+/// A function that a generic kernel is given, under the type that the kernel declares.
+pub(super) struct Given {
+    pub name: Name,
+    pub ty: ast::FunctionType,
+    /// Where the sizes of the type mean something.
+    pub scope: Scope,
+    /// `None` while a definition is checked, when any function may come.
+    pub function: Option<Function>,
 }
 
 /// A closure.
@@ -46,6 +60,7 @@ pub(super) struct Closure {
     pub params: Vec<(ast::Pattern, Option<ast::Type>)>,
     pub body: ast::Expr,
     pub scope: Scope,
+    pub site: Site,
 }
 
 impl Value {

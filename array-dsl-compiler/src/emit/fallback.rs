@@ -59,10 +59,27 @@ fn implementations(name: &Ident, vis: &syn::Visibility, s: &Signature) -> TokenS
                 }
             });
         }
-        if d == Derivative::Vjp {
+        if d == Derivative::Hvp {
             out.extend(quote! {
-                impl __rt::check::CheckGrad for #name {
-                    fn check(_: Self::Args<'_>) -> ::core::result::Result<__rt::check::GradientCheck, __rt::Error> {
+                impl __rt::directional::HasSparseHessian for #name {
+                    fn products(
+                        _: &__rt::sparse::Coloring,
+                        _: Self::Args<'_>,
+                    ) -> ::core::result::Result<__rt::sparse::SparseMatrix, __rt::Error> {
+                        ::core::unreachable!()
+                    }
+                }
+            });
+        }
+        if d == Derivative::Vjp {
+            let call = super::directional::sparse_call(&s.derived(&[]));
+            out.extend(quote! {
+                impl __rt::directional::Directional for #name {
+                    #call
+                    fn visit<V: __rt::directional::Visit>(
+                        _: Self::Args<'_>,
+                        _: V,
+                    ) -> ::core::result::Result<V::Output, __rt::Error> {
                         ::core::unreachable!()
                     }
                 }
@@ -85,7 +102,15 @@ fn kernel(name: &Ident, types: &Types) -> TokenStream {
             const EXPLAIN: &'static str = "";
             type Args<'a> = (#(#host,)*);
             type Output = #output;
-            fn run(_: Self::Args<'_>) -> ::core::result::Result<Self::Output, __rt::Error> {
+            fn run_with(
+                _: Self::Args<'_>,
+                _: __rt::given::Given,
+            ) -> ::core::result::Result<Self::Output, __rt::Error> {
+                ::core::unreachable!()
+            }
+            fn sizes(
+                _: Self::Args<'_>,
+            ) -> ::core::result::Result<(&'static __rt::program::Signature, ::std::vec::Vec<i64>), __rt::Error> {
                 ::core::unreachable!()
             }
         }

@@ -9,11 +9,11 @@ use super::signature::{Leaf, Like, Shape, Types};
 use super::structure::{self, opened};
 use super::wgsl;
 use crate::Verified;
-use crate::bulk::ArrayId;
+use crate::bulk::{ArrayId, Strip};
 use crate::derive::Derivative;
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{Home, Program};
-use crate::ty::Elem;
+use crate::ty::{Elem, Name};
 
 /// A kernel or one of its derivatives, ready to be printed.
 pub struct Variant {
@@ -56,7 +56,8 @@ pub fn items(kernel: &Ident, vis: &TokenStream, doc: &TokenStream, variants: &[V
         inner.extend(kernel_impl(&name, v));
         let of = |d: Derivative| variants.iter().find(|w| w.path == [d]);
         if let (true, Some(vjp), Some(jvp)) = (v.path.is_empty(), of(Derivative::Vjp), of(Derivative::Jvp)) {
-            inner.extend(super::check::check_impl(&name, v, &vjp.types, &jvp.types));
+            let hvp = of(Derivative::Hvp).map(|w| &w.types);
+            inner.extend(super::directional::directional_impl(&name, v, &vjp.types, &jvp.types, hvp));
         }
         for d in variants.iter().filter(|w| w.path.len() == v.path.len() + 1 && w.path.starts_with(&v.path)) {
             let derived = struct_name(kernel, &d.path);
@@ -124,8 +125,8 @@ pub(super) fn tokens(text: &str) -> TokenStream {
 
 /// The plain words that generated code uses for its variables.
 const LOCALS: &[&str] = &[
-    "args", "at", "atoms", "base", "block", "c", "count", "end", "gpu", "hi", "i", "lane", "lo", "old",
-    "out", "status", "t", "target", "width", "x", "y",
+    "args", "at", "atoms", "base", "block", "c", "count", "end", "given", "gpu", "hi", "i", "lane", "lo",
+    "old", "out", "status", "t", "target", "width", "x", "y",
 ];
 
 /// Puts `__` before the generated code's variables. A pattern `count` would be taken for the user's kernel of
@@ -273,12 +274,56 @@ impl Host<'_> {
             arrays.push_str(&format!("__rt::program::ArrayArg {{ name: {name:?}, dims: &[{dims}] }}, "));
         }
         let sizes: String = self.p.sizes.iter().map(|s| format!("{:?}, ", &**s)).collect();
+        let poly = |d: &Dim| cpu::poly(d, &|x| self.atom(x, &scalars));
+        let at = |name: &Name| self.atom(&SizeAtom::Name(name.clone()), &scalars);
+        let strip = |s: &Strip| {
+            let (width, trips) = (at(&s.width), at(&s.trips));
+            let (total, bytes) = (poly(&s.total), poly(&s.bytes));
+            format!(
+                "__rt::strip::Strip {{ at_once: {width}, trips: {trips}, total: {total}, bytes: {bytes} }}, "
+            )
+        };
+        let strips: String = self.p.strips.iter().map(strip).collect();
         let place = self.p.params.iter().find_map(|q| self.p.places.get(q.loc.0 as usize));
         let (file, line) = place.map_or((String::new(), 0), |s| (s.file.to_string(), s.line));
         let kernel = base_name(&self.p.name);
         format!(
-            "static SIGNATURE: __rt::program::Signature = __rt::program::Signature {{ kernel: {kernel:?}, sizes: &[{sizes}], arrays: &[{arrays}], file: {file:?}, line: {line} }};\n"
+            "static SIGNATURE: __rt::program::Signature = __rt::program::Signature {{ kernel: {kernel:?}, sizes: &[{sizes}], strips: &[{strips}], arrays: &[{arrays}], results: &[{}], file: {file:?}, line: {line} }};\n",
+            self.result_shapes(&scalars)
         )
+    }
+
+    /// The dimensions of each array of the result that arguments tell.
+    fn result_shapes(&self, scalars: &[ArrayId]) -> String {
+        let (inputs, leaves) = (self.inputs(), self.p.result.leaves());
+        let told = |a: &SizeAtom| !matches!(a, SizeAtom::Scalar(s) if !scalars.iter().any(|x| x.0 == *s));
+        let dim = |d: &Dim| match d.atoms().iter().all(told) {
+            true => format!("::core::option::Option::Some({}), ", cpu::poly(d, &|x| self.atom(x, scalars))),
+            false => "::core::option::Option::None, ".into(),
+        };
+        let shape = |a: &ArrayId| format!("&[{}], ", self.dims(*a).iter().map(dim).collect::<String>());
+        let (mut present, mut out) = (0, String::new());
+        let mut leaf = |l: &Leaf, _: bool| {
+            let array = match l.absent {
+                None => {
+                    present += 1;
+                    leaves.get(present - 1).copied()
+                }
+                Some(Like::Argument(k)) => inputs.get(k),
+                Some(Like::Result(k)) => leaves.get(k).copied(),
+            };
+            out.push_str(&array.map_or("&[], ".into(), shape));
+            String::new()
+        };
+        structure::text(&self.types.result, &mut leaf, &mut |_, _| String::new());
+        out
+    }
+
+    /// What `sizes` does.
+    fn sizes(&self) -> String {
+        let (pattern, open) = self.pattern(VIEW);
+        let bind = self.bind(false);
+        format!("let {pattern} = args;\n{open}{bind}::core::result::Result::Ok((&SIGNATURE, atoms))\n")
     }
 
     fn bind(&self, gpu: bool) -> String {
@@ -331,7 +376,10 @@ impl Host<'_> {
             }
             let owned = self.p.arrays[root.0 as usize].home == Home::Heap && !moved.contains(&root);
             moved.push(root);
-            let data = if owned { format!("a{}", root.0) } else { format!("a{}[..].to_vec()", root.0) };
+            let data = match owned {
+                true => format!("a{}", root.0),
+                false => format!("given.copied({i}, &a{}[..])", root.0),
+            };
             let dims: Vec<String> = self.dims(*a).iter().map(|d| self.dim(d)).collect();
             lets = format!(
                 "let r{i} = __rt::host::array::<{}, __rt::ndarray::Ix{}>({data}, &[{}]);\n",
@@ -405,7 +453,7 @@ impl Host<'_> {
             }
             Err(reason) => {
                 let text = format!(
-                    "return ::core::result::Result::Err(__rt::Error::UnsupportedOnGpu {{ kernel: {kernel:?}, what: {reason:?}.into(), help: \"run it on the CPU, or use f32 and i32\".into() }});\n"
+                    "return ::core::result::Result::Err(__rt::Error::UnsupportedOnGpu {{ kernel: {kernel:?}, what: {reason:?}.into(), help: \"run it on the CPU\".into() }});\n"
                 );
                 return (text, TokenStream::new());
             }
@@ -416,15 +464,11 @@ impl Host<'_> {
         let inputs: String = self
             .inputs()
             .iter()
-            .enumerate()
-            .map(|(i, a)| {
+            .map(|a| {
                 if self.rank(*a) == 0 && in_records.contains(a) {
-                    format!("p{}.input({kernel:?}, SIGNATURE.arrays[{i}].name)?, ", a.0)
+                    format!("p{}.input(), ", a.0)
                 } else if self.rank(*a) == 0 {
-                    format!(
-                        "__rt::gpu::GpuInput::scalar(p{}, {kernel:?}, SIGNATURE.arrays[{i}].name)?, ",
-                        a.0
-                    )
+                    format!("__rt::gpu::GpuInput::scalar(p{}), ", a.0)
                 } else {
                     format!("__rt::gpu::GpuInput::Array(p{}.buffer()), ", a.0)
                 }
@@ -462,7 +506,7 @@ impl Host<'_> {
 
 /// Puts the lines that copy before those that move.
 fn reorder(lets: &str) -> String {
-    let (copies, moves): (Vec<&str>, Vec<&str>) = lets.lines().partition(|l| l.contains(".to_vec()"));
+    let (copies, moves): (Vec<&str>, Vec<&str>) = lets.lines().partition(|l| l.contains("given.copied("));
     copies.into_iter().chain(moves).map(|l| format!("{l}\n")).collect()
 }
 
@@ -479,6 +523,7 @@ fn kernel_impl(name: &Ident, v: &Variant) -> TokenStream {
     let (args, output) = (v.types.arguments(&quote!('a), false), v.types.output(false));
     let plain = v.types.arguments(&quote!(), false);
     let run = tokens(&h.run(&code));
+    let sizes = tokens(&h.sizes());
     let items = tokens(&code.items);
     let signature = tokens(&h.signature());
     let names: Vec<Ident> =
@@ -496,8 +541,17 @@ fn kernel_impl(name: &Ident, v: &Variant) -> TokenStream {
                 type Args<'a> = (#(#args,)*);
                 type Output = #output;
                 #[inline]
-                fn run(__args: Self::Args<'_>) -> ::core::result::Result<Self::Output, __rt::Error> {
+                fn run_with(
+                    __args: Self::Args<'_>,
+                    mut __given: __rt::given::Given,
+                ) -> ::core::result::Result<Self::Output, __rt::Error> {
                     #run
+                }
+                #[inline]
+                fn sizes(
+                    __args: Self::Args<'_>,
+                ) -> ::core::result::Result<(&'static __rt::program::Signature, ::std::vec::Vec<i64>), __rt::Error> {
+                    #sizes
                 }
             }
             impl ::core::ops::Deref for #name {

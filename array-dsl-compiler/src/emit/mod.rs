@@ -1,7 +1,7 @@
 //! The back ends: scheduled programs as text.
 
-mod check;
 pub mod cpu;
+mod directional;
 pub mod fallback;
 pub mod host;
 pub mod signature;

@@ -153,6 +153,15 @@ impl Shape {
         Some(Shape::Tuple(parts.into_iter().filter_map(|p| p.plain(more)).collect()))
     }
 
+    /// With another element type everywhere.
+    fn of(self, elem: Elem) -> Shape {
+        match self {
+            Shape::Leaf(l) => Shape::Leaf(Leaf { elem, ..l }),
+            Shape::Tuple(parts) => Shape::Tuple(parts.into_iter().map(|p| p.of(elem)).collect()),
+            record @ Shape::Record(..) => record,
+        }
+    }
+
     /// The parts that have a cotangent argument each: arrays, scalars and records.
     fn components(&self) -> Vec<Shape> {
         match self {
@@ -327,10 +336,12 @@ fn bundle(parts: &[Shape]) -> Shape {
     }
 }
 
-/// For each of `rows`, the parts of `columns` with the dimensions of both.
+/// For each of `rows`, the parts of `columns` with the dimensions of both and the row's element type.
 fn matrices(rows: &[Leaf], columns: &Shape) -> Shape {
-    let parts: Vec<Shape> =
-        rows.iter().map(|row| columns.plain(row.rank).unwrap_or(Shape::Tuple(Vec::new()))).collect();
+    let parts: Vec<Shape> = rows
+        .iter()
+        .map(|row| columns.plain(row.rank).map_or(Shape::Tuple(Vec::new()), |s| s.of(row.elem)))
+        .collect();
     bundle(&parts)
 }
 
@@ -356,7 +367,10 @@ fn of_type(ty: &ast::Type, rank: usize, records: &Records, paths: &mut Vec<ast::
             });
             Some(Shape::Record(at, fields))
         }
-        ast::TypeKind::Record(_) | ast::TypeKind::Infer => None,
+        ast::TypeKind::Record(_)
+        | ast::TypeKind::Generic(_)
+        | ast::TypeKind::Function(_)
+        | ast::TypeKind::Infer => None,
     }
 }
 

@@ -165,26 +165,35 @@ impl Flatten<'_> {
         names: &[Name],
         loc: crate::ty::Loc,
     ) -> Vec<ArrayId> {
-        // What the step uses of the frames becomes code of the nest.
+        // What the step uses of the frames becomes code of the nest. Where the scan starts and whether its step does anything does
+        // not change along its axis, nor does an associative step, so their guards are not those of the values.
         let mut bound: HashSet<Var> = step.left.iter().chain(&step.right).copied().collect();
-        let mut free: Vec<Atom> = Vec::new();
+        let (mut fixed, mut free): (Vec<Atom>, Vec<Atom>) = (Vec::new(), Vec::new());
         for l in &step.lets {
             bound_inside(&l.exp, &mut bound);
             bound.extend(&l.vars);
         }
-        let mut note = |a: Atom| {
-            if matches!(a, Atom::Var(v) if !bound.contains(&v)) && !free.contains(&a) {
-                free.push(a);
+        let is_free = |a: Atom| matches!(a, Atom::Var(v) if !bound.contains(&v));
+        let note = |a: Atom, list: &mut Vec<Atom>| {
+            if is_free(a) && !list.contains(&a) {
+                list.push(a);
             }
         };
-        step.lets.iter().for_each(|l| l.exp.visit_atoms(&mut note));
-        step.results.iter().chain(&step.start).copied().for_each(&mut note);
-        let guarded = self.frames.iter().any(|f| f.guard.is_some());
-        let mut wanted: Vec<(Atom, Const)> =
-            step.values.iter().chain(&free).map(|a| (*a, Const::of(self.p.elem(*a), 0))).collect();
-        if guarded {
-            wanted.push((Atom::Const(Const::bool(true)), Const::bool(false)));
+        step.start.iter().for_each(|a| note(*a, &mut fixed));
+        step.lets.iter().for_each(|l| l.exp.visit_atoms(&mut |a| note(a, &mut free)));
+        step.results.iter().for_each(|a| note(*a, &mut free));
+        free.retain(|a| !fixed.contains(a));
+        if !step.right.is_empty() {
+            fixed.append(&mut free);
         }
+        let guarded = self.frames.iter().any(|f| f.guard.is_some());
+        let or_zero = |a: &Atom| (*a, Const::of(self.p.elem(*a), 0));
+        let varying: Vec<(Atom, Const)> = step.values.iter().chain(&free).map(or_zero).collect();
+        let mut constant: Vec<(Atom, Const)> = fixed.iter().map(or_zero).collect();
+        if guarded {
+            constant.push((Atom::Const(Const::bool(true)), Const::bool(false)));
+        }
+        free.extend(fixed);
         let mut dims = self.frame_extents();
         if !all {
             dims.pop();
@@ -193,7 +202,10 @@ impl Flatten<'_> {
         let arrays: Vec<ArrayId> =
             elems.iter().zip(names).map(|(e, n)| self.p.new_array(n.clone(), *e, dims.clone())).collect();
         let made = arrays.clone();
-        self.nest_with_code(&wanted, loc, |t, lets, atoms| {
+        // Without guards there is nothing to keep apart.
+        let all_of_them = [varying.as_slice(), &constant].concat();
+        let groups: &[&[(Atom, Const)]] = if guarded { &[&varying, &constant] } else { &[&all_of_them] };
+        self.nest_with_code(groups, loc, |t, lets, atoms| {
             let (values, rest) = atoms.split_at(step.values.len());
             let mut map: Renaming = Renaming::new();
             for (old, new) in free.iter().zip(rest) {

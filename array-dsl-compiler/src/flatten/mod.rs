@@ -63,6 +63,7 @@ pub fn flatten(f: &core::Function) -> Result<Program, NotDifferentiable> {
     let program = Program {
         name: f.name.clone(),
         sizes: f.sizes.clone(),
+        strips: Vec::new(),
         params: Vec::new(),
         arrays: Vec::new(),
         vars: Vec::new(),
@@ -386,7 +387,10 @@ impl Flatten<'_> {
         match a {
             core::Atom::Var(v) => match self.env[&v].clone() {
                 Val::View(view) => {
-                    if view.prefix == self.frame_index() {
+                    // The first rows of a longer array are another array.
+                    let is_framed = view.prefix == self.frame_index()
+                        && self.p.array(view.array).dims.starts_with(&self.frame_extents());
+                    if is_framed {
                         return view.array;
                     }
                     let dims = self.f.ty(v).dims.clone();

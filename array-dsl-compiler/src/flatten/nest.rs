@@ -95,31 +95,31 @@ impl Flatten<'_> {
         yields: impl FnOnce(&[Atom], &[Atom]) -> Vec<(ArrayId, YieldKind)>,
     ) {
         let frames = self.frames.len();
-        let nest = self.make_nest(frames, values, loc, |_, _, atoms, index| yields(atoms, index));
+        let nest = self.make_nest(frames, &[values], loc, |_, _, atoms, index| yields(atoms, index));
         self.p.stms.push(Stm::Nest(nest));
     }
 
-    /// As [`Self::nest`], where `finish` may add code of its own at the end of the body.
+    /// As [`Self::nest`], where `finish` may add code of its own at the end of the body. Each group of values has guards of
+    /// its own, so that no group depends on what only another one does.
     pub(super) fn nest_with_code(
         &mut self,
-        values: &[(Atom, Const)],
+        groups: &[&[(Atom, Const)]],
         loc: Loc,
         finish: impl FnOnce(&mut Self, &mut Vec<Let>, &[Atom]) -> Vec<(ArrayId, YieldKind)>,
     ) {
         let frames = self.frames.len();
-        let nest = self.make_nest(frames, values, loc, |t, lets, atoms, _| finish(t, lets, atoms));
+        let nest = self.make_nest(frames, groups, loc, |t, lets, atoms, _| finish(t, lets, atoms));
         self.p.stms.push(Stm::Nest(nest));
     }
 
     fn make_nest(
         &mut self,
         frames: usize,
-        values: &[(Atom, Const)],
+        groups: &[&[(Atom, Const)]],
         loc: Loc,
         yields: impl FnOnce(&mut Self, &mut Vec<Let>, &[Atom], &[Atom]) -> Vec<(ArrayId, YieldKind)>,
     ) -> Nest {
-        self.store_expensive(frames, values);
-        let needed = self.needed(frames, values);
+        self.store_expensive(frames, &groups.concat());
         let mut copy = HashMap::new();
         let mut axes = Vec::new();
         for f in &self.frames[..frames].to_vec() {
@@ -130,7 +130,13 @@ impl Flatten<'_> {
             }
         }
         let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
-        let (mut lets, atoms) = self.level(0, frames, &needed, copy, values, loc);
+        let (mut lets, mut atoms) = (Vec::new(), Vec::new());
+        for values in groups.iter().filter(|values| !values.is_empty()) {
+            let needed = self.needed(frames, values);
+            let (code, results) = self.level(0, frames, &needed, copy.clone(), values, loc);
+            lets.extend(code);
+            atoms.extend(results);
+        }
         let yields = yields(self, &mut lets, &atoms, &index);
         let yields = yields.into_iter().map(|(array, kind)| Yield { array, kind }).collect();
         Nest { axes, body: Block { lets }, yields, loc }
@@ -303,7 +309,7 @@ impl Flatten<'_> {
         let array = self.p.new_array(Name::from("saved"), elem, dims);
         let nest = self.make_nest(
             level + 1,
-            &[(Atom::Var(v), Const::of(elem, 0))],
+            &[&[(Atom::Var(v), Const::of(elem, 0))]],
             Loc::default(),
             |_, _, atoms, _| vec![(array, YieldKind::Store(atoms[0]))],
         );

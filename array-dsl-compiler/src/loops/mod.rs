@@ -19,7 +19,7 @@
 pub mod print;
 pub mod verify;
 
-use crate::bulk::{self, ArrayId, Atom, Axis, Let, Param, Reducer, Var};
+use crate::bulk::{self, ArrayId, Atom, Axis, Let, Param, Reducer, Strip, Var};
 pub use crate::bulk::{Check, Contract, Sort};
 use crate::dim::Dim;
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree as Structure};
@@ -59,6 +59,7 @@ pub struct ArrayInfo {
 pub struct Program {
     pub name: Name,
     pub sizes: Vec<Name>,
+    pub strips: Vec<Strip>,
     pub params: Vec<Param>,
     pub arrays: Vec<ArrayInfo>,
     pub vars: Vec<Elem>,

@@ -23,6 +23,7 @@ use crate::bulk::{ArrayId, ArrayInfo, Trips};
 pub fn print(p: &Program) -> String {
     let text = Text { arrays: types(p) };
     let mut out = text.header(&p.name, &p.params, &p.sizes);
+    out.push_str(&text.strips(&p.strips));
     for (i, info) in p.arrays.iter().enumerate() {
         let binding = text.binding(ArrayId(i as u32));
         match &info.home {
@@ -277,6 +278,7 @@ pub(super) mod tests {
         Program {
             name: "rows".into(),
             sizes: vec!["n".into(), "m".into()],
+            strips: Vec::new(),
             params: vec![Param {
                 name: "x".into(),
                 arrays: Structure::Leaf(ArrayId(0)),

@@ -209,8 +209,19 @@ impl Facts {
 
     /// Whether the program's integer is this polynomial and not just congruent to it: integers wrap, so that `k + 1 < n`
     /// says nothing of `k` if `k` may be any number. Axes and named sizes are counts of things in memory, and their
-    /// products of two are taken not to wrap; another integer is exact alone, or less a constant if it is not negative.
+    /// products of two are taken not to wrap; another integer is exact alone, or less a constant if it is not negative, or if the
+    /// polynomial is certainly within some named size.
     pub fn exact(&self, f: &Affine) -> bool {
+        self.cannot_wrap(f) || f.axes.is_empty() && !computed(&f.rest).is_empty() && self.within_a_size(f)
+    }
+
+    fn within_a_size(&self, f: &Affine) -> bool {
+        let names: HashSet<SizeAtom> = self.sizes.iter().flat_map(Dim::atoms).collect();
+        let mut sizes = names.into_iter().filter(|a| matches!(a, SizeAtom::Name(_)));
+        self.nonnegative(f) && sizes.any(|n| self.nonnegative(&Affine::constant(Dim::atom(n)).sub(f)))
+    }
+
+    fn cannot_wrap(&self, f: &Affine) -> bool {
         const SMALL: u64 = 1 << 32;
         if let (Some(c), true) = (offset_of_scalar(&f.rest), f.axes.is_empty()) {
             let atom = f.rest.sub(&Dim::constant(c));
@@ -231,7 +242,8 @@ impl Facts {
     }
 
     /// Whether the least value of `e` over the axes' ranges is at least zero. The axes of `e` are not empty: what is computed
-    /// from them stays within their loops.
+    /// from them stays within their loops. It may take two facts of numbers that the program computes: `trips - 1 - trip < n`
+    /// follows from `trips <= n` and `trip >= 0`.
     fn bounded(&self, e: &Affine) -> bool {
         let mut least = e.rest.clone();
         for (v, c) in &e.axes {
@@ -243,8 +255,16 @@ impl Facts {
             least = least.add(&c.mul(&extent.sub(&Dim::constant(1))));
         }
         let some = e.axes.keys().filter_map(|v| self.extents.get(v)).map(|n| n.sub(&Dim::constant(1)));
-        least.is_nonnegative()
-            || self.sizes.iter().cloned().chain(some).any(|s| least.sub(&s).is_nonnegative())
+        let facts: Vec<Dim> = self.sizes.iter().cloned().chain(some).collect();
+        if least.is_nonnegative() || facts.iter().any(|s| least.sub(s).is_nonnegative()) {
+            return true;
+        }
+        let scalars = computed(&least);
+        let about = |d: &&Dim| computed(d).iter().any(|a| scalars.contains(a));
+        facts.iter().filter(about).any(|s| {
+            let rest = least.sub(s);
+            facts.iter().any(|t| rest.sub(t).is_nonnegative())
+        })
     }
 
     /// Whether a read at `index` of an array of dimensions `dims` is certainly inside. A check that was made only where
@@ -346,6 +366,11 @@ impl Facts {
             _ => None,
         }
     }
+}
+
+/// The scalars in a polynomial that are no sizes of the signature.
+fn computed(d: &Dim) -> Vec<SizeAtom> {
+    d.atoms().into_iter().filter(|a| matches!(a, SizeAtom::Scalar(_))).collect()
 }
 
 /// `c` if this is one scalar plus `c`.

@@ -8,7 +8,8 @@
 //! A read is replaced when that repeats no work: the producer is **free** (a constant, index arithmetic, one read
 //! of another array), or it has this one reader and the reader's points each want another element (every axis
 //! of the reader occurs in the index), or it is a few arithmetic operations and the reader has no more points
-//! than elements. Reads that may be outside are left alone.
+//! than elements. Reads that may be outside are left alone. So is what was read of an array before elements of it were written or
+//! added to: read later it would need the array as it was, which then could not be changed in place.
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,6 +25,7 @@ const CHEAP: usize = 6;
 pub(super) fn inline(p: &mut Program) {
     let results: HashSet<ArrayId> = p.result.leaves().into_iter().copied().collect();
     let uses = uses(p);
+    let params: HashSet<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
     let mut producers: HashMap<ArrayId, Producer> = HashMap::new();
     let mut stms = std::mem::take(&mut p.stms);
     for s in &mut stms {
@@ -33,6 +35,11 @@ pub(super) fn inline(p: &mut Program) {
             let lets = std::mem::take(&mut n.body.lets);
             n.body.lets = block(p, lets, &axes, &mut facts, &producers, &mut Renaming::new(), &mut n.yields);
             for y in &n.yields {
+                if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } = &y.kind
+                    && !params.contains(into)
+                {
+                    producers.retain(|_, q| !q.reads(*into));
+                }
                 // A scan's element is not computed from its indices alone.
                 if n.body.is_ordered() {
                     continue;
@@ -58,6 +65,14 @@ struct Producer {
     cost: Option<usize>,
     /// There is one reader.
     single: bool,
+}
+
+impl Producer {
+    fn reads(&self, array: ArrayId) -> bool {
+        let mut found = false;
+        self.body.visit_reads(&mut |a, _| found |= a == array);
+        found
+    }
 }
 
 /// How many places use an array: reads in nests (equal ones once), and other statements.

@@ -9,6 +9,7 @@
 //! | `inline` | producers into their consumers |
 //! | `invariant` | axes that a nest does not depend on |
 //! | `accumulate` | accumulations into stores, reductions and gathers |
+//! | `states` | equal states of scans |
 //! | `split` | reshapes: splitting the axes of nests that read them |
 //! | `share` | equal and unused statements |
 //! | `contract` | sums of products |
@@ -27,6 +28,7 @@ mod share;
 mod simplify;
 mod sorted;
 mod split;
+mod states;
 mod update;
 
 use crate::bulk::{Check, CheckKind, Program, Stm, Trips};
@@ -42,6 +44,7 @@ pub type Pass = (&'static str, fn(&mut Program));
 pub const ROUND: &[Pass] = &[
     ("split", split::split),
     ("simplify", simplify::simplify),
+    ("states", states::states),
     ("share", share::share),
     ("accumulate", accumulate::accumulate),
     ("invariant", invariant::invariant),
@@ -135,15 +138,17 @@ fn in_every_block(p: &mut Program, pass: fn(&mut Program)) {
             let index = Dim::atom(SizeAtom::Scalar(index.0));
             let next = index.add(&Dim::constant(1));
             // In a trip there are trips: what holds then of their number holds.
-            let more = checks.iter().filter_map(|s| match s {
+            let most = checks.iter().filter_map(|s| match s {
                 Stm::Check(Check { kind: CheckKind::AtLeast(a, b), guards }, _)
                     if a == count && guards.iter().all(|g| g == count) =>
                 {
-                    Some(CheckKind::AtLeast(next.clone(), b.clone()))
+                    Some(b.clone())
                 }
                 _ => None,
             });
-            let more: Vec<CheckKind> = more.collect();
+            let more: Vec<CheckKind> = most
+                .flat_map(|b| [next.clone(), count.clone()].map(|a| CheckKind::AtLeast(a, b.clone())))
+                .collect();
             let known = [CheckKind::NonNegative(index), CheckKind::AtLeast(next, count.clone())];
             for kind in known.into_iter().chain(more) {
                 body.push(Stm::Check(Check { kind, guards: Vec::new() }, r.loc));

@@ -15,8 +15,7 @@
 
 use crate::bulk::build::{Code, int};
 use crate::bulk::{
-    ArrayId, Atom, Block, Branch, Carried, Exp, Let, Nest, Program, Reducer, Repeat, Sort, Sorted, Stm,
-    Trips, Yield, YieldKind,
+    ArrayId, Atom, Block, Carried, Nest, Program, Reducer, Repeat, Sort, Sorted, Stm, Trips, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -105,18 +104,14 @@ fn compared(
     let own = code.read(p, order, index);
     let length = code.size(p, n);
     let exists = code.op(p, Op::Lt, &[there, length]);
-    let mut taken = Code::new(code.loc);
-    let other = taken.read(p, order, &[row, &[there]].concat());
-    let [x, y] = [own, other].map(|at| taken.read(p, keys, &[row, &[at]].concat()));
-    let own_first = precedes(p, &mut taken, (x, own), (y, other));
-    let lower = taken.op(p, Op::Lt, &[here[0], there]);
-    let stays = taken.op(p, Op::Eq, &[own_first, lower]);
-    let chosen = taken.select(p, stays, own, other);
-    let v = p.new_var(Elem::I64);
-    let yes = Branch { block: Block { lets: taken.lets }, results: vec![chosen] };
-    let no = Branch { block: Block::default(), results: vec![own] };
-    code.lets.push(Let { vars: vec![v], exp: Exp::If(exists, yes, no), loc: code.loc });
-    Atom::Var(v)
+    code.only_if(p, exists, own, |p, code| {
+        let other = code.read(p, order, &[row, &[there]].concat());
+        let [x, y] = [own, other].map(|at| code.read(p, keys, &[row, &[at]].concat()));
+        let own_first = precedes(p, code, (x, own), (y, other));
+        let lower = code.op(p, Op::Lt, &[here[0], there]);
+        let stays = code.op(p, Op::Eq, &[own_first, lower]);
+        code.select(p, stays, own, other)
+    })
 }
 
 /// Whether the element `x` at `i` comes before `y` at `j`: by value with every NaN last, else by position.

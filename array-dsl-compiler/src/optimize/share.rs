@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::affine::Facts;
 use crate::bulk::build::Renaming;
+use crate::bulk::sizes::scalars;
 use crate::bulk::{
     ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Nest, Program, Repeat, Scan, Stm, Trips,
     Var, Yield, YieldKind,
@@ -15,11 +17,11 @@ pub(super) fn share(p: &mut Program) {
     dead(p);
 }
 
-/// Replaces arrays everywhere, and sizes that are known numbers after all.
+/// Replaces arrays everywhere, and sizes that are known polynomials after all.
 #[derive(Default)]
 struct Replace {
     arrays: HashMap<ArrayId, ArrayId>,
-    constants: HashMap<ArrayId, i64>,
+    sizes: HashMap<ArrayId, Dim>,
 }
 
 impl Replace {
@@ -32,14 +34,14 @@ impl Replace {
     }
 
     fn dim(&self, d: &Dim) -> Dim {
-        if self.arrays.is_empty() && self.constants.is_empty() {
+        if self.arrays.is_empty() && self.sizes.is_empty() {
             return d.clone();
         }
         d.substitute(&mut |a| match a {
             SizeAtom::Scalar(s) => {
                 let array = self.array(ArrayId(*s));
-                let known = self.constants.get(&array);
-                known.map_or_else(|| Dim::atom(SizeAtom::Scalar(array.0)), |c| Dim::constant(*c))
+                let known = self.sizes.get(&array);
+                known.map_or_else(|| Dim::atom(SizeAtom::Scalar(array.0)), Dim::clone)
             }
             n => Dim::atom(n.clone()),
         })
@@ -133,8 +135,8 @@ fn equal(p: &mut Program) {
             replace.arrays.insert(copy, source);
             continue;
         }
-        if let Some((array, value)) = constant_of(&s) {
-            replace.constants.insert(array, value);
+        if let Some((array, size)) = size_of(p, &s) {
+            replace.sizes.insert(array, size);
         }
         let key = key(p, &s);
         let results = s.results();
@@ -157,15 +159,22 @@ fn equal(p: &mut Program) {
     p.result = p.result.map(&mut |a| replace.array(*a));
 }
 
-/// The integer that a nest stores.
-fn constant_of(s: &Stm) -> Option<(ArrayId, i64)> {
-    let Stm::Nest(Nest { axes, yields, .. }) = s else { return None };
-    match (axes.as_slice(), yields.as_slice()) {
-        ([], [Yield { array, kind: YieldKind::Store(Atom::Const(c)) }]) if c.elem.is_int() => {
-            Some((*array, c.as_i64()))
-        }
-        _ => None,
+/// The integer that a nest without axes stores, if it is a polynomial over names: the proofs know more of `n - 1` than of some
+/// number that has this value.
+fn size_of(p: &Program, s: &Stm) -> Option<(ArrayId, Dim)> {
+    let Stm::Nest(Nest { axes, yields, body, .. }) = s else { return None };
+    let ([], [Yield { array, kind: YieldKind::Store(v) }]) = (axes.as_slice(), yields.as_slice()) else {
+        return None;
+    };
+    if let Atom::Const(c) = v {
+        return c.elem.is_int().then(|| (*array, Dim::constant(c.as_i64())));
     }
+    let mut facts = Facts::new(&[], &[]);
+    body.lets.iter().for_each(|l| facts.learn(p, l));
+    let form = facts.form(*v).filter(|f| facts.exact(f))?;
+    let size = form.as_dim()?;
+    let named = size.atoms().iter().all(|a| matches!(a, SizeAtom::Name(_)));
+    named.then(|| (*array, size.clone()))
 }
 
 /// The array that a nest copies as it is. Copies of parameters stay: a result has memory of its own.
@@ -257,22 +266,13 @@ impl Canonical {
     }
 }
 
-/// The arrays that dimensions mention.
-fn mentioned(d: &Dim, out: &mut HashSet<ArrayId>) {
-    for a in d.atoms() {
-        if let SizeAtom::Scalar(s) = a {
-            out.insert(ArrayId(s));
-        }
-    }
-}
-
 fn dead(p: &mut Program) {
     let mut live: HashSet<ArrayId> = p.result.leaves().into_iter().copied().collect();
     for a in p.params.iter().flat_map(|q| q.arrays.leaves().into_iter().copied().collect::<Vec<_>>()) {
-        p.array(a).dims.iter().for_each(|d| mentioned(d, &mut live));
+        p.array(a).dims.iter().for_each(|d| live.extend(scalars(d)));
     }
     for a in live.clone() {
-        p.array(a).dims.iter().for_each(|d| mentioned(d, &mut live));
+        p.array(a).dims.iter().for_each(|d| live.extend(scalars(d)));
     }
     let mut kept = Vec::new();
     for mut s in std::mem::take(&mut p.stms).into_iter().rev() {
@@ -313,7 +313,7 @@ fn states(r: &mut Repeat, live: &HashSet<ArrayId>) {
         for s in r.body.iter().rev() {
             if matches!(s, Stm::Check(..)) || s.results().iter().any(|a| used.contains(a)) {
                 used.extend(s.inputs());
-                mentioned_anywhere(s, &mut used);
+                s.visit_sizes(&mut |d| used.extend(scalars(d)));
             }
         }
         let before = needed.clone();
@@ -334,55 +334,15 @@ fn states(r: &mut Repeat, live: &HashSet<ArrayId>) {
 /// The arrays that the sizes of a statement mention, and those of what it binds.
 fn sizes_of(p: &Program, s: &Stm, live: &mut HashSet<ArrayId>) {
     for a in s.results() {
-        p.array(a).dims.iter().for_each(|d| mentioned(d, live));
+        p.array(a).dims.iter().for_each(|d| live.extend(scalars(d)));
     }
     if let Stm::Repeat(r) = s {
         for s in &r.body {
             sizes_of(p, s, live);
         }
         for c in &r.carried {
-            p.array(c.state).dims.iter().for_each(|d| mentioned(d, live));
+            p.array(c.state).dims.iter().for_each(|d| live.extend(scalars(d)));
         }
     }
-    mentioned_anywhere(s, live);
-}
-
-/// The arrays that the axes and scalar code of a statement mention as sizes.
-fn mentioned_anywhere(s: &Stm, live: &mut HashSet<ArrayId>) {
-    match s {
-        Stm::Nest(n) => {
-            n.axes.iter().for_each(|a| mentioned(&a.extent, live));
-            sizes(&n.body, live);
-        }
-        Stm::Check(c, _) => {
-            let mut all = c.guards.clone();
-            match &c.kind {
-                CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => all.extend([a.clone(), b.clone()]),
-                CheckKind::NonNegative(a) => all.push(a.clone()),
-            }
-            all.iter().for_each(|d| mentioned(d, live));
-        }
-        Stm::Contract(c) => c.extents.iter().for_each(|d| mentioned(d, live)),
-        Stm::Repeat(r) => {
-            if let Trips::For(_, count) = &r.trips {
-                mentioned(count, live);
-            }
-            r.body.iter().for_each(|s| mentioned_anywhere(s, live));
-        }
-        Stm::Reshape { .. } | Stm::Sort(_) | Stm::Custom(_) => {}
-    }
-}
-
-fn sizes(b: &Block, live: &mut HashSet<ArrayId>) {
-    for l in &b.lets {
-        match &l.exp {
-            Exp::Size(d) => mentioned(d, live),
-            Exp::If(_, x, y) => {
-                sizes(&x.block, live);
-                sizes(&y.block, live);
-            }
-            Exp::Scan(s) => sizes(&s.step.block, live),
-            _ => {}
-        }
-    }
+    s.visit_sizes(&mut |d| live.extend(scalars(d)));
 }

@@ -165,12 +165,15 @@ fn choice(
     known: &mut Known,
     out: &mut Vec<Let>,
 ) {
-    // Results that do not depend on the choice leave it.
+    // Results that do not depend on the choice leave it; of equal ones there is one.
     let mut vars = Vec::new();
     let (mut xs, mut ys) = (Vec::new(), Vec::new());
     for ((v, a), b) in l.vars.iter().zip(&x.results).zip(&y.results) {
+        let equal = (0..vars.len()).find(|k| xs[*k] == *a && ys[*k] == *b);
         if a == b {
             map.insert(*v, *a);
+        } else if let Some(k) = equal {
+            map.insert(*v, Atom::Var(vars[k]));
         } else {
             vars.push(*v);
             xs.push(*a);

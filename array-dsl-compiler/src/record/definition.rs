@@ -207,7 +207,7 @@ impl Reader<'_> {
                 "field `{}` of record `{}`: `{}` is not a type of kernels",
                 field.unraw(),
                 e.name,
-                shown(ty)
+                syntax::text(ty)
             );
             e.wrong(ty.span(), message, help);
             None
@@ -322,15 +322,4 @@ fn names(size: TokenStream) -> Vec<syn::Ident> {
         }
     }
     out
-}
-
-/// A type as a person would write it.
-fn shown(ty: &syn::Type) -> String {
-    let text = ty.to_token_stream().to_string();
-    text.replace(" < ", "<")
-        .replace(" >", ">")
-        .replace(" :: ", "::")
-        .replace(" ;", ";")
-        .replace(" ,", ",")
-        .replace("& ", "&")
 }

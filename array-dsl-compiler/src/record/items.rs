@@ -22,6 +22,7 @@ pub fn items(d: &Definition) -> TokenStream {
     let (parts, view) = (host.parts(), host.view());
     let (viewed, taken, made) = (host.viewed("self"), host.taken("self"), host.made());
     let device = device(d);
+    let fields = d.fields.iter().map(|f| &f.ident);
     quote! {
         #[doc(hidden)]
         #[allow(non_camel_case_types, non_snake_case, unused, missing_docs, clippy::all, clippy::pedantic)]
@@ -38,6 +39,11 @@ pub fn items(d: &Definition) -> TokenStream {
                 }
                 fn from_parts(__parts: Self::Parts) -> Self {
                     #name { #made }
+                }
+            }
+            impl __rt::given::Reuse for #name {
+                fn give(&mut self, __to: &mut __rt::given::Given) {
+                    #(__rt::given::Reuse::give(&mut self.#fields, __to);)*
                 }
             }
             __rt::if_gpu! { #device }

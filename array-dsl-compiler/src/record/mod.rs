@@ -162,7 +162,10 @@ fn named(ty: &ast::Type, f: &mut dyn FnMut(&str)) {
         ast::TypeKind::Record(path) => f(&path.text()),
         ast::TypeKind::Array(inner, _) => named(inner, f),
         ast::TypeKind::Tuple(parts) => parts.iter().for_each(|t| named(t, f)),
-        ast::TypeKind::Scalar(_) | ast::TypeKind::Infer => {}
+        ast::TypeKind::Scalar(_)
+        | ast::TypeKind::Generic(_)
+        | ast::TypeKind::Function(_)
+        | ast::TypeKind::Infer => {}
     }
 }
 
@@ -220,8 +223,8 @@ fn structure(ty: &ast::Type, records: &Records) -> String {
             let text = path.text();
             records.get(&text).map_or(text, |r| r.id.to_string())
         }
-        // A signature leaves nothing open; the error is recorded.
-        ast::TypeKind::Infer => "()".into(),
+        // A signature leaves nothing open; the error is recorded. Generic kernels are carried as they were written.
+        ast::TypeKind::Generic(_) | ast::TypeKind::Function(_) | ast::TypeKind::Infer => "()".into(),
     }
 }
 

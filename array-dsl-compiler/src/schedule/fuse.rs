@@ -14,6 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Target;
 use crate::bulk::build::{Renaming, renamed};
+use crate::bulk::sizes::scalars;
 use crate::bulk::{
     ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Scan, Stm, Var, Yield, YieldKind,
 };
@@ -137,10 +138,12 @@ impl<'a> Fuse<'a> {
     }
 
     fn sizes_mention(&self, m: &Member, a: ArrayId) -> bool {
-        let mention = |d: &Dim| d.atoms().contains(&crate::dim::SizeAtom::Scalar(a.0));
-        m.axes.iter().any(|x| mention(&x.extent))
-            || m.lets.iter().any(|l| mentions(&l.exp, &mention))
-            || m.reads.iter().any(|(r, _)| self.p.array(*r).dims.iter().any(mention))
+        let mut found = false;
+        let mut mention = |d: &Dim| found |= scalars(d).any(|s| s == a);
+        m.axes.iter().for_each(|x| mention(&x.extent));
+        m.lets.iter().for_each(|l| l.exp.visit_sizes(&mut mention));
+        m.reads.iter().flat_map(|(r, _)| &self.p.array(*r).dims).for_each(mention);
+        found
     }
 
     fn root(&self, a: ArrayId) -> ArrayId {
@@ -481,16 +484,6 @@ impl Known {
 
 fn rename(e: &Exp, map: &Renaming) -> Exp {
     crate::optimize::rename_exp(e, map)
-}
-
-/// Whether a size in `e` is one that `mention` looks for.
-fn mentions(e: &Exp, mention: &impl Fn(&Dim) -> bool) -> bool {
-    match e {
-        Exp::Size(d) => mention(d),
-        Exp::If(_, x, y) => [x, y].iter().any(|b| b.block.lets.iter().any(|l| mentions(&l.exp, mention))),
-        Exp::Scan(s) => s.step.block.lets.iter().any(|l| mentions(&l.exp, mention)),
-        _ => false,
-    }
 }
 
 /// Whether `v` is bound inside the branches of `e`.

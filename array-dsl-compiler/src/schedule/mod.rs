@@ -49,6 +49,7 @@ pub fn schedule(p: &bulk::Program, target: Target) -> Program {
     let mut out = Program {
         name: p.name.clone(),
         sizes: p.sizes.clone(),
+        strips: p.strips.clone(),
         params: p.params.clone(),
         arrays,
         vars: p.vars.clone(),
@@ -60,7 +61,7 @@ pub fn schedule(p: &bulk::Program, target: Target) -> Program {
     let mut known = HashMap::new();
     constants(&p.stms, &mut known);
     let fills = fill_only(p, &known);
-    let mut s = Steps { p, target, constants: known, fills, vars: p.vars.clone() };
+    let mut s = Steps { p, target, constants: known, fills, sizes: p.size_scalars(), vars: p.vars.clone() };
     let results: HashSet<ArrayId> = leaves(&p.result).into_iter().collect();
     out.steps = s.block(&p.stms, &results, &HashSet::new());
     out.vars = s.vars;
@@ -90,6 +91,8 @@ struct Steps<'a> {
     target: Target,
     constants: HashMap<ArrayId, Const>,
     fills: HashSet<ArrayId>,
+    /// The arrays that sizes mention.
+    sizes: HashSet<ArrayId>,
     vars: Vec<crate::ty::Elem>,
 }
 
@@ -97,7 +100,7 @@ impl Steps<'_> {
     /// The steps of a list of statements. `after` are the arrays that are used when they are done; `own` those bound before
     /// them whose memory they may take over.
     fn block(&mut self, stms: &[Stm], after: &HashSet<ArrayId>, own: &HashSet<ArrayId>) -> Vec<Step> {
-        let memory = repeat::Memory::new(stms, after, own);
+        let memory = repeat::Memory::new(stms, after, own, &self.sizes);
         let mut f = fuse::Fuse::new(self.p, self.target, std::mem::take(&mut self.vars));
         for (at, s) in stms.iter().enumerate() {
             self.stm(at, s, &memory, &mut f);

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Target;
+use crate::bulk::sizes::{scalars, visit_check};
 use crate::bulk::{self, ArrayId, Atom, Block, Exp};
 use crate::dim::Dim;
 use crate::loops::{Home, Node, Program, Step};
@@ -33,7 +34,7 @@ pub(super) fn place(p: &mut Program, target: Target) {
         let id = ArrayId(i as u32);
         let own = matches!(a.home, Home::Param | Home::View(_));
         if own || fixed.contains(&id) || reads.contains_key(&id) || writes.contains_key(&id) {
-            fixed.extend(a.dims.iter().flat_map(sizes));
+            fixed.extend(a.dims.iter().flat_map(scalars));
         }
     }
     let roots: HashSet<ArrayId> = fixed.iter().map(|a| root(p, *a)).collect();
@@ -78,28 +79,19 @@ fn steps(
             Step::Tree(t) => {
                 let axes: Vec<(Atom, Dim)> =
                     t.axes.iter().map(|a| (Atom::Var(a.var), a.extent.clone())).collect();
-                t.axes.iter().for_each(|a| fixed.extend(sizes(&a.extent)));
+                t.axes.iter().for_each(|a| fixed.extend(scalars(&a.extent)));
                 nodes(&t.body, *count, &axes, reads, writes, fixed);
             }
             Step::Contract(c) => {
                 fixed.extend([c.result, c.a.0, c.b.0]);
-                c.extents.iter().for_each(|d| fixed.extend(sizes(d)));
+                c.extents.iter().for_each(|d| fixed.extend(scalars(d)));
             }
             Step::Fill { array, .. } => {
                 fixed.insert(*array);
             }
             Step::Copy { array, source } => fixed.extend([*array, *source]),
             Step::Check(c, _) => {
-                use crate::loops::Check;
-                let Check { kind, guards } = c;
-                guards.iter().for_each(|d| fixed.extend(sizes(d)));
-                match kind {
-                    crate::bulk::CheckKind::Equal(a, b) | crate::bulk::CheckKind::AtLeast(a, b) => {
-                        fixed.extend(sizes(a));
-                        fixed.extend(sizes(b));
-                    }
-                    crate::bulk::CheckKind::NonNegative(a) => fixed.extend(sizes(a)),
-                }
+                visit_check(c, &mut |d| fixed.extend(scalars(d)));
             }
             Step::Move { array, source } => fixed.extend([*array, *source]),
             Step::Sort(s) => fixed.extend([s.result, s.keys]),
@@ -111,7 +103,7 @@ fn steps(
                 match &r.trips {
                     bulk::Trips::For(index, count) => {
                         fixed.insert(*index);
-                        fixed.extend(sizes(count));
+                        fixed.extend(scalars(count));
                     }
                     bulk::Trips::While(state) => {
                         fixed.insert(*state);
@@ -131,16 +123,6 @@ fn root(p: &Program, a: ArrayId) -> ArrayId {
     a
 }
 
-fn sizes(d: &Dim) -> Vec<ArrayId> {
-    d.atoms()
-        .into_iter()
-        .filter_map(|a| match a {
-            crate::dim::SizeAtom::Scalar(s) => Some(ArrayId(s)),
-            crate::dim::SizeAtom::Name(_) => None,
-        })
-        .collect()
-}
-
 fn nodes(
     list: &[Node],
     step: usize,
@@ -152,14 +134,14 @@ fn nodes(
     for n in list {
         match n {
             Node::Let(l) => {
-                block_sizes(&l.exp, fixed);
+                l.exp.visit_sizes(&mut |d| fixed.extend(scalars(d)));
                 Block { lets: vec![l.clone()] }.visit_reads(&mut |a, ix| {
                     let touch = Touch { step, axes: axes.to_vec(), index: ix.to_vec() };
                     reads.entry(a).or_default().push(touch);
                 });
             }
             Node::Loop(l) => {
-                fixed.extend(sizes(&l.axis.extent));
+                fixed.extend(scalars(&l.axis.extent));
                 let mut inner = axes.to_vec();
                 inner.push((Atom::Var(l.axis.var), l.axis.extent.clone()));
                 nodes(&l.body, step, &inner, reads, writes, fixed);
@@ -172,19 +154,6 @@ fn nodes(
                 fixed.insert(*array);
             }
         }
-    }
-}
-
-fn block_sizes(e: &Exp, fixed: &mut HashSet<ArrayId>) {
-    match e {
-        Exp::Size(d) => fixed.extend(sizes(d)),
-        Exp::If(_, x, y) => {
-            for b in [x, y] {
-                b.block.lets.iter().for_each(|l| block_sizes(&l.exp, fixed));
-            }
-        }
-        Exp::Scan(s) => s.step.block.lets.iter().for_each(|l| block_sizes(&l.exp, fixed)),
-        _ => {}
     }
 }
 

@@ -22,7 +22,13 @@ pub(super) struct Memory<'a> {
 }
 
 impl<'a> Memory<'a> {
-    pub fn new(stms: &'a [Stm], after: &'a HashSet<ArrayId>, own: &HashSet<ArrayId>) -> Memory<'a> {
+    /// What is used of `sizes` their lives do not tell: they keep their memory.
+    pub fn new(
+        stms: &'a [Stm],
+        after: &'a HashSet<ArrayId>,
+        own: &HashSet<ArrayId>,
+        sizes: &HashSet<ArrayId>,
+    ) -> Memory<'a> {
         let mut own = own.clone();
         let mut last: HashMap<ArrayId, usize> = HashMap::new();
         let mut viewed: HashSet<ArrayId> = HashSet::new();
@@ -36,7 +42,7 @@ impl<'a> Memory<'a> {
                 s => own.extend(s.results()),
             }
         }
-        own.retain(|a| !viewed.contains(a));
+        own.retain(|a| !viewed.contains(a) && !sizes.contains(a));
         Memory { stms, after, own, last }
     }
 

@@ -18,12 +18,43 @@ pub struct Ident {
 pub struct Function {
     /// The name.
     pub name: Ident,
+    /// Type parameters in order, without those that stand for functions.
+    pub generics: Vec<Generic>,
     /// Parameters in order.
     pub params: Vec<Param>,
     /// Declared result type.
     pub result: Type,
     /// The body block.
     pub body: Expr,
+}
+
+impl Function {
+    /// Whether only calls can tell its types: it has type parameters or takes functions.
+    pub fn is_generic(&self) -> bool {
+        !self.generics.is_empty() || self.params.iter().any(Param::is_function)
+    }
+}
+
+/// A type parameter.
+#[derive(Clone, Debug)]
+pub struct Generic {
+    /// Its name.
+    pub name: Ident,
+    /// What it may stand for.
+    pub bound: Bound,
+}
+
+/// What a type parameter may stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// `f32`, `f64`.
+    Float,
+    /// `i32`, `i64`, `u32`.
+    Integer,
+    /// Both of these.
+    Number,
+    /// Any scalar, array, tuple or record.
+    Any,
 }
 
 /// A parameter.
@@ -35,6 +66,13 @@ pub struct Param {
     pub ty: Type,
     /// Marked `#[no_grad]`.
     pub no_grad: bool,
+}
+
+impl Param {
+    /// Whether it stands for a function.
+    pub fn is_function(&self) -> bool {
+        matches!(self.ty.kind, TypeKind::Function(_))
+    }
 }
 
 /// A declared type. References have been stripped.
@@ -57,8 +95,21 @@ pub enum TypeKind {
     Tuple(Vec<Type>),
     /// A structure with `#[derive(Record)]`.
     Record(Path),
+    /// A type parameter, only in generic kernels.
+    Generic(Name),
+    /// `impl Fn(f64) -> f64`, only as the type of a parameter.
+    Function(Box<FunctionType>),
     /// `_`, only in `let` and closures.
     Infer,
+}
+
+/// The type of a function.
+#[derive(Clone, Debug)]
+pub struct FunctionType {
+    /// Types of the parameters.
+    pub params: Vec<Type>,
+    /// Type of the result.
+    pub result: Type,
 }
 
 /// What a value is bound to.

@@ -78,12 +78,12 @@ impl Parser<'_> {
         match setting.as_ref().map(|s| (name(&s.left), &*s.right)) {
             Some((name, k)) if name == "every" => Some(Checkpoint::Every(self.expr(k))),
             Some((name, syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(l), .. })))
-                if name == "levels" && l.base10_parse().is_ok_and(|l: u32| (2..=4).contains(&l)) =>
+                if name == "levels" && l.base10_parse().is_ok_and(|l: u32| (2..=8).contains(&l)) =>
             {
                 l.base10_parse().ok().map(Checkpoint::Levels)
             }
             _ => {
-                let help = "write `#[checkpoint]`, `#[checkpoint(every = 100)]` or `#[checkpoint(levels = 3)]`, with 2 to 4 levels";
+                let help = "write `#[checkpoint]`, `#[checkpoint(every = 100)]` or `#[checkpoint(levels = 3)]`, with 2 to 8 levels";
                 self.diagnostics.error(
                     Code::Attribute,
                     a.span(),

@@ -4,6 +4,8 @@
 pub mod ast;
 mod einsum;
 mod expr;
+mod generics;
+mod instantiate;
 mod literal;
 mod loops;
 mod names;
@@ -14,6 +16,7 @@ mod refuse;
 mod testing;
 mod types;
 
-pub use names::{Builtins, free_calls, named_records, size_names};
-pub use parse::{parse_function, parse_type};
+pub use instantiate::instantiate;
+pub use names::{Builtins, free_calls, named_records, names_in_size, size_names};
+pub use parse::{parse_function, parse_type, text};
 pub use types::ELEMENT_TYPES;

@@ -28,7 +28,7 @@ pub fn size_names(f: &Function) -> Vec<Ident> {
 pub struct Builtins<'a> {
     /// Whether a plain name is one of them.
     pub contains: &'a dyn Fn(&str) -> bool,
-    /// Whether the argument of the named one at this position is a function.
+    /// Whether the argument of the named one, or of the kernel of this path, at this position is a function.
     pub takes_function: &'a dyn Fn(&str, usize) -> bool,
 }
 
@@ -81,11 +81,17 @@ fn names_in_type(ty: &Type, names: &mut Vec<Ident>) {
             names_in_type(element, names);
         }
         TypeKind::Tuple(parts) => parts.iter().for_each(|t| names_in_type(t, names)),
-        TypeKind::Scalar(_) | TypeKind::Record(_) | TypeKind::Infer => {}
+        // The sizes in the types of functions are those of the other parameters.
+        TypeKind::Function(_)
+        | TypeKind::Scalar(_)
+        | TypeKind::Record(_)
+        | TypeKind::Generic(_)
+        | TypeKind::Infer => {}
     }
 }
 
-fn names_in_size(e: &Expr, names: &mut Vec<Ident>) {
+/// The names that a size mentions.
+pub fn names_in_size(e: &Expr, names: &mut Vec<Ident>) {
     match &e.kind {
         ExprKind::Path(path) => names.extend(path.single().cloned()),
         ExprKind::Binary(_, a, b, _) => {
@@ -148,7 +154,8 @@ impl Walk<'_> {
             }
             TypeKind::Tuple(parts) => parts.iter().for_each(|t| self.bind_sizes(t)),
             TypeKind::Record(path) => self.record(path),
-            TypeKind::Scalar(_) | TypeKind::Infer => {}
+            TypeKind::Function(f) => f.params.iter().chain([&f.result]).for_each(|t| self.bind_sizes(t)),
+            TypeKind::Scalar(_) | TypeKind::Generic(_) | TypeKind::Infer => {}
         }
     }
 
@@ -176,14 +183,14 @@ impl Walk<'_> {
         }
     }
 
-    /// The arguments of a call of `f`: closures and built-in functions may take functions, kernels do not.
+    /// The arguments of a call of `f`, which may take functions.
     fn arguments_of(&mut self, f: &Expr, es: &[Expr]) {
         let builtins = self.builtins;
         match &f.kind {
             ExprKind::Path(path) => match path.single().map(|n| &*n.name) {
                 Some(n) if self.scope.iter().any(|s| **s == *n) => self.arguments(es, |_| true),
                 Some(n) if (builtins.contains)(n) => self.arguments(es, |i| (builtins.takes_function)(n, i)),
-                _ => self.arguments(es, |_| false),
+                _ => self.arguments(es, |i| (builtins.takes_function)(&path.text(), i)),
             },
             _ => self.arguments(es, |_| true),
         }

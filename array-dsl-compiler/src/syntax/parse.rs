@@ -10,24 +10,27 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 
 use super::ast;
+use super::generics::TypeParameters;
 use super::types::Place;
 use crate::diagnostics::{Code, Diagnostics};
 
 /// Reads a function. What is wrong with it is recorded in `diagnostics`; the tree is meaningful only where
 /// nothing was.
 pub fn parse_function(item: &syn::ItemFn, diagnostics: &mut Diagnostics) -> ast::Function {
-    let mut parser = Parser { diagnostics };
+    let mut parser = Parser { diagnostics, parameters: TypeParameters::default() };
     parser.qualifiers(item);
+    parser.generics(&item.sig.generics);
     let params = parser.params(&item.sig);
     let result = parser.result(&item.sig);
     parser.attributes(item.block.to_token_stream());
     let body = parser.block(&item.block);
-    ast::Function { name: ident(&item.sig.ident), params, result, body }
+    ast::Function { name: ident(&item.sig.ident), generics: parser.parameters.types, params, result, body }
 }
 
 /// The reader: all its methods record errors and go on.
 pub(super) struct Parser<'a> {
     pub(super) diagnostics: &'a mut Diagnostics,
+    pub(super) parameters: TypeParameters,
 }
 
 /// The tree's identifier for one of `syn`.
@@ -45,15 +48,23 @@ pub(super) fn path(p: &syn::Path) -> ast::Path {
 
 /// Reads a type outside a function: of a record's field.
 pub fn parse_type(ty: &syn::Type, diagnostics: &mut Diagnostics) -> ast::Type {
-    Parser { diagnostics }.ty(ty, Place::Signature)
+    Parser { diagnostics, parameters: TypeParameters::default() }.ty(ty, Place::Signature)
 }
 
 /// Tokens as a person would write them, for messages.
-pub(super) fn text(tokens: impl ToTokens) -> String {
+pub fn text(tokens: impl ToTokens) -> String {
     let mut text = tokens.to_token_stream().to_string();
-    for (loose, tight) in
-        [(" < ", "<"), (" >", ">"), (" :: ", "::"), (" ;", ";"), (" ,", ","), ("& ", "&"), ("# [", "#[")]
-    {
+    for (loose, tight) in [
+        (" < ", "<"),
+        (" >", ">"),
+        (" :: ", "::"),
+        (" ;", ";"),
+        (" ,", ","),
+        ("& ", "&"),
+        ("# [", "#["),
+        ("fn (", "fn("),
+        ("Fn (", "Fn("),
+    ] {
         text = text.replace(loose, tight);
     }
     text
@@ -93,42 +104,6 @@ impl Parser<'_> {
             let help = "give every parameter a name and a type";
             self.unsupported(variadic.dots.spans[0], "a kernel has a fixed number of parameters", help);
         }
-        for param in &sig.generics.params {
-            self.generic(param);
-        }
-        if let Some(clause) = &sig.generics.where_clause {
-            let help = "remove it; kernels have concrete element types";
-            self.unsupported(clause.where_token.span, "a kernel cannot have a `where` clause", help);
-        }
-    }
-
-    fn generic(&mut self, param: &syn::GenericParam) {
-        match param {
-            syn::GenericParam::Lifetime(p) => {
-                let message = format!("the lifetime `{}` has no meaning in a kernel", p.lifetime);
-                self.unsupported(
-                    p.lifetime.span(),
-                    message,
-                    "remove it; `&` before a type needs no lifetime",
-                );
-            }
-            syn::GenericParam::Type(p) => {
-                let message = format!("a kernel cannot be generic over the type `{}`", p.ident);
-                self.unsupported(
-                    p.ident.span(),
-                    message,
-                    "write one kernel per element type, `f32` or `f64`, say",
-                );
-            }
-            syn::GenericParam::Const(p) => {
-                let message = format!("a kernel cannot have the const parameter `{}`", p.ident);
-                let help = format!(
-                    "remove it: `x: [f64; {0}]` introduces the size `{0}`; or pass a `usize`",
-                    p.ident.unraw()
-                );
-                self.unsupported(p.ident.span(), message, help);
-            }
-        }
     }
 
     fn params(&mut self, sig: &syn::Signature) -> Vec<ast::Param> {
@@ -143,7 +118,7 @@ impl Parser<'_> {
                 syn::FnArg::Typed(param) => {
                     let no_grad = self.param_attributes(&param.attrs);
                     let pattern = self.pattern(&param.pat, &mut bound);
-                    let ty = self.ty(&param.ty, Place::Signature);
+                    let ty = self.ty(&param.ty, Place::Parameter);
                     params.push(ast::Param { pattern, ty, no_grad });
                 }
             }
@@ -241,13 +216,12 @@ mod tests {
             ("const fn f(x: f64) -> f64", "AD0001 a kernel cannot be `const fn`"),
             ("unsafe fn f(x: f64) -> f64", "AD0001 a kernel cannot be `unsafe`"),
             ("extern \"C\" fn f(x: f64) -> f64", "AD0001 a kernel cannot be `extern`"),
-            ("fn f<T>(x: f64) -> f64", "AD0001 a kernel cannot be generic over the type `T`"),
             (
                 "fn f<const N: usize>(x: [f64; N]) -> f64",
                 "AD0001 a kernel cannot have the const parameter `N`",
             ),
             ("fn f<'a>(x: &'a f64) -> f64", "AD0001 the lifetime `'a` has no meaning"),
-            ("fn f(x: f64) -> f64 where f64: Copy", "AD0001 a kernel cannot have a `where` clause"),
+            ("fn f(x: f64) -> f64 where f64: Copy", "AD0001 this condition has no meaning"),
             ("fn f(&self, x: f64) -> f64", "AD0001 a kernel cannot take `self`"),
             ("fn f(#[inline] x: f64) -> f64", "AD0016 `#[inline]` has no meaning"),
             ("fn f(#[no_grad(x)] x: f64) -> f64", "AD0016 `#[no_grad"),

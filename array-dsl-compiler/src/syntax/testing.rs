@@ -26,12 +26,18 @@ pub fn body(source: &str) -> String {
 
 /// A whole function.
 pub fn shown(source: &str) -> String {
-    let f = parsed(source).0;
+    show(&parsed(source).0)
+}
+
+/// A function's tree.
+pub fn show(f: &Function) -> String {
     let param = |p: &super::ast::Param| {
         format!("{}{}: {}", if p.no_grad { "#[no_grad] " } else { "" }, pattern(&p.pattern), ty(&p.ty))
     };
     let params = join(&f.params, ", ", param);
-    format!("{}({params}) -> {} {}", f.name.name, ty(&f.result), expr(&f.body))
+    let generics = join(&f.generics, ", ", |g| format!("{}: {:?}", g.name.name, g.bound));
+    let generics = if generics.is_empty() { generics } else { format!("<{generics}>") };
+    format!("{}{generics}({params}) -> {} {}", f.name.name, ty(&f.result), expr(&f.body))
 }
 
 fn join<T>(items: &[T], separator: &str, show: impl Fn(&T) -> String) -> String {
@@ -65,6 +71,8 @@ fn ty(t: &Type) -> String {
         TypeKind::Array(element, Some(size)) => format!("[{}; {}]", ty(element), expr(size)),
         TypeKind::Tuple(parts) => format!("({})", join(parts, ", ", ty)),
         TypeKind::Record(path) => path.text(),
+        TypeKind::Generic(name) => name.to_string(),
+        TypeKind::Function(f) => format!("Fn({}) -> {}", join(&f.params, ", ", ty), ty(&f.result)),
         TypeKind::Infer => "_".into(),
     }
 }

@@ -5,6 +5,7 @@
 //! can be decided. Inside the body it may be any integer expression.
 
 use proc_macro2::Span;
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 
 use super::ast::{Binary, Expr, ExprKind, Type, TypeKind, Unary};
@@ -21,8 +22,12 @@ pub const ELEMENT_TYPES: &str = "`f32`, `f64`, `i32`, `i64` (or `usize`), `u32`,
 /// Where a type is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In the signature: nothing may be left to inference.
+    /// The type of a parameter: nothing may be left to inference.
+    Parameter,
+    /// In a signature: inside the type of a parameter, or the result. Nothing may be left to inference.
     Signature,
+    /// In the type of a function that a kernel takes: sizes may be left open.
+    Function,
     /// In a `let`, a closure or a cast: `_` leaves a part open.
     Body,
 }
@@ -32,7 +37,11 @@ fn rank(ty: &Type) -> usize {
     match &ty.kind {
         TypeKind::Array(element, _) => 1 + rank(element),
         TypeKind::Tuple(parts) => parts.iter().map(rank).max().unwrap_or(0),
-        TypeKind::Scalar(_) | TypeKind::Record(_) | TypeKind::Infer => 0,
+        TypeKind::Scalar(_)
+        | TypeKind::Record(_)
+        | TypeKind::Generic(_)
+        | TypeKind::Function(_)
+        | TypeKind::Infer => 0,
     }
 }
 
@@ -66,6 +75,8 @@ impl Parser<'_> {
 
     fn part(&mut self, ty: &syn::Type, place: Place) -> Type {
         let span = ty.span();
+        // What is in a parameter's type is no parameter itself.
+        let inside = if place == Place::Parameter { Place::Signature } else { place };
         let kind = match ty {
             syn::Type::Paren(t) => return self.part(&t.elem, place),
             syn::Type::Group(t) => return self.part(&t.elem, place),
@@ -77,26 +88,33 @@ impl Parser<'_> {
                 return self.part(&t.elem, place);
             }
             syn::Type::Array(t) => {
-                let element = self.part(&t.elem, place);
-                TypeKind::Array(Box::new(element), self.size(&t.len, place).map(Box::new))
+                let element = self.part(&t.elem, inside);
+                TypeKind::Array(Box::new(element), self.size(&t.len, inside).map(Box::new))
             }
-            syn::Type::Slice(t) => TypeKind::Array(Box::new(self.part(&t.elem, place)), None),
-            syn::Type::Tuple(t) => TypeKind::Tuple(t.elems.iter().map(|t| self.part(t, place)).collect()),
+            syn::Type::Slice(t) => TypeKind::Array(Box::new(self.part(&t.elem, inside)), None),
+            syn::Type::Tuple(t) => TypeKind::Tuple(t.elems.iter().map(|t| self.part(t, inside)).collect()),
             syn::Type::Infer(_) => {
-                if place == Place::Signature {
+                if place != Place::Body {
                     let help = format!("write one of {ELEMENT_TYPES}, or an array or tuple of these");
                     let message = "`_` in a signature does not say the type";
                     self.diagnostics.error(Code::MissingAnnotation, span, message, help);
                 }
                 TypeKind::Infer
             }
-            syn::Type::Path(t) => self.named(t),
-            syn::Type::ImplTrait(_) | syn::Type::TraitObject(_) | syn::Type::FnPtr(_) => {
-                let message = format!("`{}`: a kernel cannot take or return functions", text(ty));
-                let help = "call the other kernel by its name, or use a closure inside this one";
-                self.unsupported(span, message, help);
-                TypeKind::Infer
+            syn::Type::Path(t) => {
+                let parameter = t.path.get_ident().filter(|_| t.qself.is_none());
+                match parameter.and_then(|name| self.parameters.get(&name.unraw().to_string())) {
+                    Some(TypeKind::Function(_)) if place != Place::Parameter => self.misplaced_function(span),
+                    Some(kind) => kind,
+                    None => self.named(t),
+                }
             }
+            syn::Type::ImplTrait(t) => match self.function_of(&t.bounds) {
+                Some(kind) if place == Place::Parameter => kind,
+                Some(_) => self.misplaced_function(span),
+                None => self.no_function(ty),
+            },
+            syn::Type::TraitObject(_) | syn::Type::FnPtr(_) => self.no_function(ty),
             syn::Type::Macro(_) => {
                 self.unsupported(span, "macros are not supported in a kernel's types", "write the type out");
                 TypeKind::Infer
@@ -104,6 +122,19 @@ impl Parser<'_> {
             _ => self.unknown(span, &text(ty), "an array or tuple of these"),
         };
         Type { kind, span }
+    }
+
+    fn no_function(&mut self, ty: &syn::Type) -> TypeKind {
+        let message = format!("`{}` is not a type of kernels", text(ty));
+        let help = "a kernel that takes a function says so with `impl Fn(f64) -> f64`, say";
+        self.unsupported(ty.span(), message, help);
+        TypeKind::Infer
+    }
+
+    fn misplaced_function(&mut self, span: Span) -> TypeKind {
+        let help = "pass every function by itself; functions are not parts of values, and no kernel or function of one returns one";
+        self.unsupported(span, "a function is a parameter of its own", help);
+        TypeKind::Infer
     }
 
     fn named(&mut self, ty: &syn::TypePath) -> TypeKind {
@@ -167,7 +198,7 @@ impl Parser<'_> {
             return None;
         }
         let size = self.expr(len);
-        if place == Place::Signature
+        if place != Place::Body
             && let Some(span) = not_a_polynomial(&size)
         {
             let help = "sizes in a signature are made of integers, names, `+`, `-` and `*`; for any other size write \
@@ -250,7 +281,6 @@ mod tests {
             ("Self", "AD0005 `Self` is not"),
             ("_", "AD0010 `_` in a signature"),
             ("&mut [f64]", "AD0001 a kernel cannot change its arguments"),
-            ("impl Fn(f64) -> f64", "AD0001 `impl Fn"),
             ("[f64; n / 2]", "AD0001 `n / 2` cannot be a size in a signature"),
             ("[f64; Self::N]", "AD0001 `Self`"),
             ("[[[[[[[f64; a]; a]; a]; a]; a]; a]; a]", "AD0019 an array of rank 7"),

@@ -14,7 +14,7 @@
 use std::collections::HashMap;
 
 use crate::bulk::{
-    ArrayId, Atom, Block, CheckKind, Contract, Exp, Prefix, Reducer, Scan, Sorted, Trips, Var,
+    ArrayId, Atom, Block, CheckKind, Contract, Exp, Prefix, Reducer, Scan, Sorted, Strip, Trips, Var,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{Check, Home, Loop, Node, Program, Repeat, Step, Tree};
@@ -23,10 +23,17 @@ use crate::value::{Fault, Scalar, Value, apply, combine, improves};
 
 /// The results (the leaves of the result's structure) for these arguments (the leaves of the parameters).
 pub fn run(p: &Program, args: &[Value]) -> Result<Vec<Value>, Fault> {
+    run_measured(p, args).map(|(values, _)| values)
+}
+
+/// As [`run`], with the most elements that the program's own arrays had at once.
+pub fn run_measured(p: &Program, args: &[Value]) -> Result<(Vec<Value>, usize), Fault> {
     let mut m = Machine {
         p,
         sizes: HashMap::new(),
         memory: vec![None; p.arrays.len()],
+        held: 0,
+        most: 0,
         rows: HashMap::new(),
         vars: vec![None; p.vars.len()],
         states: HashMap::new(),
@@ -39,7 +46,8 @@ pub fn run(p: &Program, args: &[Value]) -> Result<Vec<Value>, Fault> {
     if let Some(fault) = m.fault {
         return Err(fault);
     }
-    p.result.leaves().into_iter().map(|a| m.whole(*a)).collect()
+    let values = p.result.leaves().into_iter().map(|a| m.whole(*a)).collect::<Result<_, _>>()?;
+    Ok((values, m.most))
 }
 
 /// The elements of an array; `None` where nothing has been written.
@@ -49,6 +57,9 @@ struct Machine<'a> {
     p: &'a Program,
     sizes: HashMap<Name, i64>,
     memory: Vec<Option<Memory>>,
+    /// The elements in memory but for the parameters', and the most that there were.
+    held: usize,
+    most: usize,
     /// Row arrays, and the point they belong to.
     rows: HashMap<ArrayId, (Vec<i64>, Memory)>,
     vars: Vec<Option<Scalar>>,
@@ -83,6 +94,11 @@ impl Machine<'_> {
                 )));
             }
         }
+        for s in &self.p.strips {
+            let (width, trips) = Strip::narrow(self.dim(&s.total)?);
+            self.sizes.insert(s.width.clone(), width);
+            self.sizes.insert(s.trips.clone(), trips);
+        }
         Ok(())
     }
 
@@ -96,7 +112,17 @@ impl Machine<'_> {
 
     fn set(&mut self, a: ArrayId, data: Memory) {
         let root = self.root(a);
-        self.memory[root.0 as usize] = Some(data);
+        self.held += data.len();
+        let old = self.memory[root.0 as usize].replace(data);
+        self.held -= old.map_or(0, |d| d.len());
+        self.most = self.most.max(self.held);
+    }
+
+    /// The memory of an array with a home of its own, which loses it.
+    fn take(&mut self, root: ArrayId) -> Option<Memory> {
+        let data = self.memory[root.0 as usize].take();
+        self.held -= data.as_ref().map_or(0, Vec::len);
+        data
     }
 
     fn dim(&self, d: &Dim) -> Result<i64, Fault> {
@@ -151,7 +177,7 @@ impl Machine<'_> {
             }
             Step::Move { array, source } => {
                 let root = self.root(*source);
-                let data = self.memory[root.0 as usize].take();
+                let data = self.take(root);
                 let undefined =
                     || Fault::internal(format!("array {} is moved before it is written", source.0));
                 self.set(*array, data.ok_or_else(undefined)?);
@@ -180,7 +206,7 @@ impl Machine<'_> {
             if takes {
                 let undefined = || Fault::internal(format!("array {} is used before it is written", a.0));
                 let root = m.root(a);
-                return m.memory[root.0 as usize].take().ok_or_else(undefined);
+                return m.take(root).ok_or_else(undefined);
             }
             Ok(m.whole(a)?.data().iter().copied().map(Some).collect())
         };
@@ -188,7 +214,7 @@ impl Machine<'_> {
             let start = taken(self, c.arrays.start, c.takes.0)?;
             self.set(c.arrays.state, start);
         }
-        let mut trip = 0;
+        let (mut trip, mut too_many) = (0, 0);
         loop {
             match &r.trips {
                 Trips::For(index, count) => {
@@ -197,9 +223,13 @@ impl Machine<'_> {
                     }
                     self.set(*index, vec![Some(Scalar::I64(trip))]);
                 }
+                // Some trips too many, as a GPU may make them, change nothing.
                 Trips::While(state) => {
                     if self.whole(*state)?.item() != Some(Scalar::Bool(true)) {
-                        return Ok(());
+                        if too_many == 2 {
+                            return Ok(());
+                        }
+                        too_many += 1;
                     }
                 }
             }

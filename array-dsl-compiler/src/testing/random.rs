@@ -1,6 +1,7 @@
-//! Random well-typed Core programs, and random arguments for any program.
+//! Random well-typed programs, and random arguments for any program.
 //!
-//! [`program`] is a function of its seed alone. The programs have 2 to 4 parameters over the named sizes `n` and `m`
+//! [`program`] is a function of its seed alone. Of five programs one is a kernel as users write them ([`kernels`]), with every
+//! construct of the language; four are made in Core, as follows. The programs of Core have 2 to 4 parameters over the named sizes `n` and `m`
 //! (sizes 0 to 4 at run time), a handful of statements at depth 0, and everything of Core below them: builds of one to three axes,
 //! reductions by every operator, scatters, branches of scalars and of arrays, reshapes, computed sizes, checks,
 //! variables used in several places. Most have one float as their value, the sum of whatever nothing else used.
@@ -15,11 +16,13 @@ use crate::core::{
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
+use crate::testing::kernels::kernel;
 use crate::testing::numbers::Rng;
 use crate::ty::{Const, Elem, Loc, Place, Tree};
 
 mod arguments;
 mod arrays;
+pub mod kernels;
 mod scalars;
 
 pub use arguments::{Ranges, arguments, arguments_within};
@@ -27,8 +30,28 @@ pub use arguments::{Ranges, arguments, arguments_within};
 /// More variables than this, and expressions become leaves.
 const ENOUGH: usize = 160;
 
+/// The text of a seed's program, if it is one that users might write.
+pub fn source(seed: u64) -> Option<String> {
+    (seed % 5 == 2).then(|| kernels::write(seed).source)
+}
+
 /// The program of a seed.
+///
+/// # Panics
+/// If a text that ought to be right is not.
 pub fn program(seed: u64) -> Function {
+    match source(seed) {
+        Some(text) => {
+            let mut f = kernel(&text);
+            // Texts are numbered as they are parsed.
+            f.places.iter_mut().for_each(|p| p.file = "random.rs".into());
+            f
+        }
+        None => core_program(seed),
+    }
+}
+
+fn core_program(seed: u64) -> Function {
     let mut g = Generator {
         rng: Rng::new(seed),
         vars: Vec::new(),

@@ -145,3 +145,69 @@ fn outer_of_windows(x: [f64; n]) -> f64 {
     let w = build((n, 3), |i, j| x[(i + j) % n]);
     sum(map(|r| r.prod() + r.sum(), w))
 }
+
+// Scans in branches: neither where they start nor whether they do anything changes along them.
+
+#[kernel]
+fn scan_in_a_branch(x: [f64; n], t: i64) -> [f64; n] {
+    if t > 0 { scan(|a, b| a * b + a + b, 0.0, cos(x)) } else { x }
+}
+
+#[kernel]
+fn product_in_a_while(y: [f64; n], z: [f64; n]) -> [f64; n] {
+    let mut h = y;
+    let mut trip = 0;
+    while trip < 4 && sum(h * h) > 0.17 {
+        h = sin(cumprod(z)) + 0.5 * h;
+        trip += 1;
+    }
+    h
+}
+
+#[kernel]
+fn scans_in_branches_of_points(x: [f64; n], a: [[f64; n]; n], t: i64) -> [[f64; n]; n] {
+    build(n, |i| {
+        if t > i {
+            let w = x[i] * 0.5;
+            scan(|a, b| a + b + w * a * b, 0.0, a[i])
+        } else {
+            let mut h = x[i] * x[i];
+            for j in 0..n {
+                h = h * a[i][j];
+            }
+            replicate(n, h)
+        }
+    })
+}
+
+// The first rows of an array that was made for more.
+
+#[kernel]
+fn first_rows(a: [[f64; m]; n], b: [[f64; m]; n]) -> [[f64; m]; n] {
+    scan(add, 0.0, concat(a, b))[..n]
+}
+
+#[kernel]
+fn no_rows(a: [[f64; m]; n]) -> [[f64; m]; 0] {
+    a[..0]
+}
+
+// Derivatives with respect to what a loop does not change, of functions that it does.
+
+#[kernel]
+fn tangent_in_a_loop(z: [f64; n], s: f64) -> f64 {
+    let mut h = s;
+    for i in 0..3 {
+        h = cos(jvp(|p| h * sum(p * p))(z, z).0 + 0.5 * h);
+    }
+    h
+}
+
+#[kernel]
+fn slope_in_a_loop(z: [f64; n], s: f64) -> f64 {
+    let mut h = s;
+    for i in 0..3 {
+        h = cos(jvp(|p| h * sum(p * z))(s, 0.7).1);
+    }
+    h
+}

@@ -9,7 +9,7 @@ use super::chunks::Chunks;
 /// The greatest number of private copies; enough to keep many cores busy.
 const MAX_COPIES: usize = 64;
 /// The greatest number of elements in all private copies together.
-const MAX_ELEMENTS: usize = 1 << 25;
+const MAX_ELEMENTS: usize = 1 << 24;
 /// Elements in a task of the final combination.
 const PART: usize = 1 << 14;
 

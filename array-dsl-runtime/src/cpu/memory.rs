@@ -61,6 +61,14 @@ pub fn alloc_unset<T>(len: i64) -> Vec<MaybeUninit<T>> {
     x
 }
 
+/// The memory of `x` as an array whose elements are to be set, as [`alloc_unset`] makes it anew. It must be large enough.
+pub fn unset<T>(x: Vec<T>, len: i64) -> Vec<MaybeUninit<T>> {
+    let mut x = ManuallyDrop::new(x);
+    let len = usize::try_from(len).unwrap_or(0).min(x.capacity());
+    // SAFETY: the same allocation; elements that may be uninitialized need no initialization, and the capacity has room.
+    unsafe { Vec::from_raw_parts(x.as_mut_ptr().cast(), len, x.capacity()) }
+}
+
 /// The array, every element of which was set.
 ///
 /// Contract, upheld by the compiler: that is so.
@@ -174,6 +182,20 @@ impl<'a, T> Shared<'a, T> {
     }
 }
 
+impl<T: Copy> Shared<'_, T> {
+    /// Sets one element.
+    ///
+    /// Contract, upheld by the compiler: `0 <= i < len`, and while the array is shared nothing reads it and no other call is
+    /// for the same element. Debug builds assert the first part.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn set(&self, i: i64, value: T) {
+        debug_assert!(0 <= i && (i as usize) < self.len, "index {i} of {}", self.len);
+        // SAFETY: inside the array; by the contract nothing else refers to this element.
+        unsafe { self.start.add(i as usize).write(value) };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::for_chunks;
@@ -211,6 +233,15 @@ mod tests {
         assert!(x.iter().enumerate().all(|(i, v)| i == *v));
         set(&mut x, 4, 40);
         assert_eq!(get(&x, 4), 40);
+    }
+
+    #[test]
+    fn threads_write_different_elements() {
+        let n = 100_000;
+        let mut x = vec![0; n];
+        let shared = Shared::new(&mut x);
+        for_chunks(n, 1 << 6, |lo, hi| (lo..hi).for_each(|i| shared.set((n - 1 - i) as i64, i)));
+        assert!(x.iter().enumerate().all(|(i, v)| n - 1 - i == *v));
     }
 
     #[test]

@@ -98,19 +98,16 @@ impl Gpu {
         &self,
         array: &ArrayRef<T, D>,
     ) -> Result<GpuArray<T, D>, Error> {
-        if let Some(instead) = T::INSTEAD {
-            return Err(Error::UnsupportedOnGpu {
-                kernel: "",
-                what: format!("{} arrays are not supported on the GPU", T::NAME),
-                help: format!("use {instead}"),
-            });
-        }
-        let (buffer, is_in_use) = self.shared.allocate(array.len(), "upload", "array")?;
-        let contiguous = array.as_slice().and_then(T::as_bytes);
-        match contiguous {
+        self.shared.can.check_elem(T::ELEM, "", || format!("{} arrays", T::NAME))?;
+        let (buffer, is_in_use) = self.shared.allocate(array.len(), T::ELEM, "upload", "array")?;
+        match array.as_slice().and_then(T::as_bytes) {
             Some(bytes) => self.shared.write(&buffer, is_in_use, bytes)?,
+            None if T::ELEM.bytes() == 8 => {
+                let words: Vec<u64> = array.iter().map(|x| x.to_bits()).collect();
+                self.shared.write(&buffer, is_in_use, bytemuck::cast_slice(&words))?;
+            }
             None => {
-                let words: Vec<u32> = array.iter().map(|x| x.to_word().unwrap_or(0)).collect();
+                let words: Vec<u32> = array.iter().map(|x| x.to_bits() as u32).collect();
                 self.shared.write(&buffer, is_in_use, bytemuck::cast_slice(&words))?;
             }
         }

@@ -1,6 +1,6 @@
 //! The shaders of this crate, named by what they depend on; their texts are made when they are first needed.
 
-use super::contract_shader::{Counts, SUM_PARTS, thin};
+use super::contract_shader::{Counts, Float, sum_parts, thin};
 use super::contract_tile::{Tile, tiled};
 use super::execute::FILL;
 use super::reduce::combine;
@@ -14,11 +14,11 @@ pub(super) enum Builtin {
     /// Folds the parts of a reduction.
     Combine(Elem, Reducer),
     /// Adds up the parts of a contraction.
-    SumParts,
+    SumParts(Float),
     /// A contraction with few rows or columns.
-    Thin { counts: Counts, a_along_sums: bool },
+    Thin { float: Float, counts: Counts, a_along_sums: bool },
     /// Any other contraction.
-    Tiled { counts: Counts, tile: Tile, a_along_sums: bool, b_along_sums: bool },
+    Tiled { float: Float, counts: Counts, tile: Tile, a_along_sums: bool, b_along_sums: bool },
 }
 
 impl Builtin {
@@ -26,7 +26,7 @@ impl Builtin {
     pub(super) fn reads(self) -> usize {
         match self {
             Builtin::Fill => 0,
-            Builtin::Combine(..) | Builtin::SumParts => 1,
+            Builtin::Combine(..) | Builtin::SumParts(_) => 1,
             Builtin::Thin { .. } | Builtin::Tiled { .. } => 2,
         }
     }
@@ -36,7 +36,7 @@ impl Builtin {
         match self {
             Builtin::Fill => "fill",
             Builtin::Combine(..) => "combine",
-            Builtin::SumParts => "sum parts",
+            Builtin::SumParts(_) => "sum parts",
             Builtin::Thin { .. } => "contract thin",
             Builtin::Tiled { .. } => "contract tiled",
         }
@@ -47,10 +47,10 @@ impl Builtin {
         match self {
             Builtin::Fill => FILL.to_string(),
             Builtin::Combine(elem, reducer) => combine(elem, reducer),
-            Builtin::SumParts => SUM_PARTS.to_string(),
-            Builtin::Thin { counts, a_along_sums } => thin(counts, a_along_sums),
-            Builtin::Tiled { counts, tile, a_along_sums, b_along_sums } => {
-                tiled(counts, tile, a_along_sums, b_along_sums)
+            Builtin::SumParts(float) => sum_parts(float),
+            Builtin::Thin { float, counts, a_along_sums } => thin(float, counts, a_along_sums),
+            Builtin::Tiled { float, counts, tile, a_along_sums, b_along_sums } => {
+                tiled(float, counts, tile, a_along_sums, b_along_sums)
             }
         }
     }

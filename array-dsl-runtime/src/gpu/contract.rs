@@ -22,7 +22,7 @@
 //! Where that gives too few workgroups, the sums are split into parts, which a second dispatch adds up.
 
 use super::builtin::Builtin;
-use super::contract_shader::{Counts, THIN_LANES};
+use super::contract_shader::{Counts, Float, THIN_LANES};
 use super::contract_tile::Tile;
 use super::execute::Run;
 use crate::error::Error;
@@ -191,8 +191,7 @@ impl Run<'_> {
     ) -> Result<(), Error> {
         let (mut first, mut second) = (self.buffer(a.0)?, self.buffer(b.0)?);
         let result = self.buffer(out.0)?;
-        let extents: Vec<u64> =
-            extents.iter().map(|e| self.extent(e).map(u64::from)).collect::<Result<_, _>>()?;
+        let extents: Vec<u64> = self.exact_extents(extents)?.into_iter().map(u64::from).collect();
         if result.is_empty() {
             return Ok(());
         }
@@ -201,7 +200,8 @@ impl Run<'_> {
             return self.fill(&result, 0);
         }
         for (buffer, axes) in [(&result, out.1), (&first, a.1), (&second, b.1)] {
-            if axes.iter().map(|at| extents[*at]).product::<u64>() != buffer.len() as u64 {
+            // There are more where only a bound was known when the array was made.
+            if axes.iter().map(|at| extents[*at]).product::<u64>() > buffer.len() as u64 {
                 return Err(self.wrong("a contraction's extents are not those of its arrays".into()));
             }
         }
@@ -218,14 +218,15 @@ impl Run<'_> {
             );
         }
 
+        let float = if result.width() == 8 { Float::F64 } else { Float::F32 };
         let counts = classes.counts();
-        let results = result.len() as u64;
+        let results = out.1.iter().map(|at| extents[*at]).product::<u64>();
         let a_along_sums = classes.along_sums(&classes.rows, |axis| axis.a);
         let (builtin, tiles, parts, length) = if is_thin {
             let lanes = THIN_LANES[usize::from(a_along_sums)];
             let blocks = results.div_ceil(u64::from(256 / lanes));
             let (parts, length) = split(blocks, sums, results, u64::from(lanes) * 4);
-            (Builtin::Thin { counts, a_along_sums }, [blocks, 1], parts, length)
+            (Builtin::Thin { float, counts, a_along_sums }, [blocks, 1], parts, length)
         } else {
             let tiles = |tile: Tile| {
                 let [down, across] = tile.sides();
@@ -242,7 +243,7 @@ impl Run<'_> {
             let tiles = tiles(tile);
             let b_along_sums = classes.along_sums(&classes.columns, |axis| axis.b);
             let (parts, length) = split(tiles[0] * tiles[1] * batch, sums, results, 16);
-            (Builtin::Tiled { counts, tile, a_along_sums, b_along_sums }, tiles, parts, length)
+            (Builtin::Tiled { float, counts, tile, a_along_sums, b_along_sums }, tiles, parts, length)
         };
         // A thin block may hold results of several batches.
         let groups = tiles[0] * tiles[1] * parts * if is_thin { 1 } else { batch };
@@ -259,11 +260,12 @@ impl Run<'_> {
             return self.dispatch_builtin(builtin, &words, &[&first, &second, &result], group_count);
         }
         let elements = (results * parts) as usize;
-        let (scratch, _) = self.gpu.allocate(elements, self.program.name, "parts of a contraction")?;
+        let (scratch, _) =
+            self.gpu.allocate(elements, float.elem(), self.program.name, "parts of a contraction")?;
         self.dispatch_builtin(builtin, &words, &[&first, &second, &scratch], group_count)?;
-        let Some(groups) = self.groups_of(result.len()) else { return Ok(()) };
+        let Some(groups) = self.groups_of(results as usize) else { return Ok(()) };
         self.dispatch_builtin(
-            Builtin::SumParts,
+            Builtin::SumParts(float),
             &[results as u32, parts as u32],
             &[&scratch, &result],
             groups,

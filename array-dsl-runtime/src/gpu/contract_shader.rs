@@ -8,6 +8,41 @@
 
 use std::fmt::Write as _;
 
+use crate::program::Elem;
+
+/// The type of the elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Float {
+    F32,
+    F64,
+}
+
+impl Float {
+    /// Its name in WGSL.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Float::F32 => "f32",
+            Float::F64 => "f64",
+        }
+    }
+
+    /// Its zero.
+    pub(super) fn zero(self) -> &'static str {
+        match self {
+            Float::F32 => "0.0f",
+            Float::F64 => "0.0lf",
+        }
+    }
+
+    /// The element type of arrays.
+    pub(super) fn elem(self) -> Elem {
+        match self {
+            Float::F32 => Elem::F32,
+            Float::F64 => Elem::F64,
+        }
+    }
+}
+
 /// The number of axes of each class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Counts {
@@ -23,13 +58,14 @@ pub(super) const THIN_LANES: [u32; 2] = [8, 32];
 
 /// The declarations and the functions that lead from the number of a row, column, sum or batch to the places
 /// in `a`, `b` and the result.
-pub(super) fn interface(counts: Counts) -> String {
+pub(super) fn interface(float: Float, counts: Counts) -> String {
     let Counts { rows, columns, sums, batch } = counts;
+    let float = float.name();
     let mut text = format!(
         "@group(0) @binding(0) var<uniform> words: array<vec4<u32>, {}>;
-@group(0) @binding(2) var<storage, read> a: array<f32>;
-@group(0) @binding(3) var<storage, read> b: array<f32>;
-@group(0) @binding(4) var<storage, read_write> result: array<f32>;
+@group(0) @binding(2) var<storage, read> a: array<{float}>;
+@group(0) @binding(3) var<storage, read> b: array<{float}>;
+@group(0) @binding(4) var<storage, read_write> result: array<{float}>;
 ",
         3 + rows + columns + sums + batch
     );
@@ -82,7 +118,7 @@ fn main(
 /// One result for each group of [`THIN_LANES`] threads. Results are counted with the rows fastest. The
 /// threads lie side by side along the sums, or else the groups do along the rows, whichever is contiguous in
 /// `a`.
-pub(super) fn thin(counts: Counts, a_along_sums: bool) -> String {
+pub(super) fn thin(float: Float, counts: Counts, a_along_sums: bool) -> String {
     let lanes = THIN_LANES[usize::from(a_along_sums)];
     let groups = 256 / lanes;
     let (lane, member) = if a_along_sums {
@@ -90,13 +126,14 @@ pub(super) fn thin(counts: Counts, a_along_sums: bool) -> String {
     } else {
         (format!("local / {groups}u"), format!("local % {groups}u"))
     };
-    let mut text = interface(counts);
+    let mut text = interface(float, counts);
+    let (zero, float) = (float.zero(), float.name());
     let _ = write!(
         text,
         "
-var<workgroup> partial: array<f32, 256>;
+var<workgroup> partial: array<{float}, 256>;
 
-fn product(sum: u32, start: vec3<u32>) -> f32 {{
+fn product(sum: u32, start: vec3<u32>) -> {float} {{
     let at = start + sum_at(sum);
     return a[at.x] * b[at.y];
 }}
@@ -109,10 +146,10 @@ fn product(sum: u32, start: vec3<u32>) -> f32 {{
     let start = row_at(number % rows) + column_at(rest % columns) + batch_at(rest / columns);
     let begin = part * words[1].w;
     let end = min(begin + words[1].w, sums);
-    var acc = vec4<f32>(0.0);
+    var acc = vec4<{float}>({zero});
     var sum = begin + lane;
     for (; sum + {three}u < end; sum += {four}u) {{
-        acc += vec4<f32>(
+        acc += vec4<{float}>(
             product(sum, start),
             product(sum + {lanes}u, start),
             product(sum + {two}u, start),
@@ -144,26 +181,31 @@ fn product(sum: u32, start: vec3<u32>) -> f32 {{
 }
 
 /// Adds up the `words[0].y` parts of `words[0].x` results.
-pub(super) const SUM_PARTS: &str = "
+pub(super) fn sum_parts(float: Float) -> String {
+    let (zero, float) = (float.zero(), float.name());
+    format!(
+        "
 @group(0) @binding(0) var<uniform> words: array<vec4<u32>, 1>;
-@group(0) @binding(2) var<storage, read> parts: array<f32>;
-@group(0) @binding(3) var<storage, read_write> result: array<f32>;
+@group(0) @binding(2) var<storage, read> parts: array<{float}>;
+@group(0) @binding(3) var<storage, read_write> result: array<{float}>;
 
 @compute @workgroup_size(256)
 fn main(
     @builtin(workgroup_id) wg: vec3<u32>,
     @builtin(num_workgroups) num_wg: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
-) {
+) {{
     let results = words[0].x;
     let i = (wg.x + wg.y * num_wg.x) * 256u + local;
-    if i >= results {
+    if i >= results {{
         return;
-    }
-    var acc = 0.0;
-    for (var part = 0u; part < words[0].y; part++) {
+    }}
+    var acc = {zero};
+    for (var part = 0u; part < words[0].y; part++) {{
         acc += parts[part * results + i];
-    }
+    }}
     result[i] = acc;
+}}
+"
+    )
 }
-";

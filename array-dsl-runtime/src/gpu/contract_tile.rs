@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::contract_shader::{Counts, MAIN, interface};
+use super::contract_shader::{Counts, Float, MAIN, interface};
 
 /// How a workgroup of a tiled contraction divides its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,8 +36,9 @@ impl Tile {
     }
 
     /// The sums in workgroup memory at a time: as many as fit the 16 KiB that every device has.
-    fn depth(self) -> usize {
-        if self == Tile::Medium { 16 } else { 8 }
+    fn depth(self, float: Float) -> usize {
+        let depth = if self == Tile::Medium { 16 } else { 8 };
+        if float == Float::F64 { depth / 2 } else { depth }
     }
 }
 
@@ -50,11 +51,26 @@ impl Tile {
 /// along the sums or along the rows, whichever is contiguous in the array, and fetch the next ones before they
 /// compute. Rows and columns beyond the end repeat the last one and are not stored; sums beyond the end count as
 /// 0.
-pub(super) fn tiled(counts: Counts, tile: Tile, a_along_sums: bool, b_along_sums: bool) -> String {
-    let (blocks, depth, [down, across]) = (tile.blocks(), tile.depth(), tile.threads());
+pub(super) fn tiled(
+    float: Float,
+    counts: Counts,
+    tile: Tile,
+    a_along_sums: bool,
+    b_along_sums: bool,
+) -> String {
+    let (blocks, depth, [down, across]) = (tile.blocks(), tile.depth(float), tile.threads());
+    let (name, zero) = (float.name(), float.zero());
     let [side_a, side_b] = tile.sides();
     let operands = [
-        Operand { name: "a", side: "row", component: "x", threads: down, along_sums: a_along_sums, tile },
+        Operand {
+            name: "a",
+            side: "row",
+            component: "x",
+            threads: down,
+            along_sums: a_along_sums,
+            tile,
+            float,
+        },
         Operand {
             name: "b",
             side: "column",
@@ -62,9 +78,10 @@ pub(super) fn tiled(counts: Counts, tile: Tile, a_along_sums: bool, b_along_sums
             threads: across,
             along_sums: b_along_sums,
             tile,
+            float,
         },
     ];
-    let mut text = interface(counts);
+    let mut text = interface(float, counts);
     for operand in &operands {
         operand.declare(&mut text);
     }
@@ -88,7 +105,7 @@ pub(super) fn tiled(counts: Counts, tile: Tile, a_along_sums: bool, b_along_sums
         operand.prepare(&mut text);
     }
     for (v, j, w) in each_vector(blocks) {
-        let _ = writeln!(text, "    var acc_{v}{j}{w} = vec4<f32>(0.0);");
+        let _ = writeln!(text, "    var acc_{v}{j}{w} = vec4<{name}>({zero});");
     }
     let _ = writeln!(text, "    for (var sum = begin; sum < end; sum += {depth}u) {{");
     for operand in &operands {
@@ -130,7 +147,7 @@ pub(super) fn tiled(counts: Counts, tile: Tile, a_along_sums: bool, b_along_sums
             text.push_str("        }\n    }\n");
         }
     }
-    text.push_str("}\n\nfn store(place: u32, column: u32, columns: u32, values: vec4<f32>) {\n");
+    let _ = writeln!(text, "}}\n\nfn store(place: u32, column: u32, columns: u32, values: vec4<{name}>) {{");
     for (c, component) in COMPONENTS.into_iter().enumerate() {
         let _ = write!(
             text,
@@ -162,6 +179,7 @@ struct Operand {
     threads: usize,
     along_sums: bool,
     tile: Tile,
+    float: Float,
 }
 
 impl Operand {
@@ -177,7 +195,7 @@ impl Operand {
 
     /// The vectors that a thread fetches, one per round, and the condition under which it does in the last one.
     fn rounds(&self) -> (usize, Option<String>) {
-        let all = self.vectors() * self.tile.depth();
+        let all = self.vectors() * self.tile.depth(self.float);
         let is_partial = (all < 256).then(|| format!("local < {all}u"));
         (all.div_ceil(256), is_partial)
     }
@@ -185,27 +203,28 @@ impl Operand {
     /// Its workgroup memory and the function that fetches a vector.
     fn declare(&self, text: &mut String) {
         let Operand { name, side, component, .. } = self;
+        let (zero, float) = (self.float.zero(), self.float.name());
         let _ = write!(
             text,
             "
-var<workgroup> tile_{name}: array<vec4<f32>, {}>;
+var<workgroup> tile_{name}: array<vec4<{float}>, {}>;
 
-fn fetch_{name}(sum: u32, end: u32, start: u32, {side}s: vec4<u32>) -> vec4<f32> {{
+fn fetch_{name}(sum: u32, end: u32, start: u32, {side}s: vec4<u32>) -> vec4<{float}> {{
     if sum >= end {{
-        return vec4<f32>(0.0);
+        return vec4<{float}>({zero});
     }}
     let at = {side}s + (start + sum_at(sum).{component});
-    return vec4<f32>({name}[at.x], {name}[at.y], {name}[at.z], {name}[at.w]);
+    return vec4<{float}>({name}[at.x], {name}[at.y], {name}[at.z], {name}[at.w]);
 }}
 ",
-            self.tile.depth() * self.pitch()
+            self.tile.depth(self.float) * self.pitch()
         );
     }
 
     /// What this thread fetches, and the first of it.
     fn prepare(&self, text: &mut String) {
         let Operand { name, side, component, .. } = self;
-        let (depth, vectors, pitch) = (self.tile.depth(), self.vectors(), self.pitch());
+        let (depth, vectors, pitch) = (self.tile.depth(self.float), self.vectors(), self.pitch());
         for round in 0..self.rounds().0 {
             let number = format!("(local + {}u)", round * 256);
             let (sum, vector) = if self.along_sums {
@@ -239,7 +258,7 @@ fn fetch_{name}(sum: u32, end: u32, start: u32, {side}s: vec4<u32>) -> vec4<f32>
     /// The vectors of the next lines.
     fn fetch_next(&self, text: &mut String) {
         let Operand { name, component, .. } = self;
-        let depth = self.tile.depth();
+        let depth = self.tile.depth(self.float);
         self.each_round(text, |at| {
             let sum = format!("sum + {depth}u + sum_{at}");
             format!("next_{at} = fetch_{name}({sum}, end, start.{component}, places_{at});")

@@ -11,6 +11,7 @@ use super::pool::{GpuBuffer, Pool};
 use super::record::Recorder;
 use super::status::Sites;
 use crate::error::Error;
+use crate::program::{Elem, Need};
 
 /// Counts of what a device has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct GpuStatistics {
     pub dispatches: u64,
     /// Shaders compiled.
     pub pipelines_created: u64,
+    /// Times that the host waited for something that the device computes: downloads, sizes, conditions of loops.
+    pub waits: u64,
 }
 
 /// The same, while they change.
@@ -39,6 +42,7 @@ pub(super) struct Counters {
     pub submissions: AtomicU64,
     pub dispatches: AtomicU64,
     pub pipelines_created: AtomicU64,
+    pub waits: AtomicU64,
 }
 
 impl Counters {
@@ -50,6 +54,7 @@ impl Counters {
             submissions: self.submissions.load(Relaxed),
             dispatches: self.dispatches.load(Relaxed),
             pipelines_created: self.pipelines_created.load(Relaxed),
+            waits: self.waits.load(Relaxed),
         }
     }
 }
@@ -124,12 +129,64 @@ pub(super) fn scoped<T>(device: &wgpu::Device, make: impl FnOnce() -> T) -> Resu
     }
 }
 
+/// What a device can do.
+#[derive(Debug)]
+pub(super) struct Abilities {
+    pub(super) limits: wgpu::Limits,
+    /// Those of [`wanted`] that are there.
+    pub(super) features: wgpu::Features,
+}
+
+impl Abilities {
+    /// Refuses element types that the device lacks; `what` has them.
+    pub(super) fn check_elem(
+        &self,
+        elem: Elem,
+        kernel: &'static str,
+        what: impl FnOnce() -> String,
+    ) -> Result<(), Error> {
+        let (need, instead) = match elem {
+            Elem::F64 => (Need::F64, "f32"),
+            Elem::I64 => (Need::I64, "i32"),
+            _ => return Ok(()),
+        };
+        if self.features.contains(feature(need)) {
+            return Ok(());
+        }
+        let what = format!("{} need {}, which this GPU lacks", what(), describe(need));
+        Err(Error::UnsupportedOnGpu { kernel, what, help: format!("use {instead}") })
+    }
+}
+
+/// What devices are asked for if they have it.
+fn wanted() -> wgpu::Features {
+    feature(Need::F64) | feature(Need::I64) | feature(Need::I64Atomics)
+}
+
+/// The feature that a need is met by.
+pub(super) fn feature(need: Need) -> wgpu::Features {
+    match need {
+        Need::F64 => wgpu::Features::SHADER_F64,
+        Need::I64 => wgpu::Features::SHADER_INT64,
+        Need::I64Atomics => wgpu::Features::SHADER_INT64_ATOMIC_ALL_OPS,
+    }
+}
+
+/// A need in words.
+pub(super) fn describe(need: Need) -> &'static str {
+    match need {
+        Need::F64 => "floats of 64 bits",
+        Need::I64 => "integers of 64 bits",
+        Need::I64Atomics => "atomic operations on 64 bits",
+    }
+}
+
 /// An opened device with everything that belongs to it.
 pub(super) struct Shared {
     pub(super) info: GpuInfo,
     pub(super) device: wgpu::Device,
     pub(super) queue: wgpu::Queue,
-    pub(super) limits: wgpu::Limits,
+    pub(super) can: Abilities,
     pub(super) pool: Arc<Pool>,
     pub(super) failures: Arc<Failures>,
     pub(super) counters: Arc<Counters>,
@@ -151,9 +208,11 @@ pub(super) struct State {
 impl Shared {
     pub(super) fn open(adapter: &wgpu::Adapter, info: GpuInfo) -> Result<Shared, Error> {
         let limits = adapter.limits();
+        let features = adapter.features() & wanted();
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("array-dsl"),
             required_limits: limits.clone(),
+            required_features: features,
             ..wgpu::DeviceDescriptor::default()
         };
         let opened =
@@ -172,8 +231,8 @@ impl Shared {
         });
 
         let counters = Arc::new(Counters::default());
-        // Buffers are bound whole, and copied in multiples of four bytes.
-        let largest = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size) / 4 * 4;
+        // Buffers are bound whole.
+        let largest = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size) / 8 * 8;
         let pool = Arc::new(Pool::new(device.clone(), failures.clone(), counters.clone(), largest));
         let status = super::status::buffer(&device);
         let recorder = Recorder::new(&device, &limits);
@@ -182,7 +241,7 @@ impl Shared {
             info,
             device,
             queue,
-            limits,
+            can: Abilities { limits, features },
             pool,
             failures,
             counters,
@@ -205,21 +264,22 @@ impl Shared {
     pub(super) fn allocate(
         &self,
         elements: usize,
+        elem: Elem,
         kernel: &'static str,
         array: &'static str,
     ) -> Result<(GpuBuffer, bool), Error> {
-        if elements > self.pool.most_elements() {
+        if elements > self.pool.most_elements(elem.bytes()) {
             let elements = i64::try_from(elements).unwrap_or(i64::MAX);
             return Err(Error::TooLargeForGpu { kernel, array, elements });
         }
-        self.pool.take(elements)
+        self.pool.take(elements, elem.bytes())
     }
 
     /// The number of workgroups per dimension that `groups` workgroups take, so that `wg.x + wg.y * num_wg.x`
     /// counts them: one row if it is short enough, else a rectangle that is nearly square. The last row may
     /// have workgroups too many.
     pub(super) fn grid(&self, groups: u32) -> [u32; 2] {
-        let longest = self.limits.max_compute_workgroups_per_dimension.min(65_535);
+        let longest = self.can.limits.max_compute_workgroups_per_dimension.min(65_535);
         if groups <= longest {
             return [groups, 1];
         }

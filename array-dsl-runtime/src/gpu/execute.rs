@@ -2,8 +2,8 @@
 //!
 //! * Heap arrays get their memory at the first step that touches them and give it back after the last one.
 //! * A step over no points is skipped; its arrays still get (minimal) memory.
-//! * Sizes and indices are 32-bit on the device. Whatever does not fit is refused before anything is recorded
-//!   about it.
+//! * Sizes are within 2^30 on the device. Whatever is not is refused before anything is recorded about it.
+//! * Sizes that only the device knows are planned for by their bounds; see `extent`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use super::Gpu;
 use super::builtin::Builtin;
 use super::device::{Shared, State};
 use super::elem::GpuElem;
+use super::extent::Atoms;
 use super::plan::{Lives, Plan};
-use super::pool::GpuBuffer;
+use super::pool::{GpuBuffer, MOST};
 use super::scan::Passes;
-use crate::entry;
 use crate::error::Error;
-use crate::program::{GpuHome, GpuProgram, GpuStep, Poly, Shader, Word};
+use crate::program::{Elem, GpuHome, GpuProgram, GpuStep, Poly, Private, Shader, Word};
 
 /// The threads of a workgroup.
 pub(super) const WORKGROUP: u32 = 256;
@@ -28,7 +28,7 @@ pub enum GpuInput<'a> {
     /// An array of rank one or more.
     Array(&'a GpuBuffer),
     /// The bits of a scalar.
-    Scalar(u32),
+    Scalar(u64),
     /// A scalar that the device has computed: one element.
     Computed(&'a GpuBuffer),
 }
@@ -37,35 +37,22 @@ pub enum GpuInput<'a> {
 #[derive(Clone, Debug)]
 pub(super) enum ScalarValue {
     /// Its bits.
-    Known(u32),
+    Known(u64),
     /// The element it is in.
     Computed(GpuBuffer),
 }
 
 impl GpuInput<'_> {
     /// A scalar argument.
-    ///
-    /// Errors: [`Error::UnsupportedOnGpu`] for `f64`, and for an `i64` that does not fit 32 bits.
-    pub fn scalar<T: GpuElem>(
-        value: T,
-        kernel: &'static str,
-        argument: &str,
-    ) -> Result<GpuInput<'static>, Error> {
-        let instead = T::INSTEAD.unwrap_or_default();
-        value.to_word().map(GpuInput::Scalar).ok_or_else(|| {
-            let (what, help) = match T::ELEM {
-                crate::program::Elem::I64 => ("needs more than 32 bits", "use smaller numbers".to_string()),
-                _ => ("has a type that GPUs lack", format!("use {instead}")),
-            };
-            Error::UnsupportedOnGpu { kernel, what: format!("argument `{argument}` {what}"), help }
-        })
+    pub fn scalar<T: GpuElem>(value: T) -> GpuInput<'static> {
+        GpuInput::Scalar(value.to_bits())
     }
 }
 
 impl Gpu {
     /// A buffer of so many zeros.
-    pub(super) fn zero_buffer(&self, elements: usize) -> Result<GpuBuffer, Error> {
-        let (buffer, _) = self.shared.allocate(elements, "zeros", "array")?;
+    pub(super) fn zero_buffer(&self, elements: usize, elem: Elem) -> Result<GpuBuffer, Error> {
+        let (buffer, _) = self.shared.allocate(elements, elem, "zeros", "array")?;
         self.shared.state().recorder.clear(buffer.raw(), buffer.bytes());
         Ok(buffer)
     }
@@ -112,8 +99,8 @@ pub(super) struct Run<'a> {
     pub(super) state: &'a mut State,
     pub(super) program: &'static GpuProgram,
     pub(super) plan: Arc<Plan>,
-    /// The values of sizes: those of the call, then those that loops and the device make.
-    pub(super) atoms: Vec<i64>,
+    /// The values of sizes.
+    pub(super) atoms: Atoms,
     /// By array: the value of a scalar argument, or of a loop's counter.
     pub(super) scalars: HashMap<usize, ScalarValue>,
     /// By array, for those that have memory at the moment and are not views.
@@ -132,13 +119,13 @@ impl<'a> Run<'a> {
         let plan = match state.plans.get(&address) {
             Some(plan) => plan.clone(),
             None => {
-                let plan = Arc::new(Plan::new(program, &gpu.limits, &mut state.sites)?);
+                let plan = Arc::new(Plan::new(program, &gpu.can, &mut state.sites)?);
                 state.plans.insert(address, plan.clone());
                 plan
             }
         };
         let buffers = vec![None; program.arrays.len()];
-        let atoms = atoms.to_vec();
+        let atoms = Atoms::new(atoms);
         let mut run = Run { gpu, state, program, plan, atoms, scalars: HashMap::new(), buffers };
         if inputs.len() != program.inputs.len() {
             return Err(run.wrong(format!("it has {} inputs, not {}", program.inputs.len(), inputs.len())));
@@ -182,14 +169,30 @@ impl<'a> Run<'a> {
     fn run(mut self) -> Result<Vec<(GpuBuffer, Vec<usize>)>, Error> {
         let lives = self.plan.steps.clone();
         self.steps(self.program.steps, &lives)?;
-        let shape = |dims: &[Poly]| -> Vec<usize> {
-            dims.iter().map(|d| d.eval(&self.atoms).unwrap_or(0).max(0) as usize).collect()
-        };
-        let shapes: Vec<Vec<usize>> =
-            self.program.results.iter().map(|r| shape(self.program.arrays[*r].dims)).collect();
-        let buffers: Result<Vec<GpuBuffer>, Error> =
-            self.program.results.iter().map(|result| self.buffer(*result)).collect();
-        Ok(buffers?.into_iter().zip(shapes).collect())
+        let dims = |result: &usize| self.program.arrays[*result].dims;
+        self.know(self.program.results.iter().flat_map(dims))?;
+        self.program.results.iter().map(|result| self.result(*result)).collect()
+    }
+
+    /// A result with its shape.
+    fn result(&mut self, array: usize) -> Result<(GpuBuffer, Vec<usize>), Error> {
+        let info = &self.program.arrays[array];
+        let mut shape = Vec::new();
+        for dim in info.dims {
+            let extent = self.value(dim)?;
+            shape.push(extent.and_then(|n| usize::try_from(n).ok()).unwrap_or(0));
+        }
+        let (buffer, elements) = (self.buffer(array)?, shape.iter().product());
+        if buffer.len() < elements {
+            return Err(self.wrong(format!("`{}` has {} elements, not {elements}", info.name, buffer.len())));
+        }
+        // What was taken for the bound of a size goes back if much of it is not used.
+        if elements >= buffer.len() / 2 {
+            return Ok((buffer.first(elements), shape));
+        }
+        let (own, _) = self.gpu.allocate(elements, info.elem, self.program.name, info.name)?;
+        self.state.recorder.copy((buffer.raw(), 0), (own.raw(), 0), own.bytes());
+        Ok((own, shape))
     }
 
     /// Steps in order.
@@ -210,7 +213,10 @@ impl<'a> Run<'a> {
 
     fn step(&mut self, step: &'static GpuStep) -> Result<(), Error> {
         match step {
-            GpuStep::Points { shader, extents } => self.points(shader, extents),
+            GpuStep::Points { shader, extents, private: Some(private) } => {
+                self.combine(shader, extents, private)
+            }
+            GpuStep::Points { shader, extents, private: None } => self.points(shader, extents),
             GpuStep::Reduce { points, outer, inner, groups, reducer, result } => {
                 self.reduce(points, outer, inner, groups, *reducer, *result)
             }
@@ -224,18 +230,20 @@ impl<'a> Run<'a> {
                 self.fill(&buffer, *bits)
             }
             GpuStep::Copy(to, from) => {
+                let elements = self.elements(*to)?;
                 let (to, from) = (self.buffer(*to)?, self.buffer(*from)?);
-                if to.len() != from.len() {
+                // Either may have been made when less was known of its size.
+                if elements > to.len().min(from.len()) {
                     return Err(self.wrong(format!("a copy of {} elements to {}", from.len(), to.len())));
                 }
                 if !to.shares_memory(&from) {
-                    self.state.recorder.copy((from.raw(), 0), (to.raw(), 0), from.bytes());
+                    self.state.recorder.copy((from.raw(), 0), (to.raw(), 0), to.first(elements).bytes());
                 }
                 Ok(())
             }
             GpuStep::Move(to, from) => self.take_over(*to, *from),
-            GpuStep::Check(check) => entry::check(check, &self.atoms, self.program.name),
-            GpuStep::ReadSize(array, atom) => self.read_size(*array, *atom),
+            GpuStep::Check(check) => self.check(check),
+            GpuStep::Size { array, atom, most } => self.compute_size(*array, *atom, most.as_ref()),
             // Executed by `steps`.
             GpuStep::Repeat { .. } => Ok(()),
         }
@@ -248,8 +256,25 @@ impl<'a> Run<'a> {
         if points == 0 {
             return Ok(());
         }
-        let words = self.words(shader, [0; 4])?;
+        let words = self.words(shader, [0; 2])?;
         self.dispatch_shader(shader, &words, &buffers, points.div_ceil(WORKGROUP))
+    }
+
+    /// One thread per point, or workgroups with bins of their own: where these have room, and are so few compared with the
+    /// points that filling and emptying them does not matter.
+    fn combine(
+        &mut self,
+        shader: &'static Shader,
+        extents: &'static [Poly],
+        private: &'static Private,
+    ) -> Result<(), Error> {
+        let (points, bins) = (self.points_of(extents)?, self.buffer(private.array)?.len());
+        let Some(groups) = private_groups(points, bins).filter(|_| bins <= private.most) else {
+            return self.points(shader, extents);
+        };
+        let buffers = self.bound(&private.shader)?;
+        let words = self.words(&private.shader, [0; 2])?;
+        self.dispatch_shader(&private.shader, &words, &buffers, groups)
     }
 
     /// Records a dispatch of a shader of the program.
@@ -262,14 +287,20 @@ impl<'a> Run<'a> {
     ) -> Result<(), Error> {
         let pipeline = self.state.pipelines.of_shader(self.gpu, shader)?;
         let buffers: Vec<&GpuBuffer> = buffers.iter().collect();
-        let computed = shader.words.iter().enumerate().filter_map(|(at, word)| match word {
-            Word::Scalar(array) => match self.scalars.get(&self.plan.roots[*array]) {
-                Some(ScalarValue::Computed(buffer)) => Some((at, buffer)),
+        let computed = shader.words.iter().enumerate().filter_map(|(at, word)| {
+            let (array, offset) = match word {
+                Word::Scalar(array) => (array, 0),
+                Word::High(array) => (array, 4),
+                // The low word of an integer that is not negative, and short.
+                Word::Size(size) => return self.atoms.single(size).map(|buffer| (at, buffer, 0)),
+                _ => return None,
+            };
+            match self.scalars.get(&self.plan.roots[*array]) {
+                Some(ScalarValue::Computed(buffer)) => Some((at, buffer, offset)),
                 _ => None,
-            },
-            _ => None,
+            }
         });
-        let computed: Vec<(usize, &GpuBuffer)> = computed.collect();
+        let computed: Vec<(usize, &GpuBuffer, u64)> = computed.collect();
         let grid = self.gpu.grid(groups);
         self.state.recorder.dispatch(self.gpu, &pipeline, words, &computed, &buffers, grid)
     }
@@ -287,13 +318,16 @@ impl<'a> Run<'a> {
     }
 
     /// Sets all elements.
-    pub(super) fn fill(&mut self, buffer: &GpuBuffer, bits: u32) -> Result<(), Error> {
+    pub(super) fn fill(&mut self, buffer: &GpuBuffer, bits: u64) -> Result<(), Error> {
         if bits == 0 {
             self.state.recorder.clear(buffer.raw(), buffer.bytes());
             return Ok(());
         }
-        let Some(groups) = self.groups_of(buffer.len()) else { return Ok(()) };
-        self.dispatch_builtin(Builtin::Fill, &[buffer.len() as u32, bits], &[buffer], groups)
+        let words = buffer.len() * (buffer.width() / 4) as usize;
+        let Some(groups) = self.groups_of(words) else { return Ok(()) };
+        let (low, high) = (bits as u32, (bits >> 32) as u32);
+        let odd = if buffer.width() == 8 { high } else { low };
+        self.dispatch_builtin(Builtin::Fill, &[words as u32, low, odd], &[buffer], groups)
     }
 
     /// The workgroups that give each of so many elements a thread; `None` if there are none.
@@ -314,7 +348,8 @@ impl<'a> Run<'a> {
         }
         let elements = self.elements(root)?;
         let name = self.program.arrays[root].name;
-        let (buffer, _) = self.gpu.allocate(elements, self.program.name, name)?;
+        let elem = self.program.arrays[root].elem;
+        let (buffer, _) = self.gpu.allocate(elements, elem, self.program.name, name)?;
         match self.scalars.get(&root).cloned() {
             Some(ScalarValue::Known(bits)) => self.fill(&buffer, bits)?,
             Some(ScalarValue::Computed(from)) => {
@@ -326,72 +361,61 @@ impl<'a> Run<'a> {
         Ok(buffer)
     }
 
-    /// The number of elements of an array; a negative extent counts as 0, as for a loop of so many trips.
-    fn elements(&self, array: usize) -> Result<usize, Error> {
+    /// The number of elements of an array or a bound of it; a negative extent counts as 0, as for a loop of so many trips.
+    pub(super) fn elements(&mut self, array: usize) -> Result<usize, Error> {
         let info = &self.program.arrays[array];
-        let mut product = 1i64;
-        for dim in info.dims {
-            let extent = dim.eval(&self.atoms).unwrap_or(i64::MAX).max(0);
-            product = product.saturating_mul(extent);
-        }
+        let most = self.gpu.pool.most_elements(info.elem.bytes()) as i64;
+        let product = self.product(info.dims, most)?;
         let too_large =
             Error::TooLargeForGpu { kernel: self.program.name, array: info.name, elements: product };
         usize::try_from(product).map_err(|_| too_large)
     }
 
-    /// The number of points of a space; a negative extent counts as 0.
-    pub(super) fn points_of(&self, extents: &[Poly]) -> Result<u32, Error> {
-        let mut product = 1i64;
-        for extent in extents {
-            let extent = extent.eval(&self.atoms).unwrap_or(i64::MAX).max(0);
-            // Empty whatever else is in it.
-            product = product.saturating_mul(extent);
-        }
-        i32::try_from(product).map(i32::cast_unsigned).map_err(|_| self.too_many(product))
+    /// The number of points of a space or a bound of it; a negative extent counts as 0.
+    pub(super) fn points_of(&mut self, extents: &[Poly]) -> Result<u32, Error> {
+        let product = self.product(extents, MOST as i64)?;
+        u32::try_from(product).ok().filter(|n| *n as usize <= MOST).ok_or_else(|| self.too_many(product))
     }
 
-    /// One extent.
-    pub(super) fn extent(&self, extent: &Poly) -> Result<u32, Error> {
-        self.points_of(std::slice::from_ref(extent))
+    /// The extents of a space themselves.
+    pub(super) fn exact_extents(&mut self, extents: &[Poly]) -> Result<Vec<u32>, Error> {
+        self.know(extents)?;
+        extents.iter().map(|e| self.points_of(std::slice::from_ref(e))).collect()
     }
 
     fn too_many(&self, points: i64) -> Error {
         Error::UnsupportedOnGpu {
             kernel: self.program.name,
-            what: format!("a loop over {points} points needs more than 31 bits to count them"),
+            what: format!("a loop over {points} points has more than 2^30"),
             help: "use smaller sizes, or run it on the CPU".into(),
         }
     }
 
-    /// The uniform words of a shader; `split` is the outer points, inner points and parts of a reduction or a scan, and
-    /// the points of a scan's thread.
-    pub(super) fn words(&self, shader: &'static Shader, split: [u32; 4]) -> Result<Vec<u32>, Error> {
+    /// The uniform words of a shader; `split` is the parts of a reduction or the chunks of a scan, and the points of a
+    /// scan's thread.
+    pub(super) fn words(&mut self, shader: &'static Shader, split: [u32; 2]) -> Result<Vec<u32>, Error> {
+        self.prepare_words(shader)?;
         let word = |word: &Word| match word {
-            Word::Size(size) => {
-                let value = size.eval(&self.atoms);
-                let small = value.and_then(|v| i32::try_from(v).ok());
-                small.map(i32::cast_unsigned).ok_or_else(|| Error::UnsupportedOnGpu {
-                    kernel: self.program.name,
-                    what: match value {
-                        Some(v) => format!("a size is {v}, which needs more than 31 bits"),
-                        None => "a size overflows".into(),
-                    },
-                    help: "use smaller sizes, or run it on the CPU".into(),
-                })
-            }
-            Word::Scalar(array) => match self.scalars.get(&self.plan.roots[*array]) {
-                Some(ScalarValue::Known(bits)) => Ok(*bits),
-                // Copied in when the shader is dispatched.
-                Some(ScalarValue::Computed(_)) => Ok(0),
-                None => Err(self.wrong(format!("`{}` is no scalar", self.program.arrays[*array].name))),
-            },
+            Word::Size(size) => self.size(size),
+            Word::Long(size) => Ok(self.long_size(size)? as u32),
+            Word::LongHigh(size) => Ok((self.long_size(size)? >> 32) as u32),
+            Word::Scalar(array) => Ok(self.scalar_bits(*array)? as u32),
+            Word::High(array) => Ok((self.scalar_bits(*array)? >> 32) as u32),
             Word::SiteBase => Ok(self.plan.site_base),
-            Word::Outer => Ok(split[0]),
-            Word::Inner => Ok(split[1]),
-            Word::Parts => Ok(split[2]),
-            Word::Each => Ok(split[3]),
+            Word::Parts => Ok(split[0]),
+            Word::Each => Ok(split[1]),
         };
         shader.words.iter().map(word).collect()
+    }
+
+    /// The bits of a scalar argument; of one that the device has computed, zeros: it is copied in when the shader is
+    /// dispatched.
+    fn scalar_bits(&self, array: usize) -> Result<u64, Error> {
+        match self.scalars.get(&self.plan.roots[array]) {
+            Some(ScalarValue::Known(bits)) => Ok(*bits),
+            Some(ScalarValue::Computed(_)) => Ok(0),
+            None => Err(self.wrong(format!("`{}` is no scalar", self.program.arrays[array].name))),
+        }
     }
 
     /// A program or call that is not well formed.
@@ -400,7 +424,16 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Sets the first `words[0].x` elements to `words[0].y`.
+/// The workgroups with private bins that take part; `None` if each would have too few points for its bins.
+fn private_groups(points: u32, bins: usize) -> Option<u32> {
+    /// The workgroups that keep a large device busy.
+    const BUSY: u32 = 512;
+    let least = (bins * 8).max(WORKGROUP as usize * 4);
+    let groups = points / u32::try_from(least).ok()?;
+    (groups > 0).then(|| groups.min(BUSY))
+}
+
+/// Sets the first `words[0].x` words to `words[0].y`, every other one to `words[0].z`.
 pub(super) const FILL: &str = "
 @group(0) @binding(0) var<uniform> words: array<vec4<u32>, 1>;
 @group(0) @binding(2) var<storage, read_write> target_words: array<u32>;
@@ -413,7 +446,21 @@ fn main(
 ) {
     let i = (wg.x + wg.y * num_wg.x) * 256u + local;
     if i < words[0].x {
-        target_words[i] = words[0].y;
+        target_words[i] = select(words[0].y, words[0].z, (i & 1u) == 1u);
     }
 }
 ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_bins_are_for_many_points() {
+        assert_eq!(private_groups(1000, 10), None);
+        assert_eq!(private_groups(1024, 10), Some(1));
+        assert_eq!(private_groups(16_000, 2000), Some(1));
+        assert_eq!(private_groups(15_999, 2000), None);
+        assert_eq!(private_groups(1 << 26, 10), Some(512));
+    }
+}

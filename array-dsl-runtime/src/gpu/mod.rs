@@ -22,6 +22,7 @@
 //! | `record` | what is recorded and how it is submitted |
 //! | `plan` | what can be known about a program before it runs |
 //! | `execute` | the steps of a program |
+//! | `extent` | sizes that the device has computed: what the host plans with, and when it reads them |
 //! | `reduce` | reductions and the combination of their parts |
 //! | `repeat` | loops of steps |
 //! | `scan` | prefixes |
@@ -37,6 +38,7 @@ mod contract_tile;
 mod device;
 mod elem;
 mod execute;
+mod extent;
 mod pipeline;
 mod plan;
 mod pool;

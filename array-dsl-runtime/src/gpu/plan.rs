@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::device::{Abilities, describe, feature};
 use super::pipeline::storage_buffers;
 use super::record::Recorder;
 use super::status::Sites;
 use crate::error::Error;
-use crate::program::{Access, Elem, GpuHome, GpuProgram, GpuStep, Shader, Trips};
+use crate::program::{Access, GpuHome, GpuProgram, GpuStep, Need, Shader, Trips};
 
 /// See the module header.
 #[derive(Debug)]
@@ -48,12 +49,12 @@ impl Plan {
     /// Errors: [`Error::UnsupportedOnGpu`], [`Error::GpuLacks`].
     pub(super) fn new(
         program: &'static GpuProgram,
-        limits: &wgpu::Limits,
+        can: &Abilities,
         sites: &mut Sites,
     ) -> Result<Plan, Error> {
         let roots: Vec<usize> = (0..program.arrays.len()).map(|a| root(program, a)).collect();
-        check_elems(program, &roots)?;
-        check_shaders(program, program.steps, limits)?;
+        check_elems(program, can)?;
+        check_shaders(program, program.steps, can)?;
         let mut needed: Vec<bool> = vec![false; roots.len()];
         for result in program.results {
             needed[roots[*result]] = true;
@@ -103,21 +104,26 @@ impl Lives {
 fn check_shaders(
     program: &'static GpuProgram,
     steps: &'static [GpuStep],
-    limits: &wgpu::Limits,
+    can: &Abilities,
 ) -> Result<(), Error> {
     for step in steps {
         match step {
-            GpuStep::Points { shader, .. } => check_shader(program, shader, limits)?,
+            GpuStep::Points { shader, private, .. } => {
+                check_shader(program, shader, can)?;
+                if let Some(private) = private {
+                    check_shader(program, &private.shader, can)?;
+                }
+            }
             GpuStep::Reduce { points, groups, .. } => {
-                check_shader(program, points, limits)?;
-                check_shader(program, groups, limits)?;
+                check_shader(program, points, can)?;
+                check_shader(program, groups, can)?;
             }
             GpuStep::Scan { points, fold, starts, run, .. } => {
                 for shader in [points, fold, starts, run] {
-                    check_shader(program, shader, limits)?;
+                    check_shader(program, shader, can)?;
                 }
             }
-            GpuStep::Repeat { steps, .. } => check_shaders(program, steps, limits)?,
+            GpuStep::Repeat { steps, .. } => check_shaders(program, steps, can)?,
             _ => {}
         }
     }
@@ -140,7 +146,7 @@ fn made(steps: &[GpuStep], f: &mut impl FnMut(usize)) {
             GpuStep::Scan { points, .. } => written(points, f),
             GpuStep::Contract { out, .. } => f(out.0),
             GpuStep::Fill(array, _) | GpuStep::Copy(array, _) | GpuStep::Move(array, _) => f(*array),
-            GpuStep::Check(_) | GpuStep::ReadSize(..) => {}
+            GpuStep::Check(_) | GpuStep::Size { .. } => {}
             GpuStep::Repeat { trips, carried, steps } => {
                 if let Trips::For { index, .. } = trips {
                     f(*index);
@@ -180,7 +186,7 @@ fn arrays_of(step: &GpuStep) -> Vec<usize> {
         GpuStep::Fill(array, _) => vec![*array],
         GpuStep::Copy(to, from) | GpuStep::Move(to, from) => vec![*to, *from],
         GpuStep::Check(_) => Vec::new(),
-        GpuStep::ReadSize(array, _) => vec![*array],
+        GpuStep::Size { array, .. } => vec![*array],
         GpuStep::Repeat { trips, carried, steps } => {
             let number = match trips {
                 Trips::For { index, .. } => *index,
@@ -192,40 +198,35 @@ fn arrays_of(step: &GpuStep) -> Vec<usize> {
     }
 }
 
-/// Refuses `f64` anywhere, and `i64` arrays that the host would see.
-fn check_elems(program: &'static GpuProgram, roots: &[usize]) -> Result<(), Error> {
-    let refuse = |role: &str, array: usize, instead: &str| {
+/// Refuses arrays of types that the device lacks: an argument rather than what follows from it.
+fn check_elems(program: &'static GpuProgram, can: &Abilities) -> Result<(), Error> {
+    let all = 0..program.arrays.len();
+    let roles =
+        program.inputs.iter().map(|a| (*a, "argument")).chain(program.results.iter().map(|a| (*a, "result")));
+    for (array, role) in roles.chain(all.map(|a| (a, "array"))) {
         let info = &program.arrays[array];
-        let elem = if info.elem == Elem::F64 { "f64" } else { "i64" };
-        let what = format!("{role} `{}` has element type {elem}", info.name);
-        Err(Error::UnsupportedOnGpu { kernel: program.name, what, help: format!("use {instead}") })
-    };
-    let seen = |arrays: &'static [usize], role: &str| {
-        for &array in arrays {
-            let info = &program.arrays[array];
-            match info.elem {
-                Elem::F64 => refuse(role, array, "f32")?,
-                Elem::I64 if !info.dims.is_empty() => refuse(role, array, "i32")?,
-                _ => {}
-            }
+        // Scalars are numbers of the host until a shader uses them.
+        if !matches!(info.home, GpuHome::Nowhere | GpuHome::HostScalar) {
+            can.check_elem(info.elem, program.name, || format!("the elements of {role} `{}`", info.name))?;
         }
-        Ok(())
-    };
-    seen(program.inputs, "argument")?;
-    seen(program.results, "result")?;
-    debug_assert_eq!(roots.len(), program.arrays.len());
-    match program.arrays.iter().position(|info| info.elem == Elem::F64) {
-        Some(array) => refuse("array", array, "f32"),
-        None => Ok(()),
     }
+    Ok(())
 }
 
 /// Whether the device can bind what a shader needs.
-fn check_shader(
-    program: &'static GpuProgram,
-    shader: &'static Shader,
-    limits: &wgpu::Limits,
-) -> Result<(), Error> {
+fn check_shader(program: &'static GpuProgram, shader: &'static Shader, can: &Abilities) -> Result<(), Error> {
+    for need in shader.needs {
+        if !can.features.contains(feature(*need)) {
+            let fix = match need {
+                Need::F64 => "use f32, or run it on the CPU",
+                Need::I64 => "use i32, or run it on the CPU",
+                Need::I64Atomics => "use f32 or i32 where values are combined by index, or run it on the CPU",
+            };
+            let what = describe(*need).to_string();
+            return Err(Error::GpuLacks { kernel: program.name, what, fix: fix.into() });
+        }
+    }
+    let limits = &can.limits;
     let lacks = |what: String| {
         let fix = "split the kernel, or use fewer arrays in one expression".to_string();
         Err(Error::GpuLacks { kernel: program.name, what, fix })
@@ -248,16 +249,22 @@ fn check_shader(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{Carried, GpuArrayInfo, Poly, Site};
+    use crate::program::{Carried, Elem, GpuArrayInfo, Poly, Site};
 
     const N: Poly = Poly(&[(1, &[0])]);
     const SHADER: Shader = Shader {
         label: "s",
         wgsl: "",
         words: &[],
+        sizes: &[],
         bindings: &[(0, Access::Read), (1, Access::Write), (3, Access::Write)],
         status: true,
+        needs: &[],
     };
+
+    fn any() -> Abilities {
+        Abilities { limits: wgpu::Limits::default(), features: wgpu::Features::all() }
+    }
 
     const fn array(name: &'static str, elem: Elem, home: GpuHome) -> GpuArrayInfo {
         GpuArrayInfo { name, elem, dims: &[N], home }
@@ -273,13 +280,17 @@ mod tests {
         ],
         inputs: &[0],
         results: &[3],
-        steps: &[GpuStep::Points { shader: SHADER, extents: &[N] }, GpuStep::Copy(3, 2), GpuStep::Fill(3, 0)],
+        steps: &[
+            GpuStep::Points { shader: SHADER, extents: &[N], private: None },
+            GpuStep::Copy(3, 2),
+            GpuStep::Fill(3, 0),
+        ],
         sites: &[Site { kernel: "f", file: "a.rs", line: 1 }],
     };
 
     #[test]
     fn memory_lives_until_the_last_use_through_any_view() {
-        let plan = Plan::new(&PROGRAM, &wgpu::Limits::default(), &mut Sites::default()).unwrap();
+        let plan = Plan::new(&PROGRAM, &any(), &mut Sites::default()).unwrap();
         assert_eq!(plan.roots, [0, 1, 1, 3]);
         assert_eq!(plan.steps.dead_after, [vec![0], vec![1], vec![]]);
     }
@@ -311,7 +322,7 @@ mod tests {
 
     #[test]
     fn a_trip_gives_back_what_the_next_one_does_not_need() {
-        let plan = Plan::new(&LOOP, &wgpu::Limits::default(), &mut Sites::default()).unwrap();
+        let plan = Plan::new(&LOOP, &any(), &mut Sites::default()).unwrap();
         let Some(Body { steps, locals, spent }) = &plan.steps.bodies[1] else { panic!("it is a loop") };
         // The state's old value and what is made of it go at once, the input stays.
         assert_eq!(steps.dead_after, [vec![2], vec![3], vec![]]);
@@ -324,7 +335,8 @@ mod tests {
     #[test]
     fn what_the_device_lacks_is_named() {
         let limits = wgpu::Limits { max_storage_buffers_per_shader_stage: 3, ..wgpu::Limits::default() };
-        let error = Plan::new(&PROGRAM, &limits, &mut Sites::default()).unwrap_err();
+        let can = Abilities { limits, features: wgpu::Features::empty() };
+        let error = Plan::new(&PROGRAM, &can, &mut Sites::default()).unwrap_err();
         assert_eq!(
             error.to_string(),
             "kernel `f`: this GPU lacks storage buffers: one of the kernel's loops uses 4, and 3 can be bound; \
@@ -333,35 +345,46 @@ mod tests {
     }
 
     #[test]
-    fn wide_elements_are_refused() {
-        static I64_INSIDE: GpuProgram = GpuProgram {
+    fn types_that_the_device_lacks_are_refused() {
+        static WIDE: GpuProgram = GpuProgram {
             name: "g",
-            arrays: &[array("x", Elem::F32, GpuHome::Input), array("i", Elem::I64, GpuHome::Heap)],
-            inputs: &[0],
-            results: &[0],
+            arrays: &[
+                array("x", Elem::F64, GpuHome::Input),
+                array("i", Elem::I64, GpuHome::Heap),
+                array("s", Elem::F64, GpuHome::HostScalar),
+            ],
+            inputs: &[0, 2],
+            results: &[1],
             steps: &[],
             sites: &[],
         };
-        static I64_RESULT: GpuProgram = GpuProgram { results: &[1], inputs: I64_INSIDE.inputs, ..COPY };
-        const COPY: GpuProgram = GpuProgram {
-            name: "g",
-            arrays: &[array("x", Elem::F32, GpuHome::Input), array("i", Elem::I64, GpuHome::Heap)],
-            inputs: &[0],
+        static ATOMIC: GpuProgram = GpuProgram {
+            name: "h",
+            arrays: &[],
+            inputs: &[],
             results: &[],
-            steps: &[],
+            steps: &[GpuStep::Points {
+                shader: Shader { bindings: &[], needs: &[Need::I64Atomics], ..SHADER },
+                extents: &[N],
+                private: None,
+            }],
             sites: &[],
         };
-        static F64_INSIDE: GpuProgram =
-            GpuProgram { arrays: &[array("d", Elem::F64, GpuHome::Nowhere)], inputs: &[], ..COPY };
-        let message = |p: &'static GpuProgram| {
-            Plan::new(p, &wgpu::Limits::default(), &mut Sites::default())
-                .map(|_| ())
-                .map_err(|e| e.to_string())
+        let message = |p: &'static GpuProgram, features| {
+            let can = Abilities { limits: wgpu::Limits::default(), features };
+            Plan::new(p, &can, &mut Sites::default()).map(|_| ()).map_err(|e| e.to_string())
         };
-        assert_eq!(message(&I64_INSIDE), Ok(()));
-        let text = "kernel `g` cannot run on a GPU: result `i` has element type i64; use i32";
-        assert_eq!(message(&I64_RESULT), Err(text.into()));
-        let text = "kernel `g` cannot run on a GPU: array `d` has element type f64; use f32";
-        assert_eq!(message(&F64_INSIDE), Err(text.into()));
+        let (f64, i64) = (wgpu::Features::SHADER_F64, wgpu::Features::SHADER_INT64);
+        assert_eq!(message(&WIDE, f64 | i64), Ok(()));
+        let text = "kernel `g` cannot run on a GPU: the elements of argument `x` need floats of 64 bits, which this \
+                    GPU lacks; use f32";
+        assert_eq!(message(&WIDE, i64), Err(text.into()));
+        let text = "kernel `g` cannot run on a GPU: the elements of result `i` need integers of 64 bits, which this \
+                    GPU lacks; use i32";
+        assert_eq!(message(&WIDE, f64), Err(text.into()));
+        let text = "kernel `h`: this GPU lacks atomic operations on 64 bits; use f32 or i32 where values are \
+                    combined by index, or run it on the CPU";
+        assert_eq!(message(&ATOMIC, f64 | i64), Err(text.into()));
+        assert_eq!(message(&ATOMIC, wgpu::Features::SHADER_INT64_ATOMIC_ALL_OPS), Ok(()));
     }
 }

@@ -13,14 +13,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::device::{Counters, Failures, scoped};
 use crate::error::Error;
 
+/// Elements and points are counted in 30 bits, so that the usual arithmetic of indices needs no more than 32.
+pub(super) const MOST: usize = 1 << 30;
+
 /// The smallest buffer in bytes.
 const SMALLEST: u64 = 256;
 
-/// Memory on the device that holds so many elements of 32 bits. Clones share it.
+/// Memory on the device that holds so many elements of one size. Clones share it.
 #[derive(Clone, Debug)]
 pub struct GpuBuffer {
     memory: Arc<Memory>,
     elements: usize,
+    /// The bytes of an element.
+    width: u32,
 }
 
 /// One buffer; goes back to the pool when dropped.
@@ -48,6 +53,11 @@ impl GpuBuffer {
         self.elements == 0
     }
 
+    /// The same memory for the first elements only.
+    pub(super) fn first(&self, elements: usize) -> GpuBuffer {
+        GpuBuffer { elements: elements.min(self.elements), ..self.clone() }
+    }
+
     /// Whether both are the same memory.
     pub fn shares_memory(&self, other: &GpuBuffer) -> bool {
         Arc::ptr_eq(&self.memory, &other.memory)
@@ -64,12 +74,17 @@ impl GpuBuffer {
 
     /// The bytes that the elements take.
     pub(super) fn bytes(&self) -> u64 {
-        self.elements as u64 * 4
+        self.elements as u64 * u64::from(self.width)
     }
 
     /// The bytes to bind: at least one element.
     pub(super) fn bound_bytes(&self) -> u64 {
-        self.bytes().max(4)
+        self.bytes().max(self.width.into())
+    }
+
+    /// The bytes of an element.
+    pub(super) fn width(&self) -> u32 {
+        self.width
     }
 
     pub(super) fn is_of(&self, pool: &Arc<Pool>) -> bool {
@@ -108,15 +123,16 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The most elements that one array can have.
-    pub(super) fn most_elements(&self) -> usize {
-        usize::try_from(self.largest / 4).map_or(i32::MAX as usize, |n| n.min(i32::MAX as usize))
+    /// The most elements of so many bytes that one array can have.
+    pub(super) fn most_elements(&self, width: u32) -> usize {
+        let most = self.largest / u64::from(width);
+        usize::try_from(most).map_or(MOST, |n| n.min(MOST))
     }
 
     /// A buffer for so many elements, not more than [`Pool::most_elements`]. Its contents are arbitrary. With
     /// it comes whether recorded, not yet submitted work may still use its memory.
-    pub(super) fn take(self: &Arc<Pool>, elements: usize) -> Result<(GpuBuffer, bool), Error> {
-        let bytes = size_class(elements as u64 * 4).min(self.largest);
+    pub(super) fn take(self: &Arc<Pool>, elements: usize, width: u32) -> Result<(GpuBuffer, bool), Error> {
+        let bytes = size_class(elements as u64 * u64::from(width)).min(self.largest);
         let idle = self.idle().get_mut(&bytes).and_then(Vec::pop);
         let (raw, batch) = match idle {
             Some(found) => {
@@ -126,7 +142,8 @@ impl Pool {
             None => (self.create(bytes)?, 0),
         };
         let is_in_use = batch == self.batch.load(Relaxed);
-        Ok((GpuBuffer { memory: Arc::new(Memory { raw, pool: self.clone() }), elements }, is_in_use))
+        let memory = Arc::new(Memory { raw, pool: self.clone() });
+        Ok((GpuBuffer { memory, elements, width }, is_in_use))
     }
 
     /// Makes a buffer. Where memory is short, idle buffers are freed first.

@@ -69,13 +69,13 @@ impl Recorder {
     }
 
     /// Records a dispatch of `grid` workgroups (see [`Shared::grid`]). `computed` are the positions of words that the device
-    /// itself knows, and where: they are copied into the uniform block just before.
+    /// itself knows, and where, with the byte: they are copied into the uniform block just before.
     pub(super) fn dispatch(
         &mut self,
         gpu: &Shared,
         pipeline: &Pipeline,
         words: &[u32],
-        computed: &[(usize, &GpuBuffer)],
+        computed: &[(usize, &GpuBuffer, u64)],
         buffers: &[&GpuBuffer],
         grid: [u32; 2],
     ) -> Result<(), Error> {
@@ -89,8 +89,8 @@ impl Recorder {
         self.blocks.extend_from_slice(bytemuck::cast_slice(words));
         self.blocks.resize(offset + block, 0);
         let uniforms = self.uniforms.clone();
-        for (at, buffer) in computed {
-            self.copy((buffer.raw(), 0), (&uniforms, (offset + at * 4) as u64), 4);
+        for (at, buffer, from) in computed {
+            self.copy((buffer.raw(), *from), (&uniforms, (offset + at * 4) as u64), 4);
         }
 
         let bound: Vec<(wgpu::Buffer, u64)> =

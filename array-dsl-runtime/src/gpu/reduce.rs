@@ -5,7 +5,8 @@
 //!   (`groups`). The parts go to a scratch array that a second dispatch folds with the same operator.
 //!
 //! A reduction of nothing takes the first way, whose loop is then empty, so that the result is the neutral
-//! element.
+//! element. Where only the device knows that there is nothing, all parts are the neutral element. Rows of parts beyond the outer
+//! points, planned for by a bound, become elements of the result beyond its size, which nobody reads.
 
 use super::builtin::Builtin;
 use super::execute::Run;
@@ -44,24 +45,26 @@ impl Run<'_> {
         reducer: Reducer,
         result: usize,
     ) -> Result<(), Error> {
+        // First, since to make it may be to read a size: then there are no more points than it has elements.
+        let result_buffer = self.buffer(result)?;
         let (outers, inners) = (self.points_of(outer)?, self.points_of(inner)?);
         let Some(parts) = parts(outers, inners) else { return self.points(points, outer) };
         let mut buffers = self.bound(groups)?;
-        let result_buffer = self.buffer(result)?;
         if outers == 0 {
             return Ok(());
         }
-        let words = self.words(groups, [outers, inners, parts, 0])?;
+        let words = self.words(groups, [parts, 0])?;
         if parts == 1 {
             return self.dispatch_shader(groups, &words, &buffers, outers);
         }
         let elements = outers as usize * parts as usize;
-        let (scratch, _) = self.gpu.allocate(elements, self.program.name, "parts of a reduction")?;
+        let elem = self.program.arrays[result].elem;
+        let (scratch, _) = self.gpu.allocate(elements, elem, self.program.name, "parts of a reduction")?;
         // The last binding is where the parts go.
         buffers.pop();
         buffers.push(scratch.clone());
         self.dispatch_shader(groups, &words, &buffers, outers * parts)?;
-        let combine = Builtin::Combine(self.program.arrays[result].elem, reducer);
+        let combine = Builtin::Combine(elem, reducer);
         self.dispatch_builtin(combine, &[outers, parts], &[&scratch, &result_buffer], outers)
     }
 }
@@ -70,8 +73,10 @@ impl Run<'_> {
 /// take no part, so no neutral element is needed.
 pub(super) fn combine(elem: Elem, reducer: Reducer) -> String {
     let kind = match elem {
-        Elem::F32 | Elem::F64 => "f32",
-        Elem::I32 | Elem::I64 => "i32",
+        Elem::F32 => "f32",
+        Elem::F64 => "f64",
+        Elem::I32 => "i32",
+        Elem::I64 => "i64",
         Elem::U32 | Elem::Bool => "u32",
     };
     let pair = match reducer {

@@ -5,15 +5,19 @@
 //! ```
 //!
 //! * The host goes through the trips and records their steps; nothing is waited for. The number of the trip is a host
-//!   scalar. Only a loop that goes on while something on the device is true waits: before each trip.
+//!   scalar. Only a loop that goes on while something on the device is true waits, now and then: a trip too many changes
+//!   nothing, so the host looks after 1, 3, 7, .. trips, and in the end every 32.
 //! * Arrays are handles of shared memory, so a state becomes its next value without a copy, whatever else has that
 //!   memory. Whoever wants to change an array takes its memory over if no other handle has it, and copies it if one does.
 
 use super::execute::{Run, ScalarValue};
 use super::plan::Body;
-use super::pool::GpuBuffer;
+use super::pool::{GpuBuffer, MOST};
 use crate::error::Error;
 use crate::program::{Carried, GpuStep, Trips};
+
+/// The most trips between two looks at a condition on the device.
+const MOST_UNWATCHED: u32 = 32;
 
 impl Run<'_> {
     /// See the module header.
@@ -30,10 +34,11 @@ impl Run<'_> {
         }
         match trips {
             Trips::For { index, atom, count } => {
-                let count = count.eval(&self.atoms).unwrap_or(i64::MAX);
-                let count = i32::try_from(count.max(0)).map_err(|_| Error::UnsupportedOnGpu {
+                let count = self.value(count)?.unwrap_or(i64::MAX);
+                let count = i32::try_from(count.max(0)).ok().filter(|n| *n as usize <= MOST);
+                let count = count.ok_or_else(|| Error::UnsupportedOnGpu {
                     kernel: self.program.name,
-                    what: "a loop makes more trips than 31 bits can count".into(),
+                    what: "a loop makes more than 2^30 trips".into(),
                     help: "make fewer trips, or run it on the CPU".into(),
                 })?;
                 for trip in 0..count {
@@ -42,8 +47,12 @@ impl Run<'_> {
                 }
             }
             Trips::While(condition) => {
-                while self.read_word(*condition)? != 0 {
-                    self.trip(carried, steps, body)?;
+                let mut unwatched = 1;
+                while self.is_true(*condition)? {
+                    for _ in 0..unwatched {
+                        self.trip(carried, steps, body)?;
+                    }
+                    unwatched = (2 * unwatched).min(MOST_UNWATCHED);
                 }
             }
         }
@@ -82,24 +91,9 @@ impl Run<'_> {
     /// Sets the number of the trip.
     fn number(&mut self, index: usize, atom: u16, trip: i32) {
         let index = self.plan.roots[index];
-        self.scalars.insert(index, ScalarValue::Known(trip.cast_unsigned()));
+        self.scalars.insert(index, ScalarValue::Known(u64::from(trip.cast_unsigned())));
         self.buffers[index] = None;
-        self.set_atom(atom, i64::from(trip));
-    }
-
-    fn set_atom(&mut self, atom: u16, value: i64) {
-        let at = usize::from(atom);
-        if self.atoms.len() <= at {
-            self.atoms.resize(at + 1, 0);
-        }
-        self.atoms[at] = value;
-    }
-
-    /// `GpuStep::ReadSize`.
-    pub(super) fn read_size(&mut self, array: usize, atom: u16) -> Result<(), Error> {
-        let value = self.read_word(array)?.cast_signed();
-        self.set_atom(atom, i64::from(value));
-        Ok(())
+        self.atoms.set(atom, i64::from(trip));
     }
 
     /// `GpuStep::Move`.
@@ -108,7 +102,8 @@ impl Run<'_> {
         self.buffers[self.plan.roots[from]] = None;
         let buffer = if source.is_shared() {
             let name = self.program.arrays[to].name;
-            let (copy, _) = self.gpu.allocate(source.len(), self.program.name, name)?;
+            let (copy, _) =
+                self.gpu.allocate(source.len(), self.program.arrays[to].elem, self.program.name, name)?;
             self.state.recorder.copy((source.raw(), 0), (copy.raw(), 0), source.bytes());
             copy
         } else {
@@ -118,9 +113,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The one element of an array, waited for.
-    fn read_word(&mut self, array: usize) -> Result<u32, Error> {
+    /// Whether the one element of an array is true; waited for.
+    fn is_true(&mut self, array: usize) -> Result<bool, Error> {
         let buffer = self.buffer(array)?;
-        self.gpu.read_word(self.state, &buffer)
+        Ok(self.gpu.read_bits(self.state, &[buffer])?.iter().any(|bits| *bits != 0))
     }
 }

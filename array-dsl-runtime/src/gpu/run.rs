@@ -15,7 +15,7 @@ pub trait GpuKernel: Kernel {
     /// The result: device arrays (of rank 0 for scalars), device records, tuples of these.
     type GpuOutput;
 
-    /// Records the kernel's work and returns without waiting for it.
+    /// Records the kernel's work and returns without waiting for it, but see [`Gpu::run`].
     ///
     /// # Errors
     /// Sizes that do not fit, types or sizes that the device lacks.
@@ -24,7 +24,8 @@ pub trait GpuKernel: Kernel {
 
 impl Gpu {
     /// Runs a kernel on device arrays; the results stay on the device. Nothing is transferred and nothing is
-    /// waited for: an index out of range is reported by the next download.
+    /// waited for: an index out of range is reported by the next download. Only a number that data decide and the host needs
+    /// is: the length of a filtered array that is a result, the condition of a `while`.
     ///
     /// # Errors
     /// Sizes that do not fit, types or sizes that the device lacks.
@@ -37,7 +38,7 @@ impl Gpu {
 /// An array of zeros, the derivative of what has none.
 #[doc(hidden)]
 pub fn zeros<T: GpuElem, D: Dimension>(gpu: &Gpu, dim: D) -> Result<GpuArray<T, D>, Error> {
-    Ok(GpuArray::from_buffer(gpu, gpu.zero_buffer(dim.size())?, dim))
+    Ok(GpuArray::from_buffer(gpu, gpu.zero_buffer(dim.size(), T::ELEM)?, dim))
 }
 
 /// A result buffer as a typed array.

@@ -34,14 +34,11 @@ impl<T: GpuElem> GpuScalar<T> {
     }
 
     /// As an argument of a kernel, where it stays on the device if it is there.
-    ///
-    /// # Errors
-    /// [`Error::UnsupportedOnGpu`] for numbers that GPUs do not have.
     #[doc(hidden)]
-    pub fn input(&self, kernel: &'static str, argument: &str) -> Result<GpuInput<'_>, Error> {
+    pub fn input(&self) -> GpuInput<'_> {
         match &self.0 {
-            Home::Host(value) => GpuInput::scalar(*value, kernel, argument),
-            Home::Device(array) => Ok(GpuInput::Computed(array.buffer())),
+            Home::Host(value) => GpuInput::scalar(*value),
+            Home::Device(array) => GpuInput::Computed(array.buffer()),
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use super::execute::{Run, WORKGROUP};
 use crate::error::Error;
-use crate::program::{Poly, Shader};
+use crate::program::{Elem, Poly, Shader};
 
 /// From so many outer points on there is a thread's worth of work for the whole device in each.
 const MANY_POINTS: u32 = 16_384;
@@ -45,21 +45,22 @@ impl Run<'_> {
         length: &'static Poly,
         passes: &Passes,
     ) -> Result<(), Error> {
-        let (rows, length) = (self.points_of(outer)?, self.extent(length)?);
+        let (rows, length) = (self.points_of(outer)?, self.points_of(std::slice::from_ref(length))?);
         let Some((each, chunks)) = division(rows, length) else { return self.points(points, outer) };
         let groups = u64::from(rows) * u64::from(chunks);
         let elements = groups * u64::from(WORKGROUP + 1) * u64::from(passes.states);
         let elements = usize::try_from(elements).unwrap_or(usize::MAX);
-        if elements > self.gpu.pool.most_elements() || rows == 0 {
+        if elements > self.gpu.pool.most_elements(Elem::U32.bytes()) || rows == 0 {
             return self.points(points, outer);
         }
         let groups = groups as u32;
-        let (scratch, _) = self.gpu.allocate(elements, self.program.name, "scratch memory of a scan")?;
+        let (scratch, _) =
+            self.gpu.allocate(elements, Elem::U32, self.program.name, "scratch memory of a scan")?;
         self.buffers[passes.scratch] = Some(scratch);
         let run_groups = if passes.ends { rows.div_ceil(WORKGROUP) } else { groups };
         for (shader, groups) in [(passes.fold, groups), (passes.starts, rows), (passes.run, run_groups)] {
             let buffers = self.bound(shader)?;
-            let words = self.words(shader, [rows, length, chunks, each])?;
+            let words = self.words(shader, [chunks, each])?;
             self.dispatch_shader(shader, &words, &buffers, groups)?;
         }
         self.buffers[passes.scratch] = None;

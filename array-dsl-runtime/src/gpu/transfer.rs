@@ -1,6 +1,7 @@
 //! The bytes of uploads and downloads.
 
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
@@ -91,19 +92,33 @@ impl Shared {
         recorder.submit(self)
     }
 
-    /// The first word of an array, for those who are recording. A failure that a shader has found so far is an error
-    /// at once, for what would be done next may never end.
-    pub(super) fn read_word(&self, state: &mut State, buffer: &GpuBuffer) -> Result<u32, Error> {
+    /// The bits of the first element of each array, for those who are recording. A failure that a shader has found so far is
+    /// an error at once, for what would be done next may never end.
+    pub(super) fn read_bits(&self, state: &mut State, buffers: &[GpuBuffer]) -> Result<Vec<u64>, Error> {
         self.failures.check()?;
-        let staging = self.staging(4 + STATUS_BYTES)?;
-        let submission = self.record_piece(&mut state.recorder, &staging, Some(buffer), 0, 4)?;
-        let mut word = 0u32;
-        let status = self.read_recorded(&staging, submission, 4, &mut |bytes| {
-            bytemuck::bytes_of_mut(&mut word).copy_from_slice(bytes);
+        let bytes = buffers.iter().map(|b| u64::from(b.width())).sum();
+        let staging = self.staging(bytes + STATUS_BYTES)?;
+        let mut at = 0;
+        for buffer in buffers {
+            let width = u64::from(buffer.width());
+            state.recorder.copy((buffer.raw(), 0), (&staging, at), width);
+            at += width;
+        }
+        let submission = self.record_piece(&mut state.recorder, &staging, None, 0, bytes)?;
+        let mut bits = Vec::new();
+        let status = self.read_recorded(&staging, submission, bytes, &mut |mut bytes| {
+            for buffer in buffers {
+                let (own, rest) = bytes.split_at(buffer.width() as usize);
+                bits.push(match <[u8; 8]>::try_from(own) {
+                    Ok(long) => u64::from_ne_bytes(long),
+                    Err(_) => bytemuck::pod_read_unaligned::<u32>(own).into(),
+                });
+                bytes = rest;
+            }
         })?;
         self.keep(staging);
         self.failed(state, status)?;
-        Ok(word)
+        Ok(bits)
     }
 
     /// The error that the words of the status tell of; it is told once.
@@ -130,6 +145,7 @@ impl Shared {
         bytes: u64,
         read: &mut dyn FnMut(&[u8]),
     ) -> Result<[u32; 4], Error> {
+        self.counters.waits.fetch_add(1, Relaxed);
         let (answer, mapped) = mpsc::channel();
         let slice = staging.slice(0..bytes + STATUS_BYTES);
         slice.map_async(wgpu::MapMode::Read, move |result| {
@@ -179,7 +195,7 @@ impl Shared {
         drop(kept);
         let descriptor = wgpu::BufferDescriptor {
             label: Some("download"),
-            size: bytes.max(4096).next_power_of_two().min(bytes.max(self.limits.max_buffer_size)),
+            size: bytes.max(4096).next_power_of_two().min(bytes.max(self.can.limits.max_buffer_size)),
             usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         };

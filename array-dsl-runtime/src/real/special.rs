@@ -15,7 +15,12 @@ use std::f64::consts::PI;
 
 use super::horner;
 
-pub(super) use libm::{acosh, asinh, atanh, erf, erfc, lgamma};
+pub(super) use libm::{asinh, atanh, erf, erfc, lgamma};
+
+/// `libm`'s has values for negative arguments.
+pub(super) fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
 
 /// Where the asymptotic series are good to all digits.
 const FAR: f64 = 12.0;

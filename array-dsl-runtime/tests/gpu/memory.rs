@@ -7,7 +7,7 @@ use crate::programs::{SCALED, SCALED_TWICE};
 use crate::{gpu, noise};
 
 fn scaled(gpu: &Gpu, x: &GpuArray<f32, Ix1>) -> GpuArray<f32, Ix1> {
-    let inputs = [GpuInput::Array(x.buffer()), GpuInput::Scalar(2f32.to_bits())];
+    let inputs = [GpuInput::Array(x.buffer()), GpuInput::scalar(2f32)];
     let results = gpu.execute(&SCALED, &inputs, &[x.len() as i64]).unwrap();
     GpuArray::from_buffer(gpu, results[0].clone(), x.raw_dim())
 }
@@ -36,7 +36,7 @@ fn dropped_buffers_are_reused() {
 fn intermediate_arrays_are_given_back() {
     let Some(gpu) = gpu() else { return };
     let x = gpu.upload(&Array1::from_vec(noise(5000, 9))).unwrap();
-    let inputs = [GpuInput::Array(x.buffer()), GpuInput::Scalar(2f32.to_bits())];
+    let inputs = [GpuInput::Array(x.buffer()), GpuInput::scalar(2f32)];
     let y = gpu.execute(&SCALED_TWICE, &inputs, &[5000]).unwrap();
     assert_eq!(gpu.statistics().buffers_allocated, 3);
     let z = gpu.execute(&SCALED_TWICE, &inputs, &[5000]).unwrap();

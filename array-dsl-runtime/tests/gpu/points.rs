@@ -16,7 +16,7 @@ fn more_points_than_one_row_of_workgroups_has() {
     for n in [1, 255, 256, 257, 5_000_000, 17_000_000] {
         let x = Array1::from_vec(noise(n, 1));
         let on_gpu = gpu.upload(&x).unwrap();
-        let inputs = [GpuInput::Array(on_gpu.buffer()), GpuInput::Scalar(2f32.to_bits())];
+        let inputs = [GpuInput::Array(on_gpu.buffer()), GpuInput::scalar(2f32)];
         let results = gpu.execute(&SCALED, &inputs, &[n as i64]).unwrap();
         let y = GpuArray::<f32, Ix1>::from_buffer(&gpu, results[0].clone(), Ix1(n)).download().unwrap();
         assert!(y.iter().zip(&x).all(|(y, x)| *y == 2.0 * x + 1.0), "n = {n}");
@@ -30,7 +30,7 @@ fn steps_see_what_earlier_steps_wrote() {
     let mut on_gpu = gpu.upload(&x).unwrap();
     // More dispatches than a batch holds, each depending on the one before.
     for _ in 0..100 {
-        let inputs = [GpuInput::Array(on_gpu.buffer()), GpuInput::Scalar(0.5f32.to_bits())];
+        let inputs = [GpuInput::Array(on_gpu.buffer()), GpuInput::scalar(0.5f32)];
         let results = gpu.execute(&SCALED_TWICE, &inputs, &[1000]).unwrap();
         on_gpu = GpuArray::from_buffer(&gpu, results[0].clone(), Ix1(1000));
     }
@@ -53,6 +53,13 @@ fn arrays_of_every_type_and_layout_come_back() {
     let b = array![[true], [false], [true]];
     assert_eq!(gpu.upload(&b).unwrap().download().unwrap(), b);
     assert_eq!(gpu.upload(&arr0(2.5f32)).unwrap().item(), Ok(2.5));
+    // Numbers of 64 bits, contiguous and not.
+    let d = array![[0.1f64, -0.0, f64::INFINITY], [5e-324, 3.0, -7.25]];
+    let l = array![[i64::MIN, -1, 0], [1, 1 << 40, i64::MAX]];
+    assert_eq!(gpu.upload(&d).unwrap().download().unwrap(), d);
+    assert_eq!(gpu.upload(&l).unwrap().download().unwrap(), l);
+    assert_eq!(gpu.upload(&d.t()).unwrap().download().unwrap(), d.t());
+    assert_eq!(gpu.upload(&l.t()).unwrap().download().unwrap(), l.t());
     let empty = Array2::<f32>::zeros((0, 5));
     assert_eq!(gpu.upload(&empty).unwrap().download().unwrap(), empty);
     let any = ArrayD::<f32>::ones(IxDyn(&[2, 1, 3]));
@@ -90,8 +97,7 @@ fn fills_copies_views_and_inputs_as_results() {
     let Some(gpu) = gpu() else { return };
     for n in [0usize, 1, 700] {
         let x = gpu.upload(&Array1::from_vec(noise(n, 3))).unwrap();
-        let inputs =
-            [GpuInput::Scalar(2.5f32.to_bits()), GpuInput::Array(x.buffer()), GpuInput::Array(x.buffer())];
+        let inputs = [GpuInput::scalar(2.5f32), GpuInput::Array(x.buffer()), GpuInput::Array(x.buffer())];
         let results = gpu.execute(&FILLED, &inputs, &[n as i64]).unwrap();
         let f = |at: usize| {
             GpuArray::<f32, Ix1>::from_buffer(&gpu, results[at].clone(), Ix1(n)).download().unwrap()
@@ -130,10 +136,13 @@ static HISTOGRAM: GpuProgram = GpuProgram {
                     atomicAdd(&bins[i % words[0].y], x[i]);\n"
                 ),
                 words: &[Word::Size(N), Word::Size(M)],
+                sizes: &[],
                 bindings: &[(0, Access::Read), (1, Access::Atomic)],
                 status: false,
+                needs: &[],
             },
             extents: &[N],
+            private: None,
         },
     ],
     sites: &[],

@@ -41,8 +41,10 @@ pub const SCALE: Shader = Shader {
         y[i] = bitcast<f32>(words[0].y) * x[i] + 1.0;\n"
     ),
     words: &[Word::Size(N), Word::Scalar(1)],
+    sizes: &[],
     bindings: &[(0, Access::Read), (2, Access::Write)],
     status: false,
+    needs: &[],
 };
 
 /// The same from array 2 to array 3.
@@ -58,7 +60,7 @@ pub static SCALED: GpuProgram = GpuProgram {
     ],
     inputs: &[0, 1],
     results: &[2],
-    steps: &[GpuStep::Points { shader: SCALE, extents: &[N] }],
+    steps: &[GpuStep::Points { shader: SCALE, extents: &[N], private: None }],
     sites: &[],
 };
 
@@ -74,8 +76,8 @@ pub static SCALED_TWICE: GpuProgram = GpuProgram {
     inputs: &[0, 1],
     results: &[3],
     steps: &[
-        GpuStep::Points { shader: SCALE, extents: &[N] },
-        GpuStep::Points { shader: SCALE_AGAIN, extents: &[N] },
+        GpuStep::Points { shader: SCALE, extents: &[N], private: None },
+        GpuStep::Points { shader: SCALE_AGAIN, extents: &[N], private: None },
     ],
     sites: &[],
 };

@@ -36,8 +36,10 @@ macro_rules! rows {
                         fn pair(x: ", $wgsl, ", y: ", $wgsl, ") -> ", $wgsl, " { return ", $pair, "; }"
                     ),
                     words: &[Word::Size(N), Word::Size(M)],
+                    sizes: &[],
                     bindings: &[(0, Access::Read), (1, Access::Write)],
                     status: false,
+                    needs: &[],
                 },
                 outer: &[N],
                 inner: &[M],
@@ -68,9 +70,11 @@ macro_rules! rows {
                         "fn neutral() -> ", $wgsl, " { return ", $neutral, "; }
                         fn pair(x: ", $wgsl, ", y: ", $wgsl, ") -> ", $wgsl, " { return ", $pair, "; }"
                     ),
-                    words: &[Word::Outer, Word::Inner, Word::Parts],
+                    words: &[Word::Size(N), Word::Size(M), Word::Parts],
+                    sizes: &[],
                     bindings: &[(0, Access::Read), (1, Access::Write)],
                     status: false,
+                    needs: &[],
                 },
                 reducer: Reducer::$reducer,
                 result: 1,

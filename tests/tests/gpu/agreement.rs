@@ -9,7 +9,7 @@ use array_dsl::{Cpu, Error, Gpu, GpuArray, GpuKernel};
 use ndarray::{Array, ArrayRef, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4};
 
 /// What most kernels are compared with: a few units in the last place, for each of a few dozen operations.
-pub const TOLERANCE: f32 = 1e-5;
+pub const TOLERANCE: f64 = 1e-5;
 
 /// Lengths around those of workgroups, and the smallest.
 pub const LENGTHS: [usize; 7] = [0, 1, 2, 255, 256, 257, 1000];
@@ -58,6 +58,10 @@ pub fn integers<D: Dimension>(
     noise(shape, seed).mapv(|x| ((x + 1.0) * 0.5 * below as f32) as i32)
 }
 
+fn are_close(a: f64, e: f64, tolerance: f64) -> bool {
+    a == e || (a.is_nan() && e.is_nan()) || (a - e).abs() <= tolerance * (1.0 + e.abs())
+}
+
 /// What is passed to a kernel without giving it away: scalars by value, arrays by reference.
 pub trait Lend {
     /// As the kernel takes it.
@@ -87,7 +91,7 @@ pub trait Fetch {
 /// A kernel's result on the host.
 pub trait Compare {
     /// The first difference from what was expected.
-    fn difference(&self, expected: &Self, tolerance: f32) -> Option<String>;
+    fn difference(&self, expected: &Self, tolerance: f64) -> Option<String>;
 }
 
 macro_rules! scalars {
@@ -105,8 +109,8 @@ macro_rules! scalars {
             }
         }
         impl Compare for $t {
-            fn difference(&self, expected: &$t, tolerance: f32) -> Option<String> {
-                let close: fn($t, $t, f32) -> bool = $close;
+            fn difference(&self, expected: &$t, tolerance: f64) -> Option<String> {
+                let close: fn($t, $t, f64) -> bool = $close;
                 (!close(*self, *expected, tolerance)).then(|| format!("found {self:?}, expected {expected:?}"))
             }
         }
@@ -135,7 +139,8 @@ macro_rules! scalars {
 }
 
 scalars! {
-    f32: |a, e, tolerance| a == e || (a.is_nan() && e.is_nan()) || (a - e).abs() <= tolerance * (1.0 + e.abs());
+    f32: |a, e, tolerance| are_close(a.into(), e.into(), tolerance);
+    f64: are_close;
     i32: |a, e, _| a == e;
     u32: |a, e, _| a == e;
     i64: |a, e, _| a == e;
@@ -160,7 +165,7 @@ impl<T: 'static, D: 'static> Lend for GpuArray<T, D> {
 }
 
 impl<T: Compare, D: Dimension> Compare for Array<T, D> {
-    fn difference(&self, expected: &Self, tolerance: f32) -> Option<String> {
+    fn difference(&self, expected: &Self, tolerance: f64) -> Option<String> {
         if self.shape() != expected.shape() {
             return Some(format!("found shape {:?}, expected {:?}", self.shape(), expected.shape()));
         }
@@ -192,7 +197,7 @@ macro_rules! tuples {
             }
         }
         impl<$($part: Compare),*> Compare for ($($part,)*) {
-            fn difference(&self, expected: &Self, tolerance: f32) -> Option<String> {
+            fn difference(&self, expected: &Self, tolerance: f64) -> Option<String> {
                 $(
                     if let Some(text) = self.$at.difference(&expected.$at, tolerance) {
                         return Some(format!("component {}: {text}", $at));
@@ -229,7 +234,7 @@ where
 /// Fails unless the kernel gives the same on the CPU and on the GPU. The arguments are owned arrays and scalars, in a
 /// tuple. Does nothing if GPU tests are skipped.
 #[track_caller]
-pub fn agree<K, A>(kernel: K, arguments: A, tolerance: f32)
+pub fn agree<K, A>(kernel: K, arguments: A, tolerance: f64)
 where
     K: GpuKernel,
     K::Output: Compare,

@@ -73,6 +73,25 @@ fn built_in_operators() {
     }
 }
 
+#[kernel]
+fn totals(at: [i64; n], v: [f32; n], w: [i32; n], k: usize) -> ([f32; k], [f32; k], [i32; k], [i32; k]) {
+    (
+        hist(add, 0.0, k, at, v),
+        hist(min, 2.0, k, at, v),
+        hist(add, 0, k, at, w),
+        hist(mul, 1, k, map(|i| i % 7, at), w),
+    )
+}
+
+/// Far more points than bins: each workgroup has bins of its own, where there is room for them.
+#[test]
+fn many_points_in_few_bins() {
+    for (n, k) in [(1023, 5i32), (1024, 5), (5000, 1), (40_000, 1000), (40_000, 2048), (40_000, 2049)] {
+        let at = integers(n, k + 2, 1).mapv(|i| i64::from(i) - 1);
+        agree(totals, (at, noise(n, 2), integers(n, 9, 3) - 4, i64::from(k)), 1e-4);
+    }
+}
+
 #[test]
 fn ties() {
     let at = integers(300, 3, 1);
@@ -94,9 +113,9 @@ fn operators_of_ones_own() {
     for (n, k) in CASES {
         let (a, b) = (noise(n, 1), noise(n, 2));
         let at = integers(n, k as i32 + 4, 3) - 2;
-        agree(joined, (at.clone(), b.clone() / 16.0, 0.5, k as i64), 1e-3);
-        agree(vjp(joined), (at.clone(), b.clone() / 16.0, 0.5, k as i64, noise(k, 4)), 1e-3);
-        agree(jvp(joined), (at.clone(), b.clone() / 16.0, 0.5, k as i64, a.clone(), 1.0), 1e-2);
+        agree(joined, (at.clone(), b.clone() / 16.0f32, 0.5f32, k as i64), 1e-3);
+        agree(vjp(joined), (at.clone(), b.clone() / 16.0f32, 0.5f32, k as i64, noise(k, 4)), 1e-3);
+        agree(jvp(joined), (at.clone(), b.clone() / 16.0f32, 0.5f32, k as i64, a.clone(), 1.0f32), 1e-2);
         let start = (noise(k, 5), noise(k, 6));
         agree(affine, (start.clone(), at.clone(), a.clone(), b.clone()), 1e-4);
         agree(vjp(affine), (start, at.clone(), a.clone(), b.clone(), noise(k, 7), noise(k, 8)), 1e-3);

@@ -130,7 +130,7 @@ fn second_derivatives() {
         agree(value_and_grad(rosenbrock), (noise(n, 1),), 1e-3);
         agree(hvp(rosenbrock), (noise(n, 1), noise(n, 2)), 1e-3);
     }
-    agree(grad(grad(wave)), (0.7,), 1e-5);
+    agree(grad(grad(wave)), (0.7f32,), 1e-5);
     let (w, x): (Array2<f32>, Array1<f32>) = (noise((20, 30), 1), noise(30, 2));
     agree(hvp(log_partition), (w.clone(), x.clone(), w, x), 1e-3);
 }

@@ -92,7 +92,7 @@ fn of_two_numbers(x: [f32; n], y: [f32; n]) -> [[f32; n]; 5] {
 
 #[test]
 fn every_float_function() {
-    const FUNCTIONS: f32 = 4e-5;
+    const FUNCTIONS: f64 = 4e-5;
     let n = 500;
     let (any, tangent) = (noise(n, 1) * 6.0, noise(n, 2));
     agree(of_any_number, (any.clone(),), FUNCTIONS);
@@ -178,9 +178,9 @@ fn columns_shifted(a: [[f32; m]; n], b: [f32; n]) -> [[f32; m]; n] {
 fn broadcasting() {
     for (n, m) in SHAPES {
         let (a, b, column, seed) = (noise((n, m), 1), noise(m, 2), noise(n, 3), noise((n, m), 4));
-        agree(rows_shifted, (a.clone(), b.clone(), 1.5), TOLERANCE);
-        agree(vjp(rows_shifted), (a.clone(), b.clone(), 1.5, seed.clone()), 1e-4);
-        agree(jvp(rows_shifted), (a.clone(), b.clone(), 1.5, seed.clone(), b.clone(), -0.5), TOLERANCE);
+        agree(rows_shifted, (a.clone(), b.clone(), 1.5f32), TOLERANCE);
+        agree(vjp(rows_shifted), (a.clone(), b.clone(), 1.5f32, seed.clone()), 1e-4);
+        agree(jvp(rows_shifted), (a.clone(), b.clone(), 1.5f32, seed.clone(), b.clone(), -0.5f32), TOLERANCE);
         agree(columns_shifted, (a.clone(), column.clone()), TOLERANCE);
         agree(vjp(columns_shifted), (a, column, seed), 1e-4);
     }
@@ -271,15 +271,15 @@ fn of_booleans(p: [bool; n], q: [bool; n]) -> ([bool; n], [f32; n]) {
 #[test]
 fn scalars_and_tuples() {
     for flag in [true, false] {
-        agree(of_scalars, (1.5, 2.0, -7, flag), 0.0);
+        agree(of_scalars, (1.5f32, 2.0f32, -7, flag), 0.0);
     }
-    agree(value_and_grad(polynomial), (0.5, 2.0), TOLERANCE);
-    agree(grad(polynomial), (0.5, 2.0), TOLERANCE);
-    agree(jvp(polynomial), (0.5, 2.0, 1.0, -1.0), TOLERANCE);
+    agree(value_and_grad(polynomial), (0.5f32, 2.0f32), TOLERANCE);
+    agree(grad(polynomial), (0.5f32, 2.0f32), TOLERANCE);
+    agree(jvp(polynomial), (0.5f32, 2.0f32, 1.0f32, -1.0f32), TOLERANCE);
     for n in LENGTHS {
         let (x, y) = (noise(n, 1), noise(n, 2));
-        agree(of_tuples, ((x.clone(), y.clone()), (0.5, -2.0)), TOLERANCE);
-        agree(vjp(of_tuples), ((x.clone(), y.clone()), (0.5, -2.0), noise(n, 3), noise(n, 4)), 1e-4);
+        agree(of_tuples, ((x.clone(), y.clone()), (0.5f32, -2.0f32)), TOLERANCE);
+        agree(vjp(of_tuples), ((x.clone(), y.clone()), (0.5f32, -2.0f32), noise(n, 3), noise(n, 4)), 1e-4);
         agree(of_booleans, (x.mapv(|v| v > 0.0), y.mapv(|v| v > 0.2)), 0.0);
     }
 }

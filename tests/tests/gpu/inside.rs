@@ -1,4 +1,4 @@
-//! Derivatives that kernels take inside.
+//! Derivatives that kernels take inside, and those that users write; loops that keep few states.
 
 use array_dsl::prelude::*;
 
@@ -34,6 +34,48 @@ fn descent(w: [f32; d], xs: [[f32; d]; n], y: [f32; n], steps: usize) -> [f32; d
         w -= grad(|w| mean((matvec(xs, w) - y).powi(2)))(w) * 0.1;
     }
     w
+}
+
+#[kernel]
+fn norm_rule(x: [f32; n], ct: f32) -> [f32; n] {
+    x * (ct / sum(x * x).sqrt())
+}
+
+#[kernel(vjp = norm_rule)]
+fn norm(x: [f32; n]) -> f32 {
+    sum(x * x).sqrt()
+}
+
+#[kernel]
+fn norms(a: [[f32; m]; n]) -> [f32; n] {
+    build(n, |i| if a[i][0] > 0.0 { norm(a[i]) } else { 1.0 })
+}
+
+#[kernel]
+fn settled(x: [f32; n], steps: usize) -> [f32; n] {
+    let mut y = x;
+    #[checkpoint]
+    for i in 0..steps {
+        y = y.sin() + sum(y) / (n * (i + 2)) as f32;
+    }
+    y
+}
+
+#[test]
+fn rules() {
+    for (n, m) in [(0, 3), (1, 1), (300, 3), (7, 40)] {
+        agree(norms, (noise((n, m), 1),), 1e-5);
+        agree(vjp(norms), (noise((n, m), 1), noise(n, 2)), 1e-4);
+        agree(jvp(norms), (noise((n, m), 1), noise((n, m), 3)), 1e-4);
+    }
+}
+
+#[test]
+fn checkpoints() {
+    for steps in [0i64, 1, 4, 11] {
+        agree(settled, (noise(300, 1), steps), 1e-5);
+        agree(vjp(settled), (noise(300, 1), steps, noise(300, 2)), 1e-4);
+    }
 }
 
 #[test]

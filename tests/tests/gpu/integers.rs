@@ -98,8 +98,8 @@ fn indices_and_sizes_as_numbers() {
     for n in [0i64, 1, 257, 1000] {
         agree(positions, (n, 3), 0.0);
     }
-    agree(grid_numbers, (noise((7, 40), 1), 0.25), 1e-6);
-    agree(vjp(grid_numbers), (noise((7, 40), 1), 0.25, noise((7, 40), 2)), 1e-4);
+    agree(grid_numbers, (noise((7, 40), 1), 0.25f32), 1e-6);
+    agree(vjp(grid_numbers), (noise((7, 40), 1), 0.25f32, noise((7, 40), 2)), 1e-4);
 }
 
 #[kernel]

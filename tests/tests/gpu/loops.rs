@@ -24,12 +24,12 @@ fn diffused(start: [f32; n], rate: f32, steps: usize) -> [f32; n] {
 fn steps_of_a_field() {
     for n in LENGTHS {
         for steps in [0i64, 1, 2, 5, 100] {
-            agree(diffused, (noise(n, 1), 0.2, steps), TOLERANCE);
+            agree(diffused, (noise(n, 1), 0.2f32, steps), TOLERANCE);
         }
-        agree(vjp(diffused), (noise(n, 1), 0.2, 4i64, noise(n, 2)), 1e-4);
-        agree(jvp(diffused), (noise(n, 1), 0.2, 4i64, noise(n, 2), 0.5), 1e-4);
+        agree(vjp(diffused), (noise(n, 1), 0.2f32, 4i64, noise(n, 2)), 1e-4);
+        agree(jvp(diffused), (noise(n, 1), 0.2f32, 4i64, noise(n, 2), 0.5f32), 1e-4);
     }
-    agree(diffused, (noise(70_000, 1), 0.2, 3i64), TOLERANCE);
+    agree(diffused, (noise(70_000, 1), 0.2f32, 3i64), TOLERANCE);
 }
 
 /// Each trip writes one element that the next ones read.
@@ -59,8 +59,8 @@ fn sorted(x: [f32; n]) -> [f32; n] {
 fn updates_in_place() {
     for n in [0, 1, 2, 40, 257] {
         let x = noise(n, 3);
-        agree(recurrence, (x.clone(), 0.7), 1e-4);
-        agree(vjp(recurrence), (x, 0.7, noise(n, 4)), 1e-4);
+        agree(recurrence, (x.clone(), 0.7f32), 1e-4);
+        agree(vjp(recurrence), (x, 0.7f32, noise(n, 4)), 1e-4);
     }
     for n in [0, 1, 2, 9, 20] {
         agree(sorted, (noise(n, 5),), 0.0);
@@ -110,7 +110,7 @@ fn states_change_places() {
             agree(rotated, (a.clone(), b.clone(), c.clone(), steps), 1e-4);
         }
         let seeds = (noise(n, 4), noise(n, 5), noise(n, 6));
-        agree(vjp(rotated), (a, b, c, 5i64, seeds.0, seeds.1, seeds.2, 2.0), 1e-4);
+        agree(vjp(rotated), (a, b, c, 5i64, seeds.0, seeds.1, seeds.2, 2.0f32), 1e-4);
     }
 }
 
@@ -147,7 +147,7 @@ fn loops_that_data_end() {
         let a = noise((n, n), 1).mapv(|x| 1.0 + 0.3 * x);
         agree(dominant, (a, Array1::from_elem(n, 0.1)), 1e-4);
     }
-    for x in [0.5, 1.0, 2.0, 1e6] {
+    for x in [0.5f32, 1.0, 2.0, 1e6] {
         agree(newton, (x,), 1e-5);
     }
 }
@@ -299,4 +299,34 @@ fn trips_are_recorded_together() {
     assert_eq!(then.dispatches - first.dispatches, 640);
     assert!(then.submissions - first.submissions <= 12, "{then:?}");
     assert_eq!(then.buffers_allocated, first.buffers_allocated);
+}
+
+#[kernel]
+fn halved(x: [f32; n], least: f32) -> ([f32; n], i32) {
+    let mut y = x;
+    let mut k = 0;
+    while maximum(y) > least {
+        y = y * 0.5;
+        k += 1;
+    }
+    (y, k)
+}
+
+/// The device ends the loop; the host looks now and then, and the trips that it records too many do nothing.
+#[test]
+fn conditions_on_the_device_are_looked_at_now_and_then() {
+    if is_skipped() {
+        return;
+    }
+    let gpu = own_gpu();
+    for trips in [0, 1, 2, 3, 4, 100] {
+        let x = Array1::from_elem(300, 2f32.powi(trips));
+        let on_gpu = gpu.upload(&x).unwrap();
+        gpu.synchronize().unwrap();
+        let before = gpu.statistics().submissions;
+        let (y, k) = gpu.run(halved, (&on_gpu, 1.0)).unwrap();
+        let looks = gpu.statistics().submissions - before;
+        assert_eq!((y.download().unwrap(), k.item().unwrap()), (Array1::ones(300), trips));
+        assert!(looks <= 20, "{trips} trips: {looks} submissions");
+    }
 }

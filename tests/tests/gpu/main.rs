@@ -9,10 +9,14 @@ mod composition;
 mod contraction;
 mod elementwise;
 mod failures;
+mod filtering;
+mod functions64;
+mod generics;
 mod indexing;
 mod inside;
 mod integers;
 mod loops;
+mod matrices;
 mod records;
 mod reduction;
 mod resources;
@@ -21,6 +25,7 @@ mod shape;
 mod sorts;
 mod special;
 mod training;
+mod wide;
 
 // The example's network and images, so that what is trained here is what is trained there.
 #[path = "../../../examples/digits/data.rs"]

@@ -57,7 +57,7 @@ fn sums_of_rows() {
 fn millions() {
     let n = 4_300_000;
     agree(counts, (integers(n, 5, 2),), 0.0);
-    agree(recurrence, (noise(n, 1), noise(n, 2), 0.5), 1e-4);
+    agree(recurrence, (noise(n, 1), noise(n, 2), 0.5f32), 1e-4);
 }
 
 /// Affine functions, composed: the operator does not commute.
@@ -87,10 +87,10 @@ fn row_compositions(a: [[f32; m]; n], b: [[f32; m]; n]) -> ([f32; n], [f32; n]) 
 fn operators_that_do_not_commute() {
     for n in LENGTHS {
         let (a, b) = (noise(n, 1), noise(n, 2));
-        agree(recurrence, (a.clone(), b.clone(), 0.5), 1e-4);
+        agree(recurrence, (a.clone(), b.clone(), 0.5f32), 1e-4);
         agree(composed, (a.clone(), b.clone()), 1e-4);
-        agree(vjp(recurrence), (a.clone(), b.clone(), 0.5, noise(n, 3)), 1e-3);
-        agree(vjp(composed), (a.clone(), b.clone(), 1.0, 2.0), 1e-3);
+        agree(vjp(recurrence), (a.clone(), b.clone(), 0.5f32, noise(n, 3)), 1e-3);
+        agree(vjp(composed), (a.clone(), b.clone(), 1.0f32, 2.0f32), 1e-3);
         agree(jvp(composed), (a.clone(), b.clone(), noise(n, 4), noise(n, 5)), 1e-3);
     }
     for (n, m) in SHAPES.into_iter().chain(LONG) {
@@ -134,7 +134,7 @@ fn states_of_several_types() {
         agree(segmented, (noise(n, 3), flags(4)), 1e-4);
         agree(
             vjp(largest),
-            (integers(n, 99, 5).mapv(|x| x as f32), Array1::from_iter(0..n as i32), 1.0),
+            (integers(n, 99, 5).mapv(|x| x as f32), Array1::from_iter(0..n as i32), 1.0f32),
             0.0,
         );
         agree(largest, (integers(n, 99, 5).mapv(|x| x as f32), Array1::from_iter(0..n as i32)), 0.0);
@@ -164,9 +164,9 @@ fn free_variables() {
     for n in LENGTHS {
         let x = noise(n, 1) / (n.max(1) as f32).sqrt();
         let v = noise(3, 2);
-        agree(with_weights, (x.clone(), 0.1, v.clone()), 1e-3);
+        agree(with_weights, (x.clone(), 0.1f32, v.clone()), 1e-3);
         agree(with_a_chosen_weight, (x.clone(), v.clone(), array![9, 2]), 1e-3);
-        agree(vjp(with_weights), (x, 0.1, v, noise(n, 3), 1.0), 1e-2);
+        agree(vjp(with_weights), (x, 0.1f32, v, noise(n, 3), 1.0f32), 1e-2);
     }
     for (n, m) in SHAPES.into_iter().chain(LONG) {
         let a: Array2<f32> = noise((n, m), 1) / (m.max(1) as f32).sqrt();

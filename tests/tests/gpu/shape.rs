@@ -79,11 +79,11 @@ fn one_dimension() {
         agree(vjp(inner_part), (noise(n + 3, 4), noise(n, 5)), TOLERANCE);
         agree(repeated, (a.clone(), 3i64), 0.0);
         agree(vjp(repeated), (a.clone(), 3i64, noise((3, n), 6)), TOLERANCE);
-        agree(triple, (0.5, a.clone()), 0.0);
-        agree(vjp(triple), (0.5, a.clone(), noise((3, n), 7)), 1e-4);
-        agree(unchanged, (a.clone(), 2.0), 0.0);
-        agree(vjp(unchanged), (a.clone(), 2.0, a.clone(), noise(n, 8), 3.0), 0.0);
-        agree(spaced, (-1.0, 2.0, n as i64), TOLERANCE);
+        agree(triple, (0.5f32, a.clone()), 0.0);
+        agree(vjp(triple), (0.5f32, a.clone(), noise((3, n), 7)), 1e-4);
+        agree(unchanged, (a.clone(), 2.0f32), 0.0);
+        agree(vjp(unchanged), (a.clone(), 2.0f32, a.clone(), noise(n, 8), 3.0f32), 0.0);
+        agree(spaced, (-1.0f32, 2.0f32, n as i64), TOLERANCE);
         if n > 0 {
             agree(reversed, (a.clone(),), 0.0);
             agree(vjp(reversed), (a, noise(n, 9)), TOLERANCE);

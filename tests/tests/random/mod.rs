@@ -18,7 +18,7 @@ use array_dsl_compiler::ty::{Const, Elem};
 pub use array_dsl_compiler::value::Value;
 use array_dsl_compiler::value::{Scalar, approx_eq};
 use array_dsl_tests::single::single;
-pub use array_dsl_tests::value::{Outcome, array, on_cpu, on_gpu, scalar};
+use array_dsl_tests::value::Outcome;
 
 /// A compiled program.
 pub type OnCpu = fn(&[Value]) -> Outcome;
@@ -66,27 +66,48 @@ fn interpreted(f: &Function, arguments: &[Value]) -> Option<Expected> {
     Some(Expected { value, ones, pullback })
 }
 
-/// Fails with all that went wrong.
-fn report(failures: &[String], compared: usize, at_least: usize) {
-    assert!(failures.is_empty(), "{} of {compared} comparisons:\n{}", failures.len(), failures.join("\n"));
-    assert!(compared >= at_least, "only {compared} comparisons");
+/// What came of the comparisons of a part.
+#[derive(Default)]
+struct Compared {
+    failures: Vec<String>,
+    /// How many comparisons were made.
+    made: usize,
+    /// How many were left out because of rounding.
+    unstable: usize,
+    /// Lists of arguments that the program itself fails for, and others.
+    faults: usize,
+    runs: usize,
+}
+
+impl Compared {
+    /// Fails with all that went wrong, and if too little was compared: a program fails for one list of arguments in
+    /// four at most, and rounding spoils one comparison in four at most.
+    fn report(self) {
+        let Compared { failures, made, unstable, faults, runs } = self;
+        assert!(failures.is_empty(), "{} of {made} comparisons:\n{}", failures.len(), failures.join("\n"));
+        assert!(made >= runs.saturating_sub(unstable) && runs > 0, "{made} comparisons of {runs} runs");
+        assert!(faults * 3 <= runs, "{faults} runs fail by themselves, {runs} do not");
+        assert!(unstable * 3 <= made, "{unstable} comparisons are left out, {made} made");
+    }
 }
 
 /// Compares a part's programs on the CPU.
 pub fn compare_on_cpu(programs: &[(u64, Option<OnCpu>, Option<OnCpu>)]) {
-    let (mut failures, mut compared) = (Vec::new(), 0);
+    let mut total = Compared::default();
     for (seed, value, pullback) in programs {
         let f = program(*seed);
         for arguments in arguments(&f, *seed) {
             let Some(expected) = interpreted(&f, &arguments) else {
+                total.faults += 1;
                 // It may do without what fails, but it must come back.
                 let _ = value.map(|value| value(&arguments));
                 continue;
             };
+            total.runs += 1;
             let mut check = |what: &str, found: Outcome, expected: &[Value]| {
-                compared += 1;
+                total.made += 1;
                 if let Err(text) = same(&found, expected, 1e-9) {
-                    failures.push(format!("seed {seed}, {what}: {text}"));
+                    total.failures.push(format!("seed {seed}, {what}: {text}"));
                 }
             };
             if let Some(value) = value {
@@ -97,7 +118,7 @@ pub fn compare_on_cpu(programs: &[(u64, Option<OnCpu>, Option<OnCpu>)]) {
             }
         }
     }
-    report(&failures, compared, programs.len());
+    total.report();
 }
 
 /// Values in double precision.
@@ -132,24 +153,27 @@ pub fn compare_on_gpu(programs: &[(u64, Option<OnGpu>, Option<OnGpu>)]) {
         return;
     }
     let gpu = Gpu::new().expect("a GPU; set ARRAY_DSL_GPU=skip to do without");
-    let (mut failures, mut compared) = (Vec::new(), 0);
+    let mut total = Compared::default();
     for (seed, value, pullback) in programs {
         let double = program(*seed);
         let f = single(&double);
         for arguments in arguments(&f, *seed) {
             let Some(expected) = interpreted(&f, &arguments) else {
+                total.faults += 1;
                 // The next download is this one's, so that it is not taken for another program's failure.
                 let _ = value.map(|value| value(&gpu, &arguments));
                 continue;
             };
             let Some(precise) = interpreted(&double, &widened(&arguments)) else { continue };
+            total.runs += 1;
             let mut check = |what: &str, found: Outcome, single: &[Value], double: &[Value]| {
                 if !is_stable(single, double) {
+                    total.unstable += 1;
                     return;
                 }
-                compared += 1;
+                total.made += 1;
                 if let Err(text) = same(&found, &narrowed(double), 1e-3) {
-                    failures.push(format!("seed {seed}, {what}: {text}"));
+                    total.failures.push(format!("seed {seed}, {what}: {text}"));
                 }
             };
             if let Some(value) = value {
@@ -162,5 +186,5 @@ pub fn compare_on_gpu(programs: &[(u64, Option<OnGpu>, Option<OnGpu>)]) {
             }
         }
     }
-    report(&failures, compared, programs.len());
+    total.report();
 }

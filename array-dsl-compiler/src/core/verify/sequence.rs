@@ -1,7 +1,7 @@
 //! The rules of scans, folds by operators, loops and updates.
 
 use super::Scope;
-use crate::core::{Atom, Axis, Body, Exp, Loop, Operator, Prefix, Reducer, Trips, Type, Var};
+use crate::core::{Atom, Axis, Body, Loop, Operator, Prefix, Reducer, Trips, Type, Var};
 use crate::ty::Elem;
 
 impl Scope<'_> {
@@ -64,21 +64,8 @@ impl Scope<'_> {
     /// An operator's body makes no arrays.
     fn scalar_code(&mut self, b: &Body) {
         for s in &b.stms {
-            let scalar = match &s.exp {
-                // A row of an outer array is not made, only read.
-                Exp::Atom(_) | Exp::Index(..) => true,
-                Exp::Op(..)
-                | Exp::Size(_)
-                | Exp::If(..)
-                | Exp::Loop(_)
-                | Exp::StopGradient(_)
-                | Exp::Point { .. }
-                | Exp::Pushforward { .. }
-                | Exp::Pullback { .. } => {
-                    s.vars.iter().all(|v| self.f.vars.get(v.0 as usize).is_none_or(|i| i.ty.rank() == 0))
-                }
-                _ => false,
-            };
+            let rank = |v: &Var| self.f.vars.get(v.0 as usize).map_or(0, |i| i.ty.rank());
+            let scalar = s.exp.is_scalar_code(s.vars.iter().all(|v| rank(v) == 0));
             if !scalar {
                 let vars: Vec<String> = s.vars.iter().map(|v| self.show(*v)).collect();
                 self.error(format!("({}) in an operator is not scalar code", vars.join(", ")));

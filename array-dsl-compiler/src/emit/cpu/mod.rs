@@ -192,12 +192,18 @@ impl Cpu<'_> {
         }
         let dims: Vec<String> = self.memory_dims(a).iter().map(|d| self.dim(d)).collect();
         let (kernel, array) = (&*self.p.name, &*self.p.arrays[a.0 as usize].name);
-        let (function, t) = match self.unset.contains(&a) {
+        let (function, held) = match self.unset.contains(&a) {
             true => ("alloc_unset", format!("::core::mem::MaybeUninit<{t}>")),
             false => ("alloc", t.to_string()),
         };
+        // What leaves as a result may have memory already: that of the last result that shares this array.
+        let leaves = self.p.result.leaves();
+        let (from, at) = match leaves.iter().rposition(|l| self.root(**l) == a) {
+            Some(k) => ("given.", format!("{k}, ")),
+            None => ("__rt::cpu::", String::new()),
+        };
         format!(
-            "let mut {name}: ::std::vec::Vec<{t}> = __rt::cpu::{function}(__rt::host::elements::<{t}>(&[{}], {kernel:?}, {array:?}, SIGNATURE.line)?);\n",
+            "let mut {name}: ::std::vec::Vec<{held}> = {from}{function}::<{t}>({at}__rt::host::elements::<{t}>(&[{}], {kernel:?}, {array:?}, SIGNATURE.line)?);\n",
             dims.join(", ")
         )
     }

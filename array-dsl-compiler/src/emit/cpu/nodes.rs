@@ -63,6 +63,9 @@ impl Cpu<'_> {
             index.iter().zip(dims).map(|(i, d)| format!("({0} >= 0 && {0} < {d})", r.atom(*i))).collect();
         let at = self.linear(a, index, r);
         let value = r.atom(value);
+        if r.shared {
+            return format!("if {} {{ target.set({at}, {value}); }}\n", tests.join(" && "));
+        }
         let new = match q {
             Some(q) => expr::combine(q, self.elem(a), "old", &value),
             None => value,

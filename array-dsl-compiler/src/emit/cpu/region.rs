@@ -25,6 +25,8 @@ pub(super) struct Region {
     pub at_ends: bool,
     /// The array that the code changes in place; it is called `target`.
     pub target: Option<ArrayId>,
+    /// Whether all tasks have that array, of which each changes elements of its own.
+    pub shared: bool,
     /// At the host level nothing is passed: everything is in scope.
     pub host: bool,
 }
@@ -130,8 +132,10 @@ impl Cpu<'_> {
         fields.extend(r.extra.iter().cloned());
         let declared: String = fields.iter().map(|(n, t, _)| format!("{n}: {t}, ")).collect();
         let names: String = fields.iter().map(|(n, ..)| format!("{n}, ")).collect();
-        let plain: String =
-            fields.iter().map(|(n, t, _)| format!("{n}: {}, ", t.replace("'a ", ""))).collect();
+        let plain: String = fields
+            .iter()
+            .map(|(n, t, _)| format!("{n}: {}, ", t.replace("'a ", "").replace("<'a, ", "<'_, ")))
+            .collect();
         let values: String = fields.iter().map(|(n, _, v)| format!("{n}: {v}, ")).collect();
         self.items.push_str(&format!(
             "struct {id}<'a> {{ lo: i64, hi: i64, status: &'a __rt::status::Status, {declared}}}\n\

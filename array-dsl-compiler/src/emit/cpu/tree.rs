@@ -1,12 +1,13 @@
 //! Trees: what is parallel, and how.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::region::Region;
 use super::{Cpu, expr, fold, hoist, merge, repeat, scan};
-use crate::bulk::{ArrayId, Atom, Axis, Block, Trips, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Trips, Var};
 use crate::dim::Dim;
 use crate::loops::{Home, Loop, Node, Step, Tree};
+use crate::scalar::Op;
 
 /// The arrays a step touches.
 pub(super) fn arrays_of(c: &Cpu<'_>, s: &Step) -> Vec<ArrayId> {
@@ -293,13 +294,15 @@ impl Cpu<'_> {
         }
         let nodes = self.inner_axes(t);
         let axis = &t.axes[0];
-        let mut r = Region::default();
+        let distinct = reducer.is_none() && distinct(t, update) && !reads(self, self.root(array), &t.body);
+        let mut r = Region { target: Some(self.root(array)), shared: distinct, ..Region::default() };
         r.bound(axis.var);
-        r.target = Some(self.root(array));
         let body = self.nodes(&nodes, &mut r);
         let run = format!("let mut v{0} = lo;\nwhile v{0} < hi {{\n{body}v{0} += 1;\n}}\n", axis.var.0);
         let elem = self.elem(array);
-        r.extra.push(("target".into(), format!("&'a mut [{elem}]"), "target".into()));
+        let target =
+            if distinct { format!("__rt::cpu::Shared<'a, {elem}>") } else { format!("&'a mut [{elem}]") };
+        r.extra.push(("target".into(), target, "target".into()));
         let call = self.region(&mut r, &run, "()", "");
         let (extent, work, name) = (self.dim(&axis.extent), self.work(&nodes), self.slice_mut(array));
         match reducer {
@@ -311,6 +314,10 @@ impl Cpu<'_> {
                     call.shared, call.invoke
                 )
             }
+            None if distinct => format!(
+                "{{\n{}let target = __rt::cpu::Shared::new({name});\n__rt::cpu::for_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }});\n}}\n",
+                call.shared, call.invoke
+            ),
             // In order, so that the last of several values for one place stays.
             None => format!(
                 "{{\n{}let (lo, hi, target) = (0usize, {extent}.max(0) as usize, {name});\n{}\n}}\n",
@@ -318,4 +325,36 @@ impl Cpu<'_> {
             ),
         }
     }
+}
+
+/// Whether different points of a tree write to different places: each axis is an index of its own, or one of its own plus what is
+/// the same at all points.
+fn distinct(t: &Tree, write: &Node) -> bool {
+    let Node::Write { index, .. } = write else { return false };
+    let updates = t.body.iter().filter(|n| matches!(n, Node::Accumulate { .. } | Node::Write { .. }));
+    if scan::is_ordered(&t.body) || updates.count() != 1 {
+        return false;
+    }
+    let axes: Vec<Atom> = t.axes.iter().map(|a| Atom::Var(a.var)).collect();
+    // What differs from point to point, as far as it can be told.
+    let mut differ: HashSet<Atom> = axes.iter().copied().collect();
+    let mut shifted: HashMap<Atom, Atom> = HashMap::new();
+    for n in &t.body {
+        match n {
+            Node::Let(l) => {
+                let mut differs = false;
+                l.exp.visit_atoms(&mut |a| differs |= differ.contains(&a));
+                if let (Exp::Op(Op::Add, args), [v]) = (&l.exp, l.vars.as_slice())
+                    && let Some(axis) = args.iter().find(|a| axes.contains(a))
+                    && args.iter().filter(|a| differ.contains(a)).count() == 1
+                {
+                    shifted.insert(Atom::Var(*v), *axis);
+                }
+                differ.extend(l.vars.iter().filter(|_| differs).map(|v| Atom::Var(*v)));
+            }
+            Node::Loop(l) => differ.extend(l.folds.iter().map(|f| Atom::Var(f.result))),
+            Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => {}
+        }
+    }
+    axes.iter().all(|a| index.iter().any(|i| shifted.get(i).unwrap_or(i) == a))
 }

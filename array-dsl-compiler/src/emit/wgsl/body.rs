@@ -1,14 +1,15 @@
 //! Nodes as WGSL statements.
 //!
-//! Combining into an array: `i32` and `u32` have native atomics for all but products; products and `f32` go through
+//! Combining into an array: integers have native atomics for all but products; products and floats go through
 //! compare-and-exchange on the bits. Values that change nothing (adding zero, a minimum that is none) end after one load.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use super::shader::{Access, Shader};
-use super::types::{Kind, literal};
+use super::types::Kind;
 use crate::bulk::{ArrayId, Atom, Branch, Exp, Let, Prefix, Reducer, Scan};
 use crate::loops::{Loop, Node};
+use crate::ty::Elem;
 
 impl Shader<'_, '_> {
     /// Nodes in order.
@@ -32,11 +33,15 @@ impl Shader<'_, '_> {
     /// A scalar binding.
     pub(super) fn bind(&mut self, l: &Let) -> Result<(), String> {
         let name = l.vars.first().map_or(String::new(), |v| format!("v{}", v.0));
+        let kind = l.vars.first().map_or(Ok(Kind::Bool), |v| self.kind(Atom::Var(*v)))?;
         let text = match &l.exp {
-            Exp::Op(op, args) => self.op(*op, args, l.loc)?,
-            Exp::Size(dim) => self.size(dim)?,
-            Exp::StopGradient(a) => self.atom(*a)?,
-            Exp::Read { array, index, checked } => return self.read(&name, *array, index, *checked, l.loc),
+            Exp::Op(op, args) => self.op(*op, args, kind, l.loc)?,
+            Exp::Size(dim) if kind == Kind::I32 => self.size(dim)?,
+            Exp::Size(dim) => self.long_size(dim)?,
+            Exp::StopGradient(a) => self.atom_as(*a, kind)?,
+            Exp::Read { array, index, checked } => {
+                return self.read((&name, kind), *array, index, *checked, l.loc);
+            }
             Exp::If(condition, yes, no) => return self.branches(l, *condition, yes, no),
             Exp::Scan(s) => return self.scan(l, s),
         };
@@ -47,7 +52,7 @@ impl Shader<'_, '_> {
     /// A lazy choice: only the chosen branch runs.
     fn branches(&mut self, l: &Let, condition: Atom, yes: &Branch, no: &Branch) -> Result<(), String> {
         for v in &l.vars {
-            let kind = Kind::of(self.cx.program.vars[v.0 as usize])?;
+            let kind = self.kind(Atom::Var(*v))?;
             self.line(format!("var v{} = {};", v.0, kind.zero()));
         }
         let condition = self.atom(condition)?;
@@ -64,7 +69,8 @@ impl Shader<'_, '_> {
             self.bind(inner)?;
         }
         for (v, result) in l.vars.iter().zip(&branch.results) {
-            let text = self.atom(*result)?;
+            let kind = self.kind(Atom::Var(*v))?;
+            let text = self.atom_as(*result, kind)?;
             self.line(format!("v{} = {text};", v.0));
         }
         Ok(())
@@ -81,16 +87,17 @@ impl Shader<'_, '_> {
     /// Declares what a loop folds.
     pub(super) fn fold_states(&mut self, l: &Loop) -> Result<(), String> {
         for f in &l.folds {
-            let kind = self.kind(f.value)?;
+            let kind = self.kind(Atom::Var(f.result))?;
             if f.reducer.is_extremum() {
-                if kind == Kind::Bool {
+                let value = self.elem_kind(f.value)?;
+                if value == Kind::Bool {
                     return Err(format!("`{}` of booleans", f.reducer.name()));
                 }
-                let best = self.neutral(f.reducer, f.value)?;
+                let best = self.neutral(f.reducer, f.value, value);
                 self.line(format!("var best{} = {best};", f.result.0));
-                self.line(format!("var v{} = 0i;", f.result.0));
+                self.line(format!("var v{} = {};", f.result.0, kind.zero()));
             } else {
-                let neutral = self.neutral(f.reducer, f.value)?;
+                let neutral = self.neutral(f.reducer, f.value, kind);
                 self.line(format!("var v{} = {neutral};", f.result.0));
             }
         }
@@ -104,7 +111,9 @@ impl Shader<'_, '_> {
         self.open(format!("for (var v{i} = {low}; v{i} < {high}; v{i} += 1i) {{"));
         self.nodes(&l.body)?;
         for f in &l.folds {
-            let (value, kind, to) = (self.atom(f.value)?, self.kind(f.value)?, f.result.0);
+            let (kind, to) = (self.kind(Atom::Var(f.result))?, f.result.0);
+            let of = if f.reducer.is_extremum() { self.elem_kind(f.value)? } else { kind };
+            let value = self.atom_as(f.value, of)?;
             match f.reducer.op() {
                 Some(op) => {
                     let text = self.combine(op, kind, &format!("v{to}"), &value)?;
@@ -116,7 +125,8 @@ impl Shader<'_, '_> {
                     let better = if f.reducer == Reducer::ArgMin { '<' } else { '>' };
                     self.open(format!("if {value} {better} best{to} {{"));
                     self.line(format!("best{to} = {value};"));
-                    self.line(format!("v{to} = v{i};"));
+                    let place = self.atom_as(Atom::Var(l.axis.var), kind)?;
+                    self.line(format!("v{to} = {place};"));
                     self.close("}");
                 }
             }
@@ -129,8 +139,9 @@ impl Shader<'_, '_> {
     pub(super) fn scan_states(&mut self, body: &[Node]) -> Result<(), String> {
         for n in body {
             let Node::Let(Let { exp: Exp::Scan(s), vars, .. }) = n else { continue };
-            for (k, a) in s.start.iter().enumerate() {
-                let start = self.atom(*a)?;
+            for (k, (a, left)) in s.start.iter().zip(&s.left).enumerate() {
+                let kind = self.kind(Atom::Var(*left))?;
+                let start = self.atom_as(*a, kind)?;
                 self.line(format!("var scan{}_{k} = {start};", vars[0].0));
             }
         }
@@ -143,7 +154,8 @@ impl Shader<'_, '_> {
             self.line(format!("let v{} = scan{}_{k};", v.0, l.vars[0].0));
         }
         for (v, a) in s.right.iter().zip(&s.values) {
-            let value = self.atom(*a)?;
+            let kind = self.kind(Atom::Var(*v))?;
+            let value = self.atom_as(*a, kind)?;
             self.line(format!("let v{} = {value};", v.0));
         }
         for inner in &s.step.block.lets {
@@ -154,19 +166,29 @@ impl Shader<'_, '_> {
             Prefix::Exclusive => s.left.iter().map(|v| Atom::Var(*v)).collect(),
         };
         for (k, (result, (v, given))) in s.step.results.iter().zip(l.vars.iter().zip(given)).enumerate() {
-            let (result, given) = (self.atom(*result)?, self.atom(given)?);
+            let (state, kind) = (self.kind(Atom::Var(s.left[k]))?, self.kind(Atom::Var(*v))?);
+            let (result, given) = (self.atom_as(*result, state)?, self.atom_as(given, kind)?);
             self.line(format!("let v{} = {given};", v.0));
             self.line(format!("scan{}_{k} = {result};", l.vars[0].0));
         }
         Ok(())
     }
 
-    /// The text of a reducer's neutral element for values like `value`.
-    pub(super) fn neutral(&self, reducer: Reducer, value: Atom) -> Result<String, String> {
-        literal(reducer.neutral(match value {
+    /// The type of the elements of an array of values like `a`.
+    pub(super) fn elem_kind(&self, a: Atom) -> Result<Kind, String> {
+        Kind::of(self.elem(a))
+    }
+
+    fn elem(&self, a: Atom) -> Elem {
+        match a {
             Atom::Var(v) => self.cx.program.vars[v.0 as usize],
             Atom::Const(c) => c.elem,
-        }))
+        }
+    }
+
+    /// The text of a reducer's neutral element for values like `value` in the type `kind`.
+    pub(super) fn neutral(&self, reducer: Reducer, value: Atom, kind: Kind) -> String {
+        kind.literal(reducer.neutral(self.elem(value)))
     }
 
     /// Runs `f` under the condition that every index is inside.
@@ -180,8 +202,9 @@ impl Shader<'_, '_> {
         let mut conditions = Vec::new();
         for (i, dim) in index.iter().zip(&dims) {
             if !self.is_inside(*i, dim) {
-                let (i, n) = (self.atom(*i)?, self.size(dim)?);
-                conditions.push(format!("{i} >= 0i && {i} < {n}"));
+                let (kind, i, n) = (self.kind(*i)?, self.atom(*i)?, self.size(dim)?);
+                let n = if kind == Kind::I64 { format!("i64({n})") } else { n };
+                conditions.push(format!("{i} >= {} && {i} < {n}", kind.zero()));
             }
         }
         if conditions.is_empty() {
@@ -196,9 +219,10 @@ impl Shader<'_, '_> {
     /// One element gets a value.
     fn assign(&mut self, array: ArrayId, index: &[Atom], value: Atom) -> Result<(), String> {
         let root = self.cx.root(array);
-        let (at, kind, value) = (self.offset(array, index)?, self.kind(value)?, self.atom(value)?);
+        let (at, kind) = (self.offset(array, index)?, self.elem_kind(value)?);
+        let value = self.atom_as(value, kind)?;
         let text = if self.access(root) == Access::Atomic {
-            format!("atomicStore(&a{}[{at}], {});", root.0, atomic_bits(kind, &value))
+            format!("atomicStore(&a{}[{at}], {});", root.0, kind.store_atomic(&value))
         } else {
             format!("a{}[{at}] = {};", root.0, kind.store(&value))
         };
@@ -215,31 +239,55 @@ impl Shader<'_, '_> {
         value: Atom,
     ) -> Result<(), String> {
         let root = self.cx.root(array);
-        let (at, kind, value) = (self.offset(array, index)?, self.kind(value)?, self.atom(value)?);
+        let (at, kind) = (self.offset(array, index)?, self.elem_kind(value)?);
+        let value = self.atom_as(value, kind)?;
+        let target = if self.private == Some(root) { Target::Private } else { Target::Array(root) };
+        self.combine_into(target, reducer, kind, &at, &value);
+        Ok(())
+    }
+
+    /// The value `value` is combined into the element `at`.
+    pub(super) fn combine_into(
+        &mut self,
+        target: Target,
+        reducer: Reducer,
+        kind: Kind,
+        at: &str,
+        value: &str,
+    ) {
         let text = match native(reducer, kind) {
-            Some(name) => format!("{name}(&a{}[{at}], {});", root.0, atomic_bits(kind, &value)),
+            Some(name) => format!("{name}(&{target}[{at}], {});", kind.store_atomic(value)),
             None => {
-                self.combiners.insert((root, reducer));
-                format!("{}(u32({at}), {value});", combiner_name(root, reducer))
+                self.combiners.insert((target, kind, reducer));
+                format!("{}(u32({at}), {value});", combiner_name(target, reducer))
             }
         };
         self.line(text);
-        Ok(())
     }
 }
 
-/// The element of an atomic buffer for a value.
-fn atomic_bits(kind: Kind, value: &str) -> String {
-    match kind {
-        Kind::F32 => format!("bitcast<u32>({value})"),
-        _ => kind.store(value),
+/// Memory that threads combine values into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Target {
+    /// The workgroup's own.
+    Private,
+    /// An array's.
+    Array(ArrayId),
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Private => write!(f, "private_bins"),
+            Target::Array(array) => write!(f, "a{}", array.0),
+        }
     }
 }
 
 /// The built-in function that combines atomically.
 fn native(reducer: Reducer, kind: Kind) -> Option<&'static str> {
     match (reducer, kind) {
-        (_, Kind::F32) => None,
+        (_, kind) if kind.is_float() => None,
         (Reducer::Add, _) => Some("atomicAdd"),
         (Reducer::Min, _) => Some("atomicMin"),
         (Reducer::Max, _) => Some("atomicMax"),
@@ -249,39 +297,36 @@ fn native(reducer: Reducer, kind: Kind) -> Option<&'static str> {
     }
 }
 
-fn combiner_name(root: ArrayId, reducer: Reducer) -> String {
-    format!("a{}_{}", root.0, reducer.name())
+fn combiner_name(target: Target, reducer: Reducer) -> String {
+    format!("{target}_{}", reducer.name())
 }
 
-/// The functions that combine by compare-and-exchange, one per array and reducer.
+/// The functions that combine by compare-and-exchange, one per target and reducer.
 pub(super) fn combiners(sh: &Shader<'_, '_>) -> Result<String, String> {
     let mut out = String::new();
-    for (root, reducer) in &sh.combiners {
-        let kind = Kind::of(sh.cx.program.arrays[root.0 as usize].elem)?;
-        let (Some(row), true) = (reducer.op().and_then(|op| op.row()), kind != Kind::Bool) else {
+    for (target, kind, reducer) in &sh.combiners {
+        let (Some(row), true) = (reducer.op().and_then(|op| op.row()), *kind != Kind::Bool) else {
             return Err(format!("`{}` as a way to combine {} values", reducer.name(), kind.name()));
         };
-        let stored = if kind == Kind::I32 { "i32" } else { "u32" };
-        let old = if kind == Kind::F32 { "bitcast<f32>(old)" } else { "old" };
-        let combined = row.wgsl.replace("{0}", old).replace("{1}", "value");
-        let bits = atomic_bits(kind, &combined);
+        let stored = kind.atomic();
+        let combined = kind.function(row).replace("{0}", &kind.load_atomic("old")).replace("{1}", "value");
+        let bits = kind.store_atomic(&combined);
         let _ = write!(
             out,
             "
 fn {}(at: u32, value: {}) {{
-    var old = atomicLoad(&a{root}[at]);
+    var old = atomicLoad(&{target}[at]);
     loop {{
         let combined: {stored} = {bits};
         if combined == old {{ break; }}
-        let seen = atomicCompareExchangeWeak(&a{root}[at], old, combined);
+        let seen = atomicCompareExchangeWeak(&{target}[at], old, combined);
         if seen.exchanged {{ break; }}
         old = seen.old_value;
     }}
 }}
 ",
-            combiner_name(*root, *reducer),
+            combiner_name(*target, *reducer),
             kind.name(),
-            root = root.0,
         );
     }
     Ok(out)

@@ -1,21 +1,30 @@
 //! What the shaders and the constant of one program share.
 
-use crate::bulk::ArrayId;
+use std::collections::HashMap;
+
+use super::narrow::MOST;
+use super::sizes;
+use super::types::Kind;
+use crate::bulk::{ArrayId, Atom};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{Home, Program};
-use crate::ty::Loc;
+use crate::ty::{Elem, Loc};
 
 /// See the module header.
 pub(super) struct Context<'p> {
     pub(super) program: &'p Program,
     /// The host scalars that sizes may mention: see `host::size_scalars`, then the numbers of trips.
     pub(super) scalars: Vec<ArrayId>,
-    /// The integers that the device computes and the host reads; see `sizes`. Among the atoms of sizes they come last.
+    /// The sizes that the device computes; see `sizes`. Among the atoms of sizes they come last.
     pub(super) computed: Vec<ArrayId>,
+    /// Their upper bounds, as far as there are.
+    pub(super) bounds: HashMap<ArrayId, Dim>,
     /// The array that stands for the memory that steps work in.
     pub(super) scratch: ArrayId,
     /// The places that index errors name.
     pub(super) sites: Vec<Loc>,
+    /// By scalar, whether it is an `i64` that fits 32 bits.
+    pub(super) narrow: Vec<bool>,
 }
 
 impl Context<'_> {
@@ -34,6 +43,16 @@ impl Context<'_> {
         info.dims.is_empty() && (info.home == Home::Param || self.scalars.contains(&root))
     }
 
+    /// The type that an atom is computed in.
+    pub(super) fn kind(&self, a: Atom) -> Result<Kind, String> {
+        match a {
+            Atom::Var(v) if self.narrow[v.0 as usize] => Ok(Kind::I32),
+            Atom::Var(v) => Kind::of(self.program.vars[v.0 as usize]),
+            Atom::Const(c) if c.elem == Elem::I64 && i32::try_from(c.as_i64()).is_ok() => Ok(Kind::I32),
+            Atom::Const(c) => Kind::of(c.elem),
+        }
+    }
+
     /// The number of a place among those that errors name.
     pub(super) fn site(&mut self, loc: Loc) -> usize {
         let line = |l: Loc| self.program.places.get(l.0 as usize).map(|p| (&p.kernel, &p.file, p.line));
@@ -44,8 +63,13 @@ impl Context<'_> {
         })
     }
 
+    /// Whether a size is made in the shader: the device computes an atom of it, and it is more than that atom.
+    pub(super) fn is_made(&self, dim: &Dim) -> bool {
+        sizes::is_composed(dim, &self.computed)
+    }
+
     /// Refuses sizes that the host cannot know.
-    pub(super) fn check_size(&self, dim: &Dim) -> Result<(), String> {
+    pub(super) fn check_atoms(&self, dim: &Dim) -> Result<(), String> {
         for atom in dim.atoms() {
             if let SizeAtom::Scalar(s) = atom
                 && !self.scalars.contains(&ArrayId(s))
@@ -55,8 +79,14 @@ impl Context<'_> {
                 return Err(format!("a size depends on `{name}`, which the kernel computes itself"));
             }
         }
+        Ok(())
+    }
+
+    /// Refuses extents that the host cannot know, and constant ones that are too great.
+    pub(super) fn check_size(&self, dim: &Dim) -> Result<(), String> {
+        self.check_atoms(dim)?;
         match dim.as_constant() {
-            Some(c) if i32::try_from(c).is_err() => Err(format!("the size {c} needs more than 31 bits")),
+            Some(c) if !(-MOST..=MOST).contains(&c) => Err(format!("the size {c} is beyond 2^30")),
             _ => Ok(()),
         }
     }

@@ -1,11 +1,16 @@
-//! The two ways to run a tree on a GPU.
+//! The ways to run a tree on a GPU.
 //!
 //! * **Points**: one thread per point of the parallel axes.
+//! * **Private**, for a tree that combines values into an array: workgroups go over the points in strides and combine into
+//!   memory of their own, and what has gathered there into the array at the end. For arrays that fit.
 //! * **Groups**, for a tree that is a [`Reduction`]: one or more workgroups per point; their threads stride over the inner
 //!   points, each with its own accumulator, and then combine pairwise in workgroup memory.
 
+use super::body::Target;
 use super::context::Context;
-use super::shader::{Finished, Shader, Word};
+use super::shader::{Access, Finished, Shader, visit_arrays};
+use super::types::Kind;
+use super::words::Word;
 use crate::bulk::{ArrayId, Atom, Axis, Let, Reducer};
 use crate::dim::Dim;
 use crate::loops::{Loop, Node, Tree};
@@ -78,18 +83,85 @@ pub(super) fn points(cx: &mut Context<'_>, tree: &Tree, label: String) -> Result
     let axes = sh.decode(0)?;
     sh.insert(&axes);
     sh.insert(&body);
-    let total = Dim::product(tree.axes.iter().map(|a| &a.extent));
-    sh.cx.check_size(&total)?;
-    let total = match total.as_constant() {
-        Some(c) => format!("{}u", c.max(0)),
-        None => sh.word(Word::Size(total)),
-    };
+    let total = sh.points(&tree.axes)?;
     let head = format!(
         "    let point = (wg.x + wg.y * num_wg.x) * 256u + local;
     if point >= {total} {{ return; }}
 "
     );
     sh.finish(label, "", &head)
+}
+
+/// The most elements that a workgroup has room for.
+pub(super) const MOST_PRIVATE: u32 = 2048;
+
+/// The array that the tree does nothing with but combine values into it, by one operator, and which may be private to a workgroup
+/// for a while.
+pub(super) fn combined_into(cx: &Context<'_>, tree: &Tree) -> Option<(ArrayId, Reducer)> {
+    let mut found = None;
+    let is_plain = combines(&tree.body, &mut |array, reducer| {
+        let array = cx.root(array);
+        *found.get_or_insert((array, reducer)) == (array, reducer)
+    });
+    let (array, reducer) = found.filter(|_| is_plain)?;
+    let mut uses = 0;
+    visit_arrays(&tree.body, &mut |a, access| {
+        uses += usize::from(cx.root(a) == array && access != Access::Atomic);
+    });
+    let elem = cx.program.arrays[array.0 as usize].elem;
+    let fits = Kind::of(elem).is_ok_and(|kind| kind.words() == 1 && kind != Kind::Bool);
+    (uses == 0 && fits && !tree.axes.is_empty()).then_some((array, reducer))
+}
+
+/// Whether the nodes write nothing, and `f` holds for what they combine into.
+fn combines(nodes: &[Node], f: &mut impl FnMut(ArrayId, Reducer) -> bool) -> bool {
+    nodes.iter().all(|n| match n {
+        Node::Let(_) => true,
+        Node::Loop(l) => combines(&l.body, f),
+        Node::Accumulate { array, reducer, .. } => f(*array, *reducer),
+        Node::Store { .. } | Node::Write { .. } => false,
+    })
+}
+
+/// Workgroups in strides over the points of the tree's axes, with bins of their own.
+pub(super) fn private(
+    cx: &mut Context<'_>,
+    tree: &Tree,
+    (array, reducer): (ArrayId, Reducer),
+    label: String,
+) -> Result<Finished, String> {
+    let info = &cx.program.arrays[array.0 as usize];
+    let (kind, extents) = (Kind::of(info.elem)?, info.dims.clone());
+    let neutral = kind.literal(reducer.neutral(info.elem));
+    let mut sh = Shader::new(cx, &tree.body)?;
+    sh.private = Some(array);
+    let bins = Dim::product(&extents);
+    sh.cx.check_size(&bins)?;
+    let bins = sh.size(&bins)?;
+    let each_bin = format!("for (var bin = i32(local); bin < {bins}; bin += 256i) {{");
+    sh.line(format!("let neutral = {neutral};"));
+    sh.open(&each_bin);
+    sh.line(format!("atomicStore(&private_bins[bin], {});", kind.store_atomic("neutral")));
+    sh.close("}");
+    sh.line("workgroupBarrier();");
+    let points = sh.points(&tree.axes)?;
+    sh.enter("point", &tree.axes);
+    sh.open(format!("for (var point = first; point < {points}; point += stride) {{"));
+    let body = sh.apart(|sh| sh.nodes(&tree.body))?;
+    let axes = sh.decode(0)?;
+    sh.insert(&axes);
+    sh.insert(&body);
+    sh.close("}");
+    sh.line("workgroupBarrier();");
+    sh.open(&each_bin);
+    sh.line(format!("let value = {};", kind.load_atomic("atomicLoad(&private_bins[bin])")));
+    sh.combine_into(Target::Array(array), reducer, kind, "bin", "value");
+    sh.close("}");
+    let head = "    let first = (wg.x + wg.y * num_wg.x) * 256u + local;
+    let stride = num_wg.x * num_wg.y * 256u;
+";
+    let globals = format!("var<workgroup> private_bins: array<atomic<{}>, {MOST_PRIVATE}>;\n", kind.atomic());
+    sh.finish(label, &globals, head)
 }
 
 /// One or more workgroups per point of the tree's axes.
@@ -102,9 +174,9 @@ pub(super) fn groups(
     let reads = &tree.body[..tree.body.len() - 1];
     let mut sh = Shader::new(cx, reads)?;
     let result = sh.bind_result(r.array).0;
-    let kind = sh.kind(r.value)?;
+    let kind = sh.elem_kind(r.value)?;
     let op = r.reducer.op().ok_or("an extremum's place as a reduction")?;
-    let neutral = sh.neutral(r.reducer, r.value)?;
+    let neutral = sh.neutral(r.reducer, r.value, kind);
     let inner_axes: Vec<Axis> = r.inner.iter().map(|a| (*a).clone()).collect();
     sh.enter("point", &tree.axes);
     sh.enter("inner", &inner_axes);
@@ -119,7 +191,7 @@ pub(super) fn groups(
                 sh.nodes(&[Node::Let((*l).clone())])?;
             }
             sh.nodes(r.body)?;
-            let value = sh.atom(r.value)?;
+            let value = sh.atom_as(r.value, kind)?;
             let text = sh.combine(op, kind, "acc", &value)?;
             sh.line(format!("acc = {text};"));
             Ok(())
@@ -147,7 +219,7 @@ pub(super) fn groups(
     sh.line(format!("a{result}[group] = {};", kind.store("partial[0]")));
     sh.close("}");
 
-    let (parts, points, inners) = (sh.word(Word::Parts), sh.word(Word::Outer), sh.word(Word::Inner));
+    let (parts, points, inners) = (sh.word(Word::Parts), sh.points(&tree.axes)?, sh.points(&inner_axes)?);
     let head = format!(
         "    let group = wg.x + wg.y * num_wg.x;
     let parts = {parts};

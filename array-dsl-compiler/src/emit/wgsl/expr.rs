@@ -5,35 +5,61 @@
 //!
 //! Integer division by zero fails the call at the line of the division, as on the CPU, and yields zero.
 
-use super::shader::{Shader, Word};
-use super::types::{Kind, int, literal};
+use super::shader::{Access, Shader};
+use super::types::{Kind, int};
+use super::words::Word;
 use crate::bulk::{ArrayId, Atom};
 use crate::dim::Dim;
-use crate::scalar::Op;
-use crate::ty::Loc;
+use crate::scalar::{Gives, Op};
+use crate::ty::{Elem, Loc};
 
 impl Shader<'_, '_> {
-    /// The text of an atom.
+    /// The text of an atom, in the type that it is computed in.
     pub(super) fn atom(&mut self, a: Atom) -> Result<String, String> {
         match a {
             Atom::Var(v) => Ok(self.var(v)),
-            Atom::Const(c) => literal(c),
+            Atom::Const(c) => Ok(self.kind(a)?.literal(c)),
         }
     }
 
-    /// The type of an atom.
-    pub(super) fn kind(&self, a: Atom) -> Result<Kind, String> {
-        Kind::of(match a {
-            Atom::Var(v) => self.cx.program.vars[v.0 as usize],
-            Atom::Const(c) => c.elem,
-        })
+    /// The text of an atom as a value of type `kind`, which is its own or, for an `i64`, the longer or shorter one.
+    pub(super) fn atom_as(&mut self, a: Atom, kind: Kind) -> Result<String, String> {
+        match a {
+            Atom::Const(c) if c.elem == Elem::I64 => Ok(kind.literal(c)),
+            _ if self.kind(a)? == kind => self.atom(a),
+            _ => Ok(format!("{}({})", kind.name(), self.atom(a)?)),
+        }
     }
 
-    /// The text of a function of atoms.
-    pub(super) fn op(&mut self, op: Op, args: &[Atom], loc: Loc) -> Result<String, String> {
+    /// The text of an index that is inside, an `i32`.
+    pub(super) fn index(&mut self, a: Atom) -> Result<String, String> {
+        self.atom_as(a, Kind::I32)
+    }
+
+    /// The type that an atom is computed in.
+    pub(super) fn kind(&self, a: Atom) -> Result<Kind, String> {
+        self.cx.kind(a)
+    }
+
+    /// The text of a function of atoms, as a value of type `to`.
+    pub(super) fn op(&mut self, op: Op, args: &[Atom], to: Kind, loc: Loc) -> Result<String, String> {
+        let mut kinds: Vec<Kind> = args.iter().map(|a| self.kind(*a)).collect::<Result<_, _>>()?;
+        // What is computed with: the condition of a choice and the exponent of a power are apart.
+        let operands = match op {
+            Op::Select => 1..args.len(),
+            Op::Powi => 0..1,
+            _ => 0..args.len(),
+        };
+        let is_long =
+            kinds[operands.clone()].contains(&Kind::I64) || (to == Kind::I64 && !matches!(op, Op::Cast(_)));
+        for kind in &mut kinds[operands] {
+            if *kind == Kind::I32 && is_long {
+                *kind = Kind::I64;
+            }
+        }
         let mut texts: Vec<String> = Vec::with_capacity(args.len());
-        for a in args {
-            texts.push(self.atom(*a)?);
+        for (a, kind) in args.iter().zip(&kinds) {
+            texts.push(self.atom_as(*a, *kind)?);
         }
         // Overflow in a constant expression makes a shader invalid; with one operand in a variable there is none.
         if args.iter().all(|a| matches!(a, Atom::Const(_))) {
@@ -41,28 +67,36 @@ impl Shader<'_, '_> {
             self.line(format!("var {name} = {};", texts[0]));
             texts[0] = name;
         }
-        let kind = self.kind(args[0])?;
-        self.op_text(op, kind, args, &texts, loc)
+        let kind = if op == Op::Select { kinds[1] } else { kinds[0] };
+        let text = match op {
+            Op::Cast(_) => return Ok(cast(kind, to, &texts[0])),
+            Op::Powi => self.powi(kind, &texts[0], args[1], kinds[1], &texts[1]),
+            _ => self.op_text(op, kind, args.get(1).copied(), &texts, loc)?,
+        };
+        let given = match op.row().map(|row| row.gives) {
+            Some(Gives::Bool) => Kind::Bool,
+            _ => kind,
+        };
+        Ok(if given == to { text } else { format!("{}({text})", to.name()) })
     }
 
-    /// The text of a function of arguments of type `kind` (`select`: of a condition and two values).
+    /// The text of a function computed with numbers of type `kind`; `second` is its second argument.
     fn op_text(
         &mut self,
         op: Op,
         kind: Kind,
-        args: &[Atom],
+        second: Option<Atom>,
         texts: &[String],
         loc: Loc,
     ) -> Result<String, String> {
-        let constant = |k: usize| match args.get(k) {
-            Some(Atom::Const(c)) => Some(*c),
+        let constant = match second {
+            Some(Atom::Const(c)) => Some(c),
             _ => None,
         };
         let (a, b) = (texts[0].as_str(), texts.get(1).map_or("", String::as_str));
-        Ok(match (op, kind) {
-            (Op::Cast(to), _) => cast(kind, Kind::of(to)?, a),
-            (Op::Div | Op::Rem | Op::RemEuclid, Kind::I32 | Kind::U32) => {
-                let nonzero = constant(1).is_some_and(|c| !c.is_zero());
+        Ok(match op {
+            Op::Div | Op::Rem | Op::RemEuclid if kind.is_int() => {
+                let nonzero = constant.is_some_and(|c| !c.is_zero());
                 match op {
                     Op::Div if nonzero => format!("({a} / {b})"),
                     Op::Rem if nonzero => format!("({a} % {b})"),
@@ -77,29 +111,31 @@ impl Shader<'_, '_> {
                     }
                 }
             }
-            (Op::Rem, _) => format!("adsl_remainder_f32({a}, {b})"),
-            (Op::RemEuclid, _) => format!("adsl_rem_euclid_f32({a}, {b})"),
+            Op::Rem if kind == Kind::F64 => format!("adsl64_remainder({a}, {b})"),
+            Op::Rem => format!("adsl_remainder_f32({a}, {b})"),
+            Op::RemEuclid if kind == Kind::F64 => format!("adsl64_rem_euclid({a}, {b})"),
+            Op::RemEuclid => format!("adsl_rem_euclid_f32({a}, {b})"),
             // naga 30 compares with `ordered and unequal`, which is false for NaN.
-            (Op::Ne, Kind::F32) => format!("(!({a} == {b}))"),
-            (Op::Neg, Kind::U32) => format!("(0u - {a})"),
-            (Op::Signum0, Kind::U32) => format!("min({a}, 1u)"),
-            (Op::Xor, Kind::Bool) => format!("({a} != {b})"),
-            (Op::Xor, _) => format!("({a} ^ {b})"),
-            (Op::Not, Kind::Bool) => format!("(!{a})"),
-            (Op::Not, _) => format!("(~{a})"),
+            Op::Ne if kind.is_float() => format!("(!({a} == {b}))"),
+            Op::Neg if kind == Kind::U32 => format!("(0u - {a})"),
+            Op::Signum0 if kind == Kind::U32 => format!("min({a}, 1u)"),
+            Op::Xor if kind == Kind::Bool => format!("({a} != {b})"),
+            Op::Xor => format!("({a} ^ {b})"),
+            Op::Not if kind == Kind::Bool => format!("(!{a})"),
+            Op::Not => format!("(~{a})"),
             // Rust's wrapping shifts: by the amount modulo the width.
-            (Op::Shl | Op::Shr, _) => {
+            Op::Shl | Op::Shr => {
                 let sign = if op == Op::Shl { "<<" } else { ">>" };
-                let by = match constant(1) {
-                    Some(c) => format!("{}u", c.as_i64() & 31),
-                    None => format!("(u32({b}) & 31u)"),
+                let most = kind.words() * 32 - 1;
+                let by = match constant {
+                    Some(c) => format!("{}u", c.as_i64() & most as i64),
+                    None => format!("(u32({b}) & {most}u)"),
                 };
                 format!("({a} {sign} {by})")
             }
-            (Op::Powi, _) => self.powi(a, args[1], b)?,
             _ => match op.row() {
                 Some(row) => {
-                    let mut text = row.wgsl.to_string();
+                    let mut text = kind.function(row).to_string();
                     for (k, t) in texts.iter().enumerate() {
                         text = text.replace(&format!("{{{k}}}"), t);
                     }
@@ -111,14 +147,17 @@ impl Shader<'_, '_> {
     }
 
     /// Integer powers: small constant ones are products.
-    fn powi(&mut self, x: &str, exponent: Atom, text: &str) -> Result<String, String> {
-        Ok(match exponent {
-            Atom::Const(c) if (1..=4).contains(&c.as_i64()) => {
+    fn powi(&self, kind: Kind, x: &str, exponent: Atom, of: Kind, text: &str) -> String {
+        match (exponent, kind, of) {
+            (Atom::Const(c), ..) if (1..=4).contains(&c.as_i64()) => {
                 format!("({})", vec![x; c.as_i64() as usize].join(" * "))
             }
-            _ if self.kind(exponent)? == Kind::U32 => format!("adsl_powu({x}, {text})"),
+            (_, Kind::F64, Kind::I64) => format!("adsl64_powi({x}, {text})"),
+            (_, Kind::F64, _) => format!("adsl64_powi({x}, i64({text}))"),
+            (_, _, Kind::U32) => format!("adsl_powu({x}, {text})"),
+            (_, _, Kind::I64) => format!("adsl_powl({x}, {text})"),
             _ => format!("adsl_powi({x}, {text})"),
-        })
+        }
     }
 
     /// The index of an element in row-major order.
@@ -135,38 +174,40 @@ impl Shader<'_, '_> {
         let (mut text, from) = match self.prefix(index, &dims) {
             Some((number, n)) if n == index.len() => return Ok(number),
             Some((number, n)) => (format!("i32({number})"), n),
-            None => (self.atom(index[0])?, 1),
+            None => (self.index(index[0])?, 1),
         };
         for k in from..index.len() {
-            let (n, i) = (self.size(&dims[k])?, self.atom(index[k])?);
+            let (n, i) = (self.size(&dims[k])?, self.index(index[k])?);
             text = format!("({text} * {n} + {i})");
         }
         Ok(text)
     }
 
-    /// The text of an element, read where the indices are inside.
-    fn element(&mut self, array: ArrayId, index: &[Atom]) -> Result<String, String> {
+    /// The text of an element as a value of type `to`, read where the indices are inside.
+    fn element(&mut self, array: ArrayId, index: &[Atom], to: Kind) -> Result<String, String> {
         let root = self.cx.root(array);
-        let kind = Kind::of(self.cx.program.arrays[root.0 as usize].elem)?;
         if self.cx.is_host_scalar(root) {
-            let word = self.word(Word::Scalar(root));
-            return Ok(kind.of_bits(&word));
+            // The number of a trip is short.
+            let mut words = vec![self.word(Word::Scalar(root))];
+            if to.words() == 2 {
+                words.push(self.word(Word::High(root)));
+            }
+            return Ok(to.of_words(&words));
         }
+        let kind = Kind::of(self.cx.program.arrays[root.0 as usize].elem)?;
         let at = self.offset(array, index)?;
         let place = format!("a{}[{at}]", root.0);
-        Ok(if self.access(root) < super::shader::Access::Atomic {
+        Ok(if self.access(root) < Access::Atomic {
             kind.load(&place)
-        } else if kind == Kind::I32 {
-            format!("atomicLoad(&{place})")
         } else {
-            kind.of_bits(&format!("atomicLoad(&{place})"))
+            kind.load_atomic(&format!("atomicLoad(&{place})"))
         })
     }
 
-    /// Binds `name` to an element; an index outside fails the call at `loc` and yields zero.
+    /// Binds `name`, of type `kind`, to an element; an index outside fails the call at `loc` and yields zero.
     pub(super) fn read(
         &mut self,
-        name: &str,
+        (name, kind): (&str, Kind),
         array: ArrayId,
         index: &[Atom],
         checked: bool,
@@ -176,19 +217,20 @@ impl Shader<'_, '_> {
         let mut conditions = Vec::new();
         for (i, dim) in index.iter().zip(&dims).filter(|_| checked) {
             if !self.is_inside(*i, dim) {
-                let (i, n, site) = (self.atom(*i)?, self.size(dim)?, self.site(loc));
-                conditions.push(format!("adsl_check({i}, {n}, {site})"));
+                let (kind, n, site) = (self.kind(*i)?, self.size(dim)?, self.site(loc));
+                let (check, i) =
+                    (if kind == Kind::I64 { "adsl_check_i64" } else { "adsl_check" }, self.atom(*i)?);
+                conditions.push(format!("{check}({i}, {n}, {site})"));
             }
         }
         if conditions.is_empty() {
-            let text = self.element(array, index)?;
+            let text = self.element(array, index, kind)?;
             self.line(format!("let {name} = {text};"));
             return Ok(());
         }
-        let kind = Kind::of(self.cx.program.arrays[array.0 as usize].elem)?;
         self.line(format!("var {name} = {};", kind.zero()));
         self.open(format!("if {} {{", conditions.join(" & ")));
-        let text = self.element(array, index)?;
+        let text = self.element(array, index, kind)?;
         self.line(format!("{name} = {text};"));
         self.close("}");
         Ok(())
@@ -196,7 +238,7 @@ impl Shader<'_, '_> {
 
     /// The text of two values combined by an operator, which cannot fail.
     pub(super) fn combine(&mut self, op: Op, kind: Kind, a: &str, b: &str) -> Result<String, String> {
-        self.op_text(op, kind, &[], &[a.to_string(), b.to_string()], Loc::default())
+        self.op_text(op, kind, None, &[a.to_string(), b.to_string()], Loc::default())
     }
 }
 
@@ -215,9 +257,10 @@ fn constant_offset(index: &[Atom], dims: &[Dim]) -> Option<i64> {
 fn cast(from: Kind, to: Kind, x: &str) -> String {
     match (from, to) {
         _ if from == to => x.to_string(),
-        (Kind::F32, Kind::I32) => format!("adsl_f32_to_i32({x})"),
-        (Kind::F32, Kind::U32) => format!("adsl_f32_to_u32({x})"),
-        (Kind::F32 | Kind::I32 | Kind::U32, Kind::Bool) => format!("({x} != {})", from.zero()),
+        // A float that is known to be short enough as an integer does not exist.
+        (Kind::F32, Kind::I32 | Kind::I64 | Kind::U32) => format!("adsl_f32_to_{}({x})", to.name()),
+        (Kind::F64, Kind::I32 | Kind::I64 | Kind::U32) => format!("adsl64_to_{}({x})", to.name()),
+        (_, Kind::Bool) => format!("({x} != {})", from.zero()),
         _ => format!("{}({x})", to.name()),
     }
 }

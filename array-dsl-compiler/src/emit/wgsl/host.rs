@@ -5,9 +5,11 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 use super::context::Context;
+use super::entry::MOST_PRIVATE;
 use super::scan::Passes;
-use super::shader::{Access, Finished, Word};
+use super::shader::{Access, Finished, Need};
 use super::types::bits;
+use super::words::Word;
 use crate::bulk::{ArrayId, Check, CheckKind, Contract, Reducer, Trips};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{Home, Program, Repeat, Step};
@@ -31,12 +33,19 @@ pub fn size_scalars(p: &Program) -> Vec<ArrayId> {
 /// What the host knows of the integers of rank 0: scalar parameters and the numbers of trips.
 pub(super) fn known_scalars(p: &Program) -> Vec<ArrayId> {
     let mut known = size_scalars(p);
+    known.extend(counters(p));
+    known
+}
+
+/// The numbers of trips.
+pub(super) fn counters(p: &Program) -> Vec<ArrayId> {
+    let mut all = Vec::new();
     repeats(&p.steps, &mut |r| {
         if let Trips::For(index, _) = &r.trips {
-            known.push(*index);
+            all.push(*index);
         }
     });
-    known
+    all
 }
 
 /// Calls `f` with every loop of steps, the outer ones first.
@@ -62,7 +71,7 @@ fn numbers(list: &[usize]) -> TokenStream {
 impl Context<'_> {
     /// A `Poly`.
     pub(super) fn poly(&self, dim: &Dim) -> Result<TokenStream, String> {
-        self.check_size(dim)?;
+        self.check_atoms(dim)?;
         let position = |atom: &SizeAtom| match atom {
             SizeAtom::Name(name) => {
                 let found = self.program.sizes.iter().position(|s| s == name);
@@ -157,6 +166,7 @@ impl Context<'_> {
 
     fn shader(&self, s: &Finished) -> Result<TokenStream, String> {
         let Finished { label, wgsl, status, .. } = s;
+        let sizes = self.polys(&s.made)?;
         let mut words = Vec::new();
         for w in &s.words {
             words.push(match w {
@@ -164,13 +174,23 @@ impl Context<'_> {
                     let poly = self.poly(dim)?;
                     quote!(__rt::program::Word::Size(#poly))
                 }
+                Word::Long(dim) => {
+                    let poly = self.poly(dim)?;
+                    quote!(__rt::program::Word::Long(#poly))
+                }
+                Word::LongHigh(dim) => {
+                    let poly = self.poly(dim)?;
+                    quote!(__rt::program::Word::LongHigh(#poly))
+                }
                 Word::Scalar(a) => {
                     let a = at(*a);
                     quote!(__rt::program::Word::Scalar(#a))
                 }
+                Word::High(a) => {
+                    let a = at(*a);
+                    quote!(__rt::program::Word::High(#a))
+                }
                 Word::SiteBase => quote!(__rt::program::Word::SiteBase),
-                Word::Outer => quote!(__rt::program::Word::Outer),
-                Word::Inner => quote!(__rt::program::Word::Inner),
                 Word::Parts => quote!(__rt::program::Word::Parts),
                 Word::Each => quote!(__rt::program::Word::Each),
             });
@@ -184,15 +204,34 @@ impl Context<'_> {
             };
             quote!((#array, __rt::program::Access::#access))
         });
+        let needs = s.needs.iter().map(|need| match need {
+            Need::F64 => quote!(__rt::program::Need::F64),
+            Need::I64 => quote!(__rt::program::Need::I64),
+            Need::I64Atomics => quote!(__rt::program::Need::I64Atomics),
+        });
         Ok(quote!(__rt::program::Shader {
-            label: #label, wgsl: #wgsl, words: &[#(#words),*], bindings: &[#(#bindings),*], status: #status
+            label: #label, wgsl: #wgsl, words: &[#(#words),*], sizes: #sizes, bindings: &[#(#bindings),*],
+            status: #status, needs: &[#(#needs),*]
         }))
     }
 
     /// `GpuStep::Points`.
-    pub(super) fn points_step(&self, s: &Finished, extents: &[&Dim]) -> Result<TokenStream, String> {
+    pub(super) fn points_step(
+        &self,
+        s: &Finished,
+        extents: &[&Dim],
+        private: Option<&(Finished, ArrayId)>,
+    ) -> Result<TokenStream, String> {
         let (shader, extents) = (self.shader(s)?, self.polys(extents.iter().copied())?);
-        Ok(quote!(__rt::program::GpuStep::Points { shader: #shader, extents: #extents }))
+        let private = match private {
+            Some((shader, array)) => {
+                let (shader, array, most) = (self.shader(shader)?, at(*array), MOST_PRIVATE as usize);
+                let most = Literal::usize_unsuffixed(most);
+                quote!(Some(__rt::program::Private { shader: #shader, array: #array, most: #most }))
+            }
+            None => quote!(None),
+        };
+        Ok(quote!(__rt::program::GpuStep::Points { shader: #shader, extents: #extents, private: #private }))
     }
 
     /// `GpuStep::Reduce`.
@@ -235,7 +274,7 @@ impl Context<'_> {
             [points, &passes.fold, &passes.starts, &passes.run].map(|s| self.shader(s));
         let (points, fold, starts, run) = (points?, fold?, starts?, run?);
         let (outer, length) = (self.polys(outer.iter().copied())?, self.poly(length)?);
-        let (states, scratch) = (Literal::usize_unsuffixed(passes.states), at(passes.scratch));
+        let (states, scratch) = (Literal::usize_unsuffixed(passes.words), at(passes.scratch));
         let ends = passes.ends;
         Ok(quote!(__rt::program::GpuStep::Scan {
             points: #points, outer: #outer, length: #length, fold: #fold, starts: #starts, run: #run,
@@ -273,10 +312,18 @@ impl Context<'_> {
         quote!(__rt::program::GpuStep::Move(#array, #source))
     }
 
-    /// `GpuStep::ReadSize`.
-    pub(super) fn read_step(&self, scalar: ArrayId) -> Result<TokenStream, String> {
+    /// `GpuStep::Size`.
+    pub(super) fn size_step(&self, scalar: ArrayId) -> Result<TokenStream, String> {
         let (array, atom) = (at(self.root(scalar)), self.atom(scalar)?);
-        Ok(quote!(__rt::program::GpuStep::ReadSize(#array, #atom)))
+        // A bound is of use if the host knows what it is made of.
+        let most = match self.bounds.get(&scalar).filter(|bound| self.check_atoms(bound).is_ok()) {
+            Some(bound) => {
+                let bound = self.poly(bound)?;
+                quote!(Some(#bound))
+            }
+            None => quote!(None),
+        };
+        Ok(quote!(__rt::program::GpuStep::Size { array: #array, atom: #atom, most: #most }))
     }
 
     /// `GpuStep::Repeat`.

@@ -1,11 +1,11 @@
 //! The GPU back end: WGSL shaders and the constant that tells the runtime how to run them.
 //!
 //! * `context` knows the program's arrays, sizes and places;
-//! * `sizes` rewrites sizes that only the device knows, `split` the program so that reductions stand alone and the runtime's
-//!   limits hold;
+//! * `sizes` rewrites sizes that only the device knows, `bounds` finds how great they can be, `split` rewrites the program so that
+//!   reductions stand alone and the runtime's limits hold;
 //! * `entry` makes the shaders of a tree, `body` its statements, `expr` its expressions, `prelude` the functions they call;
 //! * `prefixes` finds scans that many threads can share, `scan` makes their shaders;
-//! * `shader` keeps a shader's interface, `types` maps element types;
+//! * `shader` keeps a shader's interface, `words` its uniform words, `types` maps element types, `narrow` finds integers that are short;
 //! * `host` prints the constant.
 //!
 //! What fails while running is put into the status words as the place, an index and a length. A length of -1 stands for an
@@ -14,10 +14,12 @@
 //! A program that cannot run on a GPU is refused with the construct that stands in the way, never compiled wrong.
 
 mod body;
+mod bounds;
 mod context;
 mod entry;
 mod expr;
 mod host;
+mod narrow;
 mod prefixes;
 mod prelude;
 mod scan;
@@ -27,6 +29,7 @@ mod split;
 #[cfg(test)]
 mod tests;
 mod types;
+mod words;
 
 use proc_macro2::TokenStream;
 
@@ -35,8 +38,7 @@ pub use self::host::size_scalars;
 use self::shader::Finished;
 use crate::Verified;
 use crate::dim::Dim;
-use crate::loops::{Home, Program, Step, Tree};
-use crate::ty::Elem;
+use crate::loops::{Program, Step, Tree};
 
 /// A program for the GPU.
 #[derive(Clone, Debug)]
@@ -58,12 +60,16 @@ pub struct ShaderText {
 
 /// Prints a program for the GPU; the error is the reason why it cannot run there, naming the construct.
 pub fn emit(p: &Verified<Program>) -> Result<GpuCode, String> {
-    refuse_f64(p)?;
+    // Before reductions stand alone, so that what is made of them stands with them.
+    let bounds = bounds::bounds(p);
     let mut program = split::split(p);
     let computed = sizes::read_computed(&mut program);
     let scratch = program.scratch();
     let scalars = host::known_scalars(&program);
-    let mut cx = Context { program: &program, scalars, computed, scratch, sites: Vec::new() };
+    let counters = host::counters(&program);
+    let narrow = narrow::intervals(&program, &counters, &bounds).into_iter().map(|i| i.fits()).collect();
+    let sites = Vec::new();
+    let mut cx = Context { program: &program, scalars, computed, bounds, scratch, sites, narrow };
     let mut shaders = Vec::new();
     let steps = list(&mut cx, &program.steps, &format!("{} step ", program.name), &mut shaders)?;
     Ok(GpuCode { shaders, program: cx.program(&steps)? })
@@ -96,7 +102,7 @@ fn list(
             // What is prepared for an update is not its value yet.
             let is_bound = |s: &Step| !sizes::bound(cx.program, s, &[scalar]).is_empty();
             if !steps[number + 1..].iter().any(is_bound) {
-                out.push(cx.read_step(scalar)?);
+                out.push(cx.size_step(scalar)?);
             }
         }
     }
@@ -114,35 +120,28 @@ fn tree_step(
     let outer: Vec<&Dim> = tree.axes.iter().map(|a| &a.extent).collect();
     let points = entry::points(cx, tree, format!("{label}, points"))?;
     keep(&points);
-    if let Some(prefixes) = prefixes::as_prefixes(tree) {
+    if let Some(prefixes) = prefixes::as_prefixes(cx, tree) {
         let passes = scan::passes(cx, tree, &prefixes, label)?;
         passes.shaders().into_iter().for_each(&mut keep);
         return cx.scan_step(&points, &passes, &outer, prefixes.length());
     }
     match entry::as_reduction(cx, tree) {
-        None => cx.points_step(&points, &outer),
+        None => {
+            let private = match entry::combined_into(cx, tree) {
+                Some(combined) => {
+                    let shader = entry::private(cx, tree, combined, format!("{label}, private"))?;
+                    keep(&shader);
+                    Some((shader, combined.0))
+                }
+                None => None,
+            };
+            cx.points_step(&points, &outer, private.as_ref())
+        }
         Some(r) => {
             let groups = entry::groups(cx, tree, &r, format!("{label}, groups"))?;
             keep(&groups);
             let inner: Vec<&Dim> = r.inner.iter().map(|a| &a.extent).collect();
             cx.reduce_step((&points, &groups), (&outer, &inner), r.reducer, cx.root(r.array))
         }
-    }
-}
-
-/// Names the first array of `f64`: an argument rather than what follows from it.
-fn refuse_f64(p: &Program) -> Result<(), String> {
-    let is_f64 = |a: u32| p.arrays[a as usize].elem == Elem::F64;
-    for param in &p.params {
-        if param.arrays.leaves().iter().any(|a| is_f64(a.0)) {
-            return Err(format!("argument `{}` has element type f64", param.name));
-        }
-    }
-    if p.result.leaves().iter().any(|a| is_f64(a.0)) {
-        return Err("the result has element type f64".into());
-    }
-    match p.arrays.iter().find(|a| a.elem == Elem::F64 && a.home != Home::Nowhere) {
-        Some(a) => Err(format!("the array `{}` has element type f64", a.name)),
-        None => Ok(()),
     }
 }

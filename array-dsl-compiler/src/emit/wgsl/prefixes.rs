@@ -5,14 +5,16 @@
 
 use std::collections::HashSet;
 
+use super::context::Context;
 use super::entry::is_pure;
 use super::split::collect;
+use super::types::Kind;
 use crate::bulk::{Atom, Exp, Let, Reducer, Scan, Var};
 use crate::dim::Dim;
 use crate::loops::{Loop, Node, Tree};
 
-/// The most states: those of 256 threads fill the memory of a workgroup.
-const MOST_STATES: usize = 16;
+/// The most words of states: those of 256 threads fill the memory of a workgroup.
+const MOST_WORDS: usize = 16;
 
 /// A tree that gives prefixes along the axis of its loop.
 pub(super) struct Prefixes {
@@ -30,9 +32,14 @@ impl Prefixes {
         &self.l.axis.extent
     }
 
-    /// The number of states.
-    pub(super) fn states(&self) -> usize {
-        self.scans.iter().map(|(_, s)| s.left.len()).sum()
+    /// The types of the states.
+    pub(super) fn kinds(&self, cx: &Context<'_>) -> Result<Vec<Kind>, String> {
+        self.scans.iter().flat_map(|(_, s)| &s.left).map(|v| cx.kind(Atom::Var(*v))).collect()
+    }
+
+    /// The words that the states take.
+    pub(super) fn words(&self, cx: &Context<'_>) -> Result<usize, String> {
+        Ok(self.kinds(cx)?.into_iter().map(Kind::words).sum())
     }
 
     /// The scans without their values.
@@ -60,7 +67,7 @@ impl Prefixes {
 }
 
 /// The tree as prefixes, if its loop can be divided.
-pub(super) fn as_prefixes(tree: &Tree) -> Option<Prefixes> {
+pub(super) fn as_prefixes(cx: &Context<'_>, tree: &Tree) -> Option<Prefixes> {
     let at = tree.body.iter().position(|n| matches!(n, Node::Loop(_)))?;
     let (before, [Node::Loop(l), after @ ..]) = tree.body.split_at(at) else { return None };
     let stores = |n: &Node| matches!(n, Node::Store { .. });
@@ -79,7 +86,7 @@ pub(super) fn as_prefixes(tree: &Tree) -> Option<Prefixes> {
             p.scans.push((l.clone(), (**s).clone()));
         }
     }
-    let fits = (1..=MOST_STATES).contains(&p.states());
+    let fits = p.words(cx).is_ok_and(|words| (1..=MOST_WORDS).contains(&words));
     (fits && p.regroups(&varying)).then_some(p)
 }
 

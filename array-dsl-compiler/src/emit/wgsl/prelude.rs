@@ -11,11 +11,13 @@
 //! | `trigonometry` | inverse functions, by the polynomials of Cephes |
 //! | `special` | error function and its complement, by polynomials computed for these intervals; logarithm of the gamma function and its derivatives, by recurrence, asymptotic series and reflection; inverse hyperbolic functions |
 //! | `power` | roots and powers; `powf` by fdlibm with `log2` in two parts, without its tables |
+//! | `integers64` | what can fail for `i64`; powers with such exponents |
+//! | the others with `64` | the same functions for `f64`, by the methods of the CPU's: drivers return garbage for the built-in ones, without an error |
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-static FILES: [&str; 7] = [
+static FILES: [&str; 14] = [
     include_str!("prelude/bits.wgsl"),
     include_str!("prelude/status.wgsl"),
     include_str!("prelude/rounding.wgsl"),
@@ -23,6 +25,13 @@ static FILES: [&str; 7] = [
     include_str!("prelude/trigonometry.wgsl"),
     include_str!("prelude/power.wgsl"),
     include_str!("prelude/special.wgsl"),
+    include_str!("prelude/integers64.wgsl"),
+    include_str!("prelude/bits64.wgsl"),
+    include_str!("prelude/rounding64.wgsl"),
+    include_str!("prelude/exponential64.wgsl"),
+    include_str!("prelude/trigonometry64.wgsl"),
+    include_str!("prelude/power64.wgsl"),
+    include_str!("prelude/special64.wgsl"),
 ];
 
 /// A function: the text up to the parenthesis of a call of it, and its definition with a line break before.
@@ -68,7 +77,7 @@ mod tests {
         let paragraphs: usize = FILES.iter().map(|f| f.split("\n\n").count()).sum();
         assert_eq!(all().len(), paragraphs);
         for f in all() {
-            assert!(f.call.starts_with("adsl_") && f.text.starts_with("\nfn "), "{}", f.text);
+            assert!(f.call.starts_with("adsl") && f.text.starts_with("\nfn "), "{}", f.text);
         }
     }
 
@@ -87,9 +96,11 @@ mod tests {
         // These are written out by type.
         let typed = ["adsl_xor(", "adsl_not(", "adsl_rem_euclid("];
         for row in crate::scalar::TABLE {
-            if let (Some(at), Some(end)) = (row.wgsl.find("adsl_"), row.wgsl.find("({0}")) {
-                let call = row.wgsl.get(at..=end).unwrap_or_default();
-                assert!(typed.contains(&call) || all().iter().any(|f| f.call == call), "{}", row.wgsl);
+            for text in [row.wgsl, row.wgsl64] {
+                if let (Some(at), Some(end)) = (text.find("adsl"), text.find("({0}")) {
+                    let call = text.get(at..=end).unwrap_or_default();
+                    assert!(typed.contains(&call) || all().iter().any(|f| f.call == call), "{text}");
+                }
             }
         }
     }

@@ -15,8 +15,9 @@
 
 use super::context::Context;
 use super::prefixes::{Prefixes, needed};
-use super::shader::{Access, Finished, Shader, Word};
+use super::shader::{Access, Finished, Shader};
 use super::types::Kind;
+use super::words::Word;
 use crate::bulk::{ArrayId, Atom};
 use crate::loops::{Loop, Node, Tree};
 
@@ -25,8 +26,8 @@ pub(super) struct Passes {
     pub(super) fold: Finished,
     pub(super) starts: Finished,
     pub(super) run: Finished,
-    /// The number of states.
-    pub(super) states: usize,
+    /// The number of words that the states take.
+    pub(super) words: usize,
     pub(super) scratch: ArrayId,
     /// Whether only the last groups are run.
     pub(super) ends: bool,
@@ -47,7 +48,7 @@ pub(super) fn passes(cx: &mut Context<'_>, tree: &Tree, p: &Prefixes, label: &st
         fold: fold(cx, tree, p, scratch, format!("{label}, fold"))?,
         starts: starts(cx, tree, p, scratch, format!("{label}, starts"))?,
         run: run(cx, tree, p, scratch, ends, format!("{label}, run"))?,
-        states: p.states(),
+        words: p.words(cx)?,
         scratch,
         ends,
     })
@@ -71,8 +72,9 @@ fn fold(
     let all: Vec<Node> = before.iter().cloned().chain([Node::Loop(alone.clone())]).collect();
     let mut sh = Shader::new(cx, &all)?;
     sh.bind_scratch(scratch, Access::Write);
-    let kinds = kinds(&sh, p)?;
-    let count = kinds.len();
+    let kinds = p.kinds(sh.cx)?;
+    let kept = Kept { scratch, slots: slots(&kinds) };
+    let count = kept.slots.len();
     sh.enter("point", &tree.axes);
     let code = sh.apart(|sh| {
         sh.nodes(&before)?;
@@ -82,20 +84,16 @@ fn fold(
         sh.open("if group < rows * chunks {");
         sh.line(format!("let at = (rows * chunks + group * 256u + local) * {count}u;"));
         sh.open("if local == 0u {");
-        for (k, (kind, start)) in kinds.iter().zip(p.starts()).enumerate() {
-            let start = sh.atom(start)?;
-            sh.line(format!("a{}[at + {k}u] = {};", scratch.0, kind.to_bits(&start)));
-        }
+        let starts: Vec<String> =
+            p.starts().zip(&kinds).map(|(a, kind)| sh.atom_as(a, *kind)).collect::<Result<_, _>>()?;
+        kept.put(sh, "at", &starts);
         sh.close("} else {");
-        for (k, kind) in kinds.iter().enumerate() {
-            let part = kind.load(&format!("part{k}[local - 1u]"));
-            sh.line(format!("a{}[at + {k}u] = {};", scratch.0, kind.to_bits(&part)));
-        }
+        let before = |(k, kind): (usize, &Kind)| kind.load(&format!("part{k}[local - 1u]"));
+        kept.put(sh, "at", &kinds.iter().enumerate().map(before).collect::<Vec<_>>());
         sh.close("}");
         sh.open("if local == 255u {");
-        for (k, (kind, state)) in kinds.iter().zip(p.names()).enumerate() {
-            sh.line(format!("a{}[group * {count}u + {k}u] = {};", scratch.0, kind.to_bits(&state)));
-        }
+        sh.line(format!("let end = group * {count}u;"));
+        kept.put(sh, "end", &p.names());
         sh.close("}");
         sh.close("}");
         Ok(())
@@ -103,7 +101,8 @@ fn fold(
     let axes = sh.decode(0)?;
     sh.insert(&axes);
     sh.insert(&code);
-    let head = format!("{}    let point = min(group / chunks, rows - 1u);\n{GROUP}", words(&mut sh));
+    let head =
+        format!("{}    let point = min(group / chunks, rows - 1u);\n{GROUP}", words(&mut sh, tree, p)?);
     sh.finish(label, &parts(&kinds), &head)
 }
 
@@ -119,10 +118,10 @@ fn starts(
     let all: Vec<Node> = before.iter().cloned().chain(operators.iter().cloned()).collect();
     let mut sh = Shader::new(cx, &all)?;
     sh.bind_scratch(scratch, Access::Write);
-    let kinds = kinds(&sh, p)?;
-    let count = kinds.len();
-    let total = |k: usize| format!("a{}[at + {k}u]", scratch.0);
-    let totals: Vec<String> = kinds.iter().enumerate().map(|(k, kind)| kind.of_bits(&total(k))).collect();
+    let kinds = p.kinds(sh.cx)?;
+    let kept = Kept { scratch, slots: slots(&kinds) };
+    let count = kept.slots.len();
+    let totals = kept.get("at");
     let names = p.names();
     sh.enter("point", &tree.axes);
     let code = sh.apart(|sh| {
@@ -137,8 +136,8 @@ fn starts(
         across(sh, p, &kinds)?;
         sh.open("if group < rows {");
         sh.open("if local == 0u {");
-        for (name, start) in names.iter().zip(p.starts()) {
-            let start = sh.atom(start)?;
+        for ((name, start), kind) in names.iter().zip(p.starts()).zip(&kinds) {
+            let start = sh.atom_as(start, *kind)?;
             sh.line(format!("{name} = {start};"));
         }
         sh.close("} else {");
@@ -151,10 +150,8 @@ fn starts(
         for (k, text) in totals.iter().enumerate() {
             sh.line(format!("let total{k} = {text};"));
         }
-        for (k, (name, kind)) in names.iter().zip(&kinds).enumerate() {
-            sh.line(format!("{} = {};", total(k), kind.to_bits(name)));
-        }
-        let old: Vec<String> = (0..count).map(|k| format!("total{k}")).collect();
+        kept.put(sh, "at", &names);
+        let old: Vec<String> = (0..kinds.len()).map(|k| format!("total{k}")).collect();
         combine(sh, p, &names, &old)?;
         sh.close("}");
         sh.close("}");
@@ -169,7 +166,7 @@ fn starts(
     let low = min(local * share, chunks);
     let high = min(low + share, chunks);
 ",
-        words(&mut sh)
+        words(&mut sh, tree, p)?
     );
     sh.finish(label, &parts(&kinds), &head)
 }
@@ -184,21 +181,15 @@ fn run(
 ) -> Result<Finished, String> {
     let mut sh = Shader::new(cx, &tree.body)?;
     sh.bind_scratch(scratch, Access::Read);
-    let kinds = kinds(&sh, p)?;
-    let count = kinds.len();
-    let kept = |at: &str| -> Vec<String> {
-        kinds
-            .iter()
-            .enumerate()
-            .map(|(k, kind)| kind.of_bits(&format!("a{}[{at} + {k}u]", scratch.0)))
-            .collect()
-    };
+    let kinds = p.kinds(sh.cx)?;
+    let kept = Kept { scratch, slots: slots(&kinds) };
+    let count = kept.slots.len();
     sh.enter("point", &tree.axes);
     let code = sh.apart(|sh| {
         sh.nodes(&p.before)?;
         sh.fold_states(&p.l)?;
         sh.scan_states(&p.l.body)?;
-        combine(sh, p, &kept("total"), &kept("prefix"))?;
+        combine(sh, p, &kept.get("total"), &kept.get("prefix"))?;
         sh.trips(&p.l, "i32(low)", "i32(high)")?;
         sh.nodes(&p.after)
     })?;
@@ -208,7 +199,7 @@ fn run(
     let place = if ends {
         "    let point = group * 256u + local;
     if point >= rows { return; }
-    let last = (extent - 1u) / each;
+    let last = (max(extent, 1u) - 1u) / each;
     let chunk = last / 256u;
     let thread = last - chunk * 256u;
     let low = last * each;
@@ -228,28 +219,61 @@ fn run(
         "{}{place}    let total = (point * chunks + chunk) * {count}u;
     let prefix = (rows * chunks + (point * chunks + chunk) * 256u + thread) * {count}u;
 ",
-        words(&mut sh)
+        words(&mut sh, tree, p)?
     );
     sh.finish(label, "", &head)
 }
 
-/// The lines that name the words.
-fn words(sh: &mut Shader<'_, '_>) -> String {
-    let [rows, extent, chunks, each] =
-        [Word::Outer, Word::Inner, Word::Parts, Word::Each].map(|w| sh.word(w));
-    format!(
+/// The lines that name the words. Only the device may know that there are no points at all.
+fn words(sh: &mut Shader<'_, '_>, tree: &Tree, p: &Prefixes) -> Result<String, String> {
+    let (rows, extent) = (sh.points(&tree.axes)?, sh.points([&p.l.axis])?);
+    let [chunks, each] = [Word::Parts, Word::Each].map(|w| sh.word(w));
+    let nothing = if tree.axes.is_empty() { "" } else { "    if rows == 0u { return; }\n" };
+    Ok(format!(
         "    let group = wg.x + wg.y * num_wg.x;
     let rows = {rows};
-    let extent = {extent};
+{nothing}    let extent = {extent};
     let chunks = {chunks};
     let each = {each};
 "
-    )
+    ))
 }
 
-/// The types of the states.
-fn kinds(sh: &Shader<'_, '_>, p: &Prefixes) -> Result<Vec<Kind>, String> {
-    p.scans.iter().flat_map(|(_, s)| &s.left).map(|v| sh.kind(Atom::Var(*v))).collect()
+/// States in the scratch memory: each is as many words as its type takes.
+struct Kept {
+    scratch: ArrayId,
+    /// For each word the state, its type, and the word's place in it.
+    slots: Vec<(usize, Kind, usize)>,
+}
+
+/// The words of states of these types.
+fn slots(kinds: &[Kind]) -> Vec<(usize, Kind, usize)> {
+    let of = |(k, kind): (usize, &Kind)| {
+        let kind = *kind;
+        (0..kind.words()).map(move |word| (k, kind, word))
+    };
+    kinds.iter().enumerate().flat_map(of).collect()
+}
+
+impl Kept {
+    /// The texts of the states whose words begin at `at`.
+    fn get(&self, at: &str) -> Vec<String> {
+        let word = |slot: usize| format!("a{}[{at} + {slot}u]", self.scratch.0);
+        let first = self.slots.iter().enumerate().filter(|(_, (_, _, word))| *word == 0);
+        first
+            .map(|(slot, (_, kind, _))| {
+                kind.of_words(&(slot..slot + kind.words()).map(word).collect::<Vec<_>>())
+            })
+            .collect()
+    }
+
+    /// Puts values there.
+    fn put(&self, sh: &mut Shader<'_, '_>, at: &str, values: &[String]) {
+        for (slot, (k, kind, word)) in self.slots.iter().enumerate() {
+            let text = &kind.to_words(&values[*k])[*word];
+            sh.line(format!("a{}[{at} + {slot}u] = {text};", self.scratch.0));
+        }
+    }
 }
 
 /// The memory through which a workgroup's threads exchange states.
@@ -272,8 +296,9 @@ fn combine(sh: &mut Shader<'_, '_>, p: &Prefixes, left: &[String], right: &[Stri
         for inner in &s.step.block.lets {
             sh.bind(inner)?;
         }
-        for r in &s.step.results {
-            results.push(sh.atom(*r)?);
+        for (r, state) in s.step.results.iter().zip(&s.left) {
+            let kind = sh.kind(Atom::Var(*state))?;
+            results.push(sh.atom_as(*r, kind)?);
         }
         at += s.left.len();
     }

@@ -11,25 +11,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
+use super::body::Target;
 use super::context::Context;
 use super::prelude;
-use super::types::{Kind, int};
+use super::types::Kind;
+use super::words::Word;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Reducer, Var};
 use crate::dim::Dim;
 use crate::loops::{Home, Node};
-use crate::ty::Loc;
-
-/// A word of the uniform block, as in the runtime's `Word`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Word {
-    Size(Dim),
-    Scalar(ArrayId),
-    SiteBase,
-    Outer,
-    Inner,
-    Parts,
-    Each,
-}
 
 /// How a shader uses an array, from weak to strong; as in the runtime's `Access`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,8 +33,32 @@ pub(super) struct Finished {
     pub(super) label: String,
     pub(super) wgsl: String,
     pub(super) words: Vec<Word>,
+    /// Sizes that are made of the words.
+    pub(super) made: Vec<Dim>,
     pub(super) bindings: Vec<(ArrayId, Access)>,
     pub(super) status: bool,
+    pub(super) needs: Vec<Need>,
+}
+
+/// What not every device has, as in the runtime's `Need`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    F64,
+    I64,
+    I64Atomics,
+}
+
+impl Need {
+    /// What a text needs, which has no names but ours.
+    fn of(code: &str) -> Vec<Need> {
+        let has = |words: &[&str]| words.iter().any(|w| code.contains(w));
+        let table = [
+            (Need::F64, has(&["f64"])),
+            (Need::I64, has(&["i64", "u64"])),
+            (Need::I64Atomics, has(&["atomic<i64>", "atomic<u64>"])),
+        ];
+        table.into_iter().filter(|(_, needed)| *needed).map(|(need, _)| need).collect()
+    }
 }
 
 /// Numbered points; see the header.
@@ -61,15 +74,19 @@ struct Space {
 /// See the module header.
 pub(super) struct Shader<'c, 'p> {
     pub(super) cx: &'c mut Context<'p>,
-    words: Vec<Word>,
+    pub(super) words: Vec<Word>,
+    /// Sizes that are made of the words.
+    pub(super) made: Vec<Dim>,
     bindings: Vec<(ArrayId, Access)>,
     /// Sizes that have a name in `main`.
-    sizes: Vec<Dim>,
+    pub(super) sizes: Vec<Dim>,
     spaces: Vec<Space>,
     /// The axes in scope.
     extents: HashMap<Var, Dim>,
-    /// Functions that combine into an element of an atomic array.
-    pub(super) combiners: BTreeSet<(ArrayId, Reducer)>,
+    /// Functions that combine into an element.
+    pub(super) combiners: BTreeSet<(Target, Kind, Reducer)>,
+    /// The array that values are combined into in the workgroup's own memory first.
+    pub(super) private: Option<ArrayId>,
     body: String,
     depth: usize,
     fresh: usize,
@@ -97,11 +114,13 @@ impl<'c, 'p> Shader<'c, 'p> {
         Ok(Shader {
             cx,
             words: Vec::new(),
+            made: Vec::new(),
             bindings: uses,
             sizes: Vec::new(),
             spaces: Vec::new(),
             extents: HashMap::new(),
             combiners: BTreeSet::new(),
+            private: None,
             body: String::new(),
             depth: 1,
             fresh: 0,
@@ -165,34 +184,6 @@ impl<'c, 'p> Shader<'c, 'p> {
     pub(super) fn fresh(&mut self) -> String {
         self.fresh += 1;
         format!("t{}", self.fresh)
-    }
-
-    /// The text of a uniform word, a `u32`.
-    pub(super) fn word(&mut self, word: Word) -> String {
-        let at = self.words.iter().position(|w| *w == word).unwrap_or_else(|| {
-            self.words.push(word);
-            self.words.len() - 1
-        });
-        format!("words[{}].{}", at / 4, ["x", "y", "z", "w"][at % 4])
-    }
-
-    /// The text of a size, an `i32`.
-    pub(super) fn size(&mut self, dim: &Dim) -> Result<String, String> {
-        self.cx.check_size(dim)?;
-        if let Some(c) = dim.as_constant() {
-            return Ok(int(c as i32));
-        }
-        let at = self.sizes.iter().position(|d| d == dim).unwrap_or_else(|| {
-            self.sizes.push(dim.clone());
-            self.sizes.len() - 1
-        });
-        Ok(format!("s{at}"))
-    }
-
-    /// The text of the number of a place among all sites of the device, as `adsl_fail` wants it.
-    pub(super) fn site(&mut self, loc: Loc) -> String {
-        let n = self.cx.site(loc);
-        format!("{n}u + {}", self.word(Word::SiteBase))
     }
 
     /// Brings the axes of a numbered space into scope. Their definitions come from `decode`, after the code.
@@ -280,10 +271,7 @@ impl<'c, 'p> Shader<'c, 'p> {
         let body = std::mem::take(&mut self.body);
         let functions = super::body::combiners(&self)?;
         self.depth = 1;
-        for (k, dim) in self.sizes.clone().into_iter().enumerate() {
-            let word = self.word(Word::Size(dim));
-            self.line(format!("let s{k} = bitcast<i32>({word});"));
-        }
+        self.define_sizes();
         let sizes = std::mem::take(&mut self.body);
         let code = prelude::functions_for(&format!("{functions}{body}"));
         let status = code.contains("status[");
@@ -301,6 +289,7 @@ impl<'c, 'p> Shader<'c, 'p> {
             let _ =
                 writeln!(out, "// a{}: {} [{}] {}, {how}", array.0, info.name, dims.join(", "), info.elem);
         }
+        let comments = out.len();
         let blocks = self.words.len().div_ceil(4).max(1);
         let _ = writeln!(out, "@group(0) @binding(0) var<uniform> words: array<vec4<u32>, {blocks}>;");
         if status {
@@ -312,9 +301,9 @@ impl<'c, 'p> Shader<'c, 'p> {
         for (at, (array, access)) in self.bindings.iter().enumerate() {
             let kind = Kind::of(self.cx.program.arrays[array.0 as usize].elem)?;
             let (space, elem) = match access {
-                Access::Read => ("read", kind.stored()),
-                Access::Write => ("read_write", kind.stored()),
-                Access::Atomic => ("read_write", kind.atomic()),
+                Access::Read => ("read", kind.stored().to_string()),
+                Access::Write => ("read_write", kind.stored().to_string()),
+                Access::Atomic => ("read_write", format!("atomic<{}>", kind.atomic())),
             };
             let binding = at + 2;
             let _ = writeln!(
@@ -335,7 +324,9 @@ fn main(
 {head}{sizes}{body}}}
 "
         );
-        Ok(Finished { label, wgsl: out, words: self.words, bindings: self.bindings, status })
+        let needs = Need::of(out.get(comments..).unwrap_or_default());
+        let Shader { words, made, bindings, .. } = self;
+        Ok(Finished { label, wgsl: out, words, made, bindings, status, needs })
     }
 }
 

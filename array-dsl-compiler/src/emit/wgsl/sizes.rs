@@ -7,8 +7,11 @@
 //! v = size 2 k + n     becomes     a = k[];  b = 2 * a;  c = size n;  v = b + c
 //! ```
 //!
-//! Dimensions of arrays, extents of axes and numbers of trips must be known to the host. If one of them mentions such an
-//! integer, the host reads it as soon as it is computed, and waits for it.
+//! Dimensions of arrays, extents of axes and numbers of trips are the host's matter. If one of them mentions such an integer, it
+//! becomes an atom of sizes when it is computed. The host may still do without the number, as long as a bound of it serves
+//! (`bounds` here, the module `extent` of the runtime), and then it is copied to the uniform words on the device. A size with more
+//! in it than that number is made in the shader: where it is a dimension, of the words (`Shader::sum`); in scalar code by
+//! operations on it, as above.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +23,13 @@ use crate::loops::{Home, Node, Program, Step};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
-/// Rewrites the sizes that only the device knows. Gives the integers that the host must read.
+/// Whether one of these integers is an atom of a size, and not all of it.
+pub(super) fn is_composed(dim: &Dim, computed: &[ArrayId]) -> bool {
+    let is_computed = |a: &SizeAtom| matches!(a, SizeAtom::Scalar(s) if computed.contains(&ArrayId(*s)));
+    dim.as_atom().is_none() && dim.atoms().iter().any(is_computed)
+}
+
+/// Rewrites the sizes that only the device knows. Gives the integers that become atoms of sizes.
 pub(super) fn read_computed(p: &mut Program) -> Vec<ArrayId> {
     let mut known = known_scalars(p);
     let mut needed = BTreeSet::new();
@@ -40,10 +49,10 @@ pub(super) fn read_computed(p: &mut Program) -> Vec<ArrayId> {
     computed.sort();
     computed.dedup();
     known.extend(&computed);
-    let mut rewrite = Rewrite { known, vars: std::mem::take(&mut p.vars) };
+    let mut rewrite = Rewrite { known, computed, vars: std::mem::take(&mut p.vars) };
     rewrite.steps(&mut p.steps);
     p.vars = rewrite.vars;
-    computed
+    rewrite.computed
 }
 
 /// Those of the integers that a step computes.
@@ -121,8 +130,10 @@ fn extents(nodes: &[Node], f: &mut impl FnMut(&Dim)) {
 }
 
 struct Rewrite {
-    /// What the host knows.
+    /// The integers that are atoms of sizes.
     known: Vec<ArrayId>,
+    /// Those of them that the device computes.
+    computed: Vec<ArrayId>,
     /// The types of all scalars.
     vars: Vec<Elem>,
 }
@@ -165,7 +176,7 @@ impl Rewrite {
                 self.lets(&mut s.step.block.lets);
             }
             match &l.exp {
-                Exp::Size(dim) if self.is_computed(dim) => {
+                Exp::Size(dim) if self.is_computed(dim) || is_composed(dim, &self.computed) => {
                     let sum = self.sum(dim, l.loc, lets);
                     let zero = Atom::Const(Const::int(Elem::I64, 0));
                     lets.push(Let { exp: Exp::Op(Op::Add, vec![sum, zero]), ..l });

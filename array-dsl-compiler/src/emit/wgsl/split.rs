@@ -13,7 +13,7 @@
 //! * The place of an extremum becomes two reductions: the extremum, and the first place that has it. Both must see the same
 //!   bits, which two shaders that compute the same formula need not give. So values that are computed are stored first;
 //!   with axes, where that would be an array of one more dimension, only values that are just read are treated so.
-//! * A contraction of other numbers than `f32`, or of host scalars, becomes a tree; so does a copy of a host scalar.
+//! * A contraction of other numbers than floats, or of host scalars, becomes a tree; so does a copy of a host scalar.
 
 use std::collections::HashSet;
 
@@ -98,7 +98,7 @@ impl Program {
     fn is_plain_contract(&self, c: &Contract) -> bool {
         [c.result, c.a.0, c.b.0].iter().all(|a| {
             let info = &self.arrays[self.root(*a).0 as usize];
-            info.elem == Elem::F32 && !(info.home == Home::Param && info.dims.is_empty())
+            info.elem.is_float() && !(info.home == Home::Param && info.dims.is_empty())
         })
     }
 
@@ -188,32 +188,30 @@ impl Program {
         let best = self.fresh_var(elem);
         let best = self.reduction(base, Fold { result: best, reducer, value: fold.value });
 
-        let none = Atom::Const(Const::int(Elem::I64, i64::MAX));
-        let [is_best, place] = [self.fresh_var(Elem::Bool), self.fresh_var(Elem::I64)];
+        // Numbers of trips are short.
+        let none = Atom::Const(Const::int(Elem::I32, i32::MAX.into()));
+        let [is_best, number, place] = [Elem::Bool, Elem::I32, Elem::I32].map(|elem| self.fresh_var(elem));
         let mut l = base.l.clone();
         let bind = |v: Var, exp: Exp| Let { vars: vec![v], exp, loc: base.l.loc };
         let equal = Exp::Op(Op::Eq, vec![fold.value, Atom::Var(best.vars[0])]);
-        let select = Exp::Op(Op::Select, vec![Atom::Var(is_best), Atom::Var(l.axis.var), none]);
-        l.body.extend([Node::Let(bind(is_best, equal)), Node::Let(bind(place, select))]);
+        let short = Exp::Op(Op::Cast(Elem::I32), vec![Atom::Var(l.axis.var)]);
+        let select = Exp::Op(Op::Select, vec![Atom::Var(is_best), Atom::Var(number), none]);
+        l.body.extend([bind(is_best, equal), bind(number, short), bind(place, select)].map(Node::Let));
         let mut before = base.before.to_vec();
         before.push(Node::Let(best.clone()));
-        let first = self.fresh_var(Elem::I64);
+        let first = self.fresh_var(Elem::I32);
         let second = Reducing { before: &before, l: &l, ..*base };
         let first_let =
             self.reduction(&second, Fold { result: first, reducer: Reducer::Min, value: Atom::Var(place) });
 
-        let found = self.fresh_var(Elem::Bool);
+        let [found, or_zero] = [Elem::Bool, Elem::I32].map(|elem| self.fresh_var(elem));
+        let zero = Atom::Const(Const::int(Elem::I32, 0));
         vec![
             best,
             first_let,
             bind(found, Exp::Op(Op::Ne, vec![Atom::Var(first), none])),
-            bind(
-                fold.result,
-                Exp::Op(
-                    Op::Select,
-                    vec![Atom::Var(found), Atom::Var(first), Atom::Const(Const::int(Elem::I64, 0))],
-                ),
-            ),
+            bind(or_zero, Exp::Op(Op::Select, vec![Atom::Var(found), Atom::Var(first), zero])),
+            bind(fold.result, Exp::Op(Op::Cast(Elem::I64), vec![Atom::Var(or_zero)])),
         ]
     }
 

@@ -1,5 +1,6 @@
 //! Programs built by hand, printed, and every shader parsed and validated by naga.
 
+mod counts;
 mod sequences;
 
 use std::slice::from_ref;
@@ -39,6 +40,7 @@ impl Builder {
         Builder(Program {
             name: "k".into(),
             sizes: vec!["n".into(), "m".into()],
+            strips: Vec::new(),
             params: Vec::new(),
             arrays: Vec::new(),
             vars: Vec::new(),
@@ -101,13 +103,19 @@ impl Builder {
     }
 }
 
+/// What devices may have.
+fn capabilities() -> naga::valid::Capabilities {
+    use naga::valid::Capabilities;
+    Capabilities::FLOAT64 | Capabilities::SHADER_INT64 | Capabilities::SHADER_INT64_ATOMIC_ALL_OPS
+}
+
 /// The code, whose shaders naga accepts and whose constant is Rust.
 fn validated(code: GpuCode) -> GpuCode {
     for s in &code.shaders {
         let module = naga::front::wgsl::parse_str(&s.wgsl)
             .unwrap_or_else(|e| panic!("{}\n{}", e.emit_to_string(&s.wgsl), s.wgsl));
         let flags = naga::valid::ValidationFlags::all();
-        naga::valid::Validator::new(flags, naga::valid::Capabilities::default())
+        naga::valid::Validator::new(flags, capabilities())
             .validate(&module)
             .unwrap_or_else(|e| panic!("{}\n{}", e.emit_to_string(&s.wgsl), s.wgsl));
     }
@@ -217,7 +225,7 @@ fn an_epilogue_is_split_off() {
 #[test]
 fn extrema_along_rows() {
     for reducer in [Reducer::ArgMin, Reducer::ArgMax] {
-        for elem in [Elem::F32, Elem::I32, Elem::U32, Elem::I64] {
+        for elem in [Elem::F32, Elem::F64, Elem::I32, Elem::U32, Elem::I64] {
             let mut b = Builder::new();
             let (x, y) = (b.param("x", elem, &[n(), m()]), b.heap("y", Elem::I64, &[n()]));
             let (i, j) = (b.axis(n()), b.axis(m()));
@@ -232,10 +240,10 @@ fn extrema_along_rows() {
 
 #[test]
 fn accumulation_of_every_kind() {
-    for elem in [Elem::F32, Elem::I32, Elem::U32, Elem::I64, Elem::Bool] {
+    for elem in [Elem::F32, Elem::F64, Elem::I32, Elem::U32, Elem::I64, Elem::Bool] {
         for reducer in Reducer::ALL.into_iter().filter(|r| r.op().is_some()) {
             let logical = matches!(reducer, Reducer::And | Reducer::Or);
-            if (elem == Elem::F32 && logical) || (elem == Elem::Bool && !logical) {
+            if (elem.is_float() && logical) || (elem == Elem::Bool && !logical) {
                 continue;
             }
             let mut b = Builder::new();
@@ -252,10 +260,10 @@ fn accumulation_of_every_kind() {
             b.tree(&[i], vec![read_k, read_v, combine, read_w, write]);
             let text = b.check().shaders[0].wgsl.clone();
             // The first index needs a guard, the second is the axis itself.
-            assert!(text.contains("if v1 >= 0i && v1 < s0 {"), "{text}");
+            assert!(text.contains("if v1 >= 0li && v1 < i64(s0) {"), "{text}");
             assert_eq!(
                 text.contains("atomicCompareExchangeWeak"),
-                elem == Elem::F32 || reducer == Reducer::Mul
+                elem.is_float() || reducer == Reducer::Mul
             );
         }
     }
@@ -289,11 +297,14 @@ fn branches_are_lazy_and_reads_checked() {
 
 /// The types a function is tried on, as those of its arguments.
 fn signatures(class: Class, op: Op, arity: usize) -> Vec<Vec<Elem>> {
-    let types = [Elem::F32, Elem::I32, Elem::I64, Elem::U32, Elem::Bool];
+    let types = [Elem::F32, Elem::F64, Elem::I32, Elem::I64, Elem::U32, Elem::Bool];
     let all = types.into_iter().filter(|e| class.contains(*e));
     match op {
         Op::Select => all.map(|e| vec![Elem::Bool, e, e]).collect(),
-        Op::Powi => [Elem::I32, Elem::I64, Elem::U32].map(|e| vec![Elem::F32, e]).to_vec(),
+        Op::Powi => {
+            let exponents = [Elem::I32, Elem::I64, Elem::U32];
+            [Elem::F32, Elem::F64].into_iter().flat_map(|f| exponents.map(|e| vec![f, e])).collect()
+        }
         _ => all.map(|e| vec![e; arity]).collect(),
     }
 }
@@ -338,7 +349,7 @@ fn every_scalar_function_on_every_type() {
             apply(row.op, &types);
         }
     }
-    let types = [Elem::F32, Elem::I32, Elem::I64, Elem::U32, Elem::Bool];
+    let types = [Elem::F32, Elem::F64, Elem::I32, Elem::I64, Elem::U32, Elem::Bool];
     for (from, to) in types.into_iter().flat_map(|a| types.map(|b| (a, b))) {
         apply(Op::Cast(to), &[from]);
     }
@@ -350,7 +361,9 @@ fn every_kind_of_constant() {
     let floats =
         [0.0, -0.0, 1.5, -1e-7, 1e-45, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::from(f32::MAX)];
     let mut atoms: Vec<Atom> = floats.into_iter().map(float).collect();
-    atoms.extend([0, -1, i64::from(i32::MIN), i64::MAX, i64::MIN].map(int));
+    atoms.extend(floats.map(|x| Atom::Const(Const::float(Elem::F64, x))));
+    atoms.extend([5e-324, f64::MAX].map(|x| Atom::Const(Const::float(Elem::F64, x))));
+    atoms.extend([0, -1, i64::from(i32::MIN), 1 << 40, i64::MAX, i64::MIN].map(int));
     atoms.extend([0, -1].map(|v| Atom::Const(Const::int(Elem::U32, v))));
     atoms.extend([false, true].map(|v| Atom::Const(Const::bool(v))));
     let mut nodes = Vec::new();
@@ -393,7 +406,7 @@ fn host_steps() {
     b.0.result = Structure::Tuple(vec![Structure::Leaf(flat), Structure::Leaf(e)]);
     let code = b.check();
     let text = code.program.to_string();
-    assert!(text.contains("Fill (5 , 3212836864u32)"), "{text}");
+    assert!(text.contains("Fill (5 , 3212836864u64)"), "{text}");
     assert!(text.contains("Copy (5 , 4)") && !text.contains("Copy (8"), "{text}");
     assert!(text.contains("\"-n + k\""), "{text}");
     // An integer contraction is a reduction, a copy of a host scalar a shader.
@@ -403,17 +416,6 @@ fn host_steps() {
 #[test]
 fn what_cannot_run_is_named() {
     let mut b = Builder::new();
-    b.param("x", Elem::F64, &[n()]);
-    assert_eq!(b.emit().err().as_deref(), Some("argument `x` has element type f64"));
-
-    let mut b = Builder::new();
-    let y = b.heap("y", Elem::F32, &[]);
-    let (v, wide) = b.bind(Elem::F64, Exp::Op(Op::Exp, vec![Atom::Const(Const::float(Elem::F64, 1.0))]));
-    let (u, narrow) = b.bind(Elem::F32, Exp::Op(Op::Cast(Elem::F32), vec![v]));
-    b.tree(&[], vec![wide, narrow, store(y, vec![], u)]);
-    assert_eq!(b.emit().err().as_deref(), Some("the kernel computes with f64 numbers"));
-
-    let mut b = Builder::new();
     let count = b.heap("count", Elem::I64, &[]);
     let y = b.heap("y", Elem::F32, &[Dim::atom(SizeAtom::Scalar(count.0))]);
     b.0.steps.push(Step::Fill { array: y, value: Const::float(Elem::F32, 0.0) });
@@ -422,6 +424,54 @@ fn what_cannot_run_is_named() {
 
     let mut b = Builder::new();
     let y = b.heap("y", Elem::I64, &[]);
-    b.tree(&[], vec![store(y, vec![], int(1 << 40))]);
-    assert!(b.emit().err().is_some_and(|e| e.contains("needs more than 32 bits")));
+    let i = b.axis(Dim::constant(1 << 31));
+    let (least, l) = fold(&mut b, i.clone(), vec![], Reducer::Min, Atom::Var(i.var));
+    b.tree(&[], vec![l, store(y, vec![], least)]);
+    assert_eq!(b.emit().err().as_deref(), Some("the size 2147483648 is beyond 2^30"));
+}
+
+/// Bins that a workgroup has for itself are for words: two shaders where there may be such, one where not.
+#[test]
+fn bins_of_words_may_be_private() {
+    for (elem, shaders) in [(Elem::F32, 2), (Elem::I32, 2), (Elem::F64, 1), (Elem::I64, 1), (Elem::Bool, 1)] {
+        let mut b = Builder::new();
+        let (places, v) = (b.param("at", Elem::I32, &[n()]), b.param("v", elem, &[n()]));
+        let y = b.heap("y", elem, &[m()]);
+        let i = b.axis(n());
+        let (k, read_k) = b.read(places, &at(from_ref(&i)), false);
+        let (k, cast) = b.bind(Elem::I64, Exp::Op(Op::Cast(Elem::I64), vec![k]));
+        let (value, read_v) = b.read(v, &at(from_ref(&i)), false);
+        let reducer = if elem == Elem::Bool { Reducer::Or } else { Reducer::Add };
+        let node = Node::Accumulate { array: y, reducer, index: vec![k], value };
+        b.tree(&[i], vec![read_k, cast, read_v, node]);
+        let code = b.check();
+        assert_eq!(code.shaders.len(), shaders, "{elem}");
+        let text = code.program.to_string();
+        assert_eq!(text.contains("private : Some"), shaders == 2, "{text}");
+    }
+}
+
+/// What a shader needs of the device, as the program says it.
+#[test]
+fn needs_are_those_of_the_shader() {
+    let needs = |elem: Elem, combine: bool| {
+        let mut b = Builder::new();
+        let (x, y) = (b.param("x", elem, &[n()]), b.heap("y", elem, &[n()]));
+        let i = b.axis(n());
+        let (v, read) = b.read(x, &at(from_ref(&i)), false);
+        let index = at(from_ref(&i));
+        let node = if combine {
+            Node::Accumulate { array: y, reducer: Reducer::Add, index, value: v }
+        } else {
+            store(y, index, v)
+        };
+        b.tree(&[i], vec![read, node]);
+        let text = b.check().program.to_string().replace(']', " ");
+        ["F64", "I64", "I64Atomics"].map(|need| text.contains(&format!("Need :: {need} ")))
+    };
+    assert_eq!(needs(Elem::F32, true), [false; 3]);
+    assert_eq!(needs(Elem::F64, false), [true, false, false]);
+    assert_eq!(needs(Elem::I64, false), [false, true, false]);
+    assert_eq!(needs(Elem::I64, true), [false, true, true]);
+    assert_eq!(needs(Elem::F64, true), [true, true, true]);
 }

@@ -1,36 +1,39 @@
 //! How element types and constants look in WGSL.
 //!
-//! | kernel        | WGSL value | in a buffer |
-//! |---------------|------------|-------------|
-//! | `f32`         | `f32`      | `f32`       |
-//! | `i32`, `i64`  | `i32`      | `i32`       |
-//! | `u32`         | `u32`      | `u32`       |
-//! | `bool`        | `bool`     | `u32`, 0 or 1 |
+//! | kernel        | WGSL value     | in a buffer |
+//! |---------------|----------------|-------------|
+//! | `f32`, `f64`  | `f32`, `f64`   | the same    |
+//! | `i32`, `u32`  | `i32`, `u32`   | the same    |
+//! | `i64`         | `i64` or `i32` | `i64`       |
+//! | `bool`        | `bool`         | `u32`, 0 or 1 |
 //!
-//! `i64` carries indices and sizes, which the host refuses above 31 bits. A literal has to fit too, except
-//! that `i64::MIN` and `i64::MAX`, which mean "the least" and "the greatest", become those of `i32`.
-//! `f64` is refused.
+//! Indices are `i64` in kernels. Those scalars whose values are known to fit 32 bits (`narrow`) are computed as `i32`, which every
+//! device has. Numbers of 64 bits are for devices that have them; a shader says what it needs.
 
+use crate::scalar::Row;
 use crate::ty::{Const, Elem};
 
 /// A WGSL scalar type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Kind {
     F32,
+    F64,
     I32,
+    I64,
     U32,
     Bool,
 }
 
 impl Kind {
-    /// The type that stands for an element type; the error names the construct.
+    /// The type of the elements of arrays; the error names the construct.
     pub(super) fn of(elem: Elem) -> Result<Kind, String> {
         match elem {
             Elem::F32 => Ok(Kind::F32),
-            Elem::I32 | Elem::I64 => Ok(Kind::I32),
+            Elem::F64 => Ok(Kind::F64),
+            Elem::I32 => Ok(Kind::I32),
+            Elem::I64 => Ok(Kind::I64),
             Elem::U32 => Ok(Kind::U32),
             Elem::Bool => Ok(Kind::Bool),
-            Elem::F64 => Err("the kernel computes with f64 numbers".into()),
             Elem::Infer(_) => Err("the kernel has a number without a type".into()),
         }
     }
@@ -39,10 +42,25 @@ impl Kind {
     pub(super) fn name(self) -> &'static str {
         match self {
             Kind::F32 => "f32",
+            Kind::F64 => "f64",
             Kind::I32 => "i32",
+            Kind::I64 => "i64",
             Kind::U32 => "u32",
             Kind::Bool => "bool",
         }
+    }
+
+    pub(super) fn is_float(self) -> bool {
+        matches!(self, Kind::F32 | Kind::F64)
+    }
+
+    pub(super) fn is_int(self) -> bool {
+        matches!(self, Kind::I32 | Kind::I64 | Kind::U32)
+    }
+
+    /// The number of 32-bit words that a value takes.
+    pub(super) fn words(self) -> usize {
+        if matches!(self, Kind::F64 | Kind::I64) { 2 } else { 1 }
     }
 
     /// The WGSL spelling of elements of a buffer that is not atomic.
@@ -50,9 +68,13 @@ impl Kind {
         if self == Kind::Bool { "u32" } else { self.name() }
     }
 
-    /// The WGSL spelling of elements of an atomic buffer.
+    /// The WGSL spelling of elements of an atomic buffer, without the `atomic`.
     pub(super) fn atomic(self) -> &'static str {
-        if self == Kind::I32 { "atomic<i32>" } else { "atomic<u32>" }
+        match self {
+            Kind::I32 | Kind::I64 => self.name(),
+            Kind::F64 => "u64",
+            Kind::F32 | Kind::U32 | Kind::Bool => "u32",
+        }
     }
 
     /// A value of this type from the element `text` of a plain buffer.
@@ -65,32 +87,68 @@ impl Kind {
         if self == Kind::Bool { format!("u32({text})") } else { text.to_string() }
     }
 
-    /// A value of this type from the `u32` bits `text`.
-    pub(super) fn of_bits(self, text: &str) -> String {
-        match self {
-            Kind::F32 => format!("bitcast<f32>({text})"),
-            Kind::I32 => format!("bitcast<i32>({text})"),
-            Kind::U32 => text.to_string(),
-            Kind::Bool => format!("({text} != 0u)"),
+    /// A value of this type from the element `text` of an atomic buffer, loaded.
+    pub(super) fn load_atomic(self, text: &str) -> String {
+        if self.is_float() { format!("bitcast<{}>({text})", self.name()) } else { self.load(text) }
+    }
+
+    /// The element of an atomic buffer for the value `text`.
+    pub(super) fn store_atomic(self, text: &str) -> String {
+        if self.is_float() { format!("bitcast<{}>({text})", self.atomic()) } else { self.store(text) }
+    }
+
+    /// A value of this type from as many `u32` words as it takes, the low one first.
+    pub(super) fn of_words(self, words: &[String]) -> String {
+        match (self, words) {
+            (Kind::F64, [low, high]) => format!("bitcast<f64>(adsl64_bits({low}, {high}))"),
+            (Kind::I64, [low, high]) => format!("bitcast<i64>(adsl64_bits({low}, {high}))"),
+            (Kind::F32, [word, ..]) => format!("bitcast<f32>({word})"),
+            (Kind::I32, [word, ..]) => format!("bitcast<i32>({word})"),
+            (Kind::Bool, [word, ..]) => format!("({word} != 0u)"),
+            (_, words) => words.concat(),
         }
     }
 
-    /// The `u32` bits of the value `text`.
-    pub(super) fn to_bits(self, text: &str) -> String {
+    /// The `u32` words of the value `text`, which is a name.
+    pub(super) fn to_words(self, text: &str) -> Vec<String> {
         match self {
-            Kind::F32 | Kind::I32 => format!("bitcast<u32>({text})"),
-            Kind::U32 => text.to_string(),
-            Kind::Bool => format!("u32({text})"),
+            Kind::F32 | Kind::I32 => vec![format!("bitcast<u32>({text})")],
+            Kind::U32 => vec![text.to_string()],
+            Kind::Bool => vec![format!("u32({text})")],
+            Kind::F64 | Kind::I64 => {
+                let bits = format!("bitcast<u64>({text})");
+                vec![format!("u32({bits} & 0xfffffffflu)"), format!("u32({bits} >> 32u)")]
+            }
         }
+    }
+
+    /// The text of a function of numbers of this type.
+    pub(super) fn function(self, row: &Row) -> &'static str {
+        if self == Kind::F64 && !row.wgsl64.is_empty() { row.wgsl64 } else { row.wgsl }
     }
 
     /// The zero of this type.
     pub(super) fn zero(self) -> &'static str {
         match self {
             Kind::F32 => "0.0f",
+            Kind::F64 => "0.0lf",
             Kind::I32 => "0i",
+            Kind::I64 => "0li",
             Kind::U32 => "0u",
             Kind::Bool => "false",
+        }
+    }
+
+    /// The text of a constant of this type. Infinities and NaN come out of prelude functions: as literals they are not
+    /// WGSL, and some implementations refuse every constant expression that evaluates to one.
+    pub(super) fn literal(self, c: Const) -> String {
+        match self {
+            Kind::Bool => c.as_bool().to_string(),
+            Kind::U32 => format!("{}u", c.as_i64() as u32),
+            Kind::I32 => int(c.as_i64().clamp(i32::MIN.into(), i32::MAX.into()) as i32),
+            Kind::I64 => long(c.as_i64()),
+            Kind::F32 => float(c.as_f64() as f32),
+            Kind::F64 => double(c.as_f64()),
         }
     }
 }
@@ -104,51 +162,53 @@ pub(super) fn int(value: i32) -> String {
     }
 }
 
-/// The text of a constant. Infinities and NaN come out of prelude functions: as literals they are not WGSL,
-/// and some implementations refuse every constant expression that evaluates to one.
-pub(super) fn literal(c: Const) -> Result<String, String> {
-    Ok(match Kind::of(c.elem)? {
-        Kind::Bool => c.as_bool().to_string(),
-        Kind::U32 => format!("{}u", c.as_i64() as u32),
-        Kind::I32 => int(narrow(c)?),
-        Kind::F32 => float(c.as_f64() as f32),
-    })
-}
-
-/// The shortest text that reads back as the same `f32`.
-fn float(x: f32) -> String {
-    if x.is_nan() {
-        "adsl_nan()".into()
-    } else if x.is_infinite() {
-        if x > 0.0 { "adsl_inf()".into() } else { "(-adsl_inf())".into() }
-    } else if x == 0.0 && x.is_sign_negative() {
-        // `-0.0f` is a constant expression, which is free to lose the sign.
-        "adsl_negative_zero()".into()
-    } else if x != 0.0 && !x.is_normal() {
-        format!("bitcast<f32>({:#010x}u)", x.to_bits())
-    } else if x < 0.0 {
-        format!("({x:?}f)")
-    } else {
-        format!("{x:?}f")
+/// The text of an integer of type `i64`.
+fn long(value: i64) -> String {
+    match value {
+        i64::MIN => "adsl64_least()".into(),
+        v if v < 0 => format!("({v}li)"),
+        v => format!("{v}li"),
     }
 }
 
-/// An integer constant as `i32`; see the header.
-fn narrow(c: Const) -> Result<i32, String> {
-    match c.as_i64() {
-        i64::MAX => Ok(i32::MAX),
-        i64::MIN => Ok(i32::MIN),
-        v => i32::try_from(v).map_err(|_| format!("the integer constant {v} needs more than 32 bits")),
+/// The text of an `f32`.
+fn float(x: f32) -> String {
+    let bits = format!("bitcast<f32>({:#010x}u)", x.to_bits());
+    real(x.into(), "adsl", x == 0.0 || x.is_normal(), format!("{x:?}f"), bits)
+}
+
+/// The text of an `f64`.
+fn double(x: f64) -> String {
+    let bits = format!("bitcast<f64>({:#018x}lu)", x.to_bits());
+    real(x, "adsl64", x == 0.0 || x.is_normal(), format!("{x:?}lf"), bits)
+}
+
+/// The shortest text that reads back as the same number: its digits, or its bits where literals may not have them.
+fn real(x: f64, prelude: &str, is_normal: bool, digits: String, bits: String) -> String {
+    if x.is_nan() {
+        format!("{prelude}_nan()")
+    } else if x.is_infinite() {
+        if x > 0.0 { format!("{prelude}_inf()") } else { format!("(-{prelude}_inf())") }
+    } else if x == 0.0 && x.is_sign_negative() {
+        // As a literal it is a constant expression, which is free to lose the sign.
+        format!("{prelude}_negative_zero()")
+    } else if !is_normal {
+        bits
+    } else if x < 0.0 {
+        format!("({digits})")
+    } else {
+        digits
     }
 }
 
 /// The bits that an element of a buffer holds for a constant.
-pub(super) fn bits(c: Const) -> Result<u32, String> {
+pub(super) fn bits(c: Const) -> Result<u64, String> {
     Ok(match Kind::of(c.elem)? {
-        Kind::Bool => u32::from(c.as_bool()),
-        Kind::U32 => c.as_i64() as u32,
-        Kind::I32 => narrow(c)? as u32,
-        Kind::F32 => (c.as_f64() as f32).to_bits(),
+        Kind::Bool => u64::from(c.as_bool()),
+        Kind::U32 | Kind::I32 => u64::from(c.as_i64() as u32),
+        Kind::I64 => c.as_i64() as u64,
+        Kind::F32 => u64::from((c.as_f64() as f32).to_bits()),
+        Kind::F64 => c.as_f64().to_bits(),
     })
 }
 
@@ -158,19 +218,25 @@ mod tests {
 
     #[test]
     fn floats_read_back_as_the_same_number() {
+        let digits = |text: &str, suffix: &str| {
+            let text = text.trim_matches(['(', ')']);
+            text.strip_suffix(suffix).map(str::to_string).unwrap_or_default()
+        };
         for x in [0.1f32, 1.0, 1e-7, -2.5, f32::MAX, f32::MIN_POSITIVE, 16777217.0, 1.0 / 3.0] {
-            let text = float(x);
-            let digits = text.trim_matches(['(', ')']).trim_end_matches('f');
-            assert_eq!(digits.parse::<f32>().map(f32::to_bits), Ok(x.to_bits()), "{text}");
+            assert_eq!(digits(&float(x), "f").parse::<f32>().map(f32::to_bits), Ok(x.to_bits()), "{x}");
+        }
+        for x in [0.1f64, 1.0, 1e-300, -2.5, f64::MAX, f64::MIN_POSITIVE, 1.0 / 3.0] {
+            assert_eq!(digits(&double(x), "lf").parse::<f64>().map(f64::to_bits), Ok(x.to_bits()), "{x}");
         }
         assert_eq!(float(1e-45), "bitcast<f32>(0x00000001u)");
+        assert_eq!(double(5e-324), "bitcast<f64>(0x0000000000000001lu)");
     }
 
     #[test]
-    fn integers_must_fit() {
-        assert_eq!(literal(Const::int(Elem::I64, i64::MAX)).as_deref(), Ok("2147483647i"));
-        assert_eq!(literal(Const::int(Elem::I64, -3)).as_deref(), Ok("(-3i)"));
-        assert!(literal(Const::int(Elem::I64, 1 << 40)).is_err_and(|e| e.contains("1099511627776")));
-        assert_eq!(literal(Const::int(Elem::U32, -1)).as_deref(), Ok("4294967295u"));
+    fn the_neutral_elements_of_extrema_are_those_of_the_type() {
+        assert_eq!(Kind::I32.literal(Const::int(Elem::I64, i64::MAX)), "2147483647i");
+        assert_eq!(Kind::I64.literal(Const::int(Elem::I64, i64::MIN)), "adsl64_least()");
+        assert_eq!(Kind::I64.literal(Const::int(Elem::I64, -3)), "(-3li)");
+        assert_eq!(Kind::U32.literal(Const::int(Elem::U32, -1)), "4294967295u");
     }
 }

@@ -131,7 +131,7 @@ fn loops_that_carry_arrays() {
     let text = code.program.to_string();
     // The size, the count and the number of the trip are known to the host.
     assert!(text.contains("Trips :: For") && text.contains("atom : 2"), "{text}");
-    assert_eq!((steps(&code, "Repeat"), steps(&code, "Points"), steps(&code, "ReadSize")), (1, 1, 0));
+    assert_eq!((steps(&code, "Repeat"), steps(&code, "Points"), steps(&code, "Size")), (1, 1, 0));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn updates_take_memory_over() {
     );
     assert_eq!((steps(&code, "Repeat"), steps(&code, "Move"), steps(&code, "Copy")), (1, 1, 0));
     // The device computes the number of trips.
-    assert_eq!(steps(&code, "ReadSize"), 1);
+    assert_eq!(steps(&code, "Size"), 1);
 }
 
 #[test]

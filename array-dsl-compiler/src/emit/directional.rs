@@ -1,6 +1,7 @@
-//! `check_grad` of a kernel: what hands its arguments, as plain tuples of arrays, to the runtime's comparison.
+//! Derivatives along directions: what hands a kernel's arguments, as plain tuples of arrays, to the runtime's comparison of
+//! gradients and to its sparse matrices.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
 use super::host::{FROM_PARTS, Host, INTO_PARTS, VIEW, Variant, tokens};
@@ -8,12 +9,18 @@ use super::signature::{Leaf, Shape, Types};
 use super::structure::{self, Opened, opened};
 use crate::bulk::ArrayId;
 
-/// The most arrays that tuples of the runtime's comparison hold.
-const CHECKED_ARRAYS: usize = 12;
+/// The most arrays that the runtime's tuples hold.
+const MOST_ARRAYS: usize = 12;
 
-/// `check_grad` of a kernel with `vjp` and `jvp`: its differentiable arrays as one tuple `x`, the float parts of its
-/// result as another.
-pub fn check_impl(name: &Ident, v: &Variant, vjp: &Types, jvp: &Types) -> TokenStream {
+/// A kernel with `vjp` and `jvp`, and perhaps `hvp`: its differentiable arrays as one tuple `x`, the float parts of its result as
+/// another.
+pub fn directional_impl(
+    name: &Ident,
+    v: &Variant,
+    vjp: &Types,
+    jvp: &Types,
+    hvp: Option<&Types>,
+) -> TokenStream {
     let h = Host { p: &v.cpu, types: &v.types };
     let active: Vec<ArrayId> =
         h.p.params.iter().filter(|q| q.active).flat_map(|q| q.arrays.leaves()).copied().collect();
@@ -25,7 +32,7 @@ pub fn check_impl(name: &Ident, v: &Variant, vjp: &Types, jvp: &Types) -> TokenS
         .filter(|(a, _)| h.elem(*a).is_float() && active.contains(a))
         .collect();
     let outputs = v.types.result.present().iter().filter(|l| l.elem.is_float()).count();
-    if leaves.len() > CHECKED_ARRAYS || outputs > CHECKED_ARRAYS {
+    if leaves.len() > MOST_ARRAYS || outputs > MOST_ARRAYS {
         return TokenStream::new();
     }
     let record = &mut |r: usize, parts: String| format!("&<__Record{r} as {FROM_PARTS}({parts})");
@@ -66,6 +73,7 @@ pub fn check_impl(name: &Ident, v: &Variant, vjp: &Types, jvp: &Types) -> TokenS
         more.map(|s| structure::text(s, &mut leaf, record) + ", ").collect()
     };
     let (cotangents, tangents) = (more(vjp, "c"), more(jvp, "t"));
+    let seeds = hvp.map(|types| more(types, "t"));
     let point: String = leaves
         .iter()
         .map(|(a, _)| if h.rank(*a) == 0 { format!("p{}, ", a.0) } else { format!("p{}.to_owned(), ", a.0) })
@@ -93,20 +101,66 @@ pub fn check_impl(name: &Ident, v: &Variant, vjp: &Types, jvp: &Types) -> TokenS
     let (gradient, open_gradient, gradients) = floats(&second(vjp), "g");
     let (slope, open_slope, slopes) = floats(&second(jvp), "s");
     let (pattern, open) = h.pattern(VIEW);
+    let kernel = &*h.p.name;
     let body = tokens(&format!(
         "let {pattern} = args;\n{open}\
          let x = ({point});\n\
-         __rt::check::compare({kernel:?}, &[{names}], &x,\n\
+         __rt::directional::Visit::visit(__visitor, {kernel:?}, &[{names}], &x,\n\
          |x| {{ let {value} = <Self as __rt::host::Kernel>::run(({arguments}))?; {open_value} ::core::result::Result::Ok(({values})) }},\n\
          |x, c| {{ let (_, {gradient}) = <<Self as __rt::host::HasVjp>::Vjp as __rt::host::Kernel>::run(({arguments}{cotangents}))?; {open_gradient} ::core::result::Result::Ok(({gradients})) }},\n\
          |x, t| {{ let (_, {slope}) = <<Self as __rt::host::HasJvp>::Jvp as __rt::host::Kernel>::run(({arguments}{tangents}))?; {open_slope} ::core::result::Result::Ok(({slopes})) }})\n",
-        kernel = &*h.p.name,
     ));
+    let products = hvp.zip(seeds).map(|(types, seeds)| {
+        let (bend, open_bend, bends) = floats(&types.result, "b");
+        let body = tokens(&format!(
+            "let {pattern} = args;\n{open}\
+             let x = ({point});\n\
+             __rt::sparse::hessian({kernel:?}, __coloring, &x, |t| {{ let {bend} = <<Self as __rt::host::HasHvp>::Hvp as __rt::host::Kernel>::run(({arguments}{seeds}))?; {open_bend} ::core::result::Result::Ok(({bends})) }})\n"
+        ));
+        quote! {
+            impl __rt::directional::HasSparseHessian for #name {
+                #[inline]
+                fn products(
+                    __coloring: &__rt::sparse::Coloring,
+                    __args: Self::Args<'_>,
+                ) -> ::core::result::Result<__rt::sparse::SparseMatrix, __rt::Error> {
+                    #body
+                }
+            }
+        }
+    });
+    let call = sparse_call(&v.types);
     quote! {
-        impl __rt::check::CheckGrad for #name {
-            fn check(__args: Self::Args<'_>) -> ::core::result::Result<__rt::check::GradientCheck, __rt::Error> {
+        impl __rt::directional::Directional for #name {
+            #call
+            fn visit<V: __rt::directional::Visit>(
+                __args: Self::Args<'_>,
+                __visitor: V,
+            ) -> ::core::result::Result<V::Output, __rt::Error> {
                 #body
             }
+        }
+        #products
+    }
+}
+
+/// What takes a kernel's arguments one by one and gives a sparse matrix.
+pub fn sparse_call(types: &Types) -> TokenStream {
+    let plain = types.arguments(&quote!(), false);
+    let names: Vec<Ident> =
+        (0..plain.len()).map(|i| Ident::new(&format!("__p{i}"), Span::mixed_site())).collect();
+    quote! {
+        type SparseCall = dyn ::core::ops::Fn(#(#plain),*) -> __rt::sparse::SparseMatrix
+            + ::core::marker::Send
+            + ::core::marker::Sync;
+        #[inline]
+        fn sparse_call(
+            __run: __rt::directional::SparseRun<Self>,
+        ) -> ::std::boxed::Box<Self::SparseCall> {
+            ::std::boxed::Box::new(move |#(#names: #plain),*| match __run((#(#names,)*)) {
+                ::core::result::Result::Ok(__value) => __value,
+                ::core::result::Result::Err(__error) => ::core::panic!("{}", __error),
+            })
         }
     }
 }

@@ -1,0 +1,52 @@
+//! What an execution in order needs of an associative scan.
+//!
+//! Regrouping composes whole states. In order a state that nothing reads, and that no other state's new value is made of, is never
+//! looked at: the matrix of an affine map `(b, C)` whose `b` alone is stored. What computes it is counted apart: generated code does
+//! not execute it where it goes through a scan in order, but does where it composes the states of chunks.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::bulk::{Atom, Block, Exp, Let, Nest, Scan, Var};
+use crate::optimize::live_lets;
+
+/// What is needed of the steps of a nest's associative scans, by their first variable; only of those that have more.
+pub(super) fn in_order(n: &Nest) -> HashMap<Var, Block> {
+    let mut used: HashSet<Var> = HashSet::new();
+    let variable = |a: Atom| match a {
+        Atom::Var(v) => Some(v),
+        Atom::Const(_) => None,
+    };
+    used.extend(n.yields.iter().flat_map(|y| y.kind.atoms()).filter_map(variable));
+    for l in &n.body.lets {
+        l.exp.visit_atoms(&mut |a| used.extend(variable(a)));
+    }
+    let scan = |l: &Let| match &l.exp {
+        Exp::Scan(s) if s.is_associative() => {
+            let needed = needed(l, s, &used);
+            (needed.lets.len() < s.step.block.lets.len()).then_some((l.vars[0], needed))
+        }
+        _ => None,
+    };
+    n.body.lets.iter().filter_map(scan).collect()
+}
+
+fn needed(l: &Let, s: &Scan, used: &HashSet<Var>) -> Block {
+    let mut states: Vec<bool> = l.vars.iter().map(|v| used.contains(v)).collect();
+    loop {
+        let results = s.step.results.iter().zip(&states).filter(|(_, needed)| **needed);
+        let mut live: HashSet<Var> = results
+            .filter_map(|(a, _)| match a {
+                Atom::Var(v) => Some(*v),
+                Atom::Const(_) => None,
+            })
+            .collect();
+        let lets = live_lets(s.step.block.lets.clone(), &mut live);
+        let before = states.clone();
+        for (needed, v) in states.iter_mut().zip(&s.left) {
+            *needed |= live.contains(v);
+        }
+        if before == states {
+            return Block { lets };
+        }
+    }
+}

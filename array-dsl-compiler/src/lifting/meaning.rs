@@ -1,0 +1,179 @@
+//! Whether elaborations mean the same: their normal forms by beta, fusion of maps and fusion of replications.
+//!
+//! A term is evaluated to what it is at every index: `map(f, xs)` is `f(xs[i])` over the indices of `xs`, a replication is
+//! its value at every index. Free names stay as they are. An array of functions is read as the function that maps them,
+//! and what only passes its parameter on is contracted. Equal forms mean the same; different ones may as well, and are
+//! then called ambiguous, which is safe.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::elaboration::Elaboration;
+use crate::ty::Name;
+
+/// What a term is.
+#[derive(Clone)]
+enum Value {
+    /// What cannot be computed further.
+    Stuck(Rc<Stuck>),
+    /// A function.
+    Function(Rc<dyn Fn(Value) -> Value>),
+    /// What is at each index; where the indices come from. None: as many as are needed.
+    Array(Rc<[Extent]>, Rc<dyn Fn(usize) -> Value>),
+}
+
+enum Stuck {
+    Free(Name),
+    /// A parameter or, in `Index`, an index, by the number of those around it.
+    Parameter(usize),
+    Apply(Value, Value),
+    Index(Value, usize),
+    /// An element of an array literal.
+    Element(usize, Vec<Value>),
+}
+
+#[derive(Clone)]
+enum Extent {
+    Of(Rc<Stuck>),
+    Elements(usize),
+}
+
+type Scope = HashMap<Name, Value>;
+
+/// The normal form of an elaboration, as a text.
+pub fn normal_form(e: &Elaboration) -> String {
+    read(&evaluate(e, &Scope::new()), 0)
+}
+
+fn evaluate(e: &Elaboration, scope: &Scope) -> Value {
+    match e {
+        Elaboration::Variable(x) => {
+            scope.get(x).cloned().unwrap_or_else(|| Value::Stuck(Rc::new(Stuck::Free(x.clone()))))
+        }
+        Elaboration::Literal(text, _) => Value::Stuck(Rc::new(Stuck::Free(text.clone()))),
+        Elaboration::Lambda(x, _, body) => {
+            let (x, body, scope) = (x.clone(), body.clone(), scope.clone());
+            Value::Function(Rc::new(move |v| {
+                let mut scope = scope.clone();
+                scope.insert(x.clone(), v);
+                evaluate(&body, &scope)
+            }))
+        }
+        Elaboration::Apply { function, argument, maps, reps } => {
+            let argument = (0..*reps).fold(evaluate(argument, scope), |v, _| everywhere(v));
+            map(*maps, evaluate(function, scope), argument)
+        }
+        Elaboration::Map(f, a) => map(1, evaluate(f, scope), evaluate(a, scope)),
+        Elaboration::Rep(e) => everywhere(evaluate(e, scope)),
+        Elaboration::Array(es) => {
+            let elements: Vec<Value> = es.iter().map(|e| evaluate(e, scope)).collect();
+            let extent = Rc::new([Extent::Elements(elements.len())]);
+            let at = move |i| Value::Stuck(Rc::new(Stuck::Element(i, elements.clone())));
+            Value::Array(extent, Rc::new(at))
+        }
+        Elaboration::Let(x, value, body) => {
+            let mut inner = scope.clone();
+            inner.insert(x.clone(), evaluate(value, scope));
+            evaluate(body, &inner)
+        }
+    }
+}
+
+fn everywhere(v: Value) -> Value {
+    Value::Array(Rc::new([]), Rc::new(move |_| v.clone()))
+}
+
+/// A function mapped so many times.
+fn map(times: usize, f: Value, v: Value) -> Value {
+    if times == 0 {
+        return apply(f, v);
+    }
+    Value::Array(extents(&v), Rc::new(move |i| map(times - 1, f.clone(), index(&v, i))))
+}
+
+/// An array of functions maps each of them.
+fn apply(f: Value, v: Value) -> Value {
+    match f {
+        Value::Function(f) => f(v),
+        Value::Array(extent, at) => {
+            let both: Vec<Extent> = extent.iter().cloned().chain(extents(&v).iter().cloned()).collect();
+            Value::Array(both.into(), Rc::new(move |i| apply(at(i), index(&v, i))))
+        }
+        stuck => Value::Stuck(Rc::new(Stuck::Apply(stuck, v))),
+    }
+}
+
+fn index(v: &Value, i: usize) -> Value {
+    match v {
+        Value::Array(_, at) => at(i),
+        v => Value::Stuck(Rc::new(Stuck::Index(v.clone(), i))),
+    }
+}
+
+fn extents(v: &Value) -> Rc<[Extent]> {
+    match v {
+        Value::Stuck(s) => Rc::new([Extent::Of(s.clone())]),
+        Value::Array(extent, _) => extent.clone(),
+        Value::Function(_) => Rc::new([]),
+    }
+}
+
+/// The text of a value inside so many parameters and indices.
+fn read(v: &Value, level: usize) -> String {
+    match v {
+        Value::Stuck(s) => read_stuck(s, level),
+        Value::Function(f) => {
+            let parameter = Value::Stuck(Rc::new(Stuck::Parameter(level)));
+            let result = f(parameter);
+            if let Value::Stuck(s) = &result
+                && let Stuck::Apply(f, a) = &**s
+                && matches!(a, Value::Stuck(a) if matches!(**a, Stuck::Parameter(p) if p == level))
+                && let text = read(f, level + 1)
+                && !text.contains(&format!("%{level};"))
+            {
+                return text;
+            }
+            format!("fn %{level}; ({})", read(&result, level + 1))
+        }
+        Value::Array(extent, at) => {
+            let element = at(level);
+            if let Value::Function(_) = element {
+                let whole = v.clone();
+                return read(&Value::Function(Rc::new(move |a| apply(whole.clone(), a))), level);
+            }
+            let mut over: Vec<String> = extent.iter().map(|e| read_extent(e, level)).collect();
+            over.sort();
+            over.dedup();
+            if let Value::Stuck(s) = &element
+                && let Stuck::Index(array, i) = &**s
+                && *i == level
+                && let text = read(array, level + 1)
+                && !text.contains(&format!("%{level};"))
+                && over == [text.clone()]
+            {
+                return text;
+            }
+            format!("at %{level}; of {{{}}} ({})", over.join(" "), read(&element, level + 1))
+        }
+    }
+}
+
+fn read_stuck(s: &Stuck, level: usize) -> String {
+    match s {
+        Stuck::Free(x) => x.to_string(),
+        Stuck::Parameter(i) => format!("%{i};"),
+        Stuck::Apply(f, a) => format!("{}({})", read(f, level), read(a, level)),
+        Stuck::Index(v, i) => format!("{}[%{i};]", read(v, level)),
+        Stuck::Element(i, es) => {
+            let es: Vec<String> = es.iter().map(|e| read(e, level)).collect();
+            format!("[{}][%{i};]", es.join(", "))
+        }
+    }
+}
+
+fn read_extent(e: &Extent, level: usize) -> String {
+    match e {
+        Extent::Of(s) => read_stuck(s, level),
+        Extent::Elements(n) => n.to_string(),
+    }
+}
