@@ -34,7 +34,7 @@ mod scan;
 mod strip;
 mod tree;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::Verified;
 use crate::bulk::{ArrayId, Check, CheckKind, Sorted};
@@ -61,7 +61,7 @@ pub fn emit(p: &Verified<Program>, prefix: &str) -> CpuCode {
         sites: Vec::new(),
         allocated: HashSet::new(),
         regions: 0,
-        unset: HashSet::new(),
+        unset: BTreeSet::new(),
         facts: peel::Facts::new(&p.steps),
     };
     let last = c.last_uses();
@@ -85,7 +85,7 @@ struct Cpu<'a> {
     /// Heap arrays whose memory exists.
     allocated: HashSet<ArrayId>,
     /// Arrays that the current tree sets every element of: their memory need not be set before.
-    unset: HashSet<ArrayId>,
+    unset: BTreeSet<ArrayId>,
     regions: usize,
     facts: peel::Facts,
 }
