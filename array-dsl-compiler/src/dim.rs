@@ -108,6 +108,21 @@ impl Dim {
         (self.0.len() == 1 && c == 1 && m.len() == 1).then(|| &m[0])
     }
 
+    /// The product of atoms this is, if it is one.
+    pub fn as_monomial(&self) -> Option<&Monomial> {
+        let (m, c) = self.terms().next()?;
+        (self.0.len() == 1 && c == 1).then_some(m)
+    }
+
+    /// Whether every term has all these atoms: then this is zero if one of them is.
+    pub fn has_factor(&self, atoms: &Monomial) -> bool {
+        let has = |m: &Monomial| {
+            let mut rest = m.clone();
+            atoms.iter().all(|a| rest.iter().position(|b| b == a).map(|i| rest.remove(i)).is_some())
+        };
+        self.0.keys().all(has)
+    }
+
     /// Every atom that occurs, once.
     pub fn atoms(&self) -> Vec<SizeAtom> {
         let mut out: Vec<SizeAtom> = self.0.keys().flatten().cloned().collect();

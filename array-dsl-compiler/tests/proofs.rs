@@ -3,6 +3,7 @@
 use array_dsl_compiler::bulk::interp::run;
 use array_dsl_compiler::bulk::print::print;
 use array_dsl_compiler::derive::Derivative;
+use array_dsl_compiler::optimize::remaining;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::schedule::Target;
 use array_dsl_compiler::testing::kernels::program;
@@ -38,6 +39,10 @@ fn axes_and_sizes_prove_reads() {
         "fn f(x: [f64; n], lo: i64, hi: i64) -> f64 { sum(x[lo..hi]) }",
         "fn f(a: [[f64; m]; n], lo: i64, hi: i64) -> [f64; n] { map(|r| sum(r[lo..hi]), a) }",
         "fn f(k: usize) -> [f64; k] { let t = build(k, |i| (i as f64).sin()); build(k, |i| if i < k - 1 { t[i + 1] } else { 0.0 }) }",
+        "fn f(x: [[f64; m]; n]) -> [f64; n * m] { build(n * m, |k| x[k / m][k % m]) }",
+        "fn f(x: [[f64; 3]; n]) -> [f64; 3 * n] { build(3 * n, |k| x[k / 3][k % 3]) }",
+        "fn f(x: [[[f64; c]; b]; a]) -> [f64; a * b * c] { build(a * b * c, |k| x[k / (b * c)][k / c % b][k % c]) }",
+        "fn f(x: [f64; n], at: [i64; n]) -> [f64; n] { build(n, |i| x[at[i].rem_euclid(n)]) }",
         "fn f(at: [i64; n], v: [f64; n]) -> [f64; 5] { hist(|a, b| a + b + a * b, 0.0, 5, at, v) }",
     ] {
         assert_eq!(checked_reads(text), 0, "{}", print(&program(text)));
@@ -48,10 +53,79 @@ fn axes_and_sizes_prove_reads() {
         "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[(i - 1) % n]) }",
         "fn f(x: [f64; n], y: [f64; m]) -> [f64; n] { build(n, |i| x[i] + y[i % m]) }",
         "fn f(x: [f64; n], is: [i64; n]) -> [f64; n] { build(n, |i| x[(is[i] + 1) % n]) }",
+        "fn f(x: [[f64; m]; n]) -> [f64; n * m] { build(n * m, |k| x[(k + 1) / m][k % m]) }",
+        "fn f(x: [f64; n], y: [f64; m]) -> [f64; m] { build(m, |i| x[(i - 9) / 2] + y[i]) }",
         "fn f(x: [f64; n], i: i64) -> f64 { if i < n { x[i] } else { 0.0 } }",
     ] {
         assert_eq!(checked_reads(text), 1, "{}", print(&program(text)));
     }
+}
+
+/// What the indices are the axes of needs no check, neither before the loops nor inside, in the derivatives neither.
+#[test]
+fn the_usual_forms_need_no_checks() {
+    for text in [
+        "fn f(a: [[f64; k]; n], b: [[f64; m]; k]) -> [[f64; m]; n] { matmul(a, b) }",
+        "fn f(a: [[f64; m]; n], x: [f64; m]) -> [f64; n] { matvec(a, x) }",
+        "fn f(a: [[[f64; k]; m]; n]) -> [[[f64; k]; n]; m] { transpose(a) }",
+        "fn f(a: [[[f64; k]; m]; n]) -> [[[f64; n]; m]; k] { permute(a, [2, 1, 0]) }",
+        "fn f(x: [f64; n], y: [f64; n]) -> [f64; n] { map(|a, b| a.sin() * b, x, y) }",
+        "fn f(a: [[f64; m]; n], b: [f64; m]) -> [[f64; m]; n] { (a + b).tanh() }",
+        "fn f(a: [[f64; m]; n]) -> [f64; n] { sum(a * a) / prod(a) }",
+        "fn f(a: [[f64; m]; n]) -> [f64; n] { maximum(a) - minimum(a) + mean(a) }",
+        "fn f(a: [[f64; m]; n]) -> [f64; m] { sum(transpose(a)) }",
+        "fn f(x: [f64; n]) -> f64 { reduce(|a, b| a + b + a * b, 0.0, x) }",
+        "fn f(x: [f64; n]) -> [f64; n] { cumsum(x) * cumprod(x) }",
+        "fn f(a: [[f64; m]; n]) -> [[f64; m]; n] { softmax(a) }",
+        "fn f(a: [[f64; k]; n], b: [[f64; m]; k]) -> [[f64; n]; m] { einsum!(\"ij,jk->ki\", a, b) }",
+        "fn f(x: [f64; n], y: [f64; m]) -> [f64; n + m] { concat(x, y) }",
+        "fn f(x: [f64; n]) -> [f64; n] { reverse(x) + x }",
+        "fn f(x: [f64; n], at: [i64; n]) -> [f64; 9] { hist(add, 0.0, 9, at, x) }",
+    ] {
+        let p = program(text);
+        let derivatives =
+            [Derivative::Vjp, Derivative::Jvp].map(|d| pipeline::derivative(&p, d).expect("has one"));
+        for p in [&p, &derivatives[0], &derivatives[1]] {
+            assert_eq!(remaining(p), [], "{text}\n{}", print(p));
+        }
+    }
+}
+
+#[test]
+fn what_is_checked_says_why() {
+    let tells = |text: &str, why: &[&str]| {
+        let found: Vec<String> = remaining(&program(text)).into_iter().map(|(_, why)| why).collect();
+        assert_eq!(found, why, "{}", print(&program(text)));
+    };
+    tells(
+        "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[i + 1]) }",
+        &["each read of `x`: the index goes from 1 to n, of n"],
+    );
+    tells(
+        "fn f(a: [[f64; m]; n], is: [i64; k]) -> [f64; k] { build(k, |j| a[is[j]][2]) }",
+        &["each read of `a`: index 0 is decided by `is`, index 1 is 2, of m"],
+    );
+    tells(
+        "fn f(x: [f64; n], t: [f64; k]) -> [f64; k] { build(k, |j| x[(t[j] * 2.0) as i64]) }",
+        &["each read of `x`: the index is decided by floats"],
+    );
+    tells(
+        "fn f(x: [f64; n], i: i64) -> f64 { if i < n { x[i] } else { 0.0 } }",
+        &["each read of `x`: the index is decided by `i`"],
+    );
+    tells(
+        "fn f(x: [f64; n], k: i64) -> f64 { sum(x[..k]) }",
+        &["once, that k is not negative", "once, that k is at most n"],
+    );
+    tells("fn f(i: i64, k: i64) -> i64 { i / k + i / 2 }", &["that the divisor is not zero"]);
+}
+
+/// A pair of a quotient and a remainder is each pair once, so what is added there is stored.
+#[test]
+fn flat_indices_are_pairs_of_indices() {
+    let source = "fn f(x: [[f64; m]; n]) -> f64 { sum(build(n * m, |k| x[k / m][k % m] * x[k / m][k % m])) }";
+    let gradient = pipeline::derivative(&program(source), Derivative::Grad).expect("a gradient");
+    assert!(!print(&gradient).contains("]?"), "{}", print(&gradient));
 }
 
 #[test]

@@ -60,13 +60,15 @@ impl Affine {
 pub(super) struct Facts {
     pub extents: HashMap<Var, Dim>,
     pub forms: HashMap<Var, Affine>,
-    /// Integers on circles: see `circle`.
+    /// Remainders: see `circle`.
     pub around: HashMap<Var, Around>,
+    /// Integers that are quotients of a polynomial and a size.
+    pub quotients: HashMap<Var, (Affine, Dim)>,
     conditions: HashMap<Var, (Op, Atom, Atom)>,
     /// Arrays of positions in rows, and the rows' lengths.
     pub sorts: HashMap<ArrayId, Dim>,
-    /// Integers that are such positions.
-    positions: HashMap<Var, Dim>,
+    /// Other integers that are not negative and less than a dimension.
+    pub below: HashMap<Var, Dim>,
     /// Polynomials over sizes that are at least zero.
     sizes: Vec<Dim>,
     /// Those that are only if all of some dimensions are positive.
@@ -111,9 +113,10 @@ impl Facts {
             extents: HashMap::new(),
             forms: HashMap::new(),
             around: HashMap::new(),
+            quotients: HashMap::new(),
             conditions: HashMap::new(),
             sorts: HashMap::new(),
-            positions: HashMap::new(),
+            below: HashMap::new(),
             sizes: always.into_iter().map(|(d, _)| d).collect(),
             guarded,
             here: Vec::new(),
@@ -136,7 +139,7 @@ impl Facts {
                 self.forms.insert(v, Affine::constant(Dim::atom(SizeAtom::Scalar(array.0))));
             }
             Exp::Read { array, .. } if self.sorts.contains_key(array) => {
-                self.positions.insert(v, self.sorts[array].clone());
+                self.below.insert(v, self.sorts[array].clone());
             }
             Exp::Op(op @ (Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq | Op::And), args) => {
                 self.conditions.insert(v, (*op, args[0], args[1]));
@@ -159,6 +162,10 @@ impl Facts {
                     self.forms.insert(v, f);
                 } else if let Some(a) = self.circular(*op, args) {
                     self.around.insert(v, a);
+                } else if let Some(q) = self.fraction(*op, args) {
+                    self.quotients.insert(v, q);
+                } else if let Some(n) = self.modulus(*op, args) {
+                    self.below.insert(v, n);
                 }
             }
             _ => {}
@@ -299,6 +306,7 @@ impl Facts {
     pub fn tells_all(&self, index: &[Atom], axes: &HashSet<Var>) -> bool {
         let mut forms: Vec<Affine> =
             index.iter().filter_map(|i| self.form(*i).or_else(|| self.once_around(*i))).collect();
+        forms.extend(self.flat(index));
         let mut told: HashSet<Var> = HashSet::new();
         while !axes.iter().all(|a| told.contains(a)) {
             let new = forms.iter().position(|f| self.digits(f, &told));
@@ -326,14 +334,14 @@ impl Facts {
     /// Whether `index` certainly lies in `0..dim`.
     pub fn inside(&self, index: Atom, dim: &Dim) -> bool {
         if let Atom::Var(v) = index
-            && let Some(n) = self.positions.get(&v)
+            && let Some(n) = self.below.get(&v)
         {
             return dim.sub(n).is_nonnegative();
         }
         if let Some((_, modulus)) = self.remainder(index) {
             return dim.sub(modulus).is_nonnegative();
         }
-        let Some(f) = self.form(index) else { return false };
+        let Some(f) = self.form(index) else { return self.quotient_inside(index, dim) };
         let top = Affine::constant(dim.sub(&Dim::constant(1))).sub(&f);
         self.nonnegative(&f) && self.nonnegative(&top)
     }

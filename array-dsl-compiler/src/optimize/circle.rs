@@ -1,6 +1,8 @@
-//! Integers around a circle. A remainder by the extent of an axis, which is positive at every point of the nest, is a
-//! polynomial modulo that extent: `(i + n - 1) rem n` is `i - 1` there, `((i - 1) rem_euclid n + 1) rem n` is `i`, and
-//! `(i + 1) rem n` for `i < n` is each place once.
+//! Remainders and quotients by something that is positive at every point of the nest, as the extent of an axis is.
+//!
+//! A remainder is an integer around a circle, a polynomial modulo its length: `(i + n - 1) rem n` is `i - 1` there,
+//! `((i - 1) rem_euclid n + 1) rem n` is `i`, and `(i + 1) rem n` for `i < n` is each place once. With the quotient it makes two
+//! indices of a flat one: for `k < n * m`, `k / m` is less than `n`, and `(k / m, k rem m)` is each pair once.
 
 use super::affine::{Affine, Facts};
 use crate::bulk::Atom;
@@ -36,8 +38,7 @@ impl Facts {
             (Op::Sub, [a, b]) => Some(around(a)?.add(&self.form(*b)?.scale(&Dim::constant(-1)))),
             (Op::Rem | Op::RemEuclid, [a, m]) => {
                 let modulus = self.form(*m)?.as_dim()?.clone();
-                // Where a point of an axis is, its extent is positive.
-                if !self.extents.values().any(|e| *e == modulus) {
+                if !self.is_positive(&modulus) {
                     return None;
                 }
                 let (form, least) = match (self.form(*a), around(a)) {
@@ -58,8 +59,59 @@ impl Facts {
         }
     }
 
-    /// The polynomial that an integer is modulo the extent of an axis, if the integer is not negative and less than that
-    /// extent.
+    /// Whether a size is certainly positive where a point of the nest is: there no extent is zero, and neither is a product's
+    /// factor.
+    fn is_positive(&self, d: &Dim) -> bool {
+        if let Some(c) = d.as_constant() {
+            return c > 0;
+        }
+        self.extents
+            .values()
+            .any(|e| e == d || d.is_nonnegative() && d.as_monomial().is_some_and(|m| e.has_factor(m)))
+    }
+
+    /// What a remainder of an integer that is no polynomial is less than, if it is certainly not negative.
+    pub fn modulus(&self, op: Op, args: &[Atom]) -> Option<Dim> {
+        let (Op::Rem | Op::RemEuclid, [a, m]) = (op, args) else { return None };
+        let modulus = self.form(*m)?.as_dim()?.clone();
+        let counts = |a: Atom| {
+            let below = if let Atom::Var(v) = a { self.below.contains_key(&v) } else { false };
+            below || self.quotient(a).is_some_and(|(a, m)| self.nonnegative(a) && self.is_positive(m))
+        };
+        (self.is_positive(&modulus) && (op == Op::RemEuclid || counts(*a))).then_some(modulus)
+    }
+
+    /// The result of a division as a polynomial over a size.
+    pub fn fraction(&self, op: Op, args: &[Atom]) -> Option<(Affine, Dim)> {
+        match (op, args) {
+            (Op::Div, [a, b]) => Some((self.form(*a)?, self.form(*b)?.as_dim()?.clone())),
+            _ => None,
+        }
+    }
+
+    /// Whether a quotient certainly lies in `0..dim`. Then its divisor is positive, as `dim` is not negative.
+    pub fn quotient_inside(&self, i: Atom, dim: &Dim) -> bool {
+        let Some((numerator, divisor)) = self.quotient(i) else { return false };
+        let top = Affine::constant(dim.mul(divisor).sub(&Dim::constant(1))).sub(numerator);
+        self.nonnegative(numerator) && self.nonnegative(&top)
+    }
+
+    fn quotient(&self, a: Atom) -> Option<&(Affine, Dim)> {
+        let Atom::Var(v) = a else { return None };
+        self.quotients.get(&v)
+    }
+
+    /// The flat indices whose quotient and remainder both are among the indices, so that these tell what the flat one is.
+    pub fn flat(&self, index: &[Atom]) -> Vec<Affine> {
+        let remainders: Vec<(&Affine, &Dim)> = index.iter().filter_map(|i| self.remainder(*i)).collect();
+        let quotients = index.iter().filter_map(|i| self.quotient(*i));
+        quotients
+            .filter(|(a, m)| remainders.contains(&(a, m)) && self.nonnegative(a))
+            .map(|(a, _)| a.clone())
+            .collect()
+    }
+
+    /// The polynomial that an integer is modulo something positive, if the integer is not negative and less than that.
     pub fn remainder(&self, a: Atom) -> Option<(&Affine, &Dim)> {
         let Atom::Var(v) = a else { return None };
         self.around.get(&v).filter(|a| a.least == Affine::default()).map(|a| (&a.form, &a.modulus))

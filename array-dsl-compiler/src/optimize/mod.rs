@@ -16,6 +16,8 @@
 //! | `network` | sorts as loops, where the target has none |
 //! | `sorted` | sorts of which nothing needs the positions |
 //! | `update` | accumulations into what they are added to |
+//!
+//! `remaining` changes nothing: it tells which checks are left, and why.
 
 mod accumulate;
 mod affine;
@@ -24,6 +26,7 @@ mod contract;
 mod inline;
 mod invariant;
 mod network;
+mod remaining;
 mod share;
 mod simplify;
 mod sorted;
@@ -35,6 +38,7 @@ use crate::bulk::{Check, CheckKind, Program, Stm, Trips};
 use crate::dim::{Dim, SizeAtom};
 use crate::schedule::Target;
 use crate::ty::Tree;
+pub use remaining::remaining;
 pub(crate) use simplify::{live_lets, rename_exp, rename_yield};
 
 /// One pass: its name, and what it does to a program.

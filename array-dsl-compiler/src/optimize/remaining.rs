@@ -1,0 +1,180 @@
+//! The checks that a program still makes when it runs, and why nothing spared them: for `explain`.
+//!
+//! Sizes are compared before the loops. A read is compared with its array's dimensions where it is executed, unless
+//! [`Facts::all_inside`] was certain; what is not certain is told by where the index comes from: from data, or as a polynomial
+//! over axes whose range leaves the dimension.
+
+use std::collections::HashMap;
+
+use super::affine::{Affine, Facts, checked_sizes, sorts};
+use crate::bulk::{ArrayId, Atom, Block, Check, CheckKind, Exp, Nest, Program, Stm, Var};
+use crate::dim::Dim;
+use crate::scalar::Op;
+use crate::ty::Loc;
+
+/// The checks in the order of execution, each place's once.
+pub fn remaining(p: &Program) -> Vec<(Loc, String)> {
+    let mut out = Vec::new();
+    of_stms(p, &p.stms, &mut out);
+    let mut once: Vec<(Loc, String)> = Vec::new();
+    for check in out {
+        if !once.contains(&check) {
+            once.push(check);
+        }
+    }
+    once
+}
+
+fn of_stms(p: &Program, stms: &[Stm], out: &mut Vec<(Loc, String)>) {
+    for s in stms {
+        match s {
+            Stm::Check(c, loc) => out.push((*loc, of_sizes(p, c))),
+            Stm::Repeat(r) => of_stms(p, &r.body, out),
+            Stm::Nest(n) => of_nest(p, n, out),
+            _ => {}
+        }
+    }
+}
+
+fn of_sizes(p: &Program, c: &Check) -> String {
+    let show = |d: &Dim| shown(p, d);
+    let condition = match &c.kind {
+        CheckKind::Equal(a, b) => format!("that {} is {}", show(a), show(b)),
+        CheckKind::NonNegative(d) => format!("that {} is not negative", show(d)),
+        CheckKind::AtLeast(a, b) => format!("that {} is at most {}", show(a), show(b)),
+    };
+    let guards: Vec<String> = c.guards.iter().map(show).collect();
+    let guards = if guards.is_empty() {
+        String::new()
+    } else {
+        format!(", unless one of {} is zero", guards.join(", "))
+    };
+    format!("once, {condition}{guards}")
+}
+
+fn of_nest(p: &Program, n: &Nest, out: &mut Vec<(Loc, String)>) {
+    let mut facts = Facts::new(&n.axes, &checked_sizes(p));
+    facts.sorts = sorts(p);
+    let mut place = Inside { p, facts, made: HashMap::new(), out };
+    place.block(&n.body);
+}
+
+/// Scalar code of a nest, as far as it was walked.
+struct Inside<'a> {
+    p: &'a Program,
+    facts: Facts,
+    /// What its integers are made by.
+    made: HashMap<Var, &'a Exp>,
+    out: &'a mut Vec<(Loc, String)>,
+}
+
+impl<'a> Inside<'a> {
+    fn block(&mut self, b: &'a Block) {
+        for l in &b.lets {
+            match &l.exp {
+                Exp::If(c, yes, no) => {
+                    for (branch, when) in [(yes, true), (no, false)] {
+                        let inside = self.facts.assume(*c, when);
+                        let outside = std::mem::replace(&mut self.facts, inside);
+                        self.block(&branch.block);
+                        self.facts = outside;
+                    }
+                }
+                Exp::Scan(s) => self.block(&s.step.block),
+                Exp::Read { array, index, checked: true } => {
+                    let why = self.why(*array, index);
+                    self.out.push((l.loc, why));
+                }
+                Exp::Op(Op::Div | Op::Rem | Op::RemEuclid, args) if self.p.elem(args[1]).is_int() => {
+                    if let Atom::Var(_) = args[1] {
+                        self.out.push((l.loc, "that the divisor is not zero".into()));
+                    }
+                }
+                _ => {}
+            }
+            for v in &l.vars {
+                self.made.insert(*v, &l.exp);
+            }
+            self.facts.learn(self.p, l);
+        }
+    }
+
+    /// Why a read is checked.
+    fn why(&self, array: ArrayId, index: &[Atom]) -> String {
+        let info = self.p.array(array);
+        let mut reasons = Vec::new();
+        for (k, (i, dim)) in index.iter().zip(&info.dims).enumerate() {
+            if self.facts.all_inside(&[*i], std::slice::from_ref(dim)) {
+                continue;
+            }
+            let which = if index.len() > 1 { format!("index {k}") } else { "the index".into() };
+            reasons.push(format!("{which} {}", self.comes_from(*i, dim)));
+        }
+        format!("each read of `{}`: {}", info.name, reasons.join(", "))
+    }
+
+    /// Where an index comes from that may not be inside a dimension.
+    fn comes_from(&self, i: Atom, dim: &Dim) -> String {
+        let data = self.data(i);
+        if !data.is_empty() {
+            return format!("is decided by {}", data.join(" and "));
+        }
+        let length = shown(self.p, dim);
+        match self.facts.form(i).and_then(|f| self.range(&f)) {
+            Some((least, most)) if least == most => format!("is {}, of {length}", shown(self.p, &least)),
+            Some((least, most)) => {
+                format!("goes from {} to {}, of {length}", shown(self.p, &least), shown(self.p, &most))
+            }
+            None => format!("is computed in a way that tells no bound, of {length}"),
+        }
+    }
+
+    /// What of data an integer is made of, in words.
+    fn data(&self, a: Atom) -> Vec<String> {
+        let Atom::Var(v) = a else { return Vec::new() };
+        let mut out: Vec<String> = match self.made.get(&v) {
+            Some(Exp::Read { array, index, .. }) => {
+                let info = self.p.array(*array);
+                let known = index.is_empty() && self.facts.form(a).is_some_and(|f| self.is_counted(&f));
+                if known { Vec::new() } else { vec![format!("`{}`", info.name)] }
+            }
+            Some(Exp::Op(Op::Cast(_), args)) if self.p.elem(args[0]).is_float() => vec!["floats".into()],
+            Some(Exp::Op(_, args)) => args.iter().flat_map(|a| self.data(*a)).collect(),
+            Some(Exp::If(c, yes, no)) => {
+                let results = yes.results.iter().chain(&no.results);
+                std::iter::once(c).chain(results).flat_map(|a| self.data(*a)).collect()
+            }
+            Some(Exp::Scan(_)) => vec!["what a loop carries".into()],
+            _ => Vec::new(),
+        };
+        out.dedup();
+        out
+    }
+
+    /// Whether something is known of the numbers in a polynomial, as of the number of a trip.
+    fn is_counted(&self, f: &Affine) -> bool {
+        self.facts.nonnegative(f)
+    }
+
+    /// The least and the greatest value over the axes' ranges, if the signs of the coefficients are known.
+    fn range(&self, f: &Affine) -> Option<(Dim, Dim)> {
+        let (mut least, mut most) = (f.rest.clone(), f.rest.clone());
+        for (v, c) in &f.axes {
+            let last = self.facts.extents.get(v)?.sub(&Dim::constant(1));
+            let end = c.mul(&last);
+            if c.is_nonnegative() {
+                most = most.add(&end);
+            } else if c.scale(-1).is_nonnegative() {
+                least = least.add(&end);
+            } else {
+                return None;
+            }
+        }
+        Some((least, most))
+    }
+}
+
+/// A dimension with the names of its numbers.
+fn shown(p: &Program, d: &Dim) -> String {
+    d.show(&|s| p.arrays.get(s as usize).map_or_else(String::new, |a| a.name.to_string()))
+}
