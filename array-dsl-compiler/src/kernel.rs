@@ -15,11 +15,13 @@ use crate::emit::host::{self, Variant};
 use crate::emit::signature::Signature;
 use crate::emit::{cpu, fallback, wgsl};
 use crate::generic;
+use crate::notes;
+use crate::optimize;
 use crate::pipeline;
 use crate::record::{self, Records};
 use crate::schedule::Target;
 use crate::syntax::{self, ast};
-use crate::ty::{Elem, Loc};
+use crate::ty::Elem;
 
 /// What `#[kernel(..)]` asks for beyond the usual.
 #[derive(Clone, Debug, Default)]
@@ -301,9 +303,10 @@ pub(crate) fn build(
         }
     };
     let mut variants = Vec::new();
+    let told: Vec<_> = e.notes.into_iter().chain(notes::of_gradients(&e.function)).collect();
     let front = format!(
         "{}== typed and lifted ==\n{}\n",
-        noted(&e.function, &e.notes),
+        notes::section("notes", &e.function.name, &e.function.places, &told),
         core::print::pretty(&e.function)
     );
     add(&mut variants, Vec::new(), &program, &front, &signature, item, diagnostics)?;
@@ -347,16 +350,6 @@ pub(crate) fn build(
     Some((e.function, variants))
 }
 
-/// What a reader may not expect, with the lines it is about: which loops are sequential, and why.
-fn noted(f: &core::Function, notes: &[(Loc, String)]) -> String {
-    if notes.is_empty() {
-        return String::new();
-    }
-    let line = |l: &Loc| f.places.get(l.0 as usize).map_or(0, |p| p.line);
-    let text: String = notes.iter().map(|(l, note)| format!("line {}: {note}\n", line(l))).collect();
-    format!("== notes ==\n{text}\n")
-}
-
 fn add(
     variants: &mut Vec<Variant>,
     path: Vec<Derivative>,
@@ -366,7 +359,8 @@ fn add(
     item: &syn::ItemFn,
     diagnostics: &mut Diagnostics,
 ) -> Option<()> {
-    let mut explain = format!("{front}== bulk ==\n{}\n", bulk::print::print(p));
+    let checks = notes::section("checks", &p.name, &p.places, &optimize::remaining(p));
+    let mut explain = format!("{front}{checks}== bulk ==\n{}\n", bulk::print::print(p));
     let mut scheduled = |target| match pipeline::back(p, target) {
         Ok(l) => Some(l),
         Err(errors) => {
@@ -385,13 +379,8 @@ fn add(
     let code = cpu::emit(&cpu, "");
     explain.push_str(&format!("== rust ==\n{}{}\n", code.items, code.body));
     let gpu = wgsl::emit(&gpu);
-    match &gpu {
-        Ok(g) => {
-            for s in &g.shaders {
-                explain.push_str(&format!("== wgsl {} ==\n{}\n", s.label, s.wgsl));
-            }
-        }
-        Err(reason) => explain.push_str(&format!("== wgsl ==\nnone: {reason}\n")),
+    if let Err(reason) = &gpu {
+        explain.push_str(&format!("== wgsl ==\nnone: {reason}\n"));
     }
     let types = signature.derived(&path);
     variants.push(Variant { path, cpu, gpu, explain, types });

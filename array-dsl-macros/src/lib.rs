@@ -1,8 +1,17 @@
 //! The `#[kernel]` attribute: a thin shell around `array-dsl-compiler`, where `link` explains how kernels see each
 //! other.
 
-use array_dsl_compiler::link;
-use proc_macro::TokenStream;
+use array_dsl_compiler::{lexer, link};
+use proc_macro::{LexError, TokenStream};
+
+/// Runs the compiler with rustc's lexer.
+fn compiled(tokens: impl FnOnce() -> proc_macro2::TokenStream) -> TokenStream {
+    let lexer = |text: &str| match text.parse::<TokenStream>() {
+        Ok(tokens) => Ok(tokens.into()),
+        Err(e) => Err(LexError::to_string(&e)),
+    };
+    lexer::with(lexer, tokens).into()
+}
 
 /// Compiles a function over numbers and arrays for all cores and for GPUs, with its derivatives.
 ///
@@ -12,14 +21,14 @@ use proc_macro::TokenStream;
 /// differentiated arguments.
 #[proc_macro_attribute]
 pub fn kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
-    link::attribute(attr.into(), item.into()).into()
+    compiled(|| link::attribute(attr.into(), item.into()))
 }
 
 /// Continues a kernel after one of its callees has answered. Not for direct use.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __compile(state: TokenStream) -> TokenStream {
-    link::resume(state.into()).into()
+    compiled(|| link::resume(state.into()))
 }
 
 /// Lets kernels take, give and differentiate by a structure.
@@ -32,12 +41,12 @@ pub fn __compile(state: TokenStream) -> TokenStream {
 /// structure with the same fields on the device, with `download()`.
 #[proc_macro_derive(Record, attributes(shape))]
 pub fn record(item: TokenStream) -> TokenStream {
-    link::derive_record(item.into()).into()
+    compiled(|| link::derive_record(item.into()))
 }
 
 /// Continues a record after one of the records in it has answered. Not for direct use.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __record(state: TokenStream) -> TokenStream {
-    link::resume_record(state.into()).into()
+    compiled(|| link::resume_record(state.into()))
 }

@@ -22,8 +22,9 @@ use crate::program::Signature;
 pub trait Kernel: Copy + Default + 'static {
     /// The name, with that of the derivative around it: `grad(f)`.
     const NAME: &'static str;
-    /// The text of the program after every stage of the compiler.
-    const EXPLAIN: &'static str;
+    /// The parts of the text that [`Kernel::explain`] gives.
+    #[doc(hidden)]
+    const EXPLAIN: &'static [&'static str];
     /// The arguments: references to arrays, scalars by value, tuples of these.
     type Args<'a>: Copy;
     /// The result: owned arrays, scalars, tuples of these.
@@ -101,9 +102,23 @@ pub trait Kernel: Copy + Default + 'static {
         entry::results(signature, &atoms)
     }
 
-    /// The text of the program after every stage: typed and lifted source, bulk program, loops, Rust, WGSL.
-    fn explain(self) -> &'static str {
-        Self::EXPLAIN
+    /// The text of the program after every stage, each section under a title between `==`: notes on what may not be meant, the
+    /// typed program with what rank lifting inserted, the checks that remain and why, the flat program, its loops, Rust, WGSL.
+    ///
+    /// ```
+    /// # use array_dsl::prelude::*;
+    /// #[kernel]
+    /// fn steps(x: [f64; n]) -> f64 {
+    ///     let whole = x.floor();
+    ///     whole.sum()
+    /// }
+    ///
+    /// let text = steps.explain();
+    /// assert!(text.contains("the gradient by `x` is zero"));
+    /// println!("{text}");
+    /// ```
+    fn explain(self) -> String {
+        Self::EXPLAIN.concat()
     }
 }
 

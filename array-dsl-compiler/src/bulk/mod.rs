@@ -68,7 +68,7 @@ pub struct ArrayInfo {
 }
 
 /// An index scalar (`i64`) and the number of values it takes, from 0.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "described by the header")]
 pub struct Axis {
     pub var: Var,
@@ -174,7 +174,7 @@ pub struct Yield {
 }
 
 /// How a nest's points make an array; see the header.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "described by the header")]
 pub enum YieldKind {
     Store(Atom),

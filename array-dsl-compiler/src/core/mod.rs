@@ -245,7 +245,7 @@ pub enum Trips {
 }
 
 /// A condition checked when the kernel runs, before the loops that rely on it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Check {
     /// What must hold.
     pub kind: CheckKind,
@@ -254,7 +254,7 @@ pub struct Check {
 }
 
 /// What a check compares.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CheckKind {
     /// Two sizes are the same.
     Equal(Dim, Dim),

@@ -99,7 +99,7 @@ fn kernel(name: &Ident, types: &Types) -> TokenStream {
     quote! {
         impl __rt::host::Kernel for #name {
             const NAME: &'static str = #text;
-            const EXPLAIN: &'static str = "";
+            const EXPLAIN: &'static [&'static str] = &[];
             type Args<'a> = (#(#host,)*);
             type Output = #output;
             fn run_with(

@@ -1,7 +1,7 @@
 //! The Rust items of a kernel: its unit struct, the `Kernel` implementations of the function and its derivatives,
 //! and the macro that carries its Core to other kernels.
 
-use proc_macro2::{Group, Ident, Spacing, Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
 use super::cpu::{self, CpuCode};
@@ -12,6 +12,7 @@ use crate::Verified;
 use crate::bulk::{ArrayId, Strip};
 use crate::derive::Derivative;
 use crate::dim::{Dim, SizeAtom};
+use crate::lexer;
 use crate::loops::{Home, Program};
 use crate::ty::{Elem, Name};
 
@@ -23,7 +24,7 @@ pub struct Variant {
     pub cpu: Verified<Program>,
     /// For the GPU, or why not.
     pub gpu: Result<wgsl::GpuCode, String>,
-    /// The text of `explain()`.
+    /// The text of `explain()` before the shaders.
     pub explain: String,
     /// What the host sees.
     pub types: Types,
@@ -114,8 +115,8 @@ const DEVICE_FROM_PARTS: &str = "__rt::gpu::DeviceRecord>::device_from_parts";
 
 pub(super) fn tokens(text: &str) -> TokenStream {
     // The texts are this crate's own; one that does not lex shows up as an error inside generated code.
-    match text.parse::<TokenStream>() {
-        Ok(t) => hidden_locals(t),
+    match lexer::tokens(&hidden_locals(text)) {
+        Ok(t) => t,
         Err(e) => {
             let message = format!("internal error of array-dsl: generated code does not lex: {e}");
             quote! { ::core::compile_error!(#message) }
@@ -131,38 +132,52 @@ const LOCALS: &[&str] = &[
 
 /// Puts `__` before the generated code's variables. A pattern `count` would be taken for the user's kernel of
 /// that name, which is a unit struct; hygiene does not help, because items are looked up without it.
-fn hidden_locals(t: TokenStream) -> TokenStream {
-    let mut out = TokenStream::new();
-    let all: Vec<TokenTree> = t.into_iter().collect();
-    let is = |k: Option<usize>, c: char| match k.and_then(|k| all.get(k)) {
-        Some(TokenTree::Punct(p)) => p.as_char() == c,
-        _ => false,
-    };
-    // `::` is a joint colon and a second one; in `a: ::b` a lone one comes first.
-    let path = |k: Option<usize>| match k.and_then(|k| all.get(k)) {
-        Some(TokenTree::Punct(p)) => p.as_char() == ':' && p.spacing() == Spacing::Joint,
-        _ => false,
-    };
-    for (k, t) in all.iter().enumerate() {
-        let before = k.checked_sub(1);
+fn hidden_locals(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let part = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_' || !b.is_ascii();
+    let mut out = String::with_capacity(text.len() + text.len() / 4);
+    let (mut copied, mut at) = (0, 0);
+    while at < bytes.len() {
+        let from = at;
+        at += match bytes[at] {
+            b'"' => string(&bytes[at..]),
+            b if part(&b) => bytes[at..].iter().take_while(|b| part(b)).count(),
+            _ => 1,
+        };
+        let (before, token, after) = (&bytes[..from], &text[from..at], &bytes[at..]);
         // Not paths (`a::b`), fields and methods (`x.b`), lifetimes (`'a`).
-        let joined = path(Some(k + 1))
-            || (is(before, ':') && path(k.checked_sub(2)))
-            || (is(before, '.') && !is(k.checked_sub(2), '.'))
-            || is(before, '\'');
-        out.extend([match t {
-            TokenTree::Group(g) => TokenTree::Group(Group::new(g.delimiter(), hidden_locals(g.stream()))),
-            TokenTree::Ident(id) if !joined && is_local(&id.to_string()) => {
-                TokenTree::Ident(Ident::new(&format!("__{id}"), id.span()))
-            }
-            t => t.clone(),
-        }]);
+        let joined = || {
+            after.starts_with(b"::")
+                || before.ends_with(b"::")
+                || before.ends_with(b".") && !before.ends_with(b"..")
+                || before.ends_with(b"'")
+        };
+        if is_local(token) && !joined() {
+            out.push_str(&text[copied..from]);
+            out.push_str("__");
+            copied = from;
+        }
     }
+    out.push_str(&text[copied..]);
     out
+}
+
+/// The length of the string literal that a text begins with.
+fn string(text: &[u8]) -> usize {
+    let mut escaped = true;
+    let end = text.iter().position(|b| {
+        let ends = *b == b'"' && !escaped;
+        escaped = *b == b'\\' && !escaped;
+        ends
+    });
+    end.map_or(text.len(), |end| end + 1)
 }
 
 /// One of `LOCALS`, or a letter or such a word with a number: `v12`, `lanes3`.
 fn is_local(name: &str) -> bool {
+    if !name.as_bytes()[0].is_ascii_lowercase() || name.len() > 9 {
+        return false;
+    }
     let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let numbered = word.len() < name.len()
         && (word.len() == 1 || ["state", "lanes", "block"].contains(&word))
@@ -520,6 +535,15 @@ fn kernel_impl(name: &Ident, v: &Variant) -> TokenStream {
     let code = cpu::emit(&v.cpu, "");
     let kernel = v.cpu.name.to_string();
     let explain = &v.explain;
+    let shaders = v.gpu.as_ref().map_or(&[][..], |g| &g.shaders[..]);
+    let texts = (!shaders.is_empty()).then(|| {
+        let texts = shaders.iter().map(|s| &s.wgsl);
+        quote!(const SHADERS: &[&str] = &[#(#texts),*];)
+    });
+    let titled = shaders.iter().enumerate().map(|(i, s)| {
+        let title = format!("== wgsl {} ==\n", s.label);
+        quote!(#title, SHADERS[#i], "\n")
+    });
     let (args, output) = (v.types.arguments(&quote!('a), false), v.types.output(false));
     let plain = v.types.arguments(&quote!(), false);
     let run = tokens(&h.run(&code));
@@ -535,9 +559,10 @@ fn kernel_impl(name: &Ident, v: &Variant) -> TokenStream {
         const _: () = {
             #items
             #signature
+            #texts
             impl __rt::host::Kernel for #name {
                 const NAME: &'static str = #kernel;
-                const EXPLAIN: &'static str = #explain;
+                const EXPLAIN: &'static [&'static str] = &[#explain, #(#titled),*];
                 type Args<'a> = (#(#args,)*);
                 type Output = #output;
                 #[inline]

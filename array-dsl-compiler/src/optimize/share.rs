@@ -6,8 +6,8 @@ use super::affine::Facts;
 use crate::bulk::build::Renaming;
 use crate::bulk::sizes::scalars;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Nest, Program, Repeat, Scan, Stm, Trips,
-    Var, Yield, YieldKind,
+    ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Nest, Program, Repeat, Scan, Sorted, Stm,
+    Trips, Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 
@@ -107,7 +107,7 @@ impl Replace {
 
 fn equal(p: &mut Program) {
     let mut replace = Replace::default();
-    let mut seen: HashMap<String, Vec<ArrayId>> = HashMap::new();
+    let mut seen: HashMap<Key, Vec<ArrayId>> = HashMap::new();
     // And their views.
     let mut params: HashSet<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
     let mut stms = Vec::new();
@@ -189,30 +189,38 @@ fn copy_of(p: &Program, s: &Stm, params: &HashSet<ArrayId>) -> Option<(ArrayId, 
     same.then_some((y.array, *array))
 }
 
-/// A text that equal statements share: results left out, scalars numbered from zero.
-fn key(p: &Program, s: &Stm) -> Option<String> {
+/// What equal statements have in common, under the dimensions of their results.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    /// Its scalars numbered from zero.
+    Nest(Vec<Axis>, Block, Vec<YieldKind>, Vec<Vec<Dim>>),
+    Reshape(ArrayId, Vec<Dim>),
+    Check(Check),
+    Sort(Sorted, ArrayId, Vec<Dim>),
+}
+
+fn key(p: &Program, s: &Stm) -> Option<Key> {
     match s {
         Stm::Nest(n) => {
             let mut c = Canonical { map: Renaming::new(), next: 0 };
             let axes: Vec<Axis> =
                 n.axes.iter().map(|a| Axis { var: c.var(a.var), extent: a.extent.clone() }).collect();
             let body = c.block(&n.body);
-            let yields: Vec<Yield> = n
+            let yields: Vec<YieldKind> = n
                 .yields
                 .iter()
                 .map(|y| {
                     let mut kind = y.kind.clone();
                     super::simplify::rename_yield(&mut kind, &c.map);
-                    Yield { array: ArrayId(0), kind }
+                    kind
                 })
                 .collect();
-            let dims: Vec<_> = n.yields.iter().map(|y| &p.array(y.array).dims).collect();
-            let n = Nest { axes, body, yields, loc: Default::default() };
-            Some(format!("{n:?} {dims:?}"))
+            let dims = n.yields.iter().map(|y| p.array(y.array).dims.clone()).collect();
+            Some(Key::Nest(axes, body, yields, dims))
         }
-        Stm::Reshape { result, source } => Some(format!("reshape {source:?} {:?}", p.array(*result).dims)),
-        Stm::Check(c, _) => Some(format!("{c:?}")),
-        Stm::Sort(s) => Some(format!("sort {:?} {:?} {:?}", s.gives, s.keys, p.array(s.result).dims)),
+        Stm::Reshape { result, source } => Some(Key::Reshape(*source, p.array(*result).dims.clone())),
+        Stm::Check(c, _) => Some(Key::Check(c.clone())),
+        Stm::Sort(s) => Some(Key::Sort(s.gives, s.keys, p.array(s.result).dims.clone())),
         Stm::Contract(_) | Stm::Repeat(_) | Stm::Custom(_) => None,
     }
 }

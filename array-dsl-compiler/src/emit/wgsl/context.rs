@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::ShaderText;
 use super::narrow::MOST;
 use super::sizes;
 use super::types::Kind;
@@ -25,6 +26,8 @@ pub(super) struct Context<'p> {
     pub(super) sites: Vec<Loc>,
     /// By scalar, whether it is an `i64` that fits 32 bits.
     pub(super) narrow: Vec<bool>,
+    /// The shaders of the steps so far.
+    pub(super) shaders: Vec<ShaderText>,
 }
 
 impl Context<'_> {

@@ -4,6 +4,7 @@
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
+use super::ShaderText;
 use super::context::Context;
 use super::entry::MOST_PRIVATE;
 use super::scan::Passes;
@@ -164,8 +165,11 @@ impl Context<'_> {
         }))
     }
 
-    fn shader(&self, s: &Finished) -> Result<TokenStream, String> {
+    /// A shader, of which the program has the position among their texts.
+    fn shader(&mut self, s: &Finished) -> Result<TokenStream, String> {
         let Finished { label, wgsl, status, .. } = s;
+        let text = Literal::usize_unsuffixed(self.shaders.len());
+        self.shaders.push(ShaderText { label: label.clone(), wgsl: wgsl.clone() });
         let sizes = self.polys(&s.made)?;
         let mut words = Vec::new();
         for w in &s.words {
@@ -210,14 +214,14 @@ impl Context<'_> {
             Need::I64Atomics => quote!(__rt::program::Need::I64Atomics),
         });
         Ok(quote!(__rt::program::Shader {
-            label: #label, wgsl: #wgsl, words: &[#(#words),*], sizes: #sizes, bindings: &[#(#bindings),*],
+            label: #label, wgsl: SHADERS[#text], words: &[#(#words),*], sizes: #sizes, bindings: &[#(#bindings),*],
             status: #status, needs: &[#(#needs),*]
         }))
     }
 
     /// `GpuStep::Points`.
     pub(super) fn points_step(
-        &self,
+        &mut self,
         s: &Finished,
         extents: &[&Dim],
         private: Option<&(Finished, ArrayId)>,
@@ -236,7 +240,7 @@ impl Context<'_> {
 
     /// `GpuStep::Reduce`.
     pub(super) fn reduce_step(
-        &self,
+        &mut self,
         (points, groups): (&Finished, &Finished),
         (outer, inner): (&[&Dim], &[&Dim]),
         reducer: Reducer,
@@ -264,7 +268,7 @@ impl Context<'_> {
 
     /// `GpuStep::Scan`.
     pub(super) fn scan_step(
-        &self,
+        &mut self,
         points: &Finished,
         passes: &Passes,
         outer: &[&Dim],

@@ -35,7 +35,6 @@ use proc_macro2::TokenStream;
 
 use self::context::Context;
 pub use self::host::size_scalars;
-use self::shader::Finished;
 use crate::Verified;
 use crate::dim::Dim;
 use crate::loops::{Program, Step, Tree};
@@ -43,9 +42,10 @@ use crate::loops::{Program, Step, Tree};
 /// A program for the GPU.
 #[derive(Clone, Debug)]
 pub struct GpuCode {
-    /// Every shader, in the order of the steps, for people to read.
+    /// Every shader, in the order of the steps.
     pub shaders: Vec<ShaderText>,
-    /// A Rust expression of the runtime's type `GpuProgram`, fit for a `static`. Its paths start at `__rt`.
+    /// A Rust expression of the runtime's type `GpuProgram`, fit for a `static`. Its paths start at `__rt`; the texts of its shaders
+    /// are `SHADERS[0]`, `SHADERS[1]` and so on.
     pub program: TokenStream,
 }
 
@@ -69,24 +69,20 @@ pub fn emit(p: &Verified<Program>) -> Result<GpuCode, String> {
     let counters = host::counters(&program);
     let narrow = narrow::intervals(&program, &counters, &bounds).into_iter().map(|i| i.fits()).collect();
     let sites = Vec::new();
-    let mut cx = Context { program: &program, scalars, computed, bounds, scratch, sites, narrow };
-    let mut shaders = Vec::new();
-    let steps = list(&mut cx, &program.steps, &format!("{} step ", program.name), &mut shaders)?;
-    Ok(GpuCode { shaders, program: cx.program(&steps)? })
+    let shaders = Vec::new();
+    let mut cx = Context { program: &program, scalars, computed, bounds, scratch, sites, narrow, shaders };
+    let steps = list(&mut cx, &program.steps, &format!("{} step ", program.name))?;
+    let program = cx.program(&steps)?;
+    Ok(GpuCode { shaders: cx.shaders, program })
 }
 
 /// Steps in order; the names of their shaders are `label` with a number.
-fn list(
-    cx: &mut Context<'_>,
-    steps: &[Step],
-    label: &str,
-    shaders: &mut Vec<ShaderText>,
-) -> Result<Vec<TokenStream>, String> {
+fn list(cx: &mut Context<'_>, steps: &[Step], label: &str) -> Result<Vec<TokenStream>, String> {
     let mut out = Vec::new();
     for (number, step) in steps.iter().enumerate() {
         let label = format!("{label}{number}");
         out.push(match step {
-            Step::Tree(tree) => tree_step(cx, tree, &label, shaders)?,
+            Step::Tree(tree) => tree_step(cx, tree, &label)?,
             Step::Contract(c) => cx.contract_step(c)?,
             Step::Check(c, loc) => cx.check_step(c, *loc)?,
             Step::Fill { array, value } => cx.fill_step(*array, *value)?,
@@ -94,7 +90,7 @@ fn list(
             Step::Sort(_) => return Err("a sort".into()),
             Step::Move { array, source } => cx.move_step(*array, *source),
             Step::Repeat(r) => {
-                let inside = list(cx, &r.steps, &format!("{label}."), shaders)?;
+                let inside = list(cx, &r.steps, &format!("{label}."))?;
                 cx.repeat_step(r, &inside)?
             }
         });
@@ -109,20 +105,12 @@ fn list(
     Ok(out)
 }
 
-/// A tree as one step, its shaders added to the list.
-fn tree_step(
-    cx: &mut Context<'_>,
-    tree: &Tree,
-    label: &str,
-    shaders: &mut Vec<ShaderText>,
-) -> Result<TokenStream, String> {
-    let mut keep = |s: &Finished| shaders.push(ShaderText { label: s.label.clone(), wgsl: s.wgsl.clone() });
+/// A tree as one step.
+fn tree_step(cx: &mut Context<'_>, tree: &Tree, label: &str) -> Result<TokenStream, String> {
     let outer: Vec<&Dim> = tree.axes.iter().map(|a| &a.extent).collect();
     let points = entry::points(cx, tree, format!("{label}, points"))?;
-    keep(&points);
     if let Some(prefixes) = prefixes::as_prefixes(cx, tree) {
         let passes = scan::passes(cx, tree, &prefixes, label)?;
-        passes.shaders().into_iter().for_each(&mut keep);
         return cx.scan_step(&points, &passes, &outer, prefixes.length());
     }
     match entry::as_reduction(cx, tree) {
@@ -130,7 +118,6 @@ fn tree_step(
             let private = match entry::combined_into(cx, tree) {
                 Some(combined) => {
                     let shader = entry::private(cx, tree, combined, format!("{label}, private"))?;
-                    keep(&shader);
                     Some((shader, combined.0))
                 }
                 None => None,
@@ -139,7 +126,6 @@ fn tree_step(
         }
         Some(r) => {
             let groups = entry::groups(cx, tree, &r, format!("{label}, groups"))?;
-            keep(&groups);
             let inner: Vec<&Dim> = r.inner.iter().map(|a| &a.extent).collect();
             cx.reduce_step((&points, &groups), (&outer, &inner), r.reducer, cx.root(r.array))
         }

@@ -14,7 +14,7 @@
 //! | `integers64` | what can fail for `i64`; powers with such exponents |
 //! | the others with `64` | the same functions for `f64`, by the methods of the CPU's: drivers return garbage for the built-in ones, without an error |
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::OnceLock;
 
 static FILES: [&str; 14] = [
@@ -34,16 +34,28 @@ static FILES: [&str; 14] = [
     include_str!("prelude/special64.wgsl"),
 ];
 
-/// A function: the text up to the parenthesis of a call of it, and its definition with a line break before.
+/// A function: its name, and its definition with a line break before.
 struct Function {
-    call: &'static str,
+    name: &'static str,
     text: String,
 }
 
-/// Every function, in the order of the files.
-fn all() -> &'static [Function] {
-    static ALL: OnceLock<Vec<Function>> = OnceLock::new();
-    ALL.get_or_init(|| FILES.iter().flat_map(|f| f.split("\n\n")).filter_map(function).collect())
+/// All functions.
+struct Prelude {
+    /// In the order of the files.
+    functions: Vec<Function>,
+    /// Where each is.
+    positions: HashMap<&'static str, usize>,
+}
+
+fn prelude() -> &'static Prelude {
+    static PRELUDE: OnceLock<Prelude> = OnceLock::new();
+    PRELUDE.get_or_init(|| {
+        let functions: Vec<Function> =
+            FILES.iter().flat_map(|f| f.split("\n\n")).filter_map(function).collect();
+        let positions = functions.iter().enumerate().map(|(at, f)| (f.name, at)).collect();
+        Prelude { functions, positions }
+    })
 }
 
 /// A paragraph as a function, without its comments.
@@ -51,21 +63,28 @@ fn function(paragraph: &'static str) -> Option<Function> {
     let code = |line: &&str| !line.trim_start().starts_with("//");
     let text: String = paragraph.lines().filter(code).flat_map(|line| ["\n", line]).collect();
     let signature = paragraph.lines().find(code)?.strip_prefix("fn ")?;
-    Some(Function { call: &signature[..=signature.find('(')?], text: text + "\n" })
+    Some(Function { name: &signature[..signature.find('(')?], text: text + "\n" })
 }
 
 /// The prelude functions that `code` needs, with those that they need, in the order of the files.
 pub(super) fn functions_for(code: &str) -> String {
+    let Prelude { functions, positions } = prelude();
     let mut needed: BTreeSet<usize> = BTreeSet::new();
     let mut texts = vec![code];
     while let Some(text) = texts.pop() {
-        for (at, function) in all().iter().enumerate() {
-            if text.contains(function.call) && needed.insert(at) {
-                texts.push(&function.text);
+        for at in text.match_indices("adsl").filter_map(|(at, _)| positions.get(word(&text[at..]))) {
+            if needed.insert(*at) {
+                texts.push(&functions[*at].text);
             }
         }
     }
-    needed.into_iter().map(|at| all()[at].text.as_str()).collect()
+    needed.into_iter().map(|at| functions[at].text.as_str()).collect()
+}
+
+/// The identifier that a text begins with.
+fn word(text: &str) -> &str {
+    let end = text.bytes().position(|b| !b.is_ascii_alphanumeric() && b != b'_');
+    &text[..end.unwrap_or(text.len())]
 }
 
 #[cfg(test)]
@@ -75,9 +94,9 @@ mod tests {
     #[test]
     fn every_paragraph_is_a_function() {
         let paragraphs: usize = FILES.iter().map(|f| f.split("\n\n").count()).sum();
-        assert_eq!(all().len(), paragraphs);
-        for f in all() {
-            assert!(f.call.starts_with("adsl") && f.text.starts_with("\nfn "), "{}", f.text);
+        assert_eq!(prelude().functions.len(), paragraphs);
+        for f in &prelude().functions {
+            assert!(f.name.starts_with("adsl") && f.text.starts_with("\nfn "), "{}", f.text);
         }
     }
 
@@ -94,12 +113,12 @@ mod tests {
     #[test]
     fn the_table_of_scalar_functions_uses_known_names() {
         // These are written out by type.
-        let typed = ["adsl_xor(", "adsl_not(", "adsl_rem_euclid("];
+        let typed = ["adsl_xor", "adsl_not", "adsl_rem_euclid"];
         for row in crate::scalar::TABLE {
             for text in [row.wgsl, row.wgsl64] {
                 if let (Some(at), Some(end)) = (text.find("adsl"), text.find("({0}")) {
-                    let call = text.get(at..=end).unwrap_or_default();
-                    assert!(typed.contains(&call) || all().iter().any(|f| f.call == call), "{text}");
+                    let name = text.get(at..end).unwrap_or_default();
+                    assert!(typed.contains(&name) || prelude().positions.contains_key(name), "{text}");
                 }
             }
         }

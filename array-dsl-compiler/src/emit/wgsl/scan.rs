@@ -33,13 +33,6 @@ pub(super) struct Passes {
     pub(super) ends: bool,
 }
 
-impl Passes {
-    /// In the order in which they run.
-    pub(super) fn shaders(&self) -> [&Finished; 3] {
-        [&self.fold, &self.starts, &self.run]
-    }
-}
-
 /// The three shaders.
 pub(super) fn passes(cx: &mut Context<'_>, tree: &Tree, p: &Prefixes, label: &str) -> Result<Passes, String> {
     let scratch = cx.scratch;

@@ -1,0 +1,179 @@
+//! What the author of a legal kernel may not have meant, for `explain`: where no gradient goes through, and where it is zero
+//! altogether. Why loops run in order is found where that is decided, in `elaborate`.
+//!
+//! A float **varies** with a parameter if it is computed from it by functions whose derivatives are not zero everywhere. What
+//! varies with a parameter is a superset of what has a gradient by it, so a note that there is none is certain.
+//!
+//! ```text
+//! y = f(x..)           varies with what the x vary with, if y is a float and f has partial derivatives
+//! y = x as i64         does not: a note, if x varies with anything, as for `floor` and the like
+//! y = a[i], if c { .. }  varies with a and with both branches, not with i and c
+//! ```
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::core::{Atom, Body, Exp, Function, Operator, Stm, Var};
+use crate::scalar::{Gives, Op};
+use crate::ty::{Loc, Place};
+
+/// Positions of parameters.
+type Params = BTreeSet<usize>;
+
+/// Notes on the gradients of a kernel, in the order of its text.
+pub fn of_gradients(f: &Function) -> Vec<(Loc, String)> {
+    if !f.result_types.iter().any(|t| t.elem.is_float()) {
+        return Vec::new();
+    }
+    let mut flow = Flow { f, varies: HashMap::new(), notes: Vec::new() };
+    for (i, p) in f.params.iter().enumerate().filter(|(_, p)| p.active) {
+        for v in p.vars.leaves() {
+            flow.bind(*v, &Params::from([i]));
+        }
+    }
+    flow.body(&f.body);
+    let reached: Params = f.body.results.iter().flat_map(|a| flow.of(*a)).collect();
+    let floats = |p: &crate::core::Param| p.vars.leaves().iter().any(|v| f.ty(**v).elem.is_float());
+    let zero = |(i, p): (usize, &crate::core::Param)| {
+        let note = format!("the gradient by `{}` is zero: no float of the result varies with it", p.name);
+        (p.active && floats(p) && !reached.contains(&i)).then_some((p.loc, note))
+    };
+    let mut notes: Vec<(Loc, String)> = f.params.iter().enumerate().filter_map(zero).collect();
+    for note in flow.notes {
+        // Lifting and loops may have made several of what is written once.
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
+/// Remarks as `explain` shows them, with the lines they are about; nothing if there are none.
+pub fn section(title: &str, kernel: &str, places: &[Place], remarks: &[(Loc, String)]) -> String {
+    if remarks.is_empty() {
+        return String::new();
+    }
+    let line = |loc: &Loc| match places.get(loc.0 as usize) {
+        Some(p) if &*p.kernel == kernel => format!("line {}: ", p.line),
+        Some(p) => format!("line {} of `{}`: ", p.line, p.kernel),
+        None => String::new(),
+    };
+    let text: String = remarks.iter().map(|(loc, text)| format!("{}{text}\n", line(loc))).collect();
+    format!("== {title} ==\n{text}\n")
+}
+
+struct Flow<'a> {
+    f: &'a Function,
+    varies: HashMap<Var, Params>,
+    notes: Vec<(Loc, String)>,
+}
+
+impl Flow<'_> {
+    fn of(&self, a: Atom) -> Params {
+        match a {
+            Atom::Var(v) => self.varies.get(&v).cloned().unwrap_or_default(),
+            Atom::Const(_) => Params::new(),
+        }
+    }
+
+    fn all(&self, atoms: &[Atom]) -> Params {
+        atoms.iter().flat_map(|a| self.of(*a)).collect()
+    }
+
+    /// Adds to what a variable varies with; says whether that was new.
+    fn bind(&mut self, v: Var, with: &Params) -> bool {
+        if with.is_empty() || !self.f.ty(v).elem.is_float() {
+            return false;
+        }
+        let known = self.varies.entry(v).or_default();
+        let before = known.len();
+        known.extend(with);
+        known.len() > before
+    }
+
+    fn bind_each(&mut self, vars: &[Var], with: &[Params]) -> bool {
+        vars.iter().zip(with).fold(false, |new, (v, w)| self.bind(*v, w) || new)
+    }
+
+    /// What the results vary with.
+    fn body(&mut self, b: &Body) -> Vec<Params> {
+        for s in &b.stms {
+            self.stm(s);
+        }
+        b.results.iter().map(|a| self.of(*a)).collect()
+    }
+
+    fn stm(&mut self, s: &Stm) {
+        let with: Vec<Params> = match &s.exp {
+            Exp::Op(op, args) => {
+                let with = self.all(args);
+                if let Some(name) = constant_in_steps(*op).filter(|_| !with.is_empty()) {
+                    let note = format!("`{name}` is constant in steps: no gradient goes through it");
+                    self.notes.push((s.loc, note));
+                    return;
+                }
+                vec![with]
+            }
+            Exp::Atom(a) => vec![self.of(*a)],
+            Exp::Index(array, _) | Exp::Reshape(array, _) => vec![self.of(Atom::Var(*array))],
+            Exp::Update(array, _, x) => vec![self.all(&[Atom::Var(*array), *x])],
+            Exp::If(_, yes, no) => {
+                let (yes, no) = (self.body(yes), self.body(no));
+                yes.iter().zip(&no).map(|(a, b)| a | b).collect()
+            }
+            Exp::Build(_, body) | Exp::Reduce(_, _, body) | Exp::Scan(_, _, _, body) => self.body(body),
+            Exp::Fold(operator, _, _, body) => {
+                let values = self.body(body);
+                self.fold(operator, &values)
+            }
+            Exp::Loop(l) => {
+                let start: Vec<Params> = l.state.iter().map(|(_, a)| self.of(*a)).collect();
+                let state: Vec<Var> = l.state.iter().map(|(v, _)| *v).collect();
+                self.bind_each(&state, &start);
+                loop {
+                    let next = self.body(&l.body);
+                    if !self.bind_each(&state, &next) {
+                        break state.iter().map(|v| self.of(Atom::Var(*v))).collect();
+                    }
+                }
+            }
+            Exp::Scatter { dest, body, .. } => {
+                let value = self.body(body).pop().unwrap_or_default();
+                vec![&value | &self.of(Atom::Var(*dest))]
+            }
+            Exp::Point { at, tangents } if tangents.is_empty() => at.iter().map(|a| self.of(*a)).collect(),
+            Exp::Point { at, tangents } => {
+                at.iter().zip(tangents).map(|(a, t)| self.all(&[*a, *t])).collect()
+            }
+            Exp::Custom { values: x, args: y, .. } => {
+                vec![self.all(&[&x[..], y].concat()); s.vars.len()]
+            }
+            // A derivative is made of everything between its point and its end.
+            Exp::Pushforward { .. } | Exp::Pullback { .. } => {
+                vec![self.all(&s.exp.operands()); s.vars.len()]
+            }
+            Exp::Size(_) | Exp::Argsort(_) | Exp::Check(_) | Exp::StopGradient(_) => return,
+        };
+        self.bind_each(&s.vars, &with);
+    }
+
+    fn fold(&mut self, o: &Operator, values: &[Params]) -> Vec<Params> {
+        self.bind_each(&o.right, values);
+        self.bind_each(&o.left, values);
+        loop {
+            let next = self.body(&o.body);
+            let (left, right) = (self.bind_each(&o.left, &next), self.bind_each(&o.right, &next));
+            if !left && !right {
+                return o.left.iter().map(|v| self.of(Atom::Var(*v))).collect();
+            }
+        }
+    }
+}
+
+/// How a function of floats is written whose result is a number that has no derivative but zero. Of truth values nobody expects one.
+fn constant_in_steps(op: Op) -> Option<String> {
+    match (op, op.row()) {
+        (Op::Cast(e), _) => e.is_int().then(|| format!("as {e}")),
+        (_, Some(r)) => (r.partials.is_empty() && r.gives == Gives::Same).then(|| r.name.to_string()),
+        _ => None,
+    }
+}
