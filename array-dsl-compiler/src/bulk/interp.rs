@@ -3,8 +3,8 @@
 //!
 //! Points of a nest are visited in row-major order, so float sums have one order. A reduction over nothing gives the
 //! neutral element (`ArgMin` and `ArgMax`: 0); `Accumulate` and `Write` ignore indices outside; of
-//! several writes to one place the last is kept. An unchecked read outside its array is a mistake of the
-//! compiler and reported as an internal fault.
+//! several writes to one place the last is kept. A negative extent counts as zero. An unchecked read outside its array is a
+//! mistake of the compiler and reported as an internal fault.
 
 mod control;
 mod order;
@@ -122,10 +122,11 @@ impl<'a> Machine<'a> {
         }
         for (a, loc) in params {
             let info = self.p.array(a);
-            let shape = self.shape(&info.dims).map_err(|f| f.at(loc))?;
-            if self.array(a)?.shape() != shape {
-                let found = self.array(a)?.shape();
-                let message = format!("argument `{}` has shape {found:?}, expected {shape:?}", info.name);
+            let found = self.array(a)?.shape();
+            let expected: Result<Vec<i64>, Fault> = info.dims.iter().map(|d| self.dim(d)).collect();
+            let expected = expected.map_err(|f| f.at(loc))?;
+            if !found.iter().map(|n| *n as i64).eq(expected.iter().copied()) {
+                let message = format!("argument `{}` has shape {found:?}, expected {expected:?}", info.name);
                 return Err(Fault::size(message).at(loc));
             }
         }
@@ -169,17 +170,10 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The numbers of dimensions. Under an empty outer dimension a negative one is empty too: its check was guarded, as
-    /// nothing of that size is ever made.
+    /// The numbers of dimensions. A negative one is that of a branch that is not taken, or of rows where there are none: nothing
+    /// of that size is ever made, and it counts as zero.
     fn shape(&self, dims: &[Dim]) -> Result<Vec<usize>, Fault> {
-        let mut empty = false;
-        let extent = |d: &Dim| {
-            let n = self.dim(d)?;
-            let n = if empty { n.max(0) } else { n };
-            empty |= n == 0;
-            usize::try_from(n).map_err(|_| Fault::size(format!("a dimension is negative: {d} = {n}")))
-        };
-        dims.iter().map(extent).collect()
+        dims.iter().map(|d| Ok(usize::try_from(self.dim(d)?).unwrap_or(0))).collect()
     }
 
     fn stm(&mut self, stm: &'a Stm) -> Result<(), Fault> {
