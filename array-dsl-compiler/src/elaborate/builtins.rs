@@ -115,8 +115,13 @@ impl Elaborator<'_> {
             "unflatten" => {
                 let mut dims = self.dims_argument(&args[1], span)?;
                 let a = self.plain_atoms(&shown, &args[..1], span)?[0];
-                dims.extend(self.atom_type(a).dims.into_iter().skip(1));
-                self.checked_reshape(a, dims, span)
+                let have = self.atom_type(a).dims;
+                let (outer, rows) = have.split_at(have.len().min(1));
+                // Rows without elements are rows all the same.
+                let (outer, want) = (Dim::product(outer), Dim::product(&dims));
+                self.equal(&outer, &want, span, "the number of rows in `unflatten`", true)?;
+                dims.extend(rows.iter().cloned());
+                Some(Value::Atom(self.reshape(a, dims, span)))
             }
             "concat" => self.concat(args, span),
             "slice" => {
