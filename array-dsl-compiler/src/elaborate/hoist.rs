@@ -15,24 +15,35 @@ use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 
 impl Elaborator<'_> {
-    /// The size that an integer is which can be computed at depth 0.
+    /// The size that an integer is which can be computed at depth 0: a polynomial of what is no sum and no product.
     pub(super) fn hoisted(&mut self, v: Var, span: Span) -> Option<Dim> {
         if let Some(d) = self.known.get(&v) {
             return Some(d.clone());
         }
-        let outer = if self.is_outermost(v) { self.first_like(v) } else { self.copied_out(v, span)? };
-        let d = match outer {
-            Atom::Const(_) => self.known_int(outer)?,
-            Atom::Var(u) => {
-                let d = Dim::atom(SizeAtom::Scalar(u.0));
-                self.known.insert(u, d.clone());
-                // Messages about sizes name it.
-                self.vars[u.0 as usize].name = "computed_size".into();
-                d
+        let d = match self.definition(v).map(|s| s.exp.clone()) {
+            Some(Exp::Op(op @ (Op::Add | Op::Sub | Op::Mul), args)) => {
+                for a in &args {
+                    if let Atom::Var(w) = a {
+                        self.hoisted(*w, span)?;
+                    }
+                }
+                self.known_result(op, &args)?
             }
+            _ => self.computed(v, span)?,
         };
         self.known.insert(v, d.clone());
         Some(d)
+    }
+
+    /// An integer as a size of its own.
+    fn computed(&mut self, v: Var, span: Span) -> Option<Dim> {
+        let outer = if self.is_outermost(v) { self.first_like(v) } else { self.copied_out(v, span)? };
+        if let (Atom::Var(u), None) = (outer, self.known_int(outer)) {
+            self.known.insert(u, Dim::atom(SizeAtom::Scalar(u.0)));
+            // Messages about sizes name it.
+            self.vars[u.0 as usize].name = "computed_size".into();
+        }
+        self.known_int(outer)
     }
 
     /// A copy, at depth 0, of a scalar bound inside.

@@ -164,6 +164,8 @@ impl Elaborator<'_> {
                 _ => self.check(CheckKind::AtLeast(to, len), span),
             }
         }
+        // A start that is a size is the same at every index.
+        let start = start.map(|s| self.known_int(s).map_or(s, |d| self.size_value(&d, span)));
         self.build("slice", &[length], &[], span, |e, ix| {
             let i = match start {
                 Some(s) => e.op(Op::Add, &[s, ix[0]], span),

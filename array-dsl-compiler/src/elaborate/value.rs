@@ -186,13 +186,14 @@ impl Elaborator<'_> {
         a
     }
 
-    fn known_result(&self, op: Op, args: &[Atom]) -> Option<Dim> {
-        if !args.iter().all(|a| self.elem(*a) == Elem::I64) {
+    /// The polynomial that a function of known integers is.
+    pub(super) fn known_result(&self, op: Op, args: &[Atom]) -> Option<Dim> {
+        if !args.iter().all(|a| self.inference.is_int(self.elem(*a))) {
             return None;
         }
         let d: Option<Vec<Dim>> = args.iter().map(|a| self.known_int(*a)).collect();
         let d = d?;
-        Some(match op {
+        let found = match op {
             Op::Add => d[0].add(&d[1]),
             Op::Sub => d[0].sub(&d[1]),
             Op::Mul => d[0].mul(&d[1]),
@@ -204,7 +205,14 @@ impl Elaborator<'_> {
                 Dim::constant(apply(op, &known?).ok()?.as_i64()?)
             }
             _ => return None,
-        })
+        };
+        if args.iter().all(|a| self.elem(*a) == Elem::I64) {
+            return Some(found);
+        }
+        // What the type of literals will be is not known yet: small numbers are the same in all of them.
+        let plain = matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem);
+        let is_small = |d: &Dim| d.as_constant().is_some_and(|c| (0..=i64::from(i32::MAX)).contains(&c));
+        (plain && d.iter().chain([&found]).all(is_small)).then_some(found)
     }
 
     /// The polynomial an integer is known to be.
