@@ -253,6 +253,17 @@ pub struct Check {
     pub guards: Vec<Dim>,
 }
 
+impl Check {
+    /// Whether `other` holds if this does: it says the same, and is made whenever `other` would be.
+    pub fn implies(&self, other: &Check) -> bool {
+        let same = match (&self.kind, &other.kind) {
+            (CheckKind::Equal(a, b), CheckKind::Equal(c, d)) => (a, b) == (c, d) || (a, b) == (d, c),
+            (a, b) => a == b,
+        };
+        same && self.guards.iter().all(|g| other.guards.contains(g))
+    }
+}
+
 /// What a check compares.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum CheckKind {

@@ -29,7 +29,7 @@ impl Elaborator<'_> {
             known: self.known.clone(),
             scope: self.scope.clone(),
             frame: self.frame.len(),
-            branches: self.branches,
+            branches: self.branches.len(),
             errors: self.diagnostics.list().len(),
             notes: self.notes.len(),
             writes: self.writes.len(),
@@ -44,7 +44,7 @@ impl Elaborator<'_> {
         self.known = s.known;
         self.scope = s.scope;
         self.frame.truncate(s.frame);
-        self.branches = s.branches;
+        self.branches.truncate(s.branches);
         self.diagnostics.truncate(s.errors);
         self.notes.truncate(s.notes);
         self.writes.truncate(s.writes);

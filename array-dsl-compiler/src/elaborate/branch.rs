@@ -77,16 +77,18 @@ impl Elaborator<'_> {
         a: &mut dyn FnMut(&mut Self) -> Option<Value>,
         b: &mut dyn FnMut(&mut Self) -> Option<Value>,
     ) -> Option<Value> {
-        self.branches += 1;
         let before = self.scope.clone();
         let mark = self.writes.len();
+        self.branches.push(self.positive_where(c, true));
         let x = self.in_body(|e| a(e));
+        self.branches.pop();
         let left = std::mem::replace(&mut self.scope, before.clone());
         let mut left_writes = self.writes.split_off(mark);
+        self.branches.push(self.positive_where(c, false));
         let y = self.in_body(|e| b(e));
+        self.branches.pop();
         let right = std::mem::replace(&mut self.scope, before);
         let mut right_writes = self.writes.split_off(mark);
-        self.branches -= 1;
         let ((mut xs, x), (mut ys, y)) = (x?, y?);
         let (Some(xr), Some(yr)) = (x.atoms(), y.atoms()) else {
             self.error(

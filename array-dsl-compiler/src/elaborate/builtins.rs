@@ -337,11 +337,8 @@ impl Elaborator<'_> {
     pub(super) fn fold_by(&mut self, r: Reducer, prefix: Option<Prefix>, xs: Atom, span: Span) -> Atom {
         let ty = self.atom_type(xs);
         let extent = ty.dims[0].clone();
-        if r.op().is_none() && self.branches == 0 {
-            let positive = extent.sub(&Dim::constant(1)).is_nonnegative();
-            if !positive {
-                self.check(CheckKind::AtLeast(Dim::constant(1), extent.clone()), span);
-            }
+        if r.op().is_none() && !extent.sub(&Dim::constant(1)).is_nonnegative() {
+            self.check(CheckKind::AtLeast(Dim::constant(1), extent.clone()), span);
         }
         let var = self.new_var("k", Type::scalar(Elem::I64));
         self.frame.push((extent.clone(), Name::from("k")));

@@ -167,8 +167,8 @@ impl Elaborator<'_> {
         }
         let k = self.new_var("block", Type::scalar(Elem::I64));
         let depth = self.frame.len();
-        let uncertain = usize::from(extent.is_none());
-        self.branches += uncertain;
+        let branches = self.branches.len();
+        self.branches.extend(extent.is_none().then_some(None));
         self.frame.push((extent.unwrap_or(Dim::constant(1)), "block".into()));
         let body = self.carried(names, &mut |s| {
             let mut stride = inner[0];
@@ -180,7 +180,7 @@ impl Elaborator<'_> {
             s.nested(e, names, range, start, inner, span)
         });
         self.frame.truncate(depth);
-        self.branches -= uncertain;
+        self.branches.truncate(branches);
         self.finish(body?, Trips::For(k, *outer), span)
     }
 

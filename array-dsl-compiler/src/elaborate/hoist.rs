@@ -75,7 +75,7 @@ impl Elaborator<'_> {
         Atom::Var(first.map_or(v, |s| s.vars[0]))
     }
 
-    fn definition(&self, v: Var) -> Option<&Stm> {
+    pub(super) fn definition(&self, v: Var) -> Option<&Stm> {
         self.bodies.iter().flatten().find(|s| s.vars == [v])
     }
 

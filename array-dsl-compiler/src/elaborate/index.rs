@@ -143,14 +143,14 @@ impl Elaborator<'_> {
             Some(s) => self.known_int(s),
             None => Some(Dim::constant(0)),
         };
-        if let (Some(from), 0) = (&from, self.branches) {
+        if let Some(from) = &from {
             let to = from.add(&length);
             if !from.is_nonnegative() {
                 self.check(CheckKind::NonNegative(from.clone()), span);
             }
             let slack = len.sub(&to);
             match slack.as_constant() {
-                Some(c) if c < 0 => {
+                Some(c) if c < 0 && self.branches.is_empty() => {
                     let (to, len) = (self.show(&to), self.show(&len));
                     self.error(
                         Code::SizeMismatch,

@@ -194,10 +194,14 @@ impl Inliner<'_> {
             Exp::Index(v, ix) => Exp::Index(self.array(e, *v)?, ix.iter().map(|a| self.atom(*a)).collect()),
             Exp::If(c, x, y) => {
                 let c = self.atom(*c);
-                e.branches += 1;
-                let branches = (self.nested(e, x), self.nested(e, y));
-                e.branches -= 1;
-                Exp::If(c, branches.0?, branches.1?)
+                let depth = e.branches.len();
+                e.branches.push(e.positive_where(c, true));
+                let x = self.nested(e, x);
+                e.branches.truncate(depth);
+                e.branches.push(e.positive_where(c, false));
+                let y = self.nested(e, y);
+                e.branches.truncate(depth);
+                Exp::If(c, x?, y?)
             }
             Exp::Build(axes, b) => {
                 let axes = self.axes(e, axes)?;
@@ -273,19 +277,19 @@ impl Inliner<'_> {
 
     fn repeat(&mut self, e: &mut Elaborator<'_>, l: &core::Loop) -> Option<Exp> {
         let starts: Vec<Atom> = l.state.iter().map(|(_, start)| self.atom(*start)).collect();
-        let (frame, branches) = (e.frame.len(), e.branches);
+        let (frame, branches) = (e.frame.len(), e.branches.len());
         let trips = match &l.trips {
             Trips::For(v, count) => {
                 let count = self.atom(*count);
                 // Like a branch where it cannot be told before whether there are any trips.
                 match e.known_int(count) {
                     Some(extent) => e.frame.push((extent, Name::from("i"))),
-                    None => e.branches += 1,
+                    None => e.branches.push(None),
                 }
                 Some(Trips::For(self.new_var(e, *v)?, count))
             }
             Trips::While(_) => {
-                e.branches += 1;
+                e.branches.push(None);
                 None
             }
         };
@@ -297,7 +301,7 @@ impl Inliner<'_> {
         };
         let body = self.nested(e, &l.body);
         e.frame.truncate(frame);
-        e.branches = branches;
+        e.branches.truncate(branches);
         Some(Exp::Loop(Box::new(core::Loop { state, trips: trips?, body: body? })))
     }
 }

@@ -262,8 +262,8 @@ impl Elaborator<'_> {
         };
         let depth = self.frame.len();
         // Where the number of trips is no size, checks cannot depend on it: as in an `if`, there are none.
-        let uncertain = usize::from(extent.is_none());
-        self.branches += uncertain;
+        let branches = self.branches.len();
+        self.branches.extend(extent.is_none().then_some(None));
         self.frame.push((extent.unwrap_or(Dim::constant(1)), name));
         let body = self.carried(names, &mut |s| {
             let k = match first {
@@ -279,7 +279,7 @@ impl Elaborator<'_> {
             s.statement(&e.body)
         });
         self.frame.truncate(depth);
-        self.branches -= uncertain;
+        self.branches.truncate(branches);
         self.finish(body?, Trips::For(k, trips), span)
     }
 
@@ -296,7 +296,7 @@ impl Elaborator<'_> {
             return None;
         }
         let names = effects::assigned(body, &nothing);
-        self.branches += 1;
+        self.branches.push(None);
         self.frame.push((Dim::constant(1), "while".into()));
         let mut condition = None;
         let carried = self.carried(&names, &mut |s| {
@@ -304,7 +304,7 @@ impl Elaborator<'_> {
             s.statement(body)
         });
         self.frame.pop();
-        self.branches -= 1;
+        self.branches.pop();
         let carried = carried?;
         let (stms, result) = condition?;
         let condition = Body { stms, results: vec![result] };

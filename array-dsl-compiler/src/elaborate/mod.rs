@@ -6,7 +6,7 @@
 //! | `mod` | the elaborator's state, the signature, finishing |
 //! | `value` | what expressions evaluate to; emitting Core statements |
 //! | `infer` | element types of literals (union-find) |
-//! | `sizes` | dimensions of expressions, equality of dimensions, checks |
+//! | `sizes`, `checks` | dimensions of expressions and annotations; equal dimensions, what is checked when running |
 //! | `hoist` | sizes computed inside loops that do not depend on them |
 //! | `rank` | rank lifting: which maps and replications an application needs |
 //! | `joint`, `terms` | rank lifting where one application does not decide; the terms that `crate::lifting` is asked about |
@@ -43,6 +43,7 @@ mod branch;
 mod builtins;
 mod call;
 mod checkpoint;
+mod checks;
 mod constants;
 mod custom;
 mod derivative;
@@ -248,8 +249,9 @@ struct Elaborator<'a> {
     bodies: Vec<Vec<Stm>>,
     /// Extents of the axes around the current place, outermost first.
     frame: Vec<(Dim, Name)>,
-    /// Number of `if` branches around the current place.
-    branches: usize,
+    /// What is known where the `if` branches around the current place are taken: dimensions that are all positive exactly then.
+    /// `None`: their condition is none on sizes.
+    branches: Vec<Option<Vec<Dim>>>,
     scope: Scope,
     /// Integers known as polynomials over sizes.
     known: HashMap<Var, Dim>,
@@ -280,7 +282,7 @@ impl<'a> Elaborator<'a> {
             params: Vec::new(),
             bodies: vec![Vec::new()],
             frame: Vec::new(),
-            branches: 0,
+            branches: Vec::new(),
             scope: Scope::default(),
             known: HashMap::new(),
             writes: Vec::new(),

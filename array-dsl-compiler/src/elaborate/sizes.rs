@@ -1,14 +1,10 @@
-//! Dimensions: of size expressions, their equality, and the checks that remain for the running program.
-//!
-//! Two dimensions are equal when their polynomials are. If they differ by a constant, or are two size names of
-//! the signature, the program is wrong. Otherwise one check is made, hoisted to depth 0 and guarded by the trip
-//! counts of the loops it was hoisted out of; the value then takes the other dimension (a free `Reshape`).
+//! Dimensions: of size expressions, of annotations, and as messages show them.
 
 use proc_macro2::Span;
 
 use super::Elaborator;
 use super::value::Value;
-use crate::core::{Atom, Check, CheckKind, Exp, Stm, Type, Var};
+use crate::core::{Atom, Type, Var};
 use crate::diagnostics::Code;
 use crate::dim::{Dim, SizeAtom};
 use crate::record::Records;
@@ -339,109 +335,6 @@ impl Elaborator<'_> {
                 format!("[{}; {size}]", self.written(inner))
             }
         }
-    }
-
-    /// Requires an array to have these dimensions; the array under exactly them. With `asked`, names that
-    /// differ are checked when running instead of refused.
-    pub(super) fn coerce(
-        &mut self,
-        a: Atom,
-        dims: &[Dim],
-        span: Span,
-        what: &str,
-        asked: bool,
-    ) -> Option<Atom> {
-        let ty = self.atom_type(a);
-        let mut same = true;
-        for (have, want) in ty.dims.iter().zip(dims) {
-            if have != want {
-                self.equal(have, want, span, what, asked)?;
-                same = false;
-            }
-        }
-        match a {
-            Atom::Var(v) if !same => {
-                let name = self.vars[v.0 as usize].name.clone();
-                let ty = Type { elem: ty.elem, dims: dims.to_vec() };
-                Some(self.emit(&name, ty, Exp::Reshape(v, dims.to_vec()), span))
-            }
-            _ => Some(a),
-        }
-    }
-
-    /// Requires two dimensions to be equal.
-    pub(super) fn equal(&mut self, a: &Dim, b: &Dim, span: Span, what: &str, asked: bool) -> Option<()> {
-        let difference = a.sub(b);
-        let what = self.subject(what);
-        let (sa, sb) = (self.show(a), self.show(b));
-        match difference.as_constant() {
-            Some(0) => return Some(()),
-            Some(_) => {
-                self.error(
-                    Code::SizeMismatch,
-                    span,
-                    format!("{what}: expected size {sb}, found {sa}"),
-                    "these sizes differ in every run; take a slice, or change one of them",
-                );
-                return None;
-            }
-            None => {}
-        }
-        let user = |d: &Dim| match d.as_atom() {
-            Some(SizeAtom::Name(n)) => !n.starts_with('#'),
-            _ => false,
-        };
-        if user(a) && user(b) && !asked {
-            self.error(
-                Code::SizeNames,
-                span,
-                format!("{what}: the sizes `{sa}` and `{sb}` are used as one"),
-                format!(
-                    "give both one name in the signature, or ask for a check when running: `let y: [_; {sa}] = y;` \
-                     for an array y of size `{sb}`"
-                ),
-            );
-            return None;
-        }
-        self.check(CheckKind::Equal(a.clone(), b.clone()), span);
-        Some(())
-    }
-
-    /// Emits a check at depth 0, guarded by the trip counts of the enclosing loops.
-    pub(super) fn check(&mut self, kind: CheckKind, span: Span) {
-        let mut guards: Vec<Dim> = self
-            .frame
-            .iter()
-            .map(|(d, _)| d.clone())
-            .filter(|d| d.as_constant().is_none_or(|c| c <= 0))
-            .collect();
-        guards.dedup();
-        let loc = self.loc(span);
-        let check = Exp::Check(Check { kind, guards });
-        let known = self.bodies[0].iter().any(|s| s.exp == check);
-        if !known {
-            self.bodies[0].push(Stm { vars: Vec::new(), exp: check, loc });
-        }
-    }
-
-    /// Checks that a computed size is not negative, unless that is certain. Inside an `if` nothing is checked: a
-    /// branch that is not taken must not fail, and a negative extent there means no trips.
-    pub(super) fn check_extent(&mut self, d: &Dim, span: Span) -> Option<()> {
-        if let Some(c) = d.as_constant()
-            && c < 0
-        {
-            self.error(
-                Code::SizeMismatch,
-                span,
-                format!("the size {c} is negative"),
-                "sizes are zero or more",
-            );
-            return None;
-        }
-        if !d.is_nonnegative() && self.branches == 0 {
-            self.check(CheckKind::NonNegative(d.clone()), span);
-        }
-        Some(())
     }
 
     /// A name that stands for a size of the signature.

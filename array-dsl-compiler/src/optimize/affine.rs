@@ -243,6 +243,11 @@ impl Facts {
         counts(&f.rest, 2) && f.axes.values().all(|c| counts(c, 1))
     }
 
+    /// Whether `d > 0` is certain.
+    fn positive(&self, d: &Dim) -> bool {
+        self.nonnegative(&Affine::constant(d.sub(&Dim::constant(1))))
+    }
+
     /// Whether `e >= 0` is certain.
     pub fn nonnegative(&self, e: &Affine) -> bool {
         self.bounded(e) || self.here.iter().any(|f| self.bounded(&e.sub(f)))
@@ -275,7 +280,8 @@ impl Facts {
     }
 
     /// Whether a read at `index` of an array of dimensions `dims` is certainly inside. A check that was made only where
-    /// some axes are not empty counts if the index moves along these axes: then the read stays within their loops.
+    /// some dimensions are positive counts if the index moves along axes of these: then the read stays within their loops. It
+    /// counts as well where enclosing conditions say that they are.
     pub fn all_inside(&self, index: &[Atom], dims: &[Dim]) -> bool {
         let inside = |f: &Facts| index.iter().zip(dims).all(|(i, d)| f.inside(*i, d));
         if inside(self) {
@@ -290,7 +296,7 @@ impl Facts {
         let more: Vec<Dim> = self
             .guarded
             .iter()
-            .filter(|(_, guards)| guards.iter().all(|g| along.contains(&g)))
+            .filter(|(_, guards)| guards.iter().all(|g| along.contains(&g) || self.positive(g)))
             .map(|(d, _)| d.clone())
             .collect();
         if more.is_empty() {

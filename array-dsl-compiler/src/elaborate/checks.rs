@@ -1,0 +1,165 @@
+//! Equal dimensions, and the checks that remain for the running program.
+//!
+//! Two dimensions are equal when their polynomials are. If they differ by a constant, or are two size names of
+//! the signature, the program is wrong. Otherwise one check is made, hoisted to depth 0 and guarded by the trip
+//! counts of the loops and by the conditions it was hoisted out of; the value then takes the other dimension (a free `Reshape`).
+
+use proc_macro2::Span;
+
+use super::Elaborator;
+use crate::core::{Atom, Check, CheckKind, Exp, Stm, Type};
+use crate::diagnostics::Code;
+use crate::dim::{Dim, SizeAtom};
+use crate::scalar::Op;
+use crate::ty::Elem;
+
+impl Elaborator<'_> {
+    /// Requires an array to have these dimensions; the array under exactly them. With `asked`, names that
+    /// differ are checked when running instead of refused.
+    pub(super) fn coerce(
+        &mut self,
+        a: Atom,
+        dims: &[Dim],
+        span: Span,
+        what: &str,
+        asked: bool,
+    ) -> Option<Atom> {
+        let ty = self.atom_type(a);
+        let mut same = true;
+        for (have, want) in ty.dims.iter().zip(dims) {
+            if have != want {
+                self.equal(have, want, span, what, asked)?;
+                same = false;
+            }
+        }
+        match a {
+            Atom::Var(v) if !same => {
+                let name = self.vars[v.0 as usize].name.clone();
+                let ty = Type { elem: ty.elem, dims: dims.to_vec() };
+                Some(self.emit(&name, ty, Exp::Reshape(v, dims.to_vec()), span))
+            }
+            _ => Some(a),
+        }
+    }
+
+    /// Requires two dimensions to be equal.
+    pub(super) fn equal(&mut self, a: &Dim, b: &Dim, span: Span, what: &str, asked: bool) -> Option<()> {
+        let difference = a.sub(b);
+        let what = self.subject(what);
+        let (sa, sb) = (self.show(a), self.show(b));
+        match difference.as_constant() {
+            Some(0) => return Some(()),
+            Some(_) => {
+                self.error(
+                    Code::SizeMismatch,
+                    span,
+                    format!("{what}: expected size {sb}, found {sa}"),
+                    "these sizes differ in every run; take a slice, or change one of them",
+                );
+                return None;
+            }
+            None => {}
+        }
+        let user = |d: &Dim| match d.as_atom() {
+            Some(SizeAtom::Name(n)) => !n.starts_with('#'),
+            _ => false,
+        };
+        if user(a) && user(b) && !asked {
+            self.error(
+                Code::SizeNames,
+                span,
+                format!("{what}: the sizes `{sa}` and `{sb}` are used as one"),
+                format!(
+                    "give both one name in the signature, or ask for a check when running: `let y: [_; {sa}] = y;` \
+                     for an array y of size `{sb}`"
+                ),
+            );
+            return None;
+        }
+        self.check(CheckKind::Equal(a.clone(), b.clone()), span);
+        Some(())
+    }
+
+    /// Emits a check at depth 0, guarded by the trip counts of the enclosing loops and by enclosing conditions, unless one that
+    /// says as much is there. Under a condition that is none on sizes only equalities are checked, which types rest on: a branch
+    /// that is not taken must not fail, and a negative extent there means no trips.
+    pub(super) fn check(&mut self, kind: CheckKind, span: Span) {
+        if self.branches.iter().any(Option::is_none) && !matches!(kind, CheckKind::Equal(..)) {
+            return;
+        }
+        let trips = self.frame.iter().map(|(d, _)| d);
+        let mut guards: Vec<Dim> = trips
+            .chain(self.branches.iter().flatten().flatten())
+            .filter(|d| d.as_constant().is_none_or(|c| c <= 0))
+            .cloned()
+            .collect();
+        guards.dedup();
+        let loc = self.loc(span);
+        let check = Check { kind, guards };
+        let known = self.bodies[0].iter().any(|s| matches!(&s.exp, Exp::Check(c) if c.implies(&check)));
+        if !known {
+            self.bodies[0].push(Stm { vars: Vec::new(), exp: Exp::Check(check), loc });
+        }
+    }
+
+    /// Dimensions that are all positive exactly where a condition is `when`, if it is one on named sizes: those are too small for
+    /// their differences to overflow.
+    pub(super) fn positive_where(&self, c: Atom, when: bool) -> Option<Vec<Dim>> {
+        self.positive_in(&[], c, when)
+    }
+
+    /// As [`Self::positive_where`], for a condition that may be bound by `stms`.
+    fn positive_in(&self, stms: &[Stm], c: Atom, when: bool) -> Option<Vec<Dim>> {
+        let Atom::Var(v) = c else { return None };
+        let definition = stms.iter().find(|s| s.vars == [v]).or_else(|| self.definition(v))?;
+        let (op, args) = match &definition.exp {
+            // `&&` and `||`: the right side is evaluated only where the left one does not decide.
+            Exp::If(left, yes, no) => {
+                let (decided, right) = if when { (no, yes) } else { (yes, no) };
+                let [Atom::Const(decided)] = decided.results[..] else { return None };
+                if decided.as_bool() == when {
+                    return None;
+                }
+                let left = self.positive_in(stms, *left, when)?;
+                let right = self.positive_in(&right.stms, *right.results.first()?, when)?;
+                return Some([left, right].concat());
+            }
+            Exp::Op(Op::Not, args) => return self.positive_in(stms, args[0], !when),
+            Exp::Op(op, args) => (op, args),
+            _ => return None,
+        };
+        let named = |a: &Atom| {
+            let d = self.known_int(*a).filter(|_| self.elem(*a) == Elem::I64)?;
+            d.atoms().iter().all(|a| matches!(a, SizeAtom::Name(_))).then_some(d)
+        };
+        let (a, b) = (named(args.first()?)?, named(args.get(1)?)?);
+        let (less, more, one) = (b.sub(&a), a.sub(&b), Dim::constant(1));
+        Some(match (op, when) {
+            (Op::Lt, true) | (Op::Ge, false) => vec![less],
+            (Op::Gt, true) | (Op::Le, false) => vec![more],
+            (Op::Le, true) | (Op::Gt, false) => vec![less.add(&one)],
+            (Op::Ge, true) | (Op::Lt, false) => vec![more.add(&one)],
+            (Op::Eq, true) | (Op::Ne, false) => vec![less.add(&one), more.add(&one)],
+            _ => return None,
+        })
+    }
+
+    /// Checks that a computed size is not negative, unless that is certain.
+    pub(super) fn check_extent(&mut self, d: &Dim, span: Span) -> Option<()> {
+        if let Some(c) = d.as_constant()
+            && c < 0
+        {
+            self.error(
+                Code::SizeMismatch,
+                span,
+                format!("the size {c} is negative"),
+                "sizes are zero or more",
+            );
+            return None;
+        }
+        if !d.is_nonnegative() {
+            self.check(CheckKind::NonNegative(d.clone()), span);
+        }
+        Some(())
+    }
+}
