@@ -299,7 +299,7 @@ fn what_is_refused() {
     let cases = [
         (
             "fn f(x: [[f64; m]; n]) -> [[f64; _]; n] { map(|r| filter(|v| v > 0.0, r), x) }",
-            "depends on the index `i`",
+            "depends on the row",
         ),
         (
             "fn f(x: [[f64; m]; n]) -> [f64; n] { build(n, |row| sum(filter(|v| v > 0.0, x[row]))) }",

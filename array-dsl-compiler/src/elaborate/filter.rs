@@ -128,6 +128,7 @@ impl Elaborator<'_> {
     fn kept(&mut self, what: &str, args: &[Value], span: Span) -> Option<(Value, Dim, Kept)> {
         if self.bodies.len() > 1 {
             let inside = match self.frame.last() {
+                Some((_, name)) if name.is_empty() => "on the row".to_string(),
                 Some((_, name)) => format!("on the index `{name}`"),
                 None => "on a condition or a loop's trip".to_string(),
             };

@@ -46,6 +46,42 @@ impl Elaborator<'_> {
         self.known_int(outer)
     }
 
+    /// Why an integer cannot be computed at depth 0, and what to do.
+    pub(super) fn why_not_hoisted(&self, v: Var) -> (String, &'static str) {
+        let around = self.frame.last().map(|(_, name)| &**name);
+        let index = if around == Some("while") {
+            "the state of a `while` loop".to_string()
+        } else {
+            match self.varying(v) {
+                Some(found) => found,
+                None => {
+                    let reason =
+                        "is a quotient by what may be zero, so it is not computed where it may not be needed";
+                    return (reason.into(), "compute it before, outside of `build`, `map`, `if` and loops");
+                }
+            }
+        };
+        (
+            format!("depends on {index}, so the rows of the array would differ in length"),
+            "a dimension must be the same for every index of the enclosing `build` or `map`: build the largest size and mask \
+             with `if`, or compute the size before",
+        )
+    }
+
+    /// What inside an integer depends on; `None`: only on what is known outside.
+    fn varying(&self, v: Var) -> Option<String> {
+        if self.is_outermost(v) || self.known.contains_key(&v) {
+            return None;
+        }
+        match self.definition(v).map(|s| &s.exp) {
+            Some(Exp::Op(_, args)) => {
+                args.iter().find_map(|a| if let Atom::Var(w) = a { self.varying(*w) } else { None })
+            }
+            Some(Exp::Index(a, _)) => Some(format!("an element of `{}`", self.vars[a.0 as usize].name)),
+            _ => Some(format!("`{}`", self.vars[v.0 as usize].name)),
+        }
+    }
+
     /// A copy, at depth 0, of a scalar bound inside.
     fn copied_out(&mut self, v: Var, span: Span) -> Option<Atom> {
         let Some(Exp::Op(op, args)) = self.definition(v).map(|s| s.exp.clone()) else { return None };

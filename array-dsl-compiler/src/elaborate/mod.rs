@@ -247,7 +247,7 @@ struct Elaborator<'a> {
     params: Vec<Var>,
     /// Statement lists under construction; the first is depth 0.
     bodies: Vec<Vec<Stm>>,
-    /// Extents of the axes around the current place, outermost first.
+    /// Extents of the axes around the current place, outermost first; their names are empty where the user has none for them.
     frame: Vec<(Dim, Name)>,
     /// What is known where the `if` branches around the current place are taken: dimensions that are all positive exactly then.
     /// `None`: their condition is none on sizes.

@@ -96,23 +96,12 @@ impl Elaborator<'_> {
         if let Some(d) = self.known_int(*a) {
             return Some(d);
         }
-        if let Atom::Var(v) = a
-            && let Some(d) = self.hoisted(*v, span)
-        {
+        let Atom::Var(v) = *a else { return None };
+        if let Some(d) = self.hoisted(v, span) {
             return Some(d);
         }
-        let index = match self.frame.last() {
-            None => "an `if`".to_string(),
-            Some((_, n)) if &**n == "while" => "the state of a `while` loop".to_string(),
-            Some((_, n)) => format!("`{n}`"),
-        };
-        self.error(
-            Code::DependentDimension,
-            span,
-            format!("this size depends on {index}, so the rows of the array would differ in length"),
-            "a dimension must be the same for every index of the enclosing `build` or `map`: build the largest size \
-             and mask with `if`, or compute the size before",
-        );
+        let (reason, help) = self.why_not_hoisted(v);
+        self.error(Code::DependentDimension, span, format!("this size {reason}"), help);
         None
     }
 

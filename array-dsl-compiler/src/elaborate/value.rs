@@ -255,7 +255,9 @@ impl Elaborator<'_> {
             .collect();
         let vars: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
         let depth = self.frame.len();
-        self.frame.extend(axes.iter().map(|a| (a.extent.clone(), self.vars[a.var.0 as usize].name.clone())));
+        let named =
+            extents.iter().enumerate().map(|(i, d)| (d.clone(), names.get(i).cloned().unwrap_or_default()));
+        self.frame.extend(named);
         let result = self.in_body(|e| f(e, &vars));
         self.frame.truncate(depth);
         let (stms, value) = result?;
