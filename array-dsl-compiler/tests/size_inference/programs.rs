@@ -101,7 +101,11 @@ fn s4_one_name() {
 /// Rows have one length, whatever the numbers are: where it depends on them, no check could help.
 #[test]
 fn s5_rows_of_different_lengths() {
-    refused("fn f(ns: [i64; n]) -> [[i64; _]; n] { map(|q| iota(q), ns) }", &["AD0009", "rows"]);
+    refused(
+        "fn f(ns: [i64; n]) -> [[i64; _]; n] { map(|q| iota(q), ns) }",
+        &["AD0009", "an element of `ns`", "rows"],
+    );
+    refused("fn f(ns: [i64; n]) -> [[i64; _]; n] { iota(ns) }", &["AD0009", "an element of `ns`"]);
     // A length that is the same for all rows is an argument, and the rows are masked.
     let f = kernel(
         "fn f(ns: [i64; n], most: usize) -> [[i64; _]; _] {
