@@ -1,8 +1,12 @@
 //! Scatter-accumulate, deterministic: contributions go into private copies of the target, one for each chunk of
 //! iterations, which are combined in the order of the chunks. Where the target is too large for that to pay, the loop
 //! runs sequentially. The choice depends on sizes only.
+//!
+//! Chunks are begun in order, too, and a copy is combined as soon as those before it are: so there are hardly more copies in
+//! memory than threads, and their memory is used again while it is in the cache.
 
-use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::chunks::Chunks;
 
@@ -10,8 +14,6 @@ use super::chunks::Chunks;
 const MAX_COPIES: usize = 64;
 /// The greatest number of elements in all private copies together.
 const MAX_ELEMENTS: usize = 1 << 24;
-/// Elements in a task of the final combination.
-const PART: usize = 1 << 14;
 
 /// Combines into `target` the contributions of iterations `0..n`, each of about `work` scalar operations:
 /// `body(lo, hi, local)` combines those of `lo..hi` into `local`, which is as long as `target` and holds either
@@ -31,23 +33,91 @@ pub fn accumulate<T: Copy + Send + Sync>(
     if chunks.count <= 1 {
         return body(0, n, target);
     }
-    let locals: Vec<Vec<T>> = (0..chunks.count)
-        .into_par_iter()
-        .map(|c| {
-            let mut local = vec![neutral; target.len()];
+    let turns = Turns::new(target, chunks.count);
+    let begun = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let c = begun.fetch_add(1, Ordering::Relaxed);
+            if c >= chunks.count {
+                return;
+            }
+            let mut local = turns.copy(neutral);
             let (lo, hi) = chunks.bounds(c);
             body(lo, hi, &mut local);
-            local
-        })
-        .collect();
-    target.par_chunks_mut(PART).enumerate().for_each(|(part, target)| {
-        let start = part * PART;
-        for local in &locals {
-            for (t, v) in target.iter_mut().zip(&local[start..]) {
+            turns.combine(c, local, &combine);
+        }
+    };
+    rayon::scope(|s| {
+        for _ in 1..rayon::current_num_threads().min(chunks.count) {
+            s.spawn(|_| work());
+        }
+        work();
+    });
+}
+
+/// Private copies that are combined into the target one after the other, in the order of their chunks.
+struct Turns<'a, T> {
+    len: usize,
+    target: Mutex<&'a mut [T]>,
+    queue: Mutex<Queue<T>>,
+}
+
+struct Queue<T> {
+    /// The chunk whose copy comes next.
+    next: usize,
+    /// By chunk, copies that wait for their turn.
+    waiting: Vec<Option<Vec<T>>>,
+    /// Memory of copies that are combined.
+    free: Vec<Vec<T>>,
+    /// Whether some thread is combining: it takes care of what comes in meanwhile.
+    busy: bool,
+}
+
+impl<'a, T: Copy> Turns<'a, T> {
+    fn new(target: &'a mut [T], count: usize) -> Self {
+        let waiting = (0..count).map(|_| None).collect();
+        let queue = Mutex::new(Queue { next: 0, waiting, free: Vec::new(), busy: false });
+        Turns { len: target.len(), target: Mutex::new(target), queue }
+    }
+
+    /// A copy to begin with.
+    fn copy(&self, neutral: T) -> Vec<T> {
+        let free = lock(&self.queue).free.pop();
+        match free {
+            Some(mut copy) => {
+                copy.fill(neutral);
+                copy
+            }
+            None => vec![neutral; self.len],
+        }
+    }
+
+    /// Hands in the copy of a chunk; combines what is in turn unless another thread does.
+    fn combine(&self, chunk: usize, copy: Vec<T>, combine: &impl Fn(T, T) -> T) {
+        let mut queue = lock(&self.queue);
+        queue.waiting[chunk] = Some(copy);
+        if queue.busy {
+            return;
+        }
+        queue.busy = true;
+        loop {
+            let next = queue.next;
+            let Some(copy) = queue.waiting.get_mut(next).and_then(Option::take) else { break };
+            queue.next += 1;
+            drop(queue);
+            for (t, v) in lock(&self.target).iter_mut().zip(&copy) {
                 *t = combine(*t, *v);
             }
+            queue = lock(&self.queue);
+            queue.free.push(copy);
         }
-    });
+        queue.busy = false;
+    }
+}
+
+/// The lock, whether or not a thread has panicked: then nobody sees the target.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The chunks of iterations, one private copy of `len` elements for each: so few that filling and combining the
