@@ -2,7 +2,7 @@
 //! and the macro that carries its Core to other kernels.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote;
+use quote::{format_ident, quote};
 
 use super::cpu::{self, CpuCode};
 use super::signature::{Leaf, Like, Shape, Types};
@@ -463,8 +463,12 @@ impl Host<'_> {
         let kernel = &*self.p.name;
         let program = match &v.gpu {
             Ok(code) => {
-                let program = &code.program;
-                quote! { static PROGRAM: __rt::program::GpuProgram = #program; }
+                let (program, polys) = (&code.program, &code.polys);
+                let names = (0..polys.len()).map(|number| format_ident!("POLY{number}"));
+                quote! {
+                    #(const #names: __rt::program::Poly = #polys;)*
+                    static PROGRAM: __rt::program::GpuProgram = #program;
+                }
             }
             Err(reason) => {
                 let text = format!(

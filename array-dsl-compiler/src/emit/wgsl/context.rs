@@ -1,6 +1,9 @@
 //! What the shaders and the constant of one program share.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
+
+use proc_macro2::TokenStream;
 
 use super::ShaderText;
 use super::narrow::MOST;
@@ -26,6 +29,8 @@ pub(super) struct Context<'p> {
     pub(super) sites: Vec<Loc>,
     /// By scalar, whether it is an `i64` that fits 32 bits.
     pub(super) narrow: Vec<bool>,
+    /// The sizes that were mentioned so far.
+    pub(super) polys: RefCell<Vec<(Dim, TokenStream)>>,
     /// The shaders of the steps so far.
     pub(super) shaders: Vec<ShaderText>,
 }

@@ -2,7 +2,7 @@
 //! paths that start at `__rt`. All nested data are `&[..]` of constants, so the whole may stand in a `static`.
 
 use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use quote::{format_ident, quote};
 
 use super::ShaderText;
 use super::context::Context;
@@ -70,8 +70,24 @@ fn numbers(list: &[usize]) -> TokenStream {
 }
 
 impl Context<'_> {
-    /// A `Poly`.
+    /// A `Poly`, by its name: the same few occur everywhere, and rustc takes its time with each that is written out.
     pub(super) fn poly(&self, dim: &Dim) -> Result<TokenStream, String> {
+        let known = self.polys.borrow().iter().position(|(d, _)| d == dim);
+        let number = match known {
+            Some(number) => number,
+            None => {
+                let written = self.written(dim)?;
+                let mut polys = self.polys.borrow_mut();
+                polys.push((dim.clone(), written));
+                polys.len() - 1
+            }
+        };
+        let name = format_ident!("POLY{number}");
+        Ok(quote!(#name))
+    }
+
+    /// A `Poly` in full.
+    fn written(&self, dim: &Dim) -> Result<TokenStream, String> {
         self.check_atoms(dim)?;
         let position = |atom: &SizeAtom| match atom {
             SizeAtom::Name(name) => {

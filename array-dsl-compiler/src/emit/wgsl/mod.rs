@@ -31,6 +31,8 @@ mod tests;
 mod types;
 mod words;
 
+use std::cell::RefCell;
+
 use proc_macro2::TokenStream;
 
 use self::context::Context;
@@ -45,8 +47,10 @@ pub struct GpuCode {
     /// Every shader, in the order of the steps.
     pub shaders: Vec<ShaderText>,
     /// A Rust expression of the runtime's type `GpuProgram`, fit for a `static`. Its paths start at `__rt`; the texts of its shaders
-    /// are `SHADERS[0]`, `SHADERS[1]` and so on.
+    /// are `SHADERS[0]`, `SHADERS[1]` and so on, its sizes `POLY0`, `POLY1`.
     pub program: TokenStream,
+    /// The sizes, as expressions of the runtime's type `Poly`.
+    pub polys: Vec<TokenStream>,
 }
 
 /// The text of a shader.
@@ -69,11 +73,13 @@ pub fn emit(p: &Verified<Program>) -> Result<GpuCode, String> {
     let counters = host::counters(&program);
     let narrow = narrow::intervals(&program, &counters, &bounds).into_iter().map(|i| i.fits()).collect();
     let sites = Vec::new();
-    let shaders = Vec::new();
-    let mut cx = Context { program: &program, scalars, computed, bounds, scratch, sites, narrow, shaders };
+    let (shaders, polys) = (Vec::new(), RefCell::default());
+    let mut cx =
+        Context { program: &program, scalars, computed, bounds, scratch, sites, narrow, shaders, polys };
     let steps = list(&mut cx, &program.steps, &format!("{} step ", program.name))?;
     let program = cx.program(&steps)?;
-    Ok(GpuCode { shaders: cx.shaders, program })
+    let polys = cx.polys.into_inner().into_iter().map(|(_, written)| written).collect();
+    Ok(GpuCode { shaders: cx.shaders, program, polys })
 }
 
 /// Steps in order; the names of their shaders are `label` with a number.

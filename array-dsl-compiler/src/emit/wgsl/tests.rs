@@ -109,6 +109,13 @@ fn capabilities() -> naga::valid::Capabilities {
     Capabilities::FLOAT64 | Capabilities::SHADER_INT64 | Capabilities::SHADER_INT64_ATOMIC_ALL_OPS
 }
 
+/// The program's text with its sizes written out.
+fn written(code: &GpuCode) -> String {
+    let program = code.program.to_string();
+    let sizes = code.polys.iter().enumerate().rev();
+    sizes.fold(program, |text, (number, poly)| text.replace(&format!("POLY{number}"), &poly.to_string()))
+}
+
 /// The code, whose shaders naga accepts and whose constant is Rust.
 fn validated(code: GpuCode) -> GpuCode {
     for s in &code.shaders {
@@ -191,7 +198,7 @@ fn reductions_have_two_variants() {
     b.tree(&[], vec![l, store(total, vec![], sum)]);
     let code = b.check();
     assert_eq!(code.shaders.len(), 4);
-    let text = code.program.to_string();
+    let text = written(&code);
     assert_eq!(text.matches("GpuStep :: Reduce").count(), 2, "{text}");
     // The full reduction goes over all elements in their order.
     assert!(code.shaders[3].wgsl.contains("a0[inner]"), "{}", code.shaders[3].wgsl);
@@ -216,7 +223,7 @@ fn an_epilogue_is_split_off() {
     let nodes = vec![l, size, cast, div, l2, store(mean, vec![], value), store(place, vec![], least)];
     b.tree(&[], nodes);
     let code = b.check();
-    let text = code.program.to_string();
+    let text = written(&code);
     // The sum, the differences, the least of them, its place, and then what is stored.
     assert_eq!(text.matches("GpuStep :: Reduce").count(), 3, "{text}");
     assert_eq!(text.matches("GpuStep :: Points").count(), 2, "{text}");
@@ -290,7 +297,7 @@ fn branches_are_lazy_and_reads_checked() {
     let (s, stop) = b.bind(Elem::F32, Exp::StopGradient(r));
     b.tree(from_ref(&i), vec![read_k, compare, choice, add, stop, store(y, at(from_ref(&i)), s)]);
     let code = b.check();
-    let text = code.program.to_string();
+    let text = written(&code);
     assert!(text.contains("status : true") && text.contains("Word :: SiteBase"), "{text}");
     insta::assert_snapshot!(code.shaders[0].wgsl.split("fn main").nth(1).unwrap_or_default());
 }
@@ -405,7 +412,7 @@ fn host_steps() {
     ];
     b.0.result = Structure::Tuple(vec![Structure::Leaf(flat), Structure::Leaf(e)]);
     let code = b.check();
-    let text = code.program.to_string();
+    let text = written(&code);
     assert!(text.contains("Fill (5 , 3212836864u64)"), "{text}");
     assert!(text.contains("Copy (5 , 4)") && !text.contains("Copy (8"), "{text}");
     assert!(text.contains("\"-n + k\""), "{text}");
@@ -446,7 +453,7 @@ fn bins_of_words_may_be_private() {
         b.tree(&[i], vec![read_k, cast, read_v, node]);
         let code = b.check();
         assert_eq!(code.shaders.len(), shaders, "{elem}");
-        let text = code.program.to_string();
+        let text = written(&code);
         assert_eq!(text.contains("private : Some"), shaders == 2, "{text}");
     }
 }
@@ -466,7 +473,7 @@ fn needs_are_those_of_the_shader() {
             store(y, index, v)
         };
         b.tree(&[i], vec![read, node]);
-        let text = b.check().program.to_string().replace(']', " ");
+        let text = written(&b.check()).replace(']', " ");
         ["F64", "I64", "I64Atomics"].map(|need| text.contains(&format!("Need :: {need} ")))
     };
     assert_eq!(needs(Elem::F32, true), [false; 3]);

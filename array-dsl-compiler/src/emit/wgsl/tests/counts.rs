@@ -1,6 +1,6 @@
 //! Sizes that the device computes: their bounds, and where shaders have them from.
 
-use super::{GpuCode, emit, validated};
+use super::{GpuCode, emit, validated, written};
 use crate::pipeline;
 use crate::schedule::Target;
 use crate::testing::kernels::kernel;
@@ -13,7 +13,7 @@ fn code(source: &str) -> GpuCode {
 
 /// The bounds of the sizes of a program in order, as the constant has them; `None` without one.
 fn bounds(code: &GpuCode) -> Vec<String> {
-    let text = code.program.to_string().replace("__rt :: program :: ", "").replace(' ', "");
+    let text = written(code).replace("__rt :: program :: ", "").replace(' ', "");
     let steps = text.split("GpuStep::Size{").skip(1);
     let bound = |step: &str| {
         let (_, rest) = step.split_once("most:").expect("every size says");
@@ -45,7 +45,7 @@ fn shaders_make_sizes_of_words_that_are_numbers() {
     let code = code(
         "fn f(x: [f32; n]) -> (f32, f32) { let (a, b) = partition(|v| v > 0.0, x); (sum(a.exp()), sum(b.exp())) }",
     );
-    let text = code.program.to_string().replace(' ', "");
+    let text = written(&code).replace(' ', "");
     // Where there is `n - k`, there are the words of `n` and of `k`, and the host checks the difference.
     let difference = "Poly(&[(1i64,&[0]),(-1i64,&[1])])";
     assert!(text.contains(&format!("sizes:&[__rt::program::{difference}]")), "{text}");

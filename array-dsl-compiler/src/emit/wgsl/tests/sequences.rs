@@ -1,6 +1,6 @@
 //! Scans and loops, from the text of Core; their derivatives too.
 
-use super::{GpuCode, emit, validated};
+use super::{GpuCode, emit, validated, written};
 use crate::core::parse::parse;
 use crate::derive::Derivative;
 use crate::pipeline;
@@ -60,7 +60,7 @@ fn the_passes_of_affine_functions() {
     for (how, ty) in [("fold inclusive", "[n]f32"), ("fold exclusive", "[n]f32"), ("fold", "f32")] {
         let [code, _] = both(&text(how, ty));
         assert_eq!(steps(&code, "Scan"), 1, "{how}");
-        let text = code.program.to_string();
+        let text = written(&code);
         assert_eq!(text.contains("ends : true"), how == "fold", "{text}");
         if how == "fold inclusive" {
             for (name, shader) in ["fold", "starts", "run"].iter().zip(&code.shaders[1..]) {
@@ -128,7 +128,7 @@ fn loops_that_carry_arrays() {
          }
          => y.4",
     );
-    let text = code.program.to_string();
+    let text = written(&code);
     // The size, the count and the number of the trip are known to the host.
     assert!(text.contains("Trips :: For") && text.contains("atom : 2"), "{text}");
     assert_eq!((steps(&code, "Repeat"), steps(&code, "Points"), steps(&code, "Size")), (1, 1, 0));
