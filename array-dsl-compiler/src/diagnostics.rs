@@ -96,6 +96,11 @@ impl Diagnostics {
         self.list.truncate(len);
     }
 
+    /// Puts words before the messages after the first `len`: in which case they hold.
+    pub fn specify(&mut self, len: usize, words: &str) {
+        self.list[len..].iter_mut().for_each(|d| d.message.insert_str(0, words));
+    }
+
     /// One `compile_error!` per error, at its span.
     pub fn to_tokens(&self) -> TokenStream {
         self.list

@@ -134,11 +134,16 @@ pub fn check(
         diagnostics.error(Code::Unsupported, f.name.span, message, help);
         return None;
     }
-    match elaborate::generic::example(f) {
-        Some(example) => elaborate::elaborate(&example, None, callees, diagnostics).map(|_| ()),
-        // What it does with its arguments only calls can tell.
-        None => Some(()),
+    // Where there are no examples only calls can tell what it does with its arguments.
+    for (example, which) in elaborate::generic::examples(f) {
+        let before = diagnostics.list().len();
+        let found = elaborate::elaborate(&example, None, callees, diagnostics);
+        if let Some(which) = which {
+            diagnostics.specify(before, &which);
+        }
+        found?;
     }
+    Some(())
 }
 
 /// The items of a generic kernel: its unit struct, and its instances.

@@ -18,6 +18,21 @@ fn rows(f: impl Fn(f64) -> [f64; 3]) -> f64 {
 }
 
 #[kernel]
+fn double_only<T: Float>(x: T) -> f64 {
+    x + 1.0
+}
+
+#[kernel]
+fn halved<T: Number>(x: T) -> T {
+    x * 0.5
+}
+
+#[kernel]
+fn same_type<T: Float, U: Float>(x: T, y: U) -> T {
+    x * y
+}
+
+#[kernel]
 fn shown<T: Display>(x: T) -> T {
     x
 }

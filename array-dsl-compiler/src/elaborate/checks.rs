@@ -64,7 +64,7 @@ impl Elaborator<'_> {
             Some(SizeAtom::Name(n)) => !n.starts_with('#'),
             _ => false,
         };
-        if user(a) && user(b) && !asked {
+        if user(a) && user(b) && !asked && !self.holds_here(a, b) {
             self.error(
                 Code::SizeNames,
                 span,
@@ -78,6 +78,13 @@ impl Elaborator<'_> {
         }
         self.check(CheckKind::Equal(a.clone(), b.clone()), span);
         Some(())
+    }
+
+    /// Whether an enclosing condition says that two dimensions are equal.
+    fn holds_here(&self, a: &Dim, b: &Dim) -> bool {
+        let one = Dim::constant(1);
+        let positive = |d: Dim| self.branches.iter().flatten().flatten().any(|known| *known == d);
+        positive(a.sub(b).add(&one)) && positive(b.sub(a).add(&one))
     }
 
     /// Emits a check at depth 0, guarded by the trip counts of the enclosing loops and by enclosing conditions, unless one that

@@ -15,8 +15,8 @@
 //! * A size of the signature is that of the first argument that has it; the others must agree.
 //! * A given function is called under its declared type: arguments of higher rank are lifted over, and its result must be of the
 //!   declared type.
-//! * Errors in the body are reported at the call. So that its author sees them, a definition is elaborated once by itself, with
-//!   `f64` and `i64` for the type parameters and functions of which only the types are known.
+//! * Errors in the body are reported at the call. So that its author sees them, a definition is elaborated by itself as well, with
+//!   each type that a parameter may stand for and functions of which only the types are known.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -55,20 +55,34 @@ impl Bound {
     }
 
     /// What a definition is checked with; nothing stands for anything.
-    fn example(self) -> Option<Elem> {
+    fn examples(self) -> &'static [Elem] {
         match self {
-            Bound::Float | Bound::Number => Some(Elem::F64),
-            Bound::Integer => Some(Elem::I64),
-            Bound::Any => None,
+            Bound::Float => &[Elem::F64, Elem::F32],
+            Bound::Integer => &[Elem::I64, Elem::I32, Elem::U32],
+            Bound::Number => &[Elem::F64, Elem::F32, Elem::I64, Elem::I32, Elem::U32],
+            Bound::Any => &[],
         }
     }
 }
 
-/// A generic kernel with examples for its type parameters, to be checked by itself; `None` if there are parameters that stand for
-/// anything.
-pub fn example(f: &ast::Function) -> Option<ast::Function> {
-    let types = f.generics.iter().map(|g| Some((g.name.name.clone(), TypeKind::Scalar(g.bound.example()?))));
-    Some(instantiate(f, &types.collect::<Option<_>>()?))
+/// A generic kernel under examples for its type parameters, to be checked by itself: under the first of each, then with another one
+/// for one of them, which is named. None if there are parameters that stand for anything.
+pub fn examples(f: &ast::Function) -> Vec<(ast::Function, Option<String>)> {
+    let with = |changed: Option<(&Name, Elem)>| -> Option<ast::Function> {
+        let types = f.generics.iter().map(|g| {
+            let name = &g.name.name;
+            let elem = changed.filter(|(n, _)| *n == name).map(|(_, e)| e);
+            Some((name.clone(), TypeKind::Scalar(elem.or(g.bound.examples().first().copied())?)))
+        });
+        Some(instantiate(f, &types.collect::<Option<_>>()?))
+    };
+    let others = f.generics.iter().flat_map(|g| {
+        let name = &g.name.name;
+        g.bound.examples().iter().skip(1).map(move |e| (name, *e))
+    });
+    let others =
+        others.filter_map(|(n, e)| Some((with(Some((n, e)))?, Some(format!("where `{n}` is {e}: ")))));
+    with(None).map(|f| (f, None)).into_iter().chain(others).collect()
 }
 
 /// The rank of a declared type; `None` if only calls can tell it, or it is no array.

@@ -225,11 +225,15 @@ fn sizes_that_the_kernel_compares_itself() {
     const SUM: &str = "fn f(x: [f64; _], y: [f64; _]) -> f64 {
         if x.len() == y.len() { dot(x, y) + sum(sort(y) * x) } else { -1.0 }
     }";
+    // Sizes with names, too, which are not taken for one anywhere else.
+    let named = kernel("fn f(x: [f64; n], y: [f64; m]) -> f64 { if n == m { dot(x, y) } else { -1.0 } }");
     let f = kernel(SUM);
     let (two, three) = (floats(&[2], &[2.0, 1.0]), floats(&[3], &[1.0, 2.0, 3.0]));
     gives(&f, &[two.clone(), two.clone()], &[], &[9.0]);
     gives(&f, &[two.clone(), three.clone()], &[], &[-1.0]);
     gives(&f, &[three.clone(), two.clone()], &[], &[-1.0]);
+    gives(&named, &[two.clone(), two.clone()], &[], &[5.0]);
+    gives(&named, &[three.clone(), two.clone()], &[], &[-1.0]);
     let p = pipeline::middle(&f).expect("its derivatives exist");
     for args in [[two.clone(), two.clone()], [two, three]] {
         super::common::derivatives(&p, &args, 1, 2, false).unwrap_or_else(|e| panic!("{e}"));
