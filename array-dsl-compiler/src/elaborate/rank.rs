@@ -40,6 +40,18 @@ pub(super) fn solve(expected: &[usize], found: &[usize]) -> Option<Lifting> {
     }
 }
 
+/// A function that is mapped, for messages about the sizes of what it is mapped over. Of operators nobody expects anything else.
+fn mapped(what: &str, excess: &[usize]) -> String {
+    let quoted = what.strip_prefix('`').and_then(|name| name.strip_suffix('`'));
+    let Some(name) = quoted.filter(|n| n.starts_with(char::is_alphabetic) && excess.len() <= 26) else {
+        return what.to_string();
+    };
+    let names: Vec<String> = ('a'..='z').take(excess.len()).map(String::from).collect();
+    let over: Vec<&str> =
+        names.iter().zip(excess).filter(|(_, k)| **k > 0).map(|(n, _)| n.as_str()).collect();
+    format!("{what}, mapped here as in `map(|{}| {name}({}), ..)`", over.join(", "), names.join(", "))
+}
+
 impl Elaborator<'_> {
     /// Applies `f`, which expects arguments of the given ranks, to arguments of any rank. `what` names the
     /// function in messages; `sources` are the replicated arguments' sizes: positions of arguments whose sizes
@@ -56,8 +68,9 @@ impl Elaborator<'_> {
         match solve(expected, &found) {
             Some(Lifting::Direct) => f(self, args),
             Some(Lifting::Map { frame, excess }) => {
-                let extents = self.frame_extents(what, frame, &excess, args, span)?;
-                let args = self.align(what, &extents, &excess, args, span)?;
+                let mapped = mapped(what, &excess);
+                let extents = self.frame_extents(&mapped, frame, &excess, args, span)?;
+                let args = self.align(&mapped, &extents, &excess, args, span)?;
                 let name = super::expr::operator_name(what.trim_matches('`')).to_string();
                 self.build(&name, &extents, &[], span, |e, ix| {
                     let cells: Vec<Atom> =

@@ -327,7 +327,7 @@ fn memory_is_planned_before_shaders_run() {
 fn sizes_of_lifted_operands() {
     for (body, parts) in [
         ("a + b", ["`+`", "`n`", "`l`"]),
-        ("dot(a, b)", ["`dot`", "`n`", "`l`"]),
+        ("dot(a, b)", ["`dot`, mapped here as in `map(|a, b| dot(a, b), ..)`", "`n`", "`l`"]),
         ("matvec(a, y)", ["`matvec`", "`m`", "`l`"]),
         ("a * transpose(a)", ["`*`", "`n`", "`m`"]),
     ] {

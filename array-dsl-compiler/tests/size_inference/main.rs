@@ -27,7 +27,7 @@
 //! | 20 | bounds instead of sizes that data tell | `the_host_waits_only_where_it_must` in `tests/tests/gpu/filtering.rs`; the bounds in `array-dsl-compiler/src/emit/wgsl/tests/counts.rs` |
 //! | 21 | reductions, scans, scatters | `s13_a_scan_of_rows`, `s14_a_reduction_of_rows`, `operators_that_change_the_shape`; arrays are not taken in chunks by kernels |
 //! | 22 | sizes that never agree | `s11_constants_that_differ`, `operands_that_do_not_fit`; with places in `tests/ui/size_constants.rs`, `size_names.rs` |
-//! | 23 | rank lifting, then sizes | `sizes_of_lifted_operands`: the message names the function that is lifted and both sizes |
+//! | 23 | rank lifting, then sizes | `sizes_of_lifted_operands`: the message names the function, the map that was inserted and both sizes |
 //! | 24 | derivatives | `derivatives_keep_the_dimensions`; with numbers `s1_gradient` in `tests/tests/sizes.rs`, `derivatives` in `tests/tests/filtering.rs` |
 //! | 25 | what the bulk-operation transform needs | `s5_rows_of_different_lengths`, `s6c_filtered_rows`: refused while Core is made |
 //! | 26 | too many elements | `sizes_do_not_wrap`; `array-dsl-runtime/src/entry.rs`; on a GPU `arrays_that_are_too_large` in `tests/tests/gpu/failures.rs` |
