@@ -35,7 +35,7 @@ mod single;
 const PARTS: u64 = 5;
 
 /// Programs of a part.
-const ON_CPU: u64 = 60;
+const ON_CPU: u64 = 45;
 
 /// Of the programs with a pullback, one in so many is compiled by itself too.
 const VALUE_EVERY: u64 = 4;
