@@ -168,7 +168,7 @@ pub fn items(
     }
     out.extend(quote! {
         const _: () = {
-            #[allow(unused, reason = "what is generated for all uses need not have each")]
+            #[allow(dead_code, reason = "only other kernels may call this one")]
             impl #name {
                 /// The kernel for an element type: see [`array_dsl::Instance`].
                 pub fn of<T>(self) -> <Self as ::array_dsl::Instance<T>>::Kernel

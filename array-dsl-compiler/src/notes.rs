@@ -37,28 +37,25 @@ pub fn of_gradients(f: &Function) -> Vec<(Loc, String)> {
         let note = format!("the gradient by `{}` is zero: no float of the result varies with it", p.name);
         (p.active && floats(p) && !reached.contains(&i)).then_some((p.loc, note))
     };
-    let mut notes: Vec<(Loc, String)> = f.params.iter().enumerate().filter_map(zero).collect();
-    for note in flow.notes {
-        // Lifting and loops may have made several of what is written once.
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    notes
+    f.params.iter().enumerate().filter_map(zero).chain(flow.notes).collect()
 }
 
-/// Remarks as `explain` shows them, with the lines they are about; nothing if there are none.
+/// Remarks as `explain` shows them, with the lines they are about; nothing if there are none. Each once: of what is written once,
+/// lifting, loops and derivatives may have made several.
 pub fn section(title: &str, kernel: &str, places: &[Place], remarks: &[(Loc, String)]) -> String {
-    if remarks.is_empty() {
-        return String::new();
-    }
     let line = |loc: &Loc| match places.get(loc.0 as usize) {
         Some(p) if &*p.kernel == kernel => format!("line {}: ", p.line),
         Some(p) => format!("line {} of `{}`: ", p.line, p.kernel),
         None => String::new(),
     };
-    let text: String = remarks.iter().map(|(loc, text)| format!("{}{text}\n", line(loc))).collect();
-    format!("== {title} ==\n{text}\n")
+    let mut lines: Vec<String> = Vec::new();
+    for (loc, text) in remarks {
+        let line = format!("{}{text}\n", line(loc));
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    if lines.is_empty() { String::new() } else { format!("== {title} ==\n{}\n", lines.concat()) }
 }
 
 struct Flow<'a> {

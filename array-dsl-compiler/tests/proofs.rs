@@ -117,7 +117,17 @@ fn what_is_checked_says_why() {
         "fn f(x: [f64; n], k: i64) -> f64 { sum(x[..k]) }",
         &["once, that k is not negative", "once, that k is at most n"],
     );
-    tells("fn f(i: i64, k: i64) -> i64 { i / k + i / 2 }", &["that the divisor is not zero"]);
+    tells(
+        "fn f(a: [[f64; m]; n], k: i64) -> [f64; n] { map(|r| sum(r[k..]), a) }",
+        &[
+            "once, that k is not negative, where n is positive",
+            "once, that k is at most m, where n is positive",
+        ],
+    );
+    tells(
+        "fn f(i: i64, k: i64) -> i64 { i / k + i / 2 }",
+        &["each division of integers: the divisor is no constant"],
+    );
 }
 
 /// A pair of a quotient and a remainder is each pair once, so what is added there is stored.

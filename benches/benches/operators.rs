@@ -6,6 +6,18 @@ use array_dsl_benches::{criterion, numbers, pair};
 use criterion::Criterion;
 use ndarray::Array1;
 
+/// The affine map `a x + b` and after it `c x + d`.
+#[kernel]
+fn then((a, b): (f64, f64), (c, d): (f64, f64)) -> (f64, f64) {
+    (a * c, b * c + d)
+}
+
+/// The product of two matrices, row by row.
+#[kernel]
+fn times((a, b, c, d): (f64, f64, f64, f64), (e, f, g, h): (f64, f64, f64, f64)) -> (f64, f64, f64, f64) {
+    (a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h)
+}
+
 #[kernel]
 fn total(x: [f64; n]) -> f64 {
     sum(x)
@@ -23,16 +35,12 @@ fn least(x: [f64; n]) -> f64 {
 
 #[kernel]
 fn affine(a: [f64; n], b: [f64; n]) -> (f64, f64) {
-    reduce(|(a, b), (c, d)| (a * c, b * c + d), (1.0, 0.0), (a, b))
+    reduce(then, (1.0, 0.0), (a, b))
 }
 
 #[kernel]
 fn matrices(a: [f64; n], b: [f64; n], c: [f64; n], d: [f64; n]) -> (f64, f64, f64, f64) {
-    reduce(
-        |(a, b, c, d), (e, f, g, h)| (a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h),
-        (1.0, 0.0, 0.0, 1.0),
-        (a, b, c, d),
-    )
+    reduce(times, (1.0, 0.0, 0.0, 1.0), (a, b, c, d))
 }
 
 #[kernel]
@@ -52,7 +60,7 @@ fn minima(x: [f64; n]) -> [f64; n] {
 
 #[kernel]
 fn affine_prefixes(a: [f64; n], b: [f64; n]) -> ([f64; n], [f64; n]) {
-    scan(|(a, b), (c, d)| (a * c, b * c + d), (1.0, 0.0), (a, b))
+    scan(then, (1.0, 0.0), (a, b))
 }
 
 #[kernel]
@@ -62,16 +70,12 @@ fn matrix_prefixes(
     c: [f64; n],
     d: [f64; n],
 ) -> ([f64; n], [f64; n], [f64; n], [f64; n]) {
-    scan(
-        |(a, b, c, d), (e, f, g, h)| (a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h),
-        (1.0, 0.0, 0.0, 1.0),
-        (a, b, c, d),
-    )
+    scan(times, (1.0, 0.0, 0.0, 1.0), (a, b, c, d))
 }
 
 #[kernel]
 fn affine_bins(at: [i64; n], a: [f64; n], b: [f64; n]) -> ([f64; 1000], [f64; 1000]) {
-    hist(|(a, b), (c, d)| (a * c, b * c + d), (1.0, 0.0), 1000, at, (a, b))
+    hist(then, (1.0, 0.0), 1000, at, (a, b))
 }
 
 #[kernel]
@@ -82,13 +86,7 @@ fn matrix_bins(
     c: [f64; n],
     d: [f64; n],
 ) -> ([f64; 1000], [f64; 1000], [f64; 1000], [f64; 1000]) {
-    hist(
-        |(a, b, c, d), (e, f, g, h)| (a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h),
-        (1.0, 0.0, 0.0, 1.0),
-        1000,
-        at,
-        (a, b, c, d),
-    )
+    hist(times, (1.0, 0.0, 0.0, 1.0), 1000, at, (a, b, c, d))
 }
 
 /// Numbers near one, so that long products stay in range.

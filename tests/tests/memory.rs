@@ -1,4 +1,5 @@
-//! How much memory Jacobians and Hessians take beside their result, as the allocator sees it.
+//! How much memory there is beside a result, as the allocator sees it: of Jacobians and Hessians, of results in given memory, of
+//! reductions by index.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
@@ -121,4 +122,22 @@ fn results_take_the_memory_of_earlier_ones() {
     let before = out.clone();
     assert!(moved.call_into((&longer, &shorter, 1.0), &mut out).is_err());
     assert_eq!(out, before);
+}
+
+#[kernel]
+fn counted(at: [i64; n], x: [f64; n]) -> [f64; 10000] {
+    hist(add, 0.0, 10000, at, x)
+}
+
+/// There are many private copies of the bins in the course of time, and hardly more at once than threads.
+#[test]
+fn private_copies_are_used_again() {
+    let _alone = ALONE.lock();
+    let n = 2_000_000;
+    let (at, x) = (Array1::from_iter((0..n).map(|i| i * 7919 % 10_007)), Array1::from_elem(n as usize, 1.0));
+    let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let bytes = |bins: &Array1<f64>| bins.len() * 8;
+    let (bins, beside) = measured(bytes, || alone.install(|| counted(&at, &x)));
+    assert_eq!(bins, counted(&at, &x));
+    assert!(beside < 2 * bytes(&bins), "{beside} bytes beside {}", bytes(&bins));
 }

@@ -109,12 +109,13 @@ fn products_of_matrices(ms: [[[f64; 2]; 2]; n]) -> [[[f64; 2]; 2]; n] {
 }
 
 #[kernel]
+fn times((a, b, c, d): (f64, f64, f64, f64), (e, f, g, h): (f64, f64, f64, f64)) -> (f64, f64, f64, f64) {
+    (a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h)
+}
+
+#[kernel]
 fn product_of_fours(a: [f64; n], b: [f64; n], c: [f64; n], d: [f64; n]) -> (f64, f64, f64, f64) {
-    reduce(
-        |(a, b, c, d), (e, f, g, h)| (a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h),
-        (1.0, 0.0, 0.0, 1.0),
-        (a, b, c, d),
-    )
+    reduce(times, (1.0, 0.0, 0.0, 1.0), (a, b, c, d))
 }
 
 #[kernel]
@@ -124,11 +125,7 @@ fn products_of_fours(
     c: [f64; n],
     d: [f64; n],
 ) -> ([f64; n], [f64; n], [f64; n], [f64; n]) {
-    scan(
-        |(a, b, c, d), (e, f, g, h)| (a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h),
-        (1.0, 0.0, 0.0, 1.0),
-        (a, b, c, d),
-    )
+    scan(times, (1.0, 0.0, 0.0, 1.0), (a, b, c, d))
 }
 
 fn matrices(n: usize) -> Array3<f64> {

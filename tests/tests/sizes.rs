@@ -330,3 +330,34 @@ fn slices_between_arguments() {
     assert!(Cpu.run(middle, (&a, 4, 3)).is_err());
     assert!(Cpu.run(middle, (&a, -1, 3)).is_err());
 }
+
+// Remainders and quotients by a size are certain to be inside only where there are points.
+
+#[kernel]
+fn beside_an_empty_axis(x: [f64; m], y: [f64; m], z: [f64; n]) -> [[f64; m]; n] {
+    build((n, m), |j, i| x[j % m] * y[i] + z[j])
+}
+
+#[kernel]
+fn pairs_beside_an_empty_axis(x: [[f64; m]; n], y: [f64; m]) -> [[f64; m]; n * m] {
+    build((n * m, m), |k, i| x[k / m][k % m] * y[i])
+}
+
+#[kernel]
+fn anywhere_beside_an_empty_axis(x: [f64; m], y: [f64; m], at: [i64; n]) -> [[f64; m]; n] {
+    build((n, m), |j, i| x[at[j].rem_euclid(m)] * y[i])
+}
+
+#[test]
+fn remainders_by_nothing() {
+    let (none, z, at) = (Array1::zeros(0), array![1.0, 2.0], array![7, -3]);
+    assert_eq!(beside_an_empty_axis(&none, &none, &z).dim(), (2, 0));
+    let (_, cotangents) = vjp(beside_an_empty_axis)(&none, &none, &z, &Array2::zeros((2, 0)));
+    assert_eq!(cotangents, (none.clone(), none.clone(), array![0.0, 0.0]));
+    assert_eq!(pairs_beside_an_empty_axis(&Array2::zeros((2, 0)), &none).dim(), (0, 0));
+    assert_eq!(anywhere_beside_an_empty_axis(&none, &none, &at).dim(), (2, 0));
+    let (x, y) = (array![1.0, 2.0, 3.0], array![1.0, 10.0, 100.0]);
+    assert_eq!(anywhere_beside_an_empty_axis(&x, &y, &at), array![[2.0, 20.0, 200.0], [1.0, 10.0, 100.0]]);
+    let pairs = pairs_beside_an_empty_axis(&array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], &y);
+    assert_eq!(pairs.row(4), array![5.0, 50.0, 500.0]);
+}

@@ -113,77 +113,13 @@ pub(super) const INTO_PARTS: &str = "__rt::record::Record>::into_parts";
 pub(super) const FROM_PARTS: &str = "__rt::record::Record>::from_parts";
 const DEVICE_FROM_PARTS: &str = "__rt::gpu::DeviceRecord>::device_from_parts";
 
+/// The tokens of generated code.
 pub(super) fn tokens(text: &str) -> TokenStream {
     // The texts are this crate's own; one that does not lex shows up as an error inside generated code.
-    match lexer::tokens(&hidden_locals(text)) {
-        Ok(t) => t,
-        Err(e) => {
-            let message = format!("internal error of array-dsl: generated code does not lex: {e}");
-            quote! { ::core::compile_error!(#message) }
-        }
-    }
-}
-
-/// The plain words that generated code uses for its variables.
-const LOCALS: &[&str] = &[
-    "args", "at", "atoms", "base", "block", "c", "count", "end", "given", "gpu", "hi", "i", "lane", "lo",
-    "old", "out", "status", "t", "target", "width", "x", "y",
-];
-
-/// Puts `__` before the generated code's variables. A pattern `count` would be taken for the user's kernel of
-/// that name, which is a unit struct; hygiene does not help, because items are looked up without it.
-fn hidden_locals(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let part = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_' || !b.is_ascii();
-    let mut out = String::with_capacity(text.len() + text.len() / 4);
-    let (mut copied, mut at) = (0, 0);
-    while at < bytes.len() {
-        let from = at;
-        at += match bytes[at] {
-            b'"' => string(&bytes[at..]),
-            b if part(&b) => bytes[at..].iter().take_while(|b| part(b)).count(),
-            _ => 1,
-        };
-        let (before, token, after) = (&bytes[..from], &text[from..at], &bytes[at..]);
-        // Not paths (`a::b`), fields and methods (`x.b`), lifetimes (`'a`).
-        let joined = || {
-            after.starts_with(b"::")
-                || before.ends_with(b"::")
-                || before.ends_with(b".") && !before.ends_with(b"..")
-                || before.ends_with(b"'")
-        };
-        if is_local(token) && !joined() {
-            out.push_str(&text[copied..from]);
-            out.push_str("__");
-            copied = from;
-        }
-    }
-    out.push_str(&text[copied..]);
-    out
-}
-
-/// The length of the string literal that a text begins with.
-fn string(text: &[u8]) -> usize {
-    let mut escaped = true;
-    let end = text.iter().position(|b| {
-        let ends = *b == b'"' && !escaped;
-        escaped = *b == b'\\' && !escaped;
-        ends
-    });
-    end.map_or(text.len(), |end| end + 1)
-}
-
-/// One of `LOCALS`, or a letter or such a word with a number: `v12`, `lanes3`.
-fn is_local(name: &str) -> bool {
-    if !name.as_bytes()[0].is_ascii_lowercase() || name.len() > 9 {
-        return false;
-    }
-    let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let numbered = word.len() < name.len()
-        && (word.len() == 1 || ["state", "lanes", "block"].contains(&word))
-        && word.chars().all(|c| c.is_ascii_lowercase())
-        && !["f32", "f64", "i32", "i64", "u32"].contains(&name);
-    numbered || LOCALS.contains(&name)
+    lexer::tokens(text).unwrap_or_else(|e| {
+        let message = format!("internal error of array-dsl: generated code does not lex: {e}");
+        quote! { ::core::compile_error!(#message) }
+    })
 }
 
 /// What is printed of a variant.

@@ -243,9 +243,15 @@ impl Facts {
         counts(&f.rest, 2) && f.axes.values().all(|c| counts(c, 1))
     }
 
-    /// Whether `d > 0` is certain.
+    /// Whether `d > 0` is certain, in whatever loops a read with that size may end up.
     fn positive(&self, d: &Dim) -> bool {
         self.nonnegative(&Affine::constant(d.sub(&Dim::constant(1))))
+    }
+
+    /// Whether `d > 0` is certain at the points of the nest: there no extent is zero, and neither is a factor of one.
+    pub fn positive_here(&self, d: &Dim) -> bool {
+        let divides = |e: &Dim| d.is_nonnegative() && d.as_monomial().is_some_and(|m| e.has_factor(m));
+        self.positive(d) || self.extents.values().any(|e| e == d || divides(e))
     }
 
     /// Whether `e >= 0` is certain.

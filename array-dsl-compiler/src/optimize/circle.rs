@@ -38,7 +38,7 @@ impl Facts {
             (Op::Sub, [a, b]) => Some(around(a)?.add(&self.form(*b)?.scale(&Dim::constant(-1)))),
             (Op::Rem | Op::RemEuclid, [a, m]) => {
                 let modulus = self.form(*m)?.as_dim()?.clone();
-                if !self.is_positive(&modulus) {
+                if !self.positive_here(&modulus) {
                     return None;
                 }
                 let (form, least) = match (self.form(*a), around(a)) {
@@ -59,26 +59,15 @@ impl Facts {
         }
     }
 
-    /// Whether a size is certainly positive where a point of the nest is: there no extent is zero, and neither is a product's
-    /// factor.
-    fn is_positive(&self, d: &Dim) -> bool {
-        if let Some(c) = d.as_constant() {
-            return c > 0;
-        }
-        self.extents
-            .values()
-            .any(|e| e == d || d.is_nonnegative() && d.as_monomial().is_some_and(|m| e.has_factor(m)))
-    }
-
     /// What a remainder of an integer that is no polynomial is less than, if it is certainly not negative.
     pub fn modulus(&self, op: Op, args: &[Atom]) -> Option<Dim> {
         let (Op::Rem | Op::RemEuclid, [a, m]) = (op, args) else { return None };
         let modulus = self.form(*m)?.as_dim()?.clone();
         let counts = |a: Atom| {
             let below = if let Atom::Var(v) = a { self.below.contains_key(&v) } else { false };
-            below || self.quotient(a).is_some_and(|(a, m)| self.nonnegative(a) && self.is_positive(m))
+            below || self.quotient(a).is_some_and(|(a, m)| self.nonnegative(a) && self.positive_here(m))
         };
-        (self.is_positive(&modulus) && (op == Op::RemEuclid || counts(*a))).then_some(modulus)
+        (self.positive_here(&modulus) && (op == Op::RemEuclid || counts(*a))).then_some(modulus)
     }
 
     /// The result of a division as a polynomial over a size.

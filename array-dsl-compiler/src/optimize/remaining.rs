@@ -12,17 +12,11 @@ use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::Loc;
 
-/// The checks in the order of execution, each place's once.
+/// The checks in the order of execution.
 pub fn remaining(p: &Program) -> Vec<(Loc, String)> {
     let mut out = Vec::new();
     of_stms(p, &p.stms, &mut out);
-    let mut once: Vec<(Loc, String)> = Vec::new();
-    for check in out {
-        if !once.contains(&check) {
-            once.push(check);
-        }
-    }
-    once
+    out
 }
 
 fn of_stms(p: &Program, stms: &[Stm], out: &mut Vec<(Loc, String)>) {
@@ -44,10 +38,10 @@ fn of_sizes(p: &Program, c: &Check) -> String {
         CheckKind::AtLeast(a, b) => format!("that {} is at most {}", show(a), show(b)),
     };
     let guards: Vec<String> = c.guards.iter().map(show).collect();
-    let guards = if guards.is_empty() {
-        String::new()
-    } else {
-        format!(", unless one of {} is zero", guards.join(", "))
+    let guards = match &guards[..] {
+        [] => String::new(),
+        [one] => format!(", where {one} is positive"),
+        all => format!(", where {} are positive", all.join(" and ")),
     };
     format!("once, {condition}{guards}")
 }
@@ -87,7 +81,8 @@ impl<'a> Inside<'a> {
                 }
                 Exp::Op(Op::Div | Op::Rem | Op::RemEuclid, args) if self.p.elem(args[1]).is_int() => {
                     if let Atom::Var(_) = args[1] {
-                        self.out.push((l.loc, "that the divisor is not zero".into()));
+                        self.out
+                            .push((l.loc, "each division of integers: the divisor is no constant".into()));
                     }
                 }
                 _ => {}
@@ -135,7 +130,9 @@ impl<'a> Inside<'a> {
         let mut out: Vec<String> = match self.made.get(&v) {
             Some(Exp::Read { array, index, .. }) => {
                 let info = self.p.array(*array);
-                let known = index.is_empty() && self.facts.form(a).is_some_and(|f| self.is_counted(&f));
+                // Of the number of a trip something is known.
+                let known =
+                    index.is_empty() && self.facts.form(a).is_some_and(|f| self.facts.nonnegative(&f));
                 if known { Vec::new() } else { vec![format!("`{}`", info.name)] }
             }
             Some(Exp::Op(Op::Cast(_), args)) if self.p.elem(args[0]).is_float() => vec!["floats".into()],
@@ -147,13 +144,9 @@ impl<'a> Inside<'a> {
             Some(Exp::Scan(_)) => vec!["what a loop carries".into()],
             _ => Vec::new(),
         };
+        out.sort();
         out.dedup();
         out
-    }
-
-    /// Whether something is known of the numbers in a polynomial, as of the number of a trip.
-    fn is_counted(&self, f: &Affine) -> bool {
-        self.facts.nonnegative(f)
     }
 
     /// The least and the greatest value over the axes' ranges, if the signs of the coefficients are known.

@@ -9,6 +9,7 @@ use array_dsl::prelude::*;
 use ndarray::{Array1, Array2, Axis, array};
 
 use super::agreement::{agree, is_skipped, noise, on, own_gpu};
+use super::special::of_negative_numbers;
 
 /// The distance in units in the last place.
 fn units(a: f64, b: f64) -> u64 {
@@ -255,19 +256,6 @@ fn of_positive_numbers(x: [f64; n]) -> [[f64; n]; 5] {
 }
 
 #[kernel]
-fn of_negative_numbers(x: [f64; n]) -> [[f64; n]; 4] {
-    build((4, n), |k, i| {
-        let v = x[i];
-        match k {
-            0 => v.lgamma(),
-            1 => v.digamma(),
-            2 => polygamma(1.0, v),
-            _ => polygamma(2.0, v),
-        }
-    })
-}
-
-#[kernel]
 fn lgammas(x: [f64; n]) -> [f64; n] {
     x.lgamma()
 }
@@ -286,7 +274,8 @@ fn gamma_functions() {
     );
     // Between the poles, and at some.
     let below = doubles(500, 2).map(|x| (10.0 * x).round() - 12.5 + 0.3 * x);
-    agree(of_negative_numbers, (below.chain([-1.0, -0.0, -30.0]).collect::<Array1<f64>>(),), 1e-13);
+    let below: Array1<f64> = below.chain([-1.0, -0.0, -30.0]).collect();
+    agree(of_negative_numbers.of::<f64>(), (below,), 1e-13);
     // The logarithm of the gamma function keeps its digits at its zeros 1 and 2.
     let near = doubles(500, 3).flat_map(|x| [1.0 + 0.4 * x.powi(9), 2.0 + 0.4 * x.powi(9), 4.0 + 3.9 * x]);
     let x: Array1<f64> = near.collect();
