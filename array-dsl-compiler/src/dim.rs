@@ -108,6 +108,13 @@ impl Dim {
         (self.0.len() == 1 && c == 1 && m.len() == 1).then(|| &m[0])
     }
 
+    /// A product of atoms, which are in order.
+    pub fn monomial(m: Monomial) -> Dim {
+        let mut d = Dim::default();
+        d.add_term(m, 1);
+        d
+    }
+
     /// The product of atoms this is, if it is one.
     pub fn as_monomial(&self) -> Option<&Monomial> {
         let (m, c) = self.terms().next()?;

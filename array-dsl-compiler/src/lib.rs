@@ -3,6 +3,8 @@
 //! `pipeline` is the only place that knows the order of the stages. Every stage is an ordinary function here,
 //! without `proc_macro` types, so that it can be tested and printed without rustc in the loop.
 
+mod affine;
+pub mod broken;
 pub mod bulk;
 pub mod core;
 pub mod derive;

@@ -51,7 +51,7 @@ pub fn middle(f: &core::Function) -> Result<bulk::Program, NotDifferentiable> {
     let mut p = flatten::flatten(f)?;
     checked("flatten", || bulk::verify::check(&p));
     optimize::optimize(&mut p);
-    checked("optimize", || bulk::verify::check(&p));
+    checked("optimize", || bulk::verify::check_optimized(&p));
     Ok(p)
 }
 
@@ -60,7 +60,7 @@ pub fn derivative(p: &bulk::Program, what: Derivative) -> Result<bulk::Program, 
     let mut d = derive::derive(p, what)?;
     checked("derive", || bulk::verify::check(&d));
     optimize::optimize(&mut d);
-    checked("optimize", || bulk::verify::check(&d));
+    checked("optimize", || bulk::verify::check_optimized(&d));
     Ok(d)
 }
 
@@ -71,7 +71,7 @@ pub fn back(p: &bulk::Program, target: Target) -> Result<Verified<loops::Program
         optimize::optimize(&mut p);
     }
     optimize::finish(&mut p, target);
-    checked("the last steps", || bulk::verify::check(&p));
+    checked("the last steps", || bulk::verify::check_optimized(&p));
     loops::verify::verify(schedule::schedule(&p, target))
 }
 

@@ -361,3 +361,104 @@ fn remainders_by_nothing() {
     let pairs = pairs_beside_an_empty_axis(&array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], &y);
     assert_eq!(pairs.row(4), array![5.0, 50.0, 500.0]);
 }
+
+// A check is a reason for the reads that come after it, not for those before.
+
+#[kernel]
+fn summed_before(y: [f64; m], q: [f64; n]) -> f64 {
+    let s = sum(build(m, |i| q[i]));
+    let w: [f64; n] = y;
+    s + sum(w)
+}
+
+#[kernel]
+fn prefixes_before(y: [f64; m], q: [f64; n]) -> (f64, [f64; n]) {
+    let h = cumsum(build(m, |i| q[i]));
+    let w: [f64; n] = y;
+    (h[0], w)
+}
+
+#[kernel]
+fn result_of_another_size(x: [f64; n], w: [f64; k]) -> [f64; n + 1 - k] {
+    build(n + 1 + k, |i| sum(build(k, |j| x[i + j] * w[j])))
+}
+
+#[kernel]
+fn sliced_after(x: [f64; n], k: i64) -> f64 {
+    let s = cumsum(build(k, |i| x[i]));
+    let t = x[0..k];
+    s[0] + sum(t)
+}
+
+#[kernel]
+fn sliced_by_data(x: [f64; n], at: [i64; m]) -> f64 {
+    let k = at[0];
+    let s = sum(build(k, |i| x[i] * x[i]));
+    s + sum(x[..k] * s)
+}
+
+#[kernel]
+fn windows_after(x: [f64; n], k: i64) -> f64 {
+    let s = sum(build(k, |i| x[i]));
+    s + sum(flatten(windows(x * s, k)))
+}
+
+#[test]
+fn checks_are_no_reasons_for_what_comes_before() {
+    let q = array![2.0];
+    for m in [0, 1, 4, 100_000] {
+        let y = Array1::<f64>::ones(m);
+        let same = m == 1;
+        assert_eq!(Cpu.run(summed_before, (&y, &q)).is_ok(), same, "{m}");
+        assert_eq!(Cpu.run(grad(summed_before), (&y, &q)).is_ok(), same, "{m}");
+        assert_eq!(Cpu.run(prefixes_before, (&y, &q)).is_ok(), same, "{m}");
+        assert_eq!(Cpu.run(result_of_another_size, (&q, &y)).is_ok(), m == 0, "{m}");
+        let k = m as i64;
+        let inside = m <= 1;
+        assert_eq!(Cpu.run(sliced_after, (&q, k)).is_ok(), same, "{m}");
+        assert_eq!(Cpu.run(sliced_by_data, (&q, &array![k])).is_ok(), inside, "{m}");
+        assert_eq!(Cpu.run(grad(sliced_by_data), (&q, &array![k])).is_ok(), inside, "{m}");
+        assert_eq!(Cpu.run(windows_after, (&q, k)).is_ok(), inside, "{m}");
+    }
+    for k in [-1, i64::MIN, i64::MAX] {
+        assert!(Cpu.run(sliced_after, (&q, k)).is_err(), "{k}");
+        assert!(Cpu.run(sliced_by_data, (&q, &array![k])).is_err(), "{k}");
+        assert!(Cpu.run(windows_after, (&q, k)).is_err(), "{k}");
+    }
+}
+
+// A number is an array of one element when it is flattened, and the other way round.
+
+#[kernel]
+fn flattened_product(x: [f64; n]) -> f64 {
+    sum(flatten(1.0 * 2.0)) + 0.0 * sum(x)
+}
+
+#[kernel]
+fn flattened_sum(x: [f64; n]) -> f64 {
+    sum(flatten(sum(x * x)))
+}
+
+#[kernel]
+fn reshaped_sums(x: [[f64; m]; n]) -> [[[f64; 1]; 1]; n] {
+    map(|r| reshape(sum(r), (1, 1)), x)
+}
+
+#[kernel]
+fn one_row(a: [[f64; m]; n]) -> [f64; m] {
+    flatten(a)
+}
+
+#[test]
+fn numbers_are_arrays_of_one_element() {
+    let x = array![5.0, 6.0];
+    assert_eq!(flattened_product(&x), 2.0);
+    assert_eq!(flattened_product(&Array1::zeros(0)), 2.0);
+    assert_eq!(flattened_sum(&x), 61.0);
+    assert_eq!(grad(flattened_sum)(&x), array![10.0, 12.0]);
+    assert_eq!(reshaped_sums(&array![[1.0, 2.0], [3.0, 4.0]]), array![[[3.0]], [[7.0]]]);
+    assert_eq!(one_row(&array![[1.0, 2.0, 3.0]]), array![1.0, 2.0, 3.0]);
+    assert!(Cpu.run(one_row, (&Array2::zeros((2, 3)),)).is_err());
+    assert_eq!(Cpu.run(one_row, (&Array2::zeros((2, 0)),)).map(|r| r.len()).ok(), Some(0));
+    assert!(Cpu.run(one_row, (&Array2::zeros((0, 3)),)).is_err());
+}

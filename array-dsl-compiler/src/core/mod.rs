@@ -24,7 +24,7 @@
 //!   `Pushforward` of these names in the same body. What depends on the new names varies with them; everything else, what
 //!   the values were made of included, is constant. Both nest like brackets.
 //! * A `Custom` gives floats new names whose derivative is made by a **rule**: a function of its own, in the function's table.
-//! * `Check` may stand only at depth 0.
+//! * `Check` may stand only at depth 0. The front end puts each where the last integer that it compares is bound.
 
 pub mod interp;
 pub mod parse;
@@ -261,6 +261,15 @@ impl Check {
             (a, b) => a == b,
         };
         same && self.guards.iter().all(|g| other.guards.contains(g))
+    }
+
+    /// The sizes that it looks at.
+    pub fn dims(&self) -> Vec<&Dim> {
+        let compared = match &self.kind {
+            CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => vec![a, b],
+            CheckKind::NonNegative(a) => vec![a],
+        };
+        compared.into_iter().chain(&self.guards).collect()
     }
 }
 

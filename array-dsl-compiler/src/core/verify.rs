@@ -323,6 +323,10 @@ impl Scope<'_> {
             Exp::Reshape(a, dims) => {
                 dims.iter().for_each(|d| self.dim(d, "a dimension of a reshape"));
                 let ty = self.var(*a)?;
+                if ty.rank() == 0 || dims.is_empty() {
+                    let shown = self.show(*a);
+                    self.error(format!("{shown} is reshaped from or to a scalar"));
+                }
                 let (before, after) = (Dim::product(&ty.dims), Dim::product(dims));
                 if before.sub(&after).as_constant().is_some_and(|c| c != 0) {
                     let (before, after) = (self.show_dim(&before), self.show_dim(&after));

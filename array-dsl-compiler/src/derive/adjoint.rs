@@ -14,6 +14,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::partial::scaled;
+use crate::broken::expect;
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Program, Var};
 use crate::scalar::{Op, partials};
@@ -241,19 +242,18 @@ fn choice(
         .into_iter()
         .zip(sides)
         .map(|(results, side)| Branch { block: Block { lets: side.code.lets }, results });
-    let (Some(x), Some(y)) = (make.next(), make.next()) else { return };
+    let [x, y] = [make.next(), make.next()].map(|b| expect(b, || "an `if` with one branch".into()));
     code.lets.push(Let { vars: vars.clone(), exp: Exp::If(c, x, y), loc: l.loc });
     let mut vars = vars.into_iter().map(Atom::Var);
+    let mut next = || expect(vars.next(), || "fewer adjoints than the branches give".into());
     for v in free {
-        if let Some(d) = vars.next() {
-            adjoints.add(p, code, Atom::Var(v), d);
-        }
+        adjoints.add(p, code, Atom::Var(v), next());
     }
     for (mut k, local) in leaving {
         for (a, _) in k.index.iter_mut().zip(&local).filter(|(_, l)| **l) {
-            *a = vars.next().unwrap_or(*a);
+            *a = next();
         }
-        k.value = vars.next().unwrap_or(k.value);
+        k.value = next();
         contribute(p, code, out, k);
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::reverse::guarded_read;
+use crate::broken::expect;
 use crate::bulk::build::{Code, Renaming, redirect, renamed};
 use crate::bulk::sizes::scalars;
 use crate::bulk::{
@@ -100,11 +101,14 @@ pub(super) fn store_history(p: &mut Program, r: &mut Repeat) -> Vec<History> {
         let mut logs = Vec::new();
         for result in writes {
             // The nests before it move as logs are added.
-            let Some(at) = r.body.iter().position(|s| s.results().contains(&result)) else { continue };
-            let Stm::Nest(n) = r.body[at].clone() else { continue };
+            let at = r.body.iter().position(|s| s.results().contains(&result));
+            let at = expect(at, || format!("nothing in the loop makes array {}", result.0));
+            let Stm::Nest(n) = r.body[at].clone() else {
+                panic!("array {} is not written by a nest", result.0)
+            };
             let Some(YieldKind::Write { into, index: place, .. }) = n.yields.first().map(|y| y.kind.clone())
             else {
-                continue;
+                panic!("array {} is not written by element", result.0)
             };
             let dims: Vec<Dim> = n.axes.iter().map(|a| a.extent.clone()).collect();
             let code = PlaceCode::new(&n, &place);

@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use super::lift::{everywhere, lift, unit};
 use super::strip::{self, Cut, Side};
 use super::{Derivative, NotDifferentiable, active_leaves, active_params, bundle, forward, reverse};
+use crate::broken::expect;
 use crate::bulk::{ArrayId, Program, Stm};
 use crate::dim::Dim;
 use crate::scalar::Op;
@@ -180,7 +181,13 @@ fn finish(p: &Program, mut q: Program, rows: &[Vec<ArrayId>]) -> Result<Program,
     let row = |row: &Vec<ArrayId>| {
         let mut blocks = row.iter();
         let params = active_params(p).into_iter();
-        bundle(params.map(|(_, t)| t.map(&mut |a| blocks.next().copied().unwrap_or(*a))).collect())
+        bundle(
+            params
+                .map(|(_, t)| {
+                    t.map(&mut |a| *expect(blocks.next(), || format!("no block for array {}", a.0)))
+                })
+                .collect(),
+        )
     };
     q.result = bundle(rows.iter().map(row).collect());
     within_ranks(q)

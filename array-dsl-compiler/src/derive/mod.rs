@@ -47,6 +47,7 @@ mod tangent;
 
 use std::collections::HashSet;
 
+use crate::broken::expect;
 use crate::bulk::build::Renaming;
 use crate::bulk::{ArrayId, Program, Sort, Sorted, Stm};
 use crate::ty::{Loc, Tree};
@@ -154,9 +155,9 @@ pub fn derive(p: &Program, what: Derivative) -> Result<Program, NotDifferentiabl
         Derivative::Vmap => jacobian::vmap(p)?,
         Derivative::Hvp => {
             let mut h = forward::forward(&reverse::reverse(p, Derivative::Grad)?)?;
-            if let Tree::Tuple(parts) = &mut h.result {
-                h.result = parts.pop().unwrap_or(Tree::Tuple(Vec::new()));
-            }
+            // The gradient and its tangent.
+            let Tree::Tuple(parts) = &mut h.result else { panic!("the tangent of a gradient is no pair") };
+            h.result = expect(parts.pop(), || "the tangent of a gradient is no pair".into());
             h
         }
     };

@@ -25,6 +25,7 @@ use super::NotDifferentiable;
 use super::forward::Forward;
 use super::history::{History, store_history, undone};
 use super::reverse::Reverse;
+use crate::broken::expect;
 use crate::bulk::build::int;
 use crate::bulk::{ArrayId, Atom, Carried, Repeat, Stm, Trips};
 use crate::dim::{Dim, SizeAtom};
@@ -183,14 +184,19 @@ impl Reverse {
         self.p.constant(&info.name, &info.dims, Const::of(info.elem, 0), Loc::default())
     }
 
-    /// Has the loop, which stands among the statements, store its history.
-    fn with_history(&mut self, r: &Repeat) -> Vec<History> {
+    /// Takes the loop from the statements, with what stands after it.
+    fn take(&mut self, r: &Repeat) -> (Repeat, Vec<Stm>) {
         let first = r.carried.first().map(|c| c.state);
         let is_it = |s: &Stm| matches!(s, Stm::Repeat(q) if q.carried.first().map(|c| c.state) == first);
-        let Some(at) = self.p.stms.iter().position(is_it) else { return Vec::new() };
-        let rest = self.p.stms.split_off(at);
-        let mut rest = rest.into_iter();
-        let Some(Stm::Repeat(mut q)) = rest.next() else { return Vec::new() };
+        let at = expect(self.p.stms.iter().position(is_it), || "a loop is not before its adjoint".into());
+        let rest = self.p.stms.split_off(at + 1);
+        let Some(Stm::Repeat(q)) = self.p.stms.pop() else { panic!("a loop is not before its adjoint") };
+        (q, rest)
+    }
+
+    /// Has the loop, which stands among the statements, store its history.
+    fn with_history(&mut self, r: &Repeat) -> Vec<History> {
+        let (mut q, rest) = self.take(r);
         let history = store_history(&mut self.p, &mut q);
         self.p.stms.push(Stm::Repeat(q));
         self.p.stms.extend(rest);
@@ -199,16 +205,11 @@ impl Reverse {
 
     /// Has a `while` count its trips.
     fn counted(&mut self, r: &Repeat, on: ArrayId) -> Dim {
-        let first = r.carried.first().map(|c| c.state);
-        let is_it = |s: &Stm| matches!(s, Stm::Repeat(q) if q.carried.first().map(|c| c.state) == first);
-        let Some(at) = self.p.stms.iter().position(is_it) else { return Dim::default() };
-        let rest = self.p.stms.split_off(at);
+        let (mut q, rest) = self.take(r);
         let p = &mut self.p;
         let start = p.constant("trips", &[], Const::of(Elem::I64, 0), r.loc);
         let state = p.new_array("trips", Elem::I64, Vec::new());
         let result = p.new_array("trips", Elem::I64, Vec::new());
-        let mut rest = rest.into_iter();
-        let Some(Stm::Repeat(mut q)) = rest.next() else { return Dim::default() };
         let outside = std::mem::replace(&mut p.stms, std::mem::take(&mut q.body));
         // A trip too many does not count: see `bulk::Trips`.
         let next = p.store("trips", Elem::I64, &[], r.loc, |p, code, _| {

@@ -30,6 +30,7 @@ use super::form::zero;
 use super::fresh;
 use super::reverse::Reverse;
 use super::separate::{Pure, pure};
+use crate::broken::expect;
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{
     ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Prefix, Program, Scan, Stm, Var, Yield, YieldKind,
@@ -75,7 +76,7 @@ impl Reverse {
     /// Where the states before all points are read. Those that the scan does not store yet it stores as well: it has them anyway.
     fn history(&mut self, n: &Nest, q: &Pure<'_>) -> History {
         let dims: Vec<_> = n.axes.iter().map(|a| a.extent.clone()).collect();
-        let states = n.body.lets.last().map(|l| l.vars.clone()).unwrap_or_default();
+        let states = expect(n.body.lets.last(), || "a scan in an empty body".into()).vars.clone();
         let (mut arrays, mut more) = (Vec::new(), Vec::new());
         for (v, stored) in states.iter().zip(&q.stored) {
             arrays.push(stored.unwrap_or_else(|| {
@@ -88,12 +89,13 @@ impl Reverse {
         let results: Vec<ArrayId> = n.yields.iter().map(|y| y.array).collect();
         let is_it =
             |s: &&mut Stm| matches!(s, Stm::Nest(m) if m.yields.iter().any(|y| results.contains(&y.array)));
-        if let Some(Stm::Nest(m)) = self.p.stms.iter_mut().find(is_it) {
-            let own = m.body.lets.last().map(|l| l.vars.clone()).unwrap_or_default();
-            for (v, array) in more {
-                let at = states.iter().position(|s| *s == v).unwrap_or_default();
-                m.yields.push(Yield { array, kind: YieldKind::Store(Atom::Var(own[at])) });
-            }
+        let Some(Stm::Nest(m)) = self.p.stms.iter_mut().find(is_it) else {
+            panic!("a scan is not among the statements before its adjoint")
+        };
+        let own = expect(m.body.lets.last(), || "a scan in an empty body".into()).vars.clone();
+        for (v, array) in more {
+            let at = expect(states.iter().position(|s| *s == v), || "a state of another scan".into());
+            m.yields.push(Yield { array, kind: YieldKind::Store(Atom::Var(own[at])) });
         }
         History { arrays, shifted: q.scan.prefix == Prefix::Inclusive }
     }
@@ -230,7 +232,7 @@ impl Reverse {
         let mut code = Code::new(n.loc);
         let points = self.points(n, q, history, &index);
         code.lets.extend(points.before.iter().chain(&points.reads).cloned());
-        let (Some(axis), Some(place)) = (axes.last(), index.last()) else { return };
+        let (Some(axis), Some(place)) = (axes.last(), index.last()) else { panic!("a scan without an axis") };
         let p = &mut self.p;
         let mut reversed = index.clone();
         if let Some(last) = reversed.last_mut() {

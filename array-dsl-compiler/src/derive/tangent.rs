@@ -12,6 +12,7 @@
 use std::collections::HashMap;
 
 use super::partial::scaled;
+use crate::broken::expect;
 use crate::bulk::build::Code;
 use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Program, Scan, Var};
 use crate::scalar::{Op, partials};
@@ -110,7 +111,7 @@ fn choice(
         results.extend(with.iter().zip(&elems).map(|(i, e)| t[*i].unwrap_or(Atom::Const(Const::of(*e, 0)))));
         Branch { block: Block { lets: inner.lets }, results }
     });
-    let (Some(x), Some(y)) = (made.next(), made.next()) else { return };
+    let [x, y] = [made.next(), made.next()].map(|b| expect(b, || "an `if` with one branch".into()));
     let vars = l.vars.iter().copied().chain(new.iter().copied()).collect();
     code.lets.push(Let { vars, exp: Exp::If(c, x, y), loc: l.loc });
     for (i, v) in with.iter().zip(new) {

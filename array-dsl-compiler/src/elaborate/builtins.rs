@@ -105,7 +105,7 @@ impl Elaborator<'_> {
             "flatten" => {
                 let a = self.plain_atoms(&shown, args, span)?[0];
                 let dims = self.atom_type(a).dims;
-                Some(Value::Atom(self.reshape(a, vec![Dim::product(&dims)], span)))
+                self.reshape(a, vec![Dim::product(&dims)], span)
             }
             "reshape" => {
                 let dims = self.dims_argument(&args[1], span)?;
@@ -121,7 +121,7 @@ impl Elaborator<'_> {
                 let (outer, want) = (Dim::product(outer), Dim::product(&dims));
                 self.equal(&outer, &want, span, "the number of rows in `unflatten`", true)?;
                 dims.extend(rows.iter().cloned());
-                Some(Value::Atom(self.reshape(a, dims, span)))
+                self.reshape(a, dims, span)
             }
             "concat" => self.concat(args, span),
             "slice" => {
@@ -370,17 +370,22 @@ impl Elaborator<'_> {
         self.build("replicate", &dims, &[], span, |_, _| Some(v))
     }
 
-    pub(super) fn reshape(&mut self, a: Atom, dims: Vec<Dim>, span: Span) -> Atom {
+    /// The elements under other dimensions, of which there are as many. A number is one element.
+    pub(super) fn reshape(&mut self, a: Atom, dims: Vec<Dim>, span: Span) -> Option<Value> {
+        let ty = self.atom_type(a);
+        if ty.dims == dims {
+            return Some(Value::Atom(a));
+        }
         match a {
-            Atom::Var(v) => {
-                let ty = self.atom_type(a);
-                if ty.dims == dims {
-                    return a;
-                }
-                let ty = Type { elem: ty.elem, dims: dims.clone() };
-                self.emit("reshape", ty, Exp::Reshape(v, dims), span)
+            Atom::Var(v) if ty.rank() > 0 && dims.is_empty() => {
+                let first = vec![Atom::Const(Const::int(Elem::I64, 0)); ty.rank()];
+                Some(Value::Atom(self.emit("reshape", Type::scalar(ty.elem), Exp::Index(v, first), span)))
             }
-            c => c,
+            Atom::Var(v) if ty.rank() > 0 => {
+                let ty = Type { elem: ty.elem, dims: dims.clone() };
+                Some(Value::Atom(self.emit("reshape", ty, Exp::Reshape(v, dims), span)))
+            }
+            number => self.build("reshape", &dims, &[], span, |_, _| Some(Value::Atom(number))),
         }
     }
 
@@ -388,7 +393,7 @@ impl Elaborator<'_> {
         let have = Dim::product(&self.atom_type(a).dims);
         let want = Dim::product(&dims);
         self.equal(&have, &want, span, "the number of elements in `reshape`", true)?;
-        Some(Value::Atom(self.reshape(a, dims, span)))
+        self.reshape(a, dims, span)
     }
 
     fn permute(&mut self, args: &[Value], span: Span) -> Option<Value> {

@@ -3,11 +3,16 @@
 //! Two dimensions are equal when their polynomials are. If they differ by a constant, or are two size names of
 //! the signature, the program is wrong. Otherwise one check is made, hoisted to depth 0 and guarded by the trip
 //! counts of the loops and by the conditions it was hoisted out of; the value then takes the other dimension (a free `Reshape`).
+//!
+//! A kernel's checks stand before everything else that can stand after them ([`first`]): sizes are compared before the loops, and
+//! every loop may rely on them.
+
+use std::collections::HashMap;
 
 use proc_macro2::Span;
 
 use super::Elaborator;
-use crate::core::{Atom, Check, CheckKind, Exp, Stm, Type};
+use crate::core::{Atom, Check, CheckKind, Exp, Stm, Type, Var};
 use crate::diagnostics::Code;
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -169,4 +174,30 @@ impl Elaborator<'_> {
         }
         Some(())
     }
+}
+
+/// The statements of depth 0 with every check where the last integer that it compares is bound; in order, where several stand at
+/// one place.
+pub(super) fn first(stms: Vec<Stm>) -> Vec<Stm> {
+    let mut start: Vec<Stm> = Vec::new();
+    let mut rest: Vec<(Stm, Vec<Stm>)> = Vec::new();
+    // After which of the others a variable is bound; not those that are bound before all of them.
+    let mut bound: HashMap<Var, usize> = HashMap::new();
+    for s in stms {
+        let Exp::Check(c) = &s.exp else {
+            bound.extend(s.vars.iter().map(|v| (*v, rest.len())));
+            rest.push((s, Vec::new()));
+            continue;
+        };
+        let last = c.dims().into_iter().flat_map(Dim::atoms).filter_map(|a| match a {
+            SizeAtom::Scalar(v) => bound.get(&Var(v)).copied(),
+            SizeAtom::Name(_) => None,
+        });
+        match last.max() {
+            Some(at) => rest[at].1.push(s),
+            None => start.push(s),
+        }
+    }
+    start.extend(rest.into_iter().flat_map(|(s, checks)| std::iter::once(s).chain(checks)));
+    start
 }

@@ -145,7 +145,7 @@ impl Elaborator<'_> {
             })?;
             let Value::Atom(each) = each else { return None };
             let points = Dim::product(&e.atom_type(each).dims);
-            let flat = e.reshape(each, vec![points], span);
+            let Value::Atom(flat) = e.reshape(each, vec![points], span)? else { return None };
             Some(Value::Atom(e.fold_by(Reducer::Add, None, flat, span)))
         })?;
         let Value::Atom(value) = value else { return None };

@@ -199,7 +199,7 @@ pub fn elaborate(
     let inference = e.inference.clone();
     let (vars, places, spans, sizes, notes) = (e.vars, e.places, e.spans, e.sizes, e.notes);
     let rules = e.rules;
-    let body_stms = e.bodies.pop().unwrap_or_default();
+    let body_stms = checks::first(e.bodies.pop().unwrap_or_default());
     if diagnostics.list().len() > before {
         return None;
     }

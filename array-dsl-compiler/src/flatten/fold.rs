@@ -14,6 +14,7 @@ use std::collections::HashSet;
 
 use super::nest::Frame;
 use super::{Flatten, Val};
+use crate::broken::{at, expect};
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Prefix, Reducer, Scan, Var, YieldKind};
 use crate::core::{self, Trips};
@@ -49,7 +50,7 @@ impl Flatten<'_> {
             let elem = self.p.elem(value);
             let (left, right) = (self.p.new_var(elem), self.p.new_var(elem));
             let mut code = Code::new(s.loc);
-            let op = reducer.op().unwrap_or(Op::Add);
+            let op = expect(reducer.op(), || format!("a scan by `{}`", reducer.name()));
             let sum = code.op(&mut self.p, op, &[Atom::Var(left), Atom::Var(right)]);
             let step = Step {
                 left: vec![left],
@@ -100,7 +101,9 @@ impl Flatten<'_> {
 
     /// A loop of scalars whose trips are counted before it begins.
     pub(super) fn sequential(&mut self, s: &core::Stm, l: &core::Loop, extent: Dim) {
-        let Trips::For(index, _) = &l.trips else { return };
+        let Trips::For(index, _) = &l.trips else {
+            panic!("a `while` is no scan{}", at(&self.f.places, s.loc))
+        };
         let start: Vec<Atom> = l.state.iter().map(|(_, a)| self.atom(*a)).collect();
         let axis = core::Axis { var: *index, extent: Dim::default() };
         let mut axes = self.core_axes(&[axis]);

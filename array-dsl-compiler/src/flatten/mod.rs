@@ -33,6 +33,7 @@ mod reshape;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::broken::{at, expect};
 use crate::bulk::{
     ArrayId, Atom, Axis, Block, Branch, Custom, Exp, Let, Param, Program, Rule, Sort, Sorted, Stm, Var,
     YieldKind,
@@ -180,10 +181,20 @@ impl Flatten<'_> {
                         self.host.insert(v, id);
                         Dim::atom(SizeAtom::Scalar(id.0))
                     }
-                    _ => Dim::default(),
+                    _ => self.unbound(v),
                 }
             }
         })
+    }
+
+    /// Core's verifier accepts no use of what is not bound, nor of an array as a scalar.
+    fn unbound(&self, v: core::Var) -> ! {
+        let is = match self.env.get(&v) {
+            Some(Val::Scalar(_)) => "a scalar in the place of an array",
+            Some(Val::View(_)) => "an array in the place of a scalar",
+            None => "not bound",
+        };
+        panic!("`{}` of `{}` is {is}", self.name(v), self.f.name)
     }
 
     fn atom(&self, a: core::Atom) -> Atom {
@@ -191,7 +202,7 @@ impl Flatten<'_> {
             core::Atom::Const(c) => Atom::Const(c),
             core::Atom::Var(v) => match self.env.get(&v) {
                 Some(Val::Scalar(a)) => *a,
-                _ => Atom::Const(Const::of(Elem::I64, 0)),
+                _ => self.unbound(v),
             },
         }
     }
@@ -199,7 +210,7 @@ impl Flatten<'_> {
     fn view(&self, v: core::Var) -> View {
         match self.env.get(&v) {
             Some(Val::View(view)) => view.clone(),
-            _ => View { array: ArrayId(0), prefix: Vec::new() },
+            _ => self.unbound(v),
         }
     }
 
@@ -378,7 +389,8 @@ impl Flatten<'_> {
         }
         self.pop_frame();
         for (v, a) in s.vars.iter().zip(made) {
-            self.bind_whole(*v, a.unwrap_or(ArrayId(0)));
+            let a = expect(a, || format!("no array for `{}`", self.name(*v)));
+            self.bind_whole(*v, a);
         }
     }
 
@@ -452,7 +464,9 @@ impl Flatten<'_> {
         self.push_frame(Frame { axes, ..Frame::default() });
         self.body(body);
         let mut values: Vec<(Atom, Const)> = Vec::new();
-        let Some((value, index)) = body.results.split_last() else { return };
+        let (value, index) = expect(body.results.split_last(), || {
+            format!("a scatter of no value{}", at(&self.f.places, s.loc))
+        });
         for i in index {
             // Where a guard is false the index lies outside, so that nothing happens.
             values.push((self.atom(*i), Const::int(Elem::I64, -1)));
@@ -534,7 +548,7 @@ impl Flatten<'_> {
                     .iter()
                     .map(|i| match &vals[*i] {
                         Val::Scalar(a) => *a,
-                        Val::View(_) => Atom::Const(Const::of(Elem::I64, 0)),
+                        Val::View(_) => panic!("a branch gives an array for the scalar `{}`", names[*i]),
                     })
                     .collect(),
             };
@@ -546,7 +560,12 @@ impl Flatten<'_> {
             }
         }
         for (i, ty) in types.iter().enumerate() {
-            let (Val::View(x), Val::View(y)) = (&va[i], &vb[i]) else { continue };
+            if ty.rank() == 0 {
+                continue;
+            }
+            let (Val::View(x), Val::View(y)) = (&va[i], &vb[i]) else {
+                panic!("a branch gives a scalar for the array `{}`", names[i])
+            };
             // A branch that updates an array which the other leaves alone updates nothing if it is not taken.
             if let Some(view) = self.updates(x, y).or_else(|| self.updates(y, x)) {
                 out[i] = Val::View(view);

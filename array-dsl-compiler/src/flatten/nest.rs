@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Flatten;
+use crate::broken::expect;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Stm, Var, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::ty::{Const, Elem, Loc, Name};
@@ -302,7 +303,7 @@ impl Flatten<'_> {
         if let Some((a, _)) = self.stored.get(&v) {
             return *a;
         }
-        let Some(level) = self.home.get(&v).copied() else { return ArrayId(0) };
+        let level = expect(self.home.get(&v).copied(), || format!("%{} is a scalar of no frame", v.0));
         let axes: Vec<Axis> = self.frames[..=level].iter().flat_map(|f| f.axes.clone()).collect();
         let dims: Vec<Dim> = axes.iter().map(|a| a.extent.clone()).collect();
         let elem = self.p.vars[v.0 as usize];

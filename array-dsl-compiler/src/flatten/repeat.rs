@@ -16,6 +16,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::nest::Frame;
 use super::{Flatten, Val, View};
+use crate::broken::{at, expect};
 use crate::bulk::build::int;
 use crate::bulk::{
     ArrayId, Atom, Block, Branch, Carried, Exp, Let, Nest, Reducer, Repeat, Stm, Trips, Var, Yield, YieldKind,
@@ -85,15 +86,15 @@ impl Flatten<'_> {
         let outside = self.enter();
         let states: Vec<ArrayId> = carried.iter().map(|c| c.state).collect();
         self.bind_states(l, &states, number.map(|n| n.state), loc);
-        let trips = match (&l.trips, count) {
+        let counted = match (&l.trips, count) {
             (core::Trips::For(index, _), Some(count)) => {
                 let array = self.p.new_array(self.name(*index), Elem::I64, Vec::new());
                 let read = Exp::Read { array, index: Vec::new(), checked: false };
                 let x = self.bind(Elem::I64, read, loc);
                 self.env.insert(*index, Val::Scalar(x));
-                Trips::For(array, count)
+                Some(Trips::For(array, count))
             }
-            _ => Trips::For(ArrayId(0), Dim::default()),
+            _ => None,
         };
         let results: Vec<Val> = match condition {
             None => {
@@ -114,10 +115,10 @@ impl Flatten<'_> {
             self.env.insert(*v, value.clone());
             c.next = self.whole(core::Atom::Var(*v), loc);
         }
-        let mut trips = trips;
+        let mut condition_of_all = None;
         if let Some((mut on, first)) = condition {
             if let (Some(n), core::Trips::For(index, _)) = (&mut number, &l.trips) {
-                let Val::Scalar(k) = self.env[index].clone() else { return };
+                let k = self.atom(core::Atom::Var(*index));
                 let k = self.bind(Elem::I64, Exp::Op(Op::Add, vec![k, int(1)]), loc);
                 self.env.insert(*index, Val::Scalar(k));
                 n.next = self.whole(core::Atom::Var(*index), loc);
@@ -126,9 +127,12 @@ impl Flatten<'_> {
             on.next = self.test(l, Some(on.state), loc);
             let mut any = self.new_state("any".into(), first);
             any.next = self.any(on.next, loc);
-            trips = Trips::While(any.state);
+            condition_of_all = Some(Trips::While(any.state));
             carried.extend([on, any]);
         }
+        let trips = expect(condition_of_all.or(counted), || {
+            format!("a loop without an end{}", at(&self.f.places, loc))
+        });
         let body = self.leave(outside);
         let results: Vec<ArrayId> = carried.iter().take(s.vars.len()).map(|c| c.result).collect();
         self.p.stms.push(Stm::Repeat(Repeat { trips, carried, body, loc }));
@@ -182,9 +186,8 @@ impl Flatten<'_> {
             }
             core::Trips::While(test) => {
                 let (values, lets) = self.branch(on, true, test);
-                let result = match values.first() {
-                    Some(Val::Scalar(a)) => *a,
-                    _ => Atom::Const(Const::bool(false)),
+                let Some(Val::Scalar(result)) = values.first().cloned() else {
+                    panic!("the condition of a `while` is no scalar{}", at(&self.f.places, loc))
                 };
                 let off = Branch { block: Block::default(), results: vec![Atom::Const(Const::bool(false))] };
                 let taken = Branch { block: Block { lets }, results: vec![result] };

@@ -24,11 +24,11 @@ impl Flatten<'_> {
         let (outer, have) = info.dims.split_at(view.prefix.len());
         let want: Vec<Dim> = dims.iter().map(|d| self.dim(d)).collect();
         let all = [outer, &want].concat();
-        let checks: Vec<&Check> = self
+        let checks: Vec<Check> = self
             .p
             .stms
             .iter()
-            .filter_map(|s| if let Stm::Check(c, _) = s { Some(c) } else { None })
+            .filter_map(|s| if let Stm::Check(c, _) = s { Some(c.clone()) } else { None })
             .collect();
         if same_product(&all, &info.dims, &checks) {
             let result = self.p.new_array(self.name(s.vars[0]), info.elem, all);
@@ -37,7 +37,7 @@ impl Flatten<'_> {
             return;
         }
         let equal = |a: &Dim, b: &Dim| {
-            let checked = |c: &&Check| match &c.kind {
+            let checked = |c: &Check| match &c.kind {
                 CheckKind::Equal(x, y) => (a, b) == (x, y) || (b, a) == (x, y),
                 _ => false,
             };

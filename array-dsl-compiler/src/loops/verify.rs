@@ -7,13 +7,16 @@
 //!   it, and `Accumulate` and `Write` come after that;
 //! * two points of the parallel axes never store to the same element;
 //! * a `Row` array belongs to one tree, whose first axes are the dimensions it lacks;
-//! * a chain of views ends in a `Param` or `Heap` array of as many elements; nothing refers to a `Nowhere` array.
+//! * a chain of views ends in a `Param` or `Heap` array; a view is used after the checks that make it one of as many elements;
+//!   nothing refers to a `Nowhere` array;
+//! * a read that is not compared with its array's dimensions has a reason to be inside (`affine`).
 
 use super::print::{root, types};
-use super::{Check, Fold, Home, Loop, Node, Program, Repeat, Step, Tree};
+use super::{Fold, Home, Loop, Node, Program, Repeat, Step, Tree};
 use crate::Verified;
-use crate::bulk::verify::{Scope, Visible, same_product};
-use crate::bulk::{ArrayId, ArrayInfo, Atom, Axis, Trips};
+use crate::affine::{Checked, Proof, Types};
+use crate::bulk::verify::{Scope, Visible, same_product, unproven_read};
+use crate::bulk::{self, ArrayId, ArrayInfo, Atom, Axis, Trips, Var};
 use crate::dim::Dim;
 
 /// The program as one the back ends take, or every rule it breaks.
@@ -30,6 +33,8 @@ pub fn check(p: &Program) -> Vec<String> {
     let mut v = Verifier {
         p,
         scope,
+        arrays: &arrays,
+        checked: Checked::default(),
         axes: Vec::new(),
         parallel: 0,
         covered: vec![false; count],
@@ -44,6 +49,9 @@ pub fn check(p: &Program) -> Vec<String> {
 struct Verifier<'a> {
     p: &'a Program,
     scope: Scope<'a>,
+    arrays: &'a [ArrayInfo],
+    /// What the steps before have established.
+    checked: Checked,
     /// The axes around the current node, outermost first; the first `parallel` are the tree's.
     axes: Vec<&'a Axis>,
     parallel: usize,
@@ -135,7 +143,19 @@ impl<'a> Verifier<'a> {
                     self.whole(*array);
                 }
             }
+            if self.scope.errors.is_empty() {
+                let mut checked = std::mem::take(&mut self.checked);
+                self.reasons().step(step, &mut checked);
+                self.checked = checked;
+            }
+            if let Step::Check(..) = step {
+                self.views();
+            }
         }
+    }
+
+    fn reasons(&self) -> Reasons<'a> {
+        Reasons { p: self.p, arrays: self.arrays }
     }
 
     fn repeat(&mut self, r: &'a Repeat) {
@@ -153,7 +173,10 @@ impl<'a> Verifier<'a> {
                 *readable = None;
             }
         }
-        let outside = self.scope.readable.clone();
+        let outside = (self.scope.readable.clone(), self.checked.clone());
+        if self.scope.errors.is_empty() {
+            self.checked = self.reasons().inside(r, &self.checked);
+        }
         if let Trips::For(index, _) = &r.trips {
             self.whole(*index);
         }
@@ -164,7 +187,7 @@ impl<'a> Verifier<'a> {
         for c in &r.carried {
             self.scope.readable(c.arrays.next);
         }
-        self.scope.readable = outside;
+        (self.scope.readable, self.checked) = outside;
         for c in &r.carried {
             if self.home(c.arrays.result) != Some(&Home::View(c.arrays.state)) {
                 let name = self.scope.name(c.arrays.result);
@@ -184,8 +207,6 @@ impl<'a> Verifier<'a> {
 
     /// The rules of homes that do not depend on the steps.
     fn homes(&mut self, params: &[ArrayId]) {
-        let mut checks: Vec<&Check> = Vec::new();
-        checks_of(&self.p.steps, &mut checks);
         for (i, info) in self.p.arrays.iter().enumerate() {
             let id = ArrayId(i as u32);
             let name = self.scope.name(id);
@@ -197,9 +218,8 @@ impl<'a> Verifier<'a> {
                 Home::View(of) => match root(self.p, id).map(|r| (r, self.home(r))) {
                     Some((_, Some(Home::Param | Home::Heap))) => {
                         let of = &self.p.arrays[of.0 as usize];
-                        if of.elem != info.elem || !same_product(&info.dims, &of.dims, &checks) {
-                            self.scope
-                                .error(format!("`{name}` has other elements than what it is a view of"));
+                        if of.elem != info.elem {
+                            self.scope.error(format!("`{name}` of {} is a view of {}", info.elem, of.elem));
                         }
                     }
                     _ => self.scope.error(format!("`{name}` is a view of nothing in memory")),
@@ -220,12 +240,38 @@ impl<'a> Verifier<'a> {
         if let Some(Home::Row { depth }) = self.home(a) { *depth } else { 0 }
     }
 
+    /// Whether it is established that a view has as many elements as the memory that it views.
+    fn is_whole(&self, a: ArrayId) -> bool {
+        match self.p.arrays.get(a.0 as usize).map(|info| (info, &info.home)) {
+            Some((info, Home::View(of))) => {
+                let viewed = self.p.arrays.get(of.0 as usize);
+                let same = |v: &super::ArrayInfo| same_product(&info.dims, &v.dims, self.checked.checks());
+                viewed.is_some_and(same) && self.is_whole(*of)
+            }
+            _ => true,
+        }
+    }
+
+    /// From here on those views may be read whose number of elements has just been checked.
+    fn views(&mut self) {
+        for i in 0..self.p.arrays.len() {
+            let id = ArrayId(i as u32);
+            let memory = root(self.p, id).filter(|r| *r != id);
+            if let Some(memory) = memory
+                && self.scope.readable[i].is_none()
+                && self.scope.readable[memory.0 as usize].is_some()
+            {
+                self.written(memory);
+            }
+        }
+    }
+
     /// From here on the array may be read, and with it what shares its memory.
     fn written(&mut self, a: ArrayId) {
         let memory = root(self.p, a);
         for (i, info) in self.p.arrays.iter().enumerate() {
             let id = ArrayId(i as u32);
-            if memory.is_some() && root(self.p, id) == memory {
+            if memory.is_some() && root(self.p, id) == memory && self.is_whole(id) {
                 let indices = info.dims.len().saturating_sub(self.depth(id));
                 // What the tree at hand writes is no host-level scalar before the tree's end.
                 let known = self.scope.readable[i].is_some_and(|v| v.scalar);
@@ -276,6 +322,12 @@ impl<'a> Verifier<'a> {
         self.parallel = t.axes.len();
         self.nodes(&t.body);
         self.scope.leave(mark);
+        // Of what breaks other rules nothing can be proven.
+        if self.scope.errors.is_empty() {
+            for (_, a) in self.reasons().tree(t, &mut self.checked.clone()) {
+                self.scope.error(unproven_read(&self.arrays[a.0 as usize].name, a));
+            }
+        }
         self.axes.clear();
         self.tree = None;
         for (i, info) in self.p.arrays.iter().enumerate() {
@@ -389,21 +441,84 @@ impl<'a> Verifier<'a> {
     }
 }
 
-fn checks_of<'a>(steps: &'a [Step], out: &mut Vec<&'a Check>) {
-    for s in steps {
+/// What the steps before a place establish, and which reads they make without a reason.
+struct Reasons<'a> {
+    p: &'a Program,
+    arrays: &'a [ArrayInfo],
+}
+
+impl Reasons<'_> {
+    /// Adds what a step establishes.
+    fn step(&self, s: &Step, checked: &mut Checked) {
         match s {
-            Step::Check(c, _) => out.push(c),
-            Step::Repeat(r) => checks_of(&r.steps, out),
-            _ => {}
+            Step::Check(c, _) => checked.check(c),
+            Step::Sort(s) => checked.sort(s, self.arrays),
+            Step::Move { array, source } | Step::Copy { array, source } => checked.same(*array, *source),
+            Step::Tree(t) => drop(self.tree(t, checked)),
+            Step::Repeat(r) => {
+                let inside = self.inside(r, checked);
+                checked.after(&inside, &carried(r));
+            }
+            Step::Fill { .. } | Step::Contract(_) => {}
+        }
+        for (i, info) in self.p.arrays.iter().enumerate() {
+            if let Home::View(of) = info.home {
+                checked.same(ArrayId(i as u32), of);
+            }
         }
     }
+
+    /// What is established at the start of a trip.
+    fn inside(&self, r: &Repeat, checked: &Checked) -> Checked {
+        checked.inside(&r.trips, &carried(r), |c| r.steps.iter().for_each(|s| self.step(s, c)))
+    }
+
+    /// The arrays that a tree reads without a reason; adds what it establishes.
+    fn tree(&self, t: &Tree, checked: &mut Checked) -> Vec<(Var, ArrayId)> {
+        let dims = |a: ArrayId| match self.p.arrays[a.0 as usize].home {
+            Home::Row { depth } => &self.arrays[a.0 as usize].dims[depth..],
+            _ => self.arrays[a.0 as usize].dims.as_slice(),
+        };
+        // What is changed in place is not what it was, from the first point on.
+        t.body.iter().for_each(|n| changed(n, &mut |a| checked.forget(a)));
+        let types = Types { arrays: self.arrays, vars: &self.p.vars };
+        let mut proof = Proof::new(types, checked, &dims);
+        t.axes.iter().for_each(|x| proof.enter(x));
+        nodes(&t.body, &mut proof, checked);
+        proof.unproven
+    }
+}
+
+fn nodes(body: &[Node], proof: &mut Proof<'_>, checked: &mut Checked) {
+    for n in body {
+        match n {
+            Node::Let(l) => proof.binding(l),
+            Node::Loop(l) => {
+                proof.enter(&l.axis);
+                nodes(&l.body, proof, checked);
+            }
+            Node::Store { array, value, .. } => checked.stored(*array, *value, &proof.facts),
+            Node::Accumulate { .. } | Node::Write { .. } => {}
+        }
+    }
+}
+
+fn changed(n: &Node, f: &mut impl FnMut(ArrayId)) {
+    match n {
+        Node::Loop(l) => l.body.iter().for_each(|n| changed(n, f)),
+        Node::Accumulate { array, .. } | Node::Write { array, .. } => f(*array),
+        Node::Let(_) | Node::Store { .. } => {}
+    }
+}
+
+fn carried(r: &Repeat) -> Vec<bulk::Carried> {
+    r.carried.iter().map(|c| c.arrays).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::print::tests::sample;
     use super::*;
-    use crate::bulk::Var;
 
     /// The errors of the sample after a change.
     fn errors(change: impl FnOnce(&mut Program)) -> Vec<String> {
@@ -480,7 +595,7 @@ mod tests {
             "`q.6` is a view of nothing in memory"
         );
         let found = errors(|p| p.arrays[6].dims = vec![Dim::name("m")]);
-        assert_eq!(found, ["`q.6` has other elements than what it is a view of"]);
+        assert_eq!(found, ["`q.6` is used before it is bound"]);
         let found = errors(|p| p.arrays[1].home = Home::Row { depth: 3 });
         assert_eq!(found[0], "`e.1` lacks 3 dimensions of 2");
         let found = errors(|p| p.arrays[1].dims[0] = Dim::name("m"));

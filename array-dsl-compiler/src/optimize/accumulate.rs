@@ -15,7 +15,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::affine::{Affine, Facts};
+use crate::affine::{Affine, Checked, Facts};
+use crate::broken::expect;
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{
     ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Reducer, Stm, Var, Yield, YieldKind,
@@ -122,12 +123,12 @@ struct Forms {
 impl Forms {
     fn new(axes: &[Axis]) -> Forms {
         let depends = axes.iter().map(|a| (a.var, vec![a.var])).collect();
-        Forms { facts: Facts::new(axes, &[]), depends }
+        Forms { facts: Facts::new(axes, &Checked::default()), depends }
     }
 
     fn block(&mut self, p: &Program, lets: &[Let]) {
         for l in lets {
-            self.facts.learn(p, l);
+            self.facts.learn(p.into(), l);
             let mut on: Vec<Var> = Vec::new();
             l.exp.visit_atoms(&mut |a| {
                 if let Atom::Var(v) = a {
@@ -288,7 +289,8 @@ fn gather(
                 code.op(p, Op::RemEuclid, &[solution, m])
             }
             None => {
-                let extent = n.axes.iter().find(|a| a.var == v).map(|a| a.extent.clone()).unwrap_or_default();
+                let axis = n.axes.iter().find(|a| a.var == v);
+                let extent = expect(axis, || format!("%{} is no axis of the nest", v.0)).extent.clone();
                 let inside = code.in_range(p, &[solution], &[extent]);
                 require(p, &mut code, inside);
                 solution
@@ -304,13 +306,14 @@ fn gather(
         let mut sum = code.size(p, &part.form.rest);
         for (v, c) in &part.form.axes {
             let c = code.size(p, c);
-            let term = code.mul(p, solved.get(v).copied().unwrap_or(int(0)), c);
+            let term = code.mul(p, *expect(solved.get(v), || format!("%{} is not solved for", v.0)), c);
             sum = code.add(p, sum, term);
         }
         let agrees = code.op(p, Op::Eq, &[sum, Atom::Var(place.var)]);
         require(p, &mut code, agrees);
     }
-    let at: Vec<Atom> = used.iter().map(|v| solved.get(v).copied().unwrap_or(int(0))).collect();
+    let at: Vec<Atom> =
+        used.iter().map(|v| *expect(solved.get(v), || format!("%{} is not solved for", v.0))).collect();
     let elem = p.array(array).elem;
     let value = match guard {
         None => code.read(p, compact, &at),

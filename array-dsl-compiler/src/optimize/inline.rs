@@ -13,7 +13,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::affine::Facts;
+use crate::affine::{Checked, Facts};
 use crate::bulk::build::Renaming;
 use crate::bulk::build::renamed;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Let, Program, Stm, Var, YieldKind};
@@ -31,7 +31,7 @@ pub(super) fn inline(p: &mut Program) {
     for s in &mut stms {
         if let Stm::Nest(n) = s {
             let axes: HashSet<Var> = n.axes.iter().map(|a| a.var).collect();
-            let mut facts = Facts::new(&n.axes, &[]);
+            let mut facts = Facts::new(&n.axes, &Checked::default());
             let lets = std::mem::take(&mut n.body.lets);
             n.body.lets = block(p, lets, &axes, &mut facts, &producers, &mut Renaming::new(), &mut n.yields);
             for y in &n.yields {
@@ -75,18 +75,14 @@ impl Producer {
     }
 }
 
-/// How many places use an array: reads in nests (equal ones once), and other statements.
+/// How many places use an array: reads in nests, and other statements. Equal reads count once where one is executed before the
+/// other; in two branches of a choice each has a place of its own, and what is inlined there is there twice.
 fn uses(p: &Program) -> HashMap<ArrayId, usize> {
     let mut out: HashMap<ArrayId, usize> = HashMap::new();
     for s in &p.stms {
         match s {
             Stm::Nest(n) => {
-                let mut seen: HashSet<(ArrayId, Vec<Atom>)> = HashSet::new();
-                n.body.visit_reads(&mut |a, ix| {
-                    if seen.insert((a, ix.to_vec())) {
-                        *out.entry(a).or_default() += 1;
-                    }
-                });
+                places(&n.body, &mut HashSet::new(), &mut out);
                 for y in &n.yields {
                     if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } = &y.kind {
                         *out.entry(*into).or_default() += 2;
@@ -97,6 +93,27 @@ fn uses(p: &Program) -> HashMap<ArrayId, usize> {
         }
     }
     out
+}
+
+fn places(b: &Block, seen: &mut HashSet<(ArrayId, Vec<Atom>)>, out: &mut HashMap<ArrayId, usize>) {
+    let mut new = Vec::new();
+    for l in &b.lets {
+        match &l.exp {
+            Exp::Read { array, index, .. } => {
+                let place = (*array, index.clone());
+                if seen.insert(place.clone()) {
+                    *out.entry(*array).or_default() += 1;
+                    new.push(place);
+                }
+            }
+            Exp::If(_, x, y) => [x, y].iter().for_each(|b| places(&b.block, seen, out)),
+            Exp::Scan(s) => places(&s.step.block, seen, out),
+            _ => {}
+        }
+    }
+    for place in &new {
+        seen.remove(place);
+    }
 }
 
 /// The work of a body, or `None` if it is free.
@@ -155,7 +172,7 @@ fn block(
                         inner.insert(a.var, *i);
                     }
                     let copied = p.copy_lets(&q.body.lets, &mut inner);
-                    copied.iter().for_each(|l| facts.learn(p, l));
+                    copied.iter().for_each(|l| facts.learn((&*p).into(), l));
                     out.extend(copied);
                     map.insert(l.vars[0], renamed(&inner, q.value));
                     continue;
@@ -177,7 +194,7 @@ fn block(
             }
             _ => {}
         }
-        facts.learn(p, &l);
+        facts.learn((&*p).into(), &l);
         out.push(l);
     }
     for y in yields {

@@ -3,8 +3,6 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `affine` | index expressions as polynomials over axes and sizes; what is certain about them |
-//! | `circle` | remainders as polynomials around a circle |
 //! | `simplify` | scalar code: folding, identities, common subexpressions, dead code, proven reads |
 //! | `inline` | producers into their consumers |
 //! | `invariant` | axes that a nest does not depend on |
@@ -20,8 +18,6 @@
 //! `remaining` changes nothing: it tells which checks are left, and why.
 
 mod accumulate;
-mod affine;
-mod circle;
 mod contract;
 mod inline;
 mod invariant;
@@ -34,8 +30,8 @@ mod split;
 mod states;
 mod update;
 
-use crate::bulk::{Check, CheckKind, Program, Stm, Trips};
-use crate::dim::{Dim, SizeAtom};
+use crate::affine::{Checked, compare};
+use crate::bulk::{Program, Stm};
 use crate::schedule::Target;
 use crate::ty::Tree;
 pub use remaining::remaining;
@@ -82,6 +78,7 @@ pub fn optimize(p: &mut Program) {
             break;
         }
     }
+    compare(p);
 }
 
 /// Makes values with derivatives of their own ordinary ones; whether there were any.
@@ -119,53 +116,20 @@ pub fn finish(p: &mut Program, target: Target) {
         }
         Target::Gpu => in_every_block(p, NETWORK.1),
     }
-}
-
-fn same_check(a: &Stm, b: &Stm) -> bool {
-    matches!((a, b), (Stm::Check(a, _), Stm::Check(b, _)) if a == b)
+    compare(p);
 }
 
 /// Runs a pass on the statements of a program, and on those of its loops' bodies as if each were a program of its own: its
 /// results are the next states, and it begins with the checks made before and with what is known of the trip's number.
 fn in_every_block(p: &mut Program, pass: fn(&mut Program)) {
     pass(p);
-    let mut checks: Vec<Stm> = Vec::new();
+    let mut checked = Checked::default();
     for i in 0..p.stms.len() {
-        let Stm::Repeat(r) = &mut p.stms[i] else {
-            if matches!(p.stms[i], Stm::Check(..)) {
-                checks.push(p.stms[i].clone());
-            }
-            continue;
-        };
-        let mut body = checks.clone();
-        if let Trips::For(index, count) = &r.trips {
-            let index = Dim::atom(SizeAtom::Scalar(index.0));
-            let next = index.add(&Dim::constant(1));
-            // In a trip there are trips: what holds then of their number holds.
-            let most = checks.iter().filter_map(|s| match s {
-                Stm::Check(Check { kind: CheckKind::AtLeast(a, b), guards }, _)
-                    if a == count && guards.iter().all(|g| g == count) =>
-                {
-                    Some(b.clone())
-                }
-                _ => None,
-            });
-            let more: Vec<CheckKind> = most
-                .flat_map(|b| [next.clone(), count.clone()].map(|a| CheckKind::AtLeast(a, b.clone())))
-                .collect();
-            let known = [CheckKind::NonNegative(index), CheckKind::AtLeast(next, count.clone())];
-            for kind in known.into_iter().chain(more) {
-                body.push(Stm::Check(Check { kind, guards: Vec::new() }, r.loc));
-            }
-        }
-        // Each once, so that all of them are still there after the pass.
-        let mut once: Vec<Stm> = Vec::new();
-        for check in body {
-            if !once.iter().any(|c| same_check(c, &check)) {
-                once.push(check);
-            }
-        }
-        let mut body = once;
+        let inside = if let Stm::Repeat(r) = &p.stms[i] { Some(checked.inside_repeat(r, p)) } else { None };
+        checked.statement(&p.stms[i], p);
+        let (Some(inside), Stm::Repeat(r)) = (inside, &mut p.stms[i]) else { continue };
+        // Each is there once, so that all of them are still there after the pass.
+        let mut body: Vec<Stm> = inside.checks().iter().map(|c| Stm::Check(c.clone(), r.loc)).collect();
         let known = body.len();
         body.append(&mut r.body);
         let nexts = r.carried.iter().map(|c| Tree::Leaf(c.next)).collect();

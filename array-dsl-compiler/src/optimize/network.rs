@@ -13,13 +13,14 @@
 //!
 //! Cost: log2(n) (log2(n) + 1) / 2 passes, each in parallel. The host waits once, for `levels`.
 
+use crate::broken::expect;
 use crate::bulk::build::{Code, int};
 use crate::bulk::{
     ArrayId, Atom, Block, Carried, Nest, Program, Reducer, Repeat, Sort, Sorted, Stm, Trips, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
-use crate::ty::{Elem, Loc};
+use crate::ty::{Const, Elem, Loc};
 
 /// As many levels as there may be: the host refuses sizes above 31 bits.
 const LEVELS: i64 = 31;
@@ -37,7 +38,7 @@ pub(super) fn network(p: &mut Program) {
 fn sort(p: &mut Program, s: Sort) {
     let loc = Loc::default();
     let dims = p.array(s.keys).dims.clone();
-    let Some(n) = dims.last().cloned() else { return };
+    let n = expect(dims.last().cloned(), || "a sort of an array without rows".into());
     let levels = levels(p, &n);
     let start = p.store("order", Elem::I64, &dims, loc, |_, _, index| index[index.len() - 1]);
 
@@ -102,11 +103,15 @@ fn compared(
     let (row, here) = index.split_at(index.len() - 1);
     let there = code.op(p, Op::Xor, &[here[0], mask]);
     let own = code.read(p, order, index);
-    let length = code.size(p, n);
-    let exists = code.op(p, Op::Lt, &[there, length]);
+    let exists = code.in_range(p, &[there], std::slice::from_ref(n));
     code.only_if(p, exists, own, |p, code| {
         let other = code.read(p, order, &[row, &[there]].concat());
-        let [x, y] = [own, other].map(|at| code.read(p, keys, &[row, &[at]].concat()));
+        // Positions are inside; the comparison says so to those who cannot know it.
+        let nothing = Atom::Const(Const::of(p.array(keys).elem, 0));
+        let [x, y] = [own, other].map(|at| {
+            let inside = code.in_range(p, &[at], std::slice::from_ref(n));
+            code.only_if(p, inside, nothing, |p, code| code.read(p, keys, &[row, &[at]].concat()))
+        });
         let own_first = precedes(p, code, (x, own), (y, other));
         let lower = code.op(p, Op::Lt, &[here[0], there]);
         let stays = code.op(p, Op::Eq, &[own_first, lower]);

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::affine::{Affine, Facts, checked_sizes, sorts};
+use crate::affine::{Affine, Checked, Facts};
 use crate::bulk::{ArrayId, Atom, Block, Check, CheckKind, Exp, Nest, Program, Stm, Var};
 use crate::dim::Dim;
 use crate::scalar::Op;
@@ -15,18 +15,21 @@ use crate::ty::Loc;
 /// The checks in the order of execution.
 pub fn remaining(p: &Program) -> Vec<(Loc, String)> {
     let mut out = Vec::new();
-    of_stms(p, &p.stms, &mut out);
+    of_stms(p, &p.stms, Checked::default(), &mut out);
     out
 }
 
-fn of_stms(p: &Program, stms: &[Stm], out: &mut Vec<(Loc, String)>) {
+fn of_stms(p: &Program, stms: &[Stm], mut checked: Checked, out: &mut Vec<(Loc, String)>) {
     for s in stms {
         match s {
             Stm::Check(c, loc) => out.push((*loc, of_sizes(p, c))),
-            Stm::Repeat(r) => of_stms(p, &r.body, out),
-            Stm::Nest(n) => of_nest(p, n, out),
+            Stm::Repeat(r) => {
+                of_stms(p, &r.body, checked.inside_repeat(r, p), out);
+            }
+            Stm::Nest(n) => of_nest(p, n, &checked, out),
             _ => {}
         }
+        checked.statement(s, p);
     }
 }
 
@@ -46,9 +49,8 @@ fn of_sizes(p: &Program, c: &Check) -> String {
     format!("once, {condition}{guards}")
 }
 
-fn of_nest(p: &Program, n: &Nest, out: &mut Vec<(Loc, String)>) {
-    let mut facts = Facts::new(&n.axes, &checked_sizes(p));
-    facts.sorts = sorts(p);
+fn of_nest(p: &Program, n: &Nest, checked: &Checked, out: &mut Vec<(Loc, String)>) {
+    let facts = Facts::new(&n.axes, checked);
     let mut place = Inside { p, facts, made: HashMap::new(), out };
     place.block(&n.body);
 }
@@ -90,7 +92,7 @@ impl<'a> Inside<'a> {
             for v in &l.vars {
                 self.made.insert(*v, &l.exp);
             }
-            self.facts.learn(self.p, l);
+            self.facts.learn(self.p.into(), l);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::affine::Facts;
+use crate::affine::{Checked, Facts};
 use crate::bulk::build::Renaming;
 use crate::bulk::sizes::scalars;
 use crate::bulk::{
@@ -169,8 +169,8 @@ fn size_of(p: &Program, s: &Stm) -> Option<(ArrayId, Dim)> {
     if let Atom::Const(c) = v {
         return c.elem.is_int().then(|| (*array, Dim::constant(c.as_i64())));
     }
-    let mut facts = Facts::new(&[], &[]);
-    body.lets.iter().for_each(|l| facts.learn(p, l));
+    let mut facts = Facts::new(&[], &Checked::default());
+    body.lets.iter().for_each(|l| facts.learn(p.into(), l));
     let form = facts.form(*v).filter(|f| facts.exact(f))?;
     let size = form.as_dim()?;
     let named = size.atoms().iter().all(|a| matches!(a, SizeAtom::Name(_)));

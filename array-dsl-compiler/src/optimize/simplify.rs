@@ -3,30 +3,29 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::affine::{Facts, checked_sizes, sorts};
+use crate::affine::{Checked, Facts};
 use crate::bulk::build::{Renaming, renamed};
-use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Nest, Program, Scan, Stm, Var, YieldKind};
-use crate::dim::Dim;
+use crate::bulk::{Atom, Block, Branch, Exp, Let, Nest, Program, Scan, Stm, Var, YieldKind};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 use crate::value;
 
 /// Simplifies the bodies of all nests.
 pub(super) fn simplify(p: &mut Program) {
-    let (sizes, sorts) = (checked_sizes(p), sorts(p));
+    let mut checked = Checked::default();
     let mut stms = std::mem::take(&mut p.stms);
     for s in &mut stms {
         if let Stm::Nest(n) = s {
-            nest(p, n, &sizes, &sorts);
+            nest(p, n, &checked);
         }
+        checked.statement(s, p);
     }
     p.stms = stms;
 }
 
-fn nest(p: &Program, n: &mut Nest, sizes: &[(Dim, Vec<Dim>)], sorts: &HashMap<ArrayId, Dim>) {
+fn nest(p: &Program, n: &mut Nest, checked: &Checked) {
     let mut map = Renaming::new();
-    let mut facts = Facts::new(&n.axes, sizes);
-    facts.sorts.clone_from(sorts);
+    let mut facts = Facts::new(&n.axes, checked);
     let mut known = Known::default();
     let lets = block(p, &n.body.lets, &mut map, &mut facts, &mut known);
     n.body = Block { lets };
@@ -93,8 +92,9 @@ fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known
                     Branch { block: Block { lets: kept }, results }
                 };
                 let mut hoisted = Vec::new();
-                let x = side(x, true, &mut hoisted);
-                let y = side(y, false, &mut hoisted);
+                let mut x = side(x, true, &mut hoisted);
+                let mut y = side(y, false, &mut hoisted);
+                hoisted.extend(read_in_both(p, facts, &mut x, &mut y));
                 for h in hoisted {
                     // Both branches may have computed the same.
                     remember(p, h, map, facts, known, &mut out);
@@ -131,6 +131,29 @@ fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known
     out
 }
 
+/// Takes out the elements that both branches read, wherever it is known without the condition that they are there.
+fn read_in_both(p: &Program, facts: &Facts, x: &mut Branch, y: &mut Branch) -> Vec<Let> {
+    let inside: HashSet<Var> = x.block.lets.iter().flat_map(|l| &l.vars).copied().collect();
+    let mut common = Vec::new();
+    let mut same = Renaming::new();
+    x.block.lets.retain(|l| {
+        let Exp::Read { array, index, checked: false } = &l.exp else { return true };
+        let free = !index.iter().any(|a| matches!(a, Atom::Var(v) if inside.contains(v)));
+        let other = y.block.lets.iter().find(|m| free && m.exp == l.exp);
+        let Some(other) = other.filter(|_| facts.all_inside(index, &p.array(*array).dims)) else {
+            return true;
+        };
+        same.insert(other.vars[0], Atom::Var(l.vars[0]));
+        common.push(l.clone());
+        false
+    });
+    if !common.is_empty() {
+        y.block.lets.retain(|l| !same.contains_key(&l.vars[0]));
+        *y = rename_in(std::mem::take(y), &same);
+    }
+    common
+}
+
 /// Adds a statement unless an equal one is there.
 fn remember(
     p: &Program,
@@ -147,7 +170,7 @@ fn remember(
         }
         return;
     }
-    facts.learn(p, &l);
+    facts.learn(p.into(), &l);
     known.expressions.insert(l.exp.clone(), l.vars.clone());
     known.definitions.insert(l.vars[0], l.exp.clone());
     out.push(l);

@@ -108,7 +108,7 @@ fn term(p: &Program, n: &Nest, yielded: usize, c: ArrayId) -> Option<Sum> {
 }
 
 fn rewrite(p: &mut Program, from: usize, to: usize, Sum { yielded, term, sum, rest }: Sum) {
-    let Stm::Nest(n) = &mut p.stms[to] else { return };
+    let Stm::Nest(n) = &mut p.stms[to] else { panic!("a sum that no nest makes") };
     // The sum without the term.
     let map: Renaming = [(sum, rest)].into();
     let lets = std::mem::take(&mut n.body.lets);

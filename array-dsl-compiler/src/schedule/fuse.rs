@@ -303,7 +303,9 @@ impl<'a> Fuse<'a> {
                 }
                 // The values of the inner level are folded here.
                 for (y, value) in member.m.yields.clone().iter().zip(o.results) {
-                    let YieldKind::Reduce { reducer, .. } = &y.kind else { continue };
+                    let YieldKind::Reduce { reducer, .. } = &y.kind else {
+                        panic!("`{}` is folded and no reduction", self.p.array(y.array).name)
+                    };
                     let result = self.new_var(reducer.result(self.elem(value)));
                     folds.push(Fold { result, reducer: *reducer, value });
                     member.results.push(Atom::Var(result));

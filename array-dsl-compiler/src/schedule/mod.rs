@@ -154,8 +154,7 @@ impl Steps<'_> {
             }
             Stm::Sort(sort) => f.barrier(Step::Sort(*sort), &[sort.result], &[sort.keys]),
             Stm::Contract(c) => f.barrier(Step::Contract(c.clone()), &[c.result], &s.inputs()),
-            // `pipeline::back` has made them ordinary.
-            Stm::Custom(_) => {}
+            Stm::Custom(_) => panic!("a rule of the user's is still there when loops are made"),
             Stm::Check(c, l) => f.check(Step::Check(c.clone(), *l)),
             Stm::Reshape { .. } => {}
         }

@@ -380,16 +380,16 @@ impl<'a> Scope<'a> {
 }
 
 /// Whether arrays of dimensions `a` and `b` have the same number of elements, given the checks made before: the
-/// products are equal as polynomials, or what they differ by, besides common dimensions, is what a check compares.
+/// products are equal as polynomials, or what they differ by, with or without common dimensions, is what a check compares.
 /// A check with guards counts if the guards are among the common dimensions: where one of them is zero, so are both products.
 /// A check without guards that one size is something else replaces it by that first.
-pub(crate) fn same_product(a: &[Dim], b: &[Dim], checks: &[&Check]) -> bool {
+pub(crate) fn same_product(a: &[Dim], b: &[Dim], checks: &[Check]) -> bool {
     let replaced = |dims: &[Dim]| -> Vec<Dim> { dims.iter().map(|d| resolved(d, checks)).collect() };
     same_up_to_one_check(a, b, checks) || same_up_to_one_check(&replaced(a), &replaced(b), checks)
 }
 
 /// A dimension with the sizes that checks say are others replaced by those.
-fn resolved(d: &Dim, checks: &[&Check]) -> Dim {
+fn resolved(d: &Dim, checks: &[Check]) -> Dim {
     let mut out = d.clone();
     for c in checks.iter().filter(|c| c.guards.is_empty()) {
         if let CheckKind::Equal(x, y) = &c.kind
@@ -402,7 +402,7 @@ fn resolved(d: &Dim, checks: &[&Check]) -> Dim {
     out
 }
 
-fn same_up_to_one_check(a: &[Dim], b: &[Dim], checks: &[&Check]) -> bool {
+fn same_up_to_one_check(a: &[Dim], b: &[Dim], checks: &[Check]) -> bool {
     let mut rest: Vec<&Dim> = b.iter().collect();
     let mut common = Vec::new();
     let mut own = Vec::new();
@@ -413,12 +413,14 @@ fn same_up_to_one_check(a: &[Dim], b: &[Dim], checks: &[&Check]) -> bool {
         }
     }
     let difference = Dim::product(own).sub(&Dim::product(rest));
+    let whole = Dim::product(a).sub(&Dim::product(b));
     let zero = Dim::default();
     difference == zero
         || checks.iter().any(|c| match &c.kind {
             CheckKind::Equal(x, y) => {
                 let d = x.sub(y);
-                (d == difference || d.scale(-1) == difference) && c.guards.iter().all(|g| common.contains(&g))
+                let compared = [&difference, &whole].iter().any(|e| d == **e || d.scale(-1) == **e);
+                compared && c.guards.iter().all(|g| common.contains(&g))
             }
             _ => false,
         })

@@ -2,6 +2,7 @@
 
 use super::Cpu;
 use super::region::Region;
+use crate::broken::expect;
 use crate::bulk::{ArrayId, Atom, Branch, Exp, Let, Reducer};
 use crate::loops::Home;
 use crate::scalar::Op;
@@ -65,7 +66,7 @@ fn apply(op: Op, elems: &[Elem], args: &[String], site: usize) -> String {
         (Op::Signum0, Elem::U32) => return format!("(({} != 0) as u32)", args[0]),
         _ => {}
     }
-    let Some(row) = op.row() else { return String::new() };
+    let row = expect(op.row(), || format!("`{}` has no text", op.name()));
     let template = if elem.is_int() && !row.rust_int.is_empty() { row.rust_int } else { row.rust };
     let mut out = String::new();
     let mut chars = template.chars().peekable();
@@ -76,8 +77,9 @@ fn apply(op: Op, elems: &[Elem], args: &[String], site: usize) -> String {
                 chars.next();
             }
             '{' => {
-                let digit = chars.next().and_then(|d| d.to_digit(10)).unwrap_or(0) as usize;
-                out.push_str(args.get(digit).map_or("", |s| s.as_str()));
+                let digit = chars.next().and_then(|d| d.to_digit(10));
+                let arg = digit.and_then(|d| args.get(d as usize)).map(String::as_str);
+                out.push_str(expect(arg, || format!("`{}` of {} arguments", op.name(), args.len())));
                 chars.next();
             }
             c => out.push(c),
@@ -177,7 +179,10 @@ impl Cpu<'_> {
             if k == 0 && local {
                 text = format!("({text} - lo)");
             }
-            let dims = dims.get(k..k + merged).unwrap_or(&[]).join(" * ");
+            let dims = expect(dims.get(k..k + merged), || {
+                format!("an index of more than {} dimensions", dims.len())
+            })
+            .join(" * ");
             out = if k == 0 { text } else { format!("({out} * {dims} + {text})") };
             k += merged;
         }
@@ -189,7 +194,7 @@ impl Cpu<'_> {
         for a in d.atoms() {
             match a {
                 crate::dim::SizeAtom::Name(n) => {
-                    r.uses_size(self.p.sizes.iter().position(|s| *s == n).unwrap_or(0));
+                    r.uses_size(self.size(&n));
                 }
                 crate::dim::SizeAtom::Scalar(s) => r.uses_array(self.root(ArrayId(s))),
             }

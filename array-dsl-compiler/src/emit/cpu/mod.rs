@@ -37,6 +37,7 @@ mod tree;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::Verified;
+use crate::broken::expect;
 use crate::bulk::{ArrayId, Check, CheckKind, Sorted};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{Contract, Home, Program, Sort, Step};
@@ -132,7 +133,7 @@ impl Cpu<'_> {
     fn dim(&self, d: &Dim) -> String {
         let mut sum = String::new();
         for (m, c) in d.terms() {
-            // Products saturate: an absurd size must stay absurd until its allocation is refused.
+            // Products and sums saturate: an absurd size must stay absurd until its allocation is refused.
             let mut factors = m.iter().map(|a| self.atom(a));
             let mut term = match (c, factors.next()) {
                 (1, Some(f)) => f,
@@ -142,19 +143,21 @@ impl Cpu<'_> {
             for f in factors {
                 term = format!("{term}.saturating_mul({f})");
             }
-            if !sum.is_empty() {
-                sum.push_str(" + ");
-            }
-            sum.push_str(&term);
+            sum = if sum.is_empty() { term } else { format!("{sum}.saturating_add({term})") };
         }
         if sum.is_empty() { "0i64".into() } else { format!("({sum})") }
+    }
+
+    /// The number of a size.
+    fn size(&self, name: &str) -> usize {
+        let at = self.p.sizes.iter().position(|s| **s == *name);
+        expect(at, || format!("`{name}` is no size of `{}`", self.p.name))
     }
 
     fn atom(&self, a: &SizeAtom) -> String {
         match a {
             SizeAtom::Name(n) => {
-                let k = self.p.sizes.iter().position(|s| s == n).unwrap_or(0);
-                format!("n{k}")
+                format!("n{}", self.size(n))
             }
             SizeAtom::Scalar(s) => self.name(ArrayId(*s)),
         }
@@ -289,7 +292,9 @@ impl Cpu<'_> {
         let mut atoms: Vec<SizeAtom> = dims.iter().flat_map(|d| d.atoms()).collect();
         atoms.sort();
         atoms.dedup();
-        let poly = |d: &Dim| poly(d, &|a| atoms.iter().position(|b| b == a).unwrap_or(0));
+        let poly = |d: &Dim| {
+            poly(d, &|a| expect(atoms.iter().position(|b| b == a), || format!("{a:?} is not in its check")))
+        };
         let described = |d: &Dim| format!("({}, {:?})", poly(d), self.show(d));
         let kind = match &c.kind {
             CheckKind::Equal(a, b) => format!("Equal({}, {})", described(a), described(b)),

@@ -4,7 +4,7 @@
 //! `((i - 1) rem_euclid n + 1) rem n` is `i`, and `(i + 1) rem n` for `i < n` is each place once. With the quotient it makes two
 //! indices of a flat one: for `k < n * m`, `k / m` is less than `n`, and `(k / m, k rem m)` is each pair once.
 
-use super::affine::{Affine, Facts};
+use super::{Affine, Facts};
 use crate::bulk::Atom;
 use crate::dim::Dim;
 use crate::scalar::Op;
@@ -12,7 +12,7 @@ use crate::ty::{Const, Elem};
 
 /// An integer on a circle: congruent to `form` modulo `modulus`, at least `least` and less than `least + modulus`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Around {
+pub(crate) struct Around {
     form: Affine,
     modulus: Dim,
     least: Affine,
@@ -44,12 +44,14 @@ impl Facts {
                 let (form, least) = match (self.form(*a), around(a)) {
                     (Some(f), _) => (f.clone(), f),
                     (None, Some(a)) if a.modulus == modulus => (a.form.clone(), a.least.clone()),
-                    _ => return None,
+                    _ => self.form_or_name(*a).map(|f| (f.clone(), f))?,
                 };
                 // Only an integer that did not wrap around 2^64 is congruent to its polynomial.
                 let plain = self.exact(&form) && self.exact(&least);
+                let most = Affine::constant(modulus.sub(&Dim::constant(1)));
+                let counts = self.nonnegative(&least) || self.nonnegative(&least.sub(&most));
                 let form = without_turns(form, &modulus);
-                (plain && (op == Op::RemEuclid || self.nonnegative(&least))).then(|| Around {
+                (plain && (op == Op::RemEuclid || counts)).then(|| Around {
                     form,
                     modulus,
                     least: Affine::default(),
@@ -73,7 +75,7 @@ impl Facts {
     /// The result of a division as a polynomial over a size.
     pub fn fraction(&self, op: Op, args: &[Atom]) -> Option<(Affine, Dim)> {
         match (op, args) {
-            (Op::Div, [a, b]) => Some((self.form(*a)?, self.form(*b)?.as_dim()?.clone())),
+            (Op::Div, [a, b]) => Some((self.form_or_name(*a)?, self.form(*b)?.as_dim()?.clone())),
             _ => None,
         }
     }

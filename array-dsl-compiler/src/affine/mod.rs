@@ -1,17 +1,35 @@
 //! Index expressions as polynomials: a sum of axes with coefficients, plus a part without axes. What is certain
 //! about them follows from the axes' extents, from checks made before, and from enclosing conditions.
+//!
+//! **A read goes without a comparison only where this module finds a reason at the place where it is executed**: `optimize`
+//! asks it to leave the comparison out, and the verifiers of Bulk and of Loops ask it again of what the passes have made of that.
+//! A check is a reason for what comes after it, in its loop and the loops inside; never for what comes before.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `mod` | polynomials; what is certain of them |
+//! | `circle` | remainders as polynomials around a circle |
+//! | `checked` | what the statements before a place have established |
+//! | `proof` | reads that have no reason to be inside |
+
+mod checked;
+mod circle;
+mod proof;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::circle::Around;
-use crate::bulk::{ArrayId, Atom, Axis, CheckKind, Exp, Let, Program, Sort, Sorted, Stm, Var};
+pub(crate) use checked::Checked;
+use circle::Around;
+pub(crate) use proof::{Proof, compare, of_stms};
+
+use crate::bulk::{ArrayId, ArrayInfo, Atom, Axis, Branch, Exp, Let, Program, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 use crate::ty::Elem;
 
 /// `sum of coefficient * axis + rest`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Affine {
+pub(crate) struct Affine {
     pub axes: BTreeMap<Var, Dim>,
     pub rest: Dim,
 }
@@ -55,9 +73,23 @@ impl Affine {
     }
 }
 
+/// The types of arrays and scalars.
+#[derive(Clone, Copy)]
+#[allow(missing_docs, reason = "described above")]
+pub(crate) struct Types<'a> {
+    pub arrays: &'a [ArrayInfo],
+    pub vars: &'a [Elem],
+}
+
+impl<'a> From<&'a Program> for Types<'a> {
+    fn from(p: &'a Program) -> Self {
+        Types { arrays: &p.arrays, vars: &p.vars }
+    }
+}
+
 /// What is known at some place of a nest.
 #[derive(Clone)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     pub extents: HashMap<Var, Dim>,
     pub forms: HashMap<Var, Affine>,
     /// Remainders: see `circle`.
@@ -65,86 +97,90 @@ pub(super) struct Facts {
     /// Integers that are quotients of a polynomial and a size.
     pub quotients: HashMap<Var, (Affine, Dim)>,
     conditions: HashMap<Var, (Op, Atom, Atom)>,
-    /// Arrays of positions in rows, and the rows' lengths.
-    pub sorts: HashMap<ArrayId, Dim>,
+    /// Arrays of positions, and the dimension that they are positions in.
+    positions: HashMap<ArrayId, Dim>,
     /// Other integers that are not negative and less than a dimension.
     pub below: HashMap<Var, Dim>,
     /// Polynomials over sizes that are at least zero.
     sizes: Vec<Dim>,
     /// Those that are only if all of some dimensions are positive.
     guarded: Vec<(Dim, Vec<Dim>)>,
-    /// Polynomials over axes and sizes that are at least zero.
+    /// Polynomials over axes, names and sizes that are at least zero.
     here: Vec<Affine>,
-}
-
-/// The polynomials that the program's checks make nonnegative, each with the dimensions that must be positive for that.
-pub(super) fn checked_sizes(p: &Program) -> Vec<(Dim, Vec<Dim>)> {
-    let mut out = Vec::new();
-    for s in &p.stms {
-        if let Stm::Check(c, _) = s {
-            let least = match &c.kind {
-                CheckKind::NonNegative(d) => vec![d.clone()],
-                CheckKind::AtLeast(a, b) => vec![b.sub(a)],
-                CheckKind::Equal(a, b) => vec![a.sub(b), b.sub(a)],
-            };
-            out.extend(least.into_iter().map(|d| (d, c.guards.clone())));
-        }
-    }
-    out
-}
-
-/// The arrays of positions that the program's sorts give, and the lengths of the rows.
-pub(super) fn sorts(p: &Program) -> HashMap<ArrayId, Dim> {
-    let sort = |s: &Stm| match s {
-        Stm::Sort(Sort { result, gives: Sorted::Positions, .. }) => {
-            Some((*result, p.array(*result).dims.last()?.clone()))
-        }
-        _ => None,
-    };
-    p.stms.iter().filter_map(sort).collect()
+    /// How integers are computed.
+    definitions: HashMap<Var, (Op, Atom, Atom)>,
+    /// Integers that conditions are about, although they may have wrapped: they stand for themselves.
+    names: HashSet<Var>,
+    /// Integers that are less than what a size is when running.
+    less: Vec<(Var, Dim)>,
 }
 
 impl Facts {
-    /// At the start of a nest with these axes.
-    pub fn new(axes: &[Axis], sizes: &[(Dim, Vec<Dim>)]) -> Facts {
-        let (always, guarded): (Vec<_>, Vec<_>) =
-            sizes.iter().cloned().partition(|(_, guards)| guards.is_empty());
+    /// At the start of a nest with these axes, after statements that have established `checked`.
+    pub fn new(axes: &[Axis], checked: &Checked) -> Facts {
+        let (always, guarded) = checked.sizes();
         let mut f = Facts {
             extents: HashMap::new(),
             forms: HashMap::new(),
             around: HashMap::new(),
             quotients: HashMap::new(),
             conditions: HashMap::new(),
-            sorts: HashMap::new(),
+            positions: checked.positions().clone(),
             below: HashMap::new(),
-            sizes: always.into_iter().map(|(d, _)| d).collect(),
+            sizes: always,
             guarded,
             here: Vec::new(),
+            definitions: HashMap::new(),
+            names: HashSet::new(),
+            less: Vec::new(),
         };
-        for a in axes {
-            f.extents.insert(a.var, a.extent.clone());
-            f.forms.insert(a.var, Affine::axis(a.var));
-        }
+        axes.iter().for_each(|a| f.enter(a));
         f
     }
 
+    /// Goes into a loop.
+    pub fn enter(&mut self, a: &Axis) {
+        self.extents.insert(a.var, a.extent.clone());
+        self.forms.insert(a.var, Affine::axis(a.var));
+    }
+
     /// Learns what a statement binds.
-    pub fn learn(&mut self, p: &Program, l: &Let) {
+    pub fn learn(&mut self, t: Types<'_>, l: &Let) {
         let v = l.vars[0];
         match &l.exp {
             Exp::Size(d) => {
                 self.forms.insert(v, Affine::constant(d.clone()));
             }
-            Exp::Read { array, index, .. } if index.is_empty() && p.array(*array).elem == Elem::I64 => {
+            Exp::Read { array, index, .. }
+                if index.is_empty() && t.arrays[array.0 as usize].elem == Elem::I64 =>
+            {
                 self.forms.insert(v, Affine::constant(Dim::atom(SizeAtom::Scalar(array.0))));
             }
-            Exp::Read { array, .. } if self.sorts.contains_key(array) => {
-                self.below.insert(v, self.sorts[array].clone());
+            Exp::Read { array, .. } if self.positions.contains_key(array) => {
+                self.below.insert(v, self.positions[array].clone());
+            }
+            Exp::If(c, yes, no) if l.vars.iter().any(|v| t.vars[v.0 as usize] == Elem::I64) => {
+                let side = |b: &Branch, when: bool| {
+                    let mut inside = self.assume(*c, when);
+                    b.block.lets.iter().for_each(|l| inside.learn(t, l));
+                    b.results.iter().map(|r| inside.position(*r)).collect::<Vec<_>>()
+                };
+                let sides = side(yes, true).into_iter().zip(side(no, false));
+                for (v, (a, b)) in l.vars.iter().zip(sides) {
+                    self.below.extend(a.filter(|a| b.as_ref() == Some(a)).map(|d| (*v, d)));
+                }
+            }
+            Exp::Op(Op::Select, args) if t.vars[v.0 as usize] == Elem::I64 => {
+                let sides = (self.position(args[1]), self.position(args[2]));
+                self.below.extend(sides.0.filter(|a| sides.1.as_ref() == Some(a)).map(|d| (v, d)));
             }
             Exp::Op(op @ (Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq | Op::And), args) => {
                 self.conditions.insert(v, (*op, args[0], args[1]));
             }
-            Exp::Op(op, args) if p.vars[v.0 as usize] == Elem::I64 => {
+            Exp::Op(op, args) if t.vars[v.0 as usize] == Elem::I64 => {
+                if let [a, b] = args[..] {
+                    self.definitions.insert(v, (*op, a, b));
+                }
                 let form = match op {
                     Op::Add => self.form(args[0]).zip(self.form(args[1])).map(|(a, b)| a.add(&b)),
                     Op::Sub => self.form(args[0]).zip(self.form(args[1])).map(|(a, b)| a.sub(&b)),
@@ -181,6 +217,58 @@ impl Facts {
         }
     }
 
+    /// A dimension that an integer is certainly a position in: what it was known to be less than, or the extent of an axis.
+    pub fn position(&self, a: Atom) -> Option<Dim> {
+        let Atom::Var(v) = a else { return None };
+        let remainder = || self.remainder(a).map(|(_, modulus)| modulus);
+        self.below.get(&v).or_else(|| self.extents.get(&v)).or_else(remainder).cloned()
+    }
+
+    /// The polynomial an integer is; one that data decide is its own name, which is like an axis of unknown range: conditions on
+    /// it say what is known.
+    fn form_or_name(&self, a: Atom) -> Option<Affine> {
+        self.form(a).or(match a {
+            Atom::Var(v) => Some(Affine::axis(v)),
+            Atom::Const(_) => None,
+        })
+    }
+
+    fn less_than_size(&mut self, a: Atom, b: Atom) {
+        if let (Atom::Var(a), Some(b)) = (a, self.form(b))
+            && let Some(d) = b.as_dim()
+        {
+            self.less.push((a, d.clone()));
+        }
+    }
+
+    /// The integer as an exact polynomial; from here on as its own name, if it may have wrapped.
+    fn certain(&mut self, a: Atom) -> Option<Affine> {
+        let form = self.form(a).filter(|f| self.exact(f));
+        match (form, a) {
+            (Some(form), _) => Some(form),
+            (None, Atom::Var(v)) => {
+                self.names.insert(v);
+                Some(Affine::axis(v))
+            }
+            (None, Atom::Const(_)) => None,
+        }
+    }
+
+    /// The polynomial an integer is over the names among what it is computed from by a few operations.
+    fn named(&self, a: Atom, operations: usize) -> Option<Affine> {
+        let Atom::Var(v) = a else { return self.form(a) };
+        if self.names.contains(&v) {
+            return Some(Affine::axis(v));
+        }
+        match self.definitions.get(&v).filter(|_| operations > 0) {
+            Some((op @ (Op::Add | Op::Sub), a, b)) => {
+                let (a, b) = (self.named(*a, operations - 1)?, self.named(*b, operations - 1)?);
+                Some(if *op == Op::Add { a.add(&b) } else { a.sub(&b) })
+            }
+            _ => self.form_or_name(a),
+        }
+    }
+
     /// The facts inside a branch taken when `c` is `when`.
     pub fn assume(&self, c: Atom, when: bool) -> Facts {
         let mut f = self.clone();
@@ -198,10 +286,12 @@ impl Facts {
             }
             return;
         }
-        let (Some(a), Some(b)) = (self.form(a), self.form(b)) else { return };
-        if !self.exact(&a) || !self.exact(&b) {
-            return;
+        match (op, when) {
+            (Op::Lt, true) | (Op::Ge, false) => self.less_than_size(a, b),
+            (Op::Gt, true) | (Op::Le, false) => self.less_than_size(b, a),
+            _ => {}
         }
+        let [Some(a), Some(b)] = [a, b].map(|a| self.certain(a)) else { return };
         let one = Affine::constant(Dim::constant(1));
         let (lt, le) = (|a: &Affine, b: &Affine| b.sub(a).sub(&one), |a: &Affine, b: &Affine| b.sub(a));
         match (op, when) {
@@ -217,15 +307,21 @@ impl Facts {
     /// Whether the program's integer is this polynomial and not just congruent to it: integers wrap, so that `k + 1 < n`
     /// says nothing of `k` if `k` may be any number. Axes and named sizes are counts of things in memory, and their
     /// products of two are taken not to wrap; another integer is exact alone, or less a constant if it is not negative, or if the
-    /// polynomial is certainly within some named size.
+    /// polynomial is certainly not much less than zero and at most some integer that there is.
     pub fn exact(&self, f: &Affine) -> bool {
-        self.cannot_wrap(f) || f.axes.is_empty() && !computed(&f.rest).is_empty() && self.within_a_size(f)
+        self.cannot_wrap(f) || !computed(&f.rest).is_empty() && self.within_a_size(f)
     }
 
     fn within_a_size(&self, f: &Affine) -> bool {
-        let names: HashSet<SizeAtom> = self.sizes.iter().flat_map(Dim::atoms).collect();
-        let mut sizes = names.into_iter().filter(|a| matches!(a, SizeAtom::Name(_)));
-        self.nonnegative(f) && sizes.any(|n| self.nonnegative(&Affine::constant(Dim::atom(n)).sub(f)))
+        let large = Affine::constant(Dim::constant(1 << 62));
+        let mut atoms: Vec<SizeAtom> = self.sizes.iter().chain([&f.rest]).flat_map(Dim::atoms).collect();
+        atoms.sort();
+        atoms.dedup();
+        // Not far below zero is far from the least integer.
+        let least = Affine::constant(Dim::constant(1 << 32));
+        self.nonnegative(&f.add(&least))
+            && (self.nonnegative(&large.sub(f))
+                || atoms.into_iter().any(|n| self.nonnegative(&Affine::constant(Dim::atom(n)).sub(f))))
     }
 
     fn cannot_wrap(&self, f: &Affine) -> bool {
@@ -251,38 +347,45 @@ impl Facts {
     /// Whether `d > 0` is certain at the points of the nest: there no extent is zero, and neither is a factor of one.
     pub fn positive_here(&self, d: &Dim) -> bool {
         let divides = |e: &Dim| d.is_nonnegative() && d.as_monomial().is_some_and(|m| e.has_factor(m));
-        self.positive(d) || self.extents.values().any(|e| e == d || divides(e))
+        // Of `0 <= i < n * m` follows that neither is zero.
+        let above = || {
+            let bounds = self.here.iter().filter(|f| f.axes.keys().any(|v| !self.extents.contains_key(v)));
+            let products = bounds.flat_map(|f| f.rest.terms().map(|(m, _)| Dim::monomial(m.clone())));
+            let mut products = products.filter(|p| divides(p));
+            products.any(|p| self.positive(&p))
+        };
+        self.positive(d) || self.extents.values().any(|e| e == d || divides(e)) || above()
     }
 
     /// Whether `e >= 0` is certain.
     pub fn nonnegative(&self, e: &Affine) -> bool {
-        self.bounded(e) || self.here.iter().any(|f| self.bounded(&e.sub(f)))
+        self.bounded(e)
+            || self.here.iter().any(|f| {
+                let rest = e.sub(f);
+                // Only another condition says anything of a name.
+                let named = || rest.axes.keys().any(|v| !self.extents.contains_key(v));
+                self.bounded(&rest) || named() && self.here.iter().any(|g| self.bounded(&rest.sub(g)))
+            })
     }
 
     /// Whether the least value of `e` over the axes' ranges is at least zero. The axes of `e` are not empty: what is computed
-    /// from them stays within their loops. It may take two facts of numbers that the program computes: `trips - 1 - trip < n`
+    /// from them stays within their loops. It may take several facts of numbers that the program computes: `trips - 1 - trip < n`
     /// follows from `trips <= n` and `trip >= 0`.
     fn bounded(&self, e: &Affine) -> bool {
         let mut least = e.rest.clone();
         for (v, c) in &e.axes {
+            let Some(extent) = self.extents.get(v) else { return false };
             if c.is_nonnegative() {
                 continue;
             }
-            let negative = c.scale(-1).is_nonnegative();
-            let Some(extent) = self.extents.get(v).filter(|_| negative) else { return false };
+            if !c.scale(-1).is_nonnegative() {
+                return false;
+            }
             least = least.add(&c.mul(&extent.sub(&Dim::constant(1))));
         }
         let some = e.axes.keys().filter_map(|v| self.extents.get(v)).map(|n| n.sub(&Dim::constant(1)));
         let facts: Vec<Dim> = self.sizes.iter().cloned().chain(some).collect();
-        if least.is_nonnegative() || facts.iter().any(|s| least.sub(s).is_nonnegative()) {
-            return true;
-        }
-        let scalars = computed(&least);
-        let about = |d: &&Dim| computed(d).iter().any(|a| scalars.contains(a));
-        facts.iter().filter(about).any(|s| {
-            let rest = least.sub(s);
-            facts.iter().any(|t| rest.sub(t).is_nonnegative())
-        })
+        least.is_nonnegative() || follows(&least, &facts, 3)
     }
 
     /// Whether a read at `index` of an array of dimensions `dims` is certainly inside. A check that was made only where
@@ -345,17 +448,24 @@ impl Facts {
 
     /// Whether `index` certainly lies in `0..dim`.
     pub fn inside(&self, index: Atom, dim: &Dim) -> bool {
-        if let Atom::Var(v) = index
-            && let Some(n) = self.below.get(&v)
-        {
-            return dim.sub(n).is_nonnegative();
+        let below = if let Atom::Var(v) = index { self.below.get(&v) } else { None };
+        let modulus = self.remainder(index).map(|(_, modulus)| modulus);
+        if below.into_iter().chain(modulus).any(|n| dim.sub(n).is_nonnegative()) {
+            return true;
         }
-        if let Some((_, modulus)) = self.remainder(index) {
-            return dim.sub(modulus).is_nonnegative();
+        if self.quotient_inside(index, dim) {
+            return true;
         }
-        let Some(f) = self.form(index) else { return self.quotient_inside(index, dim) };
-        let top = Affine::constant(dim.sub(&Dim::constant(1))).sub(&f);
-        self.nonnegative(&f) && self.nonnegative(&top)
+        let counted = |f: &Affine| self.nonnegative(f);
+        let inside =
+            |f: &Affine| counted(f) && self.nonnegative(&Affine::constant(dim.sub(&Dim::constant(1))).sub(f));
+        let form = self.form_or_name(index);
+        let named = if self.names.is_empty() { None } else { self.named(index, 6) };
+        if form.iter().chain(&named).any(inside) {
+            return true;
+        }
+        let is_less = |v: Var| self.less.iter().any(|(i, d)| *i == v && d == dim);
+        matches!(index, Atom::Var(v) if is_less(v)) && form.iter().chain(&named).any(counted)
     }
 
     /// The value of a comparison of integers, if it is certain.
@@ -386,6 +496,17 @@ impl Facts {
             _ => None,
         }
     }
+}
+
+/// Whether a polynomial is at least zero because it is the sum of at most so many polynomials that are, and one that is for all
+/// sizes. All but the last are about numbers that the program computes: others would not bring them closer.
+fn follows(d: &Dim, facts: &[Dim], most: usize) -> bool {
+    if facts.iter().any(|s| d.sub(s).is_nonnegative()) {
+        return true;
+    }
+    let scalars = computed(d);
+    let about = |s: &&Dim| computed(s).iter().any(|a| scalars.contains(a));
+    most > 1 && !scalars.is_empty() && facts.iter().filter(about).any(|s| follows(&d.sub(s), facts, most - 1))
 }
 
 /// The scalars in a polynomial that are no sizes of the signature.

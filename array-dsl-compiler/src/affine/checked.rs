@@ -1,0 +1,171 @@
+//! What the statements before a place have established: sizes by their checks, integers that are polynomials over sizes by the nests
+//! that compute them, positions by their sorts and by the nests that exchange them, and inside of a loop what holds of the number
+//! of its trip. That a loop's state is an array of positions is shown by induction: its start is one, and its next value is one if
+//! the state is.
+
+use std::collections::HashMap;
+
+use super::Facts;
+use crate::bulk::{
+    ArrayId, ArrayInfo, Atom, Carried, Check, CheckKind, Program, Repeat, Sort, Sorted, Stm, Trips, YieldKind,
+};
+use crate::dim::{Dim, SizeAtom};
+use crate::ty::Elem;
+
+/// What is established at some place between statements.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Checked {
+    checks: Vec<Check>,
+    /// Integers of the host level and what they are equal to.
+    values: Vec<(ArrayId, Dim)>,
+    /// Arrays of positions, and the dimension that they are positions in.
+    positions: HashMap<ArrayId, Dim>,
+}
+
+impl Checked {
+    /// After a statement of Bulk.
+    pub fn statement(&mut self, s: &Stm, p: &Program) {
+        match s {
+            Stm::Check(c, _) => self.check(c),
+            Stm::Sort(s) => self.sort(s, &p.arrays),
+            Stm::Nest(n) if n.yields.iter().any(|y| p.array(y.array).elem == Elem::I64) => {
+                let mut facts = Facts::new(&n.axes, self);
+                n.body.lets.iter().for_each(|l| facts.learn(p.into(), l));
+                for y in &n.yields {
+                    if let YieldKind::Store(v) = &y.kind {
+                        self.stored(y.array, *v, &facts);
+                    }
+                }
+            }
+            Stm::Reshape { result, source } => self.same(*result, *source),
+            Stm::Repeat(r) => {
+                let inside = self.inside_repeat(r, p);
+                self.after(&inside, &r.carried);
+            }
+            _ => {}
+        }
+    }
+
+    /// At the start of a trip of a loop of Bulk.
+    pub fn inside_repeat(&self, r: &Repeat, p: &Program) -> Checked {
+        self.inside(&r.trips, &r.carried, |c| r.body.iter().for_each(|s| c.statement(s, p)))
+    }
+
+    /// At the start of a loop's trip; `body` adds what its statements establish.
+    pub fn inside(&self, trips: &Trips, carried: &[Carried], body: impl Fn(&mut Checked)) -> Checked {
+        let mut start = self.clone();
+        start.trip(trips);
+        let positions = carried.iter().filter_map(|c| Some((c.state, self.positions.get(&c.start)?.clone())));
+        start.positions.extend(positions);
+        while carried.iter().any(|c| start.positions.contains_key(&c.state)) {
+            let mut end = start.clone();
+            body(&mut end);
+            let lost = carried.iter().filter(|c| {
+                let is_one = start.positions.contains_key(&c.state);
+                is_one && end.positions.get(&c.next) != start.positions.get(&c.state)
+            });
+            let lost: Vec<ArrayId> = lost.map(|c| c.state).collect();
+            if lost.is_empty() {
+                return start;
+            }
+            start.positions.retain(|a, _| !lost.contains(a));
+        }
+        start
+    }
+
+    /// After a loop: the last state is what every one is.
+    pub fn after(&mut self, inside: &Checked, carried: &[Carried]) {
+        let positions =
+            carried.iter().filter_map(|c| Some((c.result, inside.positions.get(&c.state)?.clone())));
+        self.positions.extend(positions);
+    }
+
+    /// After an array has been given the elements of another one.
+    pub fn same(&mut self, array: ArrayId, source: ArrayId) {
+        let position = self.positions.get(&source).cloned();
+        self.positions.extend(position.map(|d| (array, d)));
+    }
+
+    /// From here on the elements of an array are not what they were.
+    pub fn forget(&mut self, array: ArrayId) {
+        self.positions.remove(&array);
+    }
+
+    /// After this integer has been stored at every place of an array.
+    pub fn stored(&mut self, array: ArrayId, value: Atom, facts: &Facts) {
+        if let Some(form) = facts.form(value).filter(|f| facts.exact(f))
+            && let Some(d) = form.as_dim()
+        {
+            self.values.push((array, d.clone()));
+        }
+        match facts.position(value) {
+            Some(d) => self.positions.insert(array, d),
+            None => self.positions.remove(&array),
+        };
+    }
+
+    /// After a check.
+    pub fn check(&mut self, c: &Check) {
+        if !self.checks.contains(c) {
+            self.checks.push(c.clone());
+        }
+    }
+
+    /// After a sort.
+    pub fn sort(&mut self, s: &Sort, arrays: &[ArrayInfo]) {
+        if let (Sorted::Positions, Some(row)) = (s.gives, arrays[s.result.0 as usize].dims.last()) {
+            self.positions.insert(s.result, row.clone());
+        }
+    }
+
+    /// At the start of a trip: its number is counted from zero and less than the trips, and what is checked where there are
+    /// trips holds, also of the number of those that are done.
+    fn trip(&mut self, trips: &Trips) {
+        for kind in self.of_trip(trips) {
+            self.check(&Check { kind, guards: Vec::new() });
+        }
+    }
+
+    fn of_trip(&self, trips: &Trips) -> Vec<CheckKind> {
+        let Trips::For(index, count) = trips else { return Vec::new() };
+        let index = Dim::atom(SizeAtom::Scalar(index.0));
+        let next = index.add(&Dim::constant(1));
+        let most = self.checks.iter().filter_map(|c| match &c.kind {
+            CheckKind::AtLeast(a, b) if a == count && c.guards.iter().all(|g| g == count) => Some(b),
+            _ => None,
+        });
+        let more = most.flat_map(|b| [&next, count].map(|a| CheckKind::AtLeast(a.clone(), b.clone())));
+        let known = [CheckKind::NonNegative(index), CheckKind::AtLeast(next.clone(), count.clone())];
+        known.into_iter().chain(more).collect()
+    }
+
+    /// The checks that have been made, those of trips included.
+    pub fn checks(&self) -> &[Check] {
+        &self.checks
+    }
+
+    /// Polynomials over sizes that are at least zero: always, and where some dimensions are all positive.
+    pub(super) fn sizes(&self) -> (Vec<Dim>, Vec<(Dim, Vec<Dim>)>) {
+        let (mut always, mut guarded) = (Vec::new(), Vec::new());
+        for c in &self.checks {
+            let least = match &c.kind {
+                CheckKind::NonNegative(d) => vec![d.clone()],
+                CheckKind::AtLeast(a, b) => vec![b.sub(a)],
+                CheckKind::Equal(a, b) => vec![a.sub(b), b.sub(a)],
+            };
+            match &c.guards[..] {
+                [] => always.extend(least),
+                guards => guarded.extend(least.into_iter().map(|d| (d, guards.to_vec()))),
+            }
+        }
+        for (a, d) in &self.values {
+            let more = Dim::atom(SizeAtom::Scalar(a.0)).sub(d);
+            always.extend([more.scale(-1), more]);
+        }
+        (always, guarded)
+    }
+
+    pub(super) fn positions(&self) -> &HashMap<ArrayId, Dim> {
+        &self.positions
+    }
+}
