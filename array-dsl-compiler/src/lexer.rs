@@ -29,7 +29,7 @@ pub(crate) fn tokens(text: &str) -> Result<TokenStream, String> {
 /// The plain words that generated code uses for its variables.
 const LOCALS: &[&str] = &[
     "args", "at", "atoms", "base", "block", "c", "count", "end", "given", "gpu", "hi", "i", "lane", "lo",
-    "old", "out", "status", "t", "target", "width", "x", "y",
+    "long", "new", "old", "out", "status", "t", "target", "width", "x", "y",
 ];
 
 /// Puts `__` before the generated code's variables. A pattern `count` would be taken for the user's kernel of

@@ -163,7 +163,7 @@ table! {
     Sigmoid   "sigmoid"  1 Float Same | "R::sigmoid({0})"        ""                       | "adsl_sigmoid({0})"     "adsl64_sigmoid({0})"      | ["y * (1 - y)"] false;
     Atan2     "atan2"    2 Float Same | "R::atan2({0}, {1})"     ""                       | "adsl_atan2({0}, {1})"  "adsl64_atan2({0}, {1})"   | ["b / (a * a + b * b)", "-a / (a * a + b * b)"] true;
     Hypot     "hypot"    2 Float Same | "R::hypot({0}, {1})"     ""                       | "adsl_hypot({0}, {1})"  "adsl64_hypot({0}, {1})"   | ["a / y", "b / y"] true;
-    Powf      "powf"     2 Float Same | "R::powf({0}, {1})"      ""                       | "adsl_powf({0}, {1})"   "adsl64_powf({0}, {1})"    | ["select(b == 0, 0, b * powf(a, b - 1))", "select(y == 0, 0, y * ln(a))"] true;
+    Powf      "powf"     2 Float Same | "R::powf({0}, {1})"      ""                       | "adsl_powf({0}, {1})"   "adsl64_powf({0}, {1})"    | ["select(b == 0, 0, b * powf(a, b - 1))", "select(and(a == 0, b >= 0), 0, y * ln(a))"] true;
     Powi      "powi"     2 Float Same | "R::powi({0}, {1})"      ""                       | "adsl_powi({0}, {1})"   ""                         | ["powi_slope(a, b)", "0"] true;
     Asinh     "asinh"    1 Float Same | "R::asinh({0})"          ""                       | "adsl_asinh({0})"       "adsl64_asinh({0})"        | ["1 / hypot(a, 1)"] false;
     Acosh     "acosh"    1 Float Same | "R::acosh({0})"          ""                       | "adsl_acosh({0})"       "adsl64_acosh({0})"        | ["1 / (sqrt(a - 1) * sqrt(a + 1))"] true;

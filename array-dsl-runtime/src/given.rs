@@ -9,7 +9,9 @@ use std::mem::MaybeUninit;
 use bytemuck::Zeroable;
 use ndarray::{Array, Dimension};
 
+use crate::allocate::Owner;
 use crate::cpu;
+use crate::error::Error;
 
 /// Memory for the arrays of a result, by their positions.
 #[derive(Debug, Default)]
@@ -24,44 +26,60 @@ impl Given {
     }
 
     /// The memory at a position, without elements, if there are `len` of them in it.
-    fn take<T: 'static>(&mut self, position: usize, len: i64) -> Option<Vec<T>> {
+    fn take<T: 'static>(&mut self, position: usize, len: usize) -> Option<Vec<T>> {
         let held = self.0.get_mut(position)?.take()?;
-        let mut x =
-            held.downcast::<Vec<T>>().ok().filter(|x| i64::try_from(x.capacity()).is_ok_and(|c| c >= len))?;
+        let mut x = held.downcast::<Vec<T>>().ok().filter(|x| x.capacity() >= len)?;
         x.clear();
         Some(*x)
     }
 
-    /// As [`cpu::alloc`].
+    /// As [`Owner::alloc`].
     #[doc(hidden)]
-    pub fn alloc<T: Zeroable + Clone + 'static>(&mut self, position: usize, len: i64) -> Vec<T> {
-        match self.take(position, len) {
+    pub fn alloc<T: Zeroable + Clone + 'static>(
+        &mut self,
+        position: usize,
+        owner: Owner,
+        dims: &[i64],
+    ) -> Result<Vec<T>, Error> {
+        let len = owner.elements::<T>(dims)?;
+        match self.take(position, len as usize) {
             Some(mut x) => {
-                x.resize(usize::try_from(len).unwrap_or(0), T::zeroed());
-                x
+                x.resize(len as usize, T::zeroed());
+                Ok(x)
             }
-            None => cpu::alloc(len),
+            None => owner.alloc(dims),
         }
     }
 
-    /// As [`cpu::alloc_unset`].
+    /// As [`Owner::alloc_unset`].
     #[doc(hidden)]
-    pub fn alloc_unset<T: 'static>(&mut self, position: usize, len: i64) -> Vec<MaybeUninit<T>> {
-        match self.take::<T>(position, len) {
-            Some(x) => cpu::unset(x, len),
-            None => cpu::alloc_unset(len),
+    pub fn alloc_unset<T: 'static>(
+        &mut self,
+        position: usize,
+        owner: Owner,
+        dims: &[i64],
+    ) -> Result<Vec<MaybeUninit<T>>, Error> {
+        let len = owner.elements::<T>(dims)?;
+        match self.take::<T>(position, len as usize) {
+            Some(x) => Ok(cpu::unset(x, len)),
+            None => owner.alloc_unset(dims),
         }
     }
 
     /// A copy of the elements.
     #[doc(hidden)]
-    pub fn copied<T: Copy + Send + Sync + 'static>(&mut self, position: usize, from: &[T]) -> Vec<T> {
-        match self.take(position, i64::try_from(from.len()).unwrap_or(i64::MAX)) {
+    pub fn copied<T: Copy + Send + Sync + 'static>(
+        &mut self,
+        position: usize,
+        owner: Owner,
+        from: &[T],
+    ) -> Result<Vec<T>, Error> {
+        match self.take(position, from.len()) {
             Some(mut x) => {
                 x.extend_from_slice(from);
-                x
+                Ok(x)
             }
-            None => cpu::copied(from),
+            None => owner.copied(from),
         }
     }
 }
@@ -120,7 +138,18 @@ tuples!(A B C D E F G H I J K L);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::Signature;
     use ndarray::{Array1, Array2, array};
+
+    static SIGNATURE: Signature = Signature {
+        kernel: "f",
+        sizes: &[],
+        strips: &[],
+        arrays: &[],
+        results: &[],
+        file: "src/lib.rs",
+        line: 12,
+    };
 
     #[test]
     fn memory_is_taken_where_it_fits() {
@@ -128,19 +157,23 @@ mod tests {
         let (a, b) = (out.0.as_ptr(), out.2.as_ptr());
         let mut given = Given::by(&mut out);
         assert!(out.0.is_empty() && out.2.is_empty());
-        let x: Vec<f64> = given.alloc(0, 2);
+        let owner = SIGNATURE.owner("out");
+        let x: Vec<f64> = given.alloc(0, owner, &[2]).unwrap();
         assert!(x == [0.0, 0.0] && x.as_ptr() == a);
-        let y: Vec<f32> = given.copied(2, &[5.0, 6.0]);
+        let y: Vec<f32> = given.copied(2, owner, &[5.0, 6.0]).unwrap();
         assert!(y == [5.0, 6.0] && y.as_ptr() == b);
     }
 
     #[test]
     fn else_it_is_allocated() {
         let mut given = Given::by(&mut (Array1::<f32>::ones(4), 5.0f64, Array1::<f64>::ones(4)));
-        assert_eq!(given.alloc_unset::<f32>(0, 5).len(), 5, "too little");
-        assert_eq!(given.alloc::<f32>(0, 2), [0.0; 2], "it is gone");
-        assert_eq!(given.copied(1, &[1.0f64, 2.0]), [1.0, 2.0], "a scalar");
-        assert_eq!(given.copied(2, &[1i64, 2]), [1, 2], "another type");
-        assert_eq!(given.copied(7, &[1.0f32]), [1.0], "beyond the last");
+        let owner = SIGNATURE.owner("out");
+        assert_eq!(given.alloc_unset::<f32>(0, owner, &[5]).unwrap().len(), 5, "too little");
+        assert_eq!(given.alloc::<f32>(0, owner, &[2]), Ok(vec![0.0; 2]), "it is gone");
+        assert_eq!(given.copied(1, owner, &[1.0f64, 2.0]), Ok(vec![1.0, 2.0]), "a scalar");
+        assert_eq!(given.copied(2, owner, &[1i64, 2]), Ok(vec![1, 2]), "another type");
+        assert_eq!(given.copied(7, owner, &[1.0f32]), Ok(vec![1.0]), "beyond the last");
+        let refused = given.alloc::<f32>(0, owner, &[1 << 58]);
+        assert!(matches!(refused, Err(Error::OutOfMemory { kernel: "f", array: "out", .. })));
     }
 }

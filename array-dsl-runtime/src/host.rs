@@ -3,11 +3,6 @@
 //! A `#[kernel]` function is a unit struct that implements [`Kernel`]. It derefs to a plain `fn`, so it is called
 //! by name. Derivatives are kernels again.
 
-use std::borrow::Cow;
-
-use bytemuck::Zeroable;
-use ndarray::{Array, ArrayRef, Dimension};
-
 use crate::Error;
 use crate::entry;
 use crate::given::{Given, Reuse};
@@ -406,50 +401,6 @@ impl Cpu {
     pub fn run<K: Kernel>(&self, kernel: K, args: K::Args<'_>) -> Result<K::Output, Error> {
         let _ = kernel;
         K::run(args)
-    }
-}
-
-/// The elements of an array in row-major order, copied only if they are not so in memory.
-#[doc(hidden)]
-pub fn dense<T: Clone, D: Dimension>(x: &ArrayRef<T, D>) -> Cow<'_, [T]> {
-    match x.as_slice() {
-        Some(s) => Cow::Borrowed(s),
-        None => Cow::Owned(x.iter().cloned().collect()),
-    }
-}
-
-/// The number of elements of an array about to be allocated.
-///
-/// # Errors
-/// `SizeOverflow` if the array would not fit the address space.
-#[doc(hidden)]
-pub fn elements<T>(dims: &[i64], kernel: &'static str, array: &'static str, line: u32) -> Result<i64, Error> {
-    let mut bytes: i64 = size_of::<T>() as i64;
-    let mut count: i64 = 1;
-    for d in dims {
-        let d = (*d).max(0);
-        match (count.checked_mul(d), bytes.checked_mul(d.max(1))) {
-            (Some(c), Some(b)) if isize::try_from(b).is_ok() => {
-                count = c;
-                bytes = b;
-            }
-            _ => return Err(Error::SizeOverflow { kernel, array, file: "", line }),
-        }
-    }
-    Ok(count)
-}
-
-/// A result as an ndarray.
-#[doc(hidden)]
-pub fn array<T: Zeroable + Clone, D: Dimension>(data: Vec<T>, dims: &[i64]) -> Array<T, D> {
-    let mut shape = D::zeros(dims.len());
-    for (s, d) in shape.slice_mut().iter_mut().zip(dims) {
-        *s = (*d).max(0) as usize;
-    }
-    // The compiler allocates exactly the product of the dimensions.
-    match Array::from_shape_vec(shape.clone(), data) {
-        Ok(a) => a,
-        Err(_) => Array::from_elem(shape, T::zeroed()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What generated code calls: CPU building blocks on rayon, vector mathematics, GEMM; the GPU side on wgpu.
 
+pub mod allocate;
 pub mod check;
 pub mod contract;
 pub mod cpu;
@@ -16,6 +17,7 @@ pub mod record;
 pub mod sparse;
 pub mod status;
 pub mod strip;
+pub mod trusted;
 
 pub use error::Error;
 pub use ndarray;

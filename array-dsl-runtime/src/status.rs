@@ -4,8 +4,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use crate::cpu::OutOfMemory;
 use crate::error::Error;
-use crate::program::Site;
+use crate::program::{Signature, Site};
 
 /// What failed; the order breaks ties between failures at one site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +18,11 @@ enum Failure {
 
 /// Collects the failures of one call of a kernel.
 #[derive(Debug, Default)]
-pub struct Status(Mutex<Option<(u32, Failure)>>);
+pub struct Status {
+    smallest: Mutex<Option<(u32, Failure)>>,
+    /// The largest buffer that a task could not have, and its array.
+    refused: Mutex<Option<(u64, &'static str)>>,
+}
 
 impl Status {
     /// No failure so far.
@@ -46,15 +51,31 @@ impl Status {
         self.record(site, Failure::Empty);
     }
 
+    /// Records that a task could not have its buffer for rows of an array. The task does nothing then.
+    #[cold]
+    #[inline(never)]
+    pub fn memory(&self, array: &'static str, OutOfMemory { bytes }: OutOfMemory) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        *refused = (*refused).max(Some((bytes, array)));
+    }
+
+    /// Whether all tasks had their buffers; else nothing can go on, as what they should have set is not.
+    pub fn allocated(&self, signature: &'static Signature) -> Result<(), Error> {
+        match *self.refused.lock().unwrap_or_else(PoisonError::into_inner) {
+            None => Ok(()),
+            Some((bytes, array)) => signature.owner(array).got(Err(OutOfMemory { bytes })),
+        }
+    }
+
     fn record(&self, site: u32, failure: Failure) {
-        let mut smallest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut smallest = self.smallest.lock().unwrap_or_else(PoisonError::into_inner);
         let new = (site, failure);
         *smallest = Some(smallest.map_or(new, |old| old.min(new)));
     }
 
     /// The smallest failure as an error; a site number is a position in `sites`.
     pub fn finish(&self, sites: &[Site]) -> Result<(), Error> {
-        let smallest = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let smallest = *self.smallest.lock().unwrap_or_else(PoisonError::into_inner);
         let Some((site, failure)) = smallest else { return Ok(()) };
         let Site { kernel, file, line } = sites[site as usize];
         Err(match failure {

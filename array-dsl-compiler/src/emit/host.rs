@@ -235,7 +235,9 @@ impl Host<'_> {
             )
         };
         let strips: String = self.p.strips.iter().map(strip).collect();
+        // That of its first parameter; without any, the first place of all.
         let place = self.p.params.iter().find_map(|q| self.p.places.get(q.loc.0 as usize));
+        let place = place.or(self.p.places.first());
         let (file, line) = place.map_or((String::new(), 0), |s| (s.file.to_string(), s.line));
         let kernel = base_name(&self.p.name);
         format!(
@@ -298,13 +300,13 @@ impl Host<'_> {
         for (k, _) in self.p.sizes.iter().enumerate() {
             out.push_str(&format!("let n{k}: i64 = atoms[{k}];\n"));
         }
-        for a in self.inputs() {
+        for (a, name) in self.inputs().into_iter().zip(self.names()) {
             let k = a.0;
             if self.rank(a) == 0 {
                 out.push_str(&format!("let a{k}: {} = p{k};\n", self.elem(a)));
             } else {
                 out.push_str(&format!(
-                    "let d{k} = __rt::host::dense(p{k});\nlet a{k}: &[{}] = &d{k}[..];\n",
+                    "let d{k} = SIGNATURE.owner({name:?}).dense(p{k})?;\nlet a{k}: &[{}] = &d{k}[..];\n",
                     self.elem(a)
                 ));
             }
@@ -329,11 +331,11 @@ impl Host<'_> {
             moved.push(root);
             let data = match owned {
                 true => format!("a{}", root.0),
-                false => format!("given.copied({i}, &a{}[..])", root.0),
+                false => format!("given.copied({i}, {RESULT}, &a{}[..])?", root.0),
             };
             let dims: Vec<String> = self.dims(*a).iter().map(|d| self.dim(d)).collect();
             lets = format!(
-                "let r{i} = __rt::host::array::<{}, __rt::ndarray::Ix{}>({data}, &[{}]);\n",
+                "let r{i} = {RESULT}.shaped::<{}, __rt::ndarray::Ix{}>({data}, &[{}])?;\n",
                 self.elem(*a),
                 self.rank(*a),
                 dims.join(", ")
@@ -343,7 +345,7 @@ impl Host<'_> {
         out.push_str(&reorder(&lets));
         out.push_str(&self.result(FROM_PARTS, &mut |i, _| format!("r{i}"), &|l, like| match l.rank {
             0 => "::core::default::Default::default()".into(),
-            _ => format!("__rt::ndarray::Array::default({like}.raw_dim())"),
+            r => format!("{RESULT}.zeros_like::<{}, _, __rt::ndarray::Ix{r}>(&{like})?", l.elem),
         }));
         out
     }
@@ -458,6 +460,9 @@ impl Host<'_> {
         (out, program)
     }
 }
+
+/// The results, where no array of the program is meant.
+const RESULT: &str = "SIGNATURE.owner(\"the result\")";
 
 /// Puts the lines that copy before those that move.
 fn reorder(lets: &str) -> String {

@@ -15,10 +15,11 @@ mod product;
 use std::mem::MaybeUninit;
 
 use crate::cpu::{fill, for_chunks};
+use crate::trusted::all_set;
 use plan::Plan;
 use product::{Elem, Operands};
 
-/// Element types that can be contracted: `f32` and `f64`.
+/// Element types that can be contracted: `f32` and `f64`. Nothing else can be: what `Elem` is cannot be named outside.
 pub trait ContractElem: Elem {}
 
 impl ContractElem for f32 {}
@@ -40,7 +41,7 @@ impl ContractElem for f64 {}
 /// ```
 ///
 /// # Panics
-/// If the length of an array is not the product of its axes' extents.
+/// If the length of an array is not the product of its axes' extents, or a list names an axis that is not there.
 pub fn contract<T: ContractElem>(
     out: &mut [T],
     a: &[T],
@@ -52,14 +53,30 @@ pub fn contract<T: ContractElem>(
 ) {
     // SAFETY: `T` has no destructor and nothing but values of `T` is written.
     let out = unsafe { &mut *(std::ptr::from_mut(out) as *mut [MaybeUninit<T>]) };
-    contract_unset(out, a, b, extents, out_axes, a_axes, b_axes);
+    run(out, a, b, extents, out_axes, a_axes, b_axes);
 }
 
-/// [`contract`] into an array whose elements were not set before; they all are after.
+/// [`contract`] into memory whose elements were not set before: the array of the result.
 ///
 /// # Panics
-/// If the length of an array is not the product of its axes' extents.
-pub fn contract_unset<T: ContractElem>(
+/// As [`contract`].
+#[must_use]
+pub fn contract_into<T: ContractElem>(
+    mut out: Vec<MaybeUninit<T>>,
+    a: &[T],
+    b: &[T],
+    extents: &[i64],
+    out_axes: &[usize],
+    a_axes: &[usize],
+    b_axes: &[usize],
+) -> Vec<T> {
+    run(&mut out, a, b, extents, out_axes, a_axes, b_axes);
+    // SAFETY: a contraction sets every element of its result.
+    unsafe { all_set(out) }
+}
+
+/// Sets every element of `out`.
+fn run<T: ContractElem>(
     out: &mut [MaybeUninit<T>],
     a: &[T],
     b: &[T],
@@ -80,10 +97,9 @@ pub fn contract_unset<T: ContractElem>(
             &many
         }
     };
-    let count = |axes: &[usize]| axes.iter().map(|x| extents[*x]).product::<usize>();
-    assert_eq!(out.len(), count(out_axes), "the result's length");
-    assert_eq!(a.len(), count(a_axes), "the first operand's length");
-    assert_eq!(b.len(), count(b_axes), "the second operand's length");
+    assert_eq!(Some(out.len()), count(extents, out_axes), "the result's length");
+    assert_eq!(Some(a.len()), count(extents, a_axes), "the first operand's length");
+    assert_eq!(Some(b.len()), count(extents, b_axes), "the second operand's length");
     if out.is_empty() || a.is_empty() || b.is_empty() {
         return fill(out, MaybeUninit::new(T::ZERO));
     }
@@ -107,6 +123,20 @@ pub fn contract_unset<T: ContractElem>(
         (0..pieces).for_each(|p| piece(p, true));
     } else {
         for_chunks(pieces, product::cost(work), |lo, hi| (lo..hi).for_each(|p| piece(p, false)));
+    }
+}
+
+/// The number of elements of an array with these axes; `None` if there is no such number, or an axis occurs twice.
+///
+/// In arrays with elements every product of extents of different axes of one array is then within its length: what follows
+/// computes with them without checks.
+fn count(extents: &[usize], axes: &[usize]) -> Option<usize> {
+    let once = (1..axes.len()).all(|i| !axes[..i].contains(&axes[i]));
+    let mut known = axes.iter().map(|x| extents[*x]);
+    match known.clone().any(|e| e == 0) {
+        _ if !once => None,
+        true => Some(0),
+        false => known.try_fold(1usize, |n, e| n.checked_mul(e)),
     }
 }
 

@@ -14,7 +14,9 @@ const FEW_ELEMENTS: usize = 4096;
 const ROWS: usize = 64;
 
 /// What the products need of an element type.
-pub trait Elem: Copy + Send + Sync + Add<Output = Self> + Mul<Output = Self> + 'static {
+pub trait Elem:
+    bytemuck::NoUninit + Copy + Send + Sync + Add<Output = Self> + Mul<Output = Self> + 'static
+{
     const ZERO: Self;
     const ONE: Self;
 }
@@ -109,7 +111,7 @@ impl Product {
             // SAFETY: ours.
             unsafe { self.split_terms(operands, add) }
         } else if n == 1 || k <= 2 {
-            for_chunks(m.div_ceil(ROWS), cost(ROWS * n * k), |lo, hi| {
+            for_chunks(m.div_ceil(ROWS), cost(ROWS.saturating_mul(n).saturating_mul(k)), |lo, hi| {
                 let (lo, hi) = (lo * ROWS, (hi * ROWS).min(m));
                 let part = Product { m: hi - lo, ..*self };
                 // SAFETY: rows `lo..hi` of ours; chunks are disjoint.

@@ -1,5 +1,39 @@
 use super::*;
 
+/// The message of the panic of `out[i, j] = sum over k of a[i, k] * b[k, j]` with these extents and lengths.
+fn refused(extents: &[i64; 3], out: usize, a: usize, b: usize, out_axes: &[usize]) -> String {
+    let panic = std::panic::catch_unwind(|| {
+        contract(&mut vec![0.0f64; out], &vec![1.0; a], &vec![1.0; b], extents, out_axes, &[0, 2], &[2, 1]);
+    });
+    let payload = panic.expect_err("lengths that do not fit");
+    payload
+        .downcast::<String>()
+        .map_or_else(|_| String::new(), |s| s.lines().next().unwrap_or_default().into())
+}
+
+#[test]
+fn extents_whose_products_wrap_to_the_lengths_are_refused() {
+    // (2^62 + 1) * 4 = 4 modulo 2^64
+    let wraps = (1 << 62) + 1;
+    assert!(refused(&[wraps, 4, 4], 4, 4, 16, &[0, 1]).ends_with("the result's length"));
+    assert!(refused(&[4, wraps, 4], 4, 16, 4, &[0, 1]).ends_with("the result's length"));
+    assert!(refused(&[4, 4, wraps], 16, 4, 4, &[0, 1]).ends_with("the first operand's length"));
+    // 2^32 * 2^32 = 0 modulo 2^64: not an empty array.
+    assert!(refused(&[1 << 32, 1 << 32, 1], 0, 0, 0, &[0, 1]).ends_with("the result's length"));
+    // The same axis twice.
+    assert!(refused(&[2, 2, 2], 4, 4, 4, &[0, 0]).ends_with("the result's length"));
+}
+
+#[test]
+fn results_take_memory_that_was_not_set() {
+    for k in [0, 2] {
+        let out = crate::cpu::alloc_unset(4).unwrap();
+        let (a, b) = (vec![1.0f64; 2 * k], vec![3.0; 2 * k]);
+        let out = contract_into(out, &a, &b, &[2, 2, k as i64], &[0, 1], &[0, 2], &[2, 1]);
+        assert_eq!(out, [3.0 * k as f64; 4]);
+    }
+}
+
 /// Axis lists, as letters: result, first operand, second operand.
 struct Case<'a> {
     axes: [&'a str; 3],

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::chunks::Chunks;
+use super::memory::{OutOfMemory, repeated};
 
 /// The greatest number of private copies; enough to keep many cores busy.
 const MAX_COPIES: usize = 64;
@@ -18,6 +19,9 @@ const MAX_ELEMENTS: usize = 1 << 24;
 /// Combines into `target` the contributions of iterations `0..n`, each of about `work` scalar operations:
 /// `body(lo, hi, local)` combines those of `lo..hi` into `local`, which is as long as `target` and holds either
 /// `target`'s values or `neutral`.
+///
+/// # Errors
+/// The memory of a private copy is refused; `target` then holds some of the contributions.
 pub fn accumulate<T: Copy + Send + Sync>(
     target: &mut [T],
     n: usize,
@@ -25,23 +29,33 @@ pub fn accumulate<T: Copy + Send + Sync>(
     neutral: T,
     combine: impl Fn(T, T) -> T + Sync,
     body: impl Fn(usize, usize, &mut [T]) + Sync,
-) {
+) -> Result<(), OutOfMemory> {
     if n == 0 || target.is_empty() {
-        return;
+        return Ok(());
     }
     let chunks = copies(target.len(), n, work);
     if chunks.count <= 1 {
-        return body(0, n, target);
+        body(0, n, target);
+        return Ok(());
     }
     let turns = Turns::new(target, chunks.count);
     let begun = AtomicUsize::new(0);
+    let refused = Mutex::new(None);
     let work = || {
         loop {
             let c = begun.fetch_add(1, Ordering::Relaxed);
             if c >= chunks.count {
                 return;
             }
-            let mut local = turns.copy(neutral);
+            let mut local = match turns.copy(neutral) {
+                Ok(copy) => copy,
+                // The others stop where they are, too.
+                Err(e) => {
+                    begun.store(chunks.count, Ordering::Relaxed);
+                    *lock(&refused) = Some(e);
+                    return;
+                }
+            };
             let (lo, hi) = chunks.bounds(c);
             body(lo, hi, &mut local);
             turns.combine(c, local, &combine);
@@ -53,6 +67,8 @@ pub fn accumulate<T: Copy + Send + Sync>(
         }
         work();
     });
+    let refused = *lock(&refused);
+    refused.map_or(Ok(()), Err)
 }
 
 /// Private copies that are combined into the target one after the other, in the order of their chunks.
@@ -81,14 +97,14 @@ impl<'a, T: Copy> Turns<'a, T> {
     }
 
     /// A copy to begin with.
-    fn copy(&self, neutral: T) -> Vec<T> {
+    fn copy(&self, neutral: T) -> Result<Vec<T>, OutOfMemory> {
         let free = lock(&self.queue).free.pop();
         match free {
             Some(mut copy) => {
                 copy.fill(neutral);
-                copy
+                Ok(copy)
             }
-            None => vec![neutral; self.len],
+            None => repeated(neutral, self.len),
         }
     }
 
@@ -158,7 +174,8 @@ mod tests {
                         local[index(i) % len] += i as i64;
                     }
                 },
-            );
+            )
+            .unwrap();
             target
         };
         for len in [1, 7, 1000, 400_000] {
@@ -179,7 +196,8 @@ mod tests {
                         local[index(i) % 5] += (i as f32 * 0.1).sin();
                     }
                 },
-            );
+            )
+            .unwrap();
             target.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
         };
         let with =

@@ -2,10 +2,8 @@
 //!
 //! * Chunk boundaries and every other choice that affects rounding depend on sizes only, never on the number of
 //!   threads: results have the same bits for 1 and for 64 threads.
-//! * Generated code contains no `unsafe`. The hidden functions [`get`], [`set`], [`init`], [`all_set`], [`Shared::rows`] and
-//!   [`Shared::set`] are safe to call
-//!   by signature, and have a contract that the compiler upholds; debug builds assert it. They are not part of
-//!   the public interface.
+//! * All of it is safe. What generated code is trusted with stands in [`trusted`](crate::trusted).
+//! * Memory that is refused is an error ([`OutOfMemory`]).
 
 mod accumulate;
 mod chunks;
@@ -16,7 +14,7 @@ mod sort;
 
 pub use accumulate::accumulate;
 pub use chunks::{COLUMNS, fold_chunks, fold_columns, for_chunks, for_wide_chunks};
-pub use memory::{Shared, all_set, alloc, alloc_unset, combine, copied, copy, fill, get, init, set, unset};
+pub use memory::{OutOfMemory, alloc, alloc_unset, collected, combine, copied, copy, fill, repeated, unset};
 pub use scan::scan_chunks;
 pub use simd::{Region, simd};
 pub use sort::{Digits, Sortable, argsort, sort};

@@ -13,7 +13,7 @@
 use bytemuck::Zeroable;
 use rayon::prelude::*;
 
-use super::memory::alloc;
+use super::memory::{OutOfMemory, alloc};
 
 /// Fewer elements are sorted by comparison.
 const FEW: usize = 1 << 9;
@@ -22,21 +22,53 @@ const LONG: usize = 1 << 15;
 /// Values of a digit.
 const VALUES: usize = 256;
 
-/// An element type with an order.
-pub trait Sortable: Copy + Send + Sync + 'static {
+/// An element type with an order. Only this module has any: sorting relies on digits that stay the same.
+///
+/// ```compile_fail,E0277
+/// # #[derive(Clone, Copy)]
+/// struct Mine(u64);
+/// impl array_dsl_runtime::cpu::Sortable for Mine {
+///     type Key = u64;
+///     fn key(self) -> u64 {
+///         self.0
+///     }
+///     fn of_key(key: u64) -> Mine {
+///         Mine(key)
+///     }
+/// }
+/// ```
+pub trait Sortable: sealed::Sealed + Copy + Send + Sync + 'static {
     /// Keys.
+    #[doc(hidden)]
     type Key: Digits + Into<u64>;
 
     /// The element's place in the order.
+    #[doc(hidden)]
     fn key(self) -> Self::Key;
 
     /// The element, or the usual one of those with its key.
+    #[doc(hidden)]
     fn of_key(key: Self::Key) -> Self;
 
     /// Whether other elements have the same key.
+    #[doc(hidden)]
     fn is_lossy(self) -> bool {
         false
     }
+}
+
+mod sealed {
+    /// What others cannot implement.
+    pub trait Sealed {}
+    impl Sealed for u32 {}
+    impl Sealed for u64 {}
+    impl Sealed for i32 {}
+    impl Sealed for i64 {}
+    impl Sealed for bool {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+    impl Sealed for super::Short {}
+    impl Sealed for super::Long {}
 }
 
 macro_rules! integers {
@@ -114,7 +146,7 @@ floats! {
 }
 
 /// What is sorted digit by digit. Its order is that of its digits first.
-pub trait Digits: Copy + Ord + Send + Sync + Zeroable {
+pub trait Digits: sealed::Sealed + Copy + Ord + Send + Sync + Zeroable {
     /// How many digits there are.
     const COUNT: usize;
 
@@ -204,51 +236,61 @@ impl Placed for Long {
 
 /// Writes the positions of the elements of each row in ascending order; equal elements keep their order. Rows have `row` elements;
 /// both arrays are equally long.
-pub fn argsort<T: Sortable>(out: &mut [i64], x: &[T], row: i64) {
+///
+/// # Errors
+/// The memory of the keys is refused.
+pub fn argsort<T: Sortable>(out: &mut [i64], x: &[T], row: i64) -> Result<(), OutOfMemory> {
     let short = size_of::<T::Key>() == 4 && u32::try_from(row).is_ok();
-    each_row(out, x, row, if short { positions::<T, Short> } else { positions::<T, Long> });
+    each_row(out, x, row, if short { positions::<T, Short> } else { positions::<T, Long> })
 }
 
-/// Writes each row in ascending order; equal elements keep their order. Arrays as for [`argsort`].
-pub fn sort<T: Sortable>(out: &mut [T], x: &[T], row: i64) {
-    each_row(out, x, row, elements);
+/// Writes each row in ascending order; equal elements keep their order. Arrays and errors as for [`argsort`].
+pub fn sort<T: Sortable>(out: &mut [T], x: &[T], row: i64) -> Result<(), OutOfMemory> {
+    each_row(out, x, row, elements)
 }
 
 /// Calls `f(out, x, whether to use all threads)` for each row.
-fn each_row<T: Sync, U: Send>(out: &mut [U], x: &[T], row: i64, f: impl Fn(&mut [U], &[T], bool) + Sync) {
+fn each_row<T: Sync, U: Send>(
+    out: &mut [U],
+    x: &[T],
+    row: i64,
+    f: impl Fn(&mut [U], &[T], bool) -> Result<(), OutOfMemory> + Sync,
+) -> Result<(), OutOfMemory> {
     let n = usize::try_from(row).unwrap_or(0);
     if n == 0 || x.is_empty() {
-        return;
+        return Ok(());
     }
     let (rows, threads) = (x.len() / n, rayon::current_num_threads());
+    let in_order = |out: &mut [U], x: &[T], parallel: bool| {
+        out.chunks_mut(n).zip(x.chunks(n)).try_for_each(|(out, x)| f(out, x, parallel))
+    };
     if threads == 1 || x.len() < LONG {
-        out.chunks_mut(n).zip(x.chunks(n)).for_each(|(out, x)| f(out, x, false));
+        in_order(out, x, false)
     } else if n >= LONG && rows < 4 * threads {
-        out.chunks_mut(n).zip(x.chunks(n)).for_each(|(out, x)| f(out, x, true));
+        in_order(out, x, true)
     } else {
         let few = (LONG / n / 4).max(1);
         let tasks = out.par_chunks_mut(n * few).zip(x.par_chunks(n * few));
-        tasks.for_each(|(out, x)| {
-            out.chunks_mut(n).zip(x.chunks(n)).for_each(|(out, x)| f(out, x, false));
-        });
+        tasks.try_for_each(|(out, x)| in_order(out, x, false))
     }
 }
 
-fn positions<T: Sortable, P: Placed>(out: &mut [i64], x: &[T], parallel: bool) {
-    let mut keys = alloc::<P>(x.len() as i64);
+fn positions<T: Sortable, P: Placed>(out: &mut [i64], x: &[T], parallel: bool) -> Result<(), OutOfMemory> {
+    let mut keys = alloc::<P>(x.len() as i64)?;
     zipped(&mut keys, x, parallel, |first, keys, x| {
         for (i, (key, x)) in keys.iter_mut().zip(x).enumerate() {
             *key = P::new(x.key().into(), first + i);
         }
     });
-    ordered(&mut keys, parallel);
+    ordered(&mut keys, parallel)?;
     zipped(out, &keys, parallel, |_, out, keys| {
         out.iter_mut().zip(keys).for_each(|(o, k)| *o = k.position());
     });
+    Ok(())
 }
 
-fn elements<T: Sortable>(out: &mut [T], x: &[T], parallel: bool) {
-    let mut keys = alloc::<T::Key>(x.len() as i64);
+fn elements<T: Sortable>(out: &mut [T], x: &[T], parallel: bool) -> Result<(), OutOfMemory> {
+    let mut keys = alloc::<T::Key>(x.len() as i64)?;
     let lossy = std::sync::atomic::AtomicBool::new(false);
     zipped(&mut keys, x, parallel, |_, keys, x| {
         let mut any = false;
@@ -260,13 +302,14 @@ fn elements<T: Sortable>(out: &mut [T], x: &[T], parallel: bool) {
             lossy.store(true, std::sync::atomic::Ordering::Relaxed);
         }
     });
-    ordered(&mut keys, parallel);
+    ordered(&mut keys, parallel)?;
     zipped(out, &keys, parallel, |_, out, keys| {
         out.iter_mut().zip(keys).for_each(|(o, k)| *o = T::of_key(*k));
     });
     if lossy.into_inner() {
         restore(out, x, &keys);
     }
+    Ok(())
 }
 
 /// Puts elements that share a key with others, in their order, where that key is.
@@ -305,12 +348,13 @@ struct Target<I>(*mut I);
 unsafe impl<I: Send> Sync for Target<I> {}
 
 /// Sorts by digits; equal ones keep their order.
-fn ordered<I: Digits>(x: &mut Vec<I>, parallel: bool) {
+fn ordered<I: Digits>(x: &mut Vec<I>, parallel: bool) -> Result<(), OutOfMemory> {
     if x.len() < FEW {
         // Positions make equal keys differ; without them equal keys cannot be told apart.
-        return x.sort_unstable();
+        x.sort_unstable();
+        return Ok(());
     }
-    let mut other = alloc::<I>(x.len() as i64);
+    let mut other = alloc::<I>(x.len() as i64)?;
     let parts = if parallel { 4 * rayon::current_num_threads() } else { 1 };
     let size = x.len().div_ceil(parts);
     for number in 0..I::COUNT {
@@ -339,6 +383,7 @@ fn ordered<I: Digits>(x: &mut Vec<I>, parallel: bool) {
         }
         std::mem::swap(x, &mut other);
     }
+    Ok(())
 }
 
 /// Moves the elements of one part to where those of each value of a digit begin.
@@ -382,8 +427,8 @@ mod tests {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let (mut positions, mut sorted) = (vec![-1; x.len()], vec![T::default(); x.len()]);
             pool.install(|| {
-                argsort(&mut positions, x, row as i64);
-                sort(&mut sorted, x, row as i64);
+                argsort(&mut positions, x, row as i64).unwrap();
+                sort(&mut sorted, x, row as i64).unwrap();
             });
             assert_eq!(positions, expected);
             let rows = x.chunks(row.max(1)).zip(positions.chunks(row.max(1)));
@@ -427,7 +472,7 @@ mod tests {
         let wide: Vec<f64> = many.iter().map(|x| f64::from(*x)).collect();
         check(&wide, wide.len());
         let (mut sorted, payload) = ([0.0; 2], f32::from_bits(0x7fc0_0001));
-        sort(&mut sorted, &[f32::NAN, payload], 2);
+        sort(&mut sorted, &[f32::NAN, payload], 2).unwrap();
         assert_eq!(sorted.map(f32::to_bits), [f32::NAN, payload].map(f32::to_bits));
     }
 }

@@ -1,5 +1,7 @@
 //! `f32`. Angles are reduced, and powers computed, in `f64`.
 
+use super::angle;
+
 const MANTISSA: u32 = 23;
 const MANTISSA_BITS: u32 = (1 << MANTISSA) - 1;
 const BIAS: u32 = 127;
@@ -55,6 +57,9 @@ const SIN_QUARTER: [f32; 3] = [-0.166_666_55, 0.008_332_178, -0.000_195_172_57];
 /// `(cos d - 1 + d^2 / 2) / d^4` in `d^2`, for `|d| <= pi / 4`.
 const COS_QUARTER: [f32; 3] = [0.041_666_646, -0.001_388_737_5, 2.443_910_1e-5];
 
+/// The greatest angle that the reductions here are made for; longer ones have their own (`angle`).
+pub const SHORT: f32 = 2.5e7;
+
 /// `x - n pi`. `limit` is the greatest true value; without it arguments too long to reduce would give results
 /// out of range.
 #[inline(always)]
@@ -74,7 +79,7 @@ fn sine(d: f64, parity: u64) -> f32 {
 
 /// `sin(n pi + d) = (-1)^n sin d`.
 #[inline(always)]
-pub fn sin(x: f32) -> f32 {
+pub fn short_sin(x: f32) -> f32 {
     let x = f64::from(x);
     let shifted = x * std::f64::consts::FRAC_1_PI + ROUND_TRIG;
     sine(remainder(x, shifted - ROUND_TRIG, 1.571), shifted.to_bits())
@@ -82,7 +87,7 @@ pub fn sin(x: f32) -> f32 {
 
 /// `cos((n + 1/2) pi + d) = -(-1)^n sin d`.
 #[inline(always)]
-pub fn cos(x: f32) -> f32 {
+pub fn short_cos(x: f32) -> f32 {
     let x = f64::from(x);
     let shifted = (x * std::f64::consts::FRAC_1_PI - 0.5) + ROUND_TRIG;
     sine(remainder(x, (shifted - ROUND_TRIG) + 0.5, 1.571), !shifted.to_bits())
@@ -90,18 +95,48 @@ pub fn cos(x: f32) -> f32 {
 
 /// `tan(n pi / 2 + d)` is `sin d / cos d` for even `n`, else `-cos d / sin d`.
 #[inline(always)]
-pub fn tan(x: f32) -> f32 {
+pub fn short_tan(x: f32) -> f32 {
     let x = f64::from(x);
     let shifted = x * std::f64::consts::FRAC_2_PI + ROUND_TRIG;
     let n = shifted - ROUND_TRIG;
-    let d = remainder(x, 0.5 * n, 0.786) as f32;
-    // 0 or 1, as a float of the width of the rest.
-    let odd = ((shifted.to_bits() & 1) as u32) == 1;
+    tangent(remainder(x, 0.5 * n, 0.786), shifted.to_bits())
+}
+
+/// The tangent of `d`, or the negative reciprocal of that if the lowest bit of `parity` is set.
+#[inline(always)]
+fn tangent(d: f64, parity: u64) -> f32 {
+    let d = d as f32;
+    // 0 or 1, as a number of the width of the rest.
+    let odd = ((parity & 1) as u32) == 1;
     let z = d * d;
     let s = (d + d * (z * horner!(z, SIN_QUARTER))).copysign(d);
     let c = 1.0 - (0.5 * z - z * z * horner!(z, COS_QUARTER));
     let (numerator, denominator) = if odd { (-c, s) } else { (s, c) };
     numerator / denominator
+}
+
+/// Of an angle that is not short.
+#[cold]
+#[inline(never)]
+pub fn long_sin(x: f32) -> f32 {
+    let (d, odd) = angle::from_zero_of_sine(f64::from(x));
+    sine(d, odd)
+}
+
+/// As [`long_sin`].
+#[cold]
+#[inline(never)]
+pub fn long_cos(x: f32) -> f32 {
+    let (d, odd) = angle::from_zero_of_cosine(f64::from(x));
+    sine(d, !odd)
+}
+
+/// As [`long_sin`].
+#[cold]
+#[inline(never)]
+pub fn long_tan(x: f32) -> f32 {
+    let ([d, _], odd) = angle::from_quarter_turn(f64::from(x));
+    tangent(d, odd)
 }
 
 /// `log2((1 + s) / (1 - s)) / s` in `s^2`, for `|s| <= 3 - 2 sqrt(2)`, to 2^-45.

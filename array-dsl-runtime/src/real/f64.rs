@@ -1,5 +1,7 @@
 //! `f64`.
 
+use super::angle;
+
 const MANTISSA: u32 = 52;
 const MANTISSA_BITS: u64 = (1 << MANTISSA) - 1;
 const BIAS: u64 = 1023;
@@ -104,10 +106,13 @@ const COS_QUARTER: [f64; 6] = [
     -1.1361106593187899e-11,
 ];
 
+/// The greatest angle that the reductions here are made for; longer ones have their own (`angle`).
+pub const SHORT: f64 = 8e8;
+
 /// `x - n unit pi`. The first differences are exact: `x` and the product nearly cancel, or are short. `limit` is the
-/// greatest true value; without it arguments too long to reduce would give results out of range.
+/// greatest true value (the result is in two parts, of which it bounds the first); without it arguments too long to reduce would give results out of range.
 #[inline(always)]
-fn remainder(x: f64, n: f64, unit: f64, limit: f64) -> f64 {
+fn remainder(x: f64, n: f64, unit: f64, limit: f64) -> [f64; 2] {
     let n = n * unit;
     let a = (x - n * PI[0]) - n * PI[1];
     let c = n * PI[2];
@@ -115,8 +120,9 @@ fn remainder(x: f64, n: f64, unit: f64, limit: f64) -> f64 {
     // What the last difference lost, and the parts too short to matter in it.
     let lo = (c - (a - hi)) + n * PI[3] + n * PI[4];
     let d = hi - lo;
+    let tail = (hi - d) - lo;
     let d = if d > limit { limit } else { d };
-    if d < -limit { -limit } else { d }
+    [if d < -limit { -limit } else { d }, tail]
 }
 
 /// `d + d^3 P(d^2)`, negated if the lowest bit of `parity` is set. The sum loses the sign of a zero.
@@ -129,29 +135,62 @@ fn sine(d: f64, parity: u64) -> f64 {
 
 /// `sin(n pi + d) = (-1)^n sin d`.
 #[inline(always)]
-pub fn sin(x: f64) -> f64 {
+pub fn short_sin(x: f64) -> f64 {
     let shifted = x * std::f64::consts::FRAC_1_PI + ROUND_TRIG;
-    sine(remainder(x, shifted - ROUND_TRIG, 1.0, 1.571), shifted.to_bits())
+    sine(remainder(x, shifted - ROUND_TRIG, 1.0, 1.571)[0], shifted.to_bits())
 }
 
 /// `cos((n + 1/2) pi + d) = -(-1)^n sin d`.
 #[inline(always)]
-pub fn cos(x: f64) -> f64 {
+pub fn short_cos(x: f64) -> f64 {
     let shifted = (x * std::f64::consts::FRAC_1_PI - 0.5) + ROUND_TRIG;
-    sine(remainder(x, (shifted - ROUND_TRIG) + 0.5, 1.0, 1.571), !shifted.to_bits())
+    sine(remainder(x, (shifted - ROUND_TRIG) + 0.5, 1.0, 1.571)[0], !shifted.to_bits())
 }
 
 /// `tan(n pi / 2 + d)` is `sin d / cos d` for even `n`, else `-cos d / sin d`.
 #[inline(always)]
-pub fn tan(x: f64) -> f64 {
+pub fn short_tan(x: f64) -> f64 {
     let shifted = x * std::f64::consts::FRAC_2_PI + ROUND_TRIG;
-    let d = remainder(x, shifted - ROUND_TRIG, 0.5, 0.786);
+    tangent(remainder(x, shifted - ROUND_TRIG, 0.5, 0.786), shifted.to_bits())
+}
+
+/// The tangent of `d + tail`, or the negative reciprocal of that if the lowest bit of `parity` is set. Where it is steep, an error
+/// of `d` counts three times.
+#[inline(always)]
+fn tangent([d, tail]: [f64; 2], parity: u64) -> f64 {
     let z = d * d;
-    let s = (d + d * (z * horner!(z, SIN_QUARTER))).copysign(d);
-    let c = 1.0 - (0.5 * z - z * z * horner!(z, COS_QUARTER));
-    let odd = shifted.to_bits() & 1 == 1;
+    let s = (d + (d * (z * horner!(z, SIN_QUARTER)) + tail)).copysign(d);
+    // What the first difference loses is added to the rest.
+    let half = 0.5 * z;
+    let first = 1.0 - half;
+    let c = first + (((1.0 - first) - half) + (z * z * horner!(z, COS_QUARTER) - d * tail));
+    let odd = parity & 1 == 1;
     let (numerator, denominator) = if odd { (-c, s) } else { (s, c) };
     numerator / denominator
+}
+
+/// Of an angle that is not short.
+#[cold]
+#[inline(never)]
+pub fn long_sin(x: f64) -> f64 {
+    let (d, odd) = angle::from_zero_of_sine(x);
+    sine(d, odd)
+}
+
+/// As [`long_sin`].
+#[cold]
+#[inline(never)]
+pub fn long_cos(x: f64) -> f64 {
+    let (d, odd) = angle::from_zero_of_cosine(x);
+    sine(d, !odd)
+}
+
+/// As [`long_sin`].
+#[cold]
+#[inline(never)]
+pub fn long_tan(x: f64) -> f64 {
+    let (d, odd) = angle::from_quarter_turn(x);
+    tangent(d, odd)
 }
 
 /// `(log((1 + s) / (1 - s)) 3 / 2 s - 3 - s^2) / s^4` in `s^2`, for `|s| <= 0.101`.

@@ -5,12 +5,14 @@
 //! look nothing up, so LLVM vectorizes loops around them for whatever instruction set the loop is compiled
 //! for. They multiply and add without fusing, so their results are the same on every processor.
 //!
-//! * Errors are about 1 unit in the last place; the greatest measured is 2.2 (`tan` 2.9). Special values are as in `std`.
-//! * `sin`, `cos`, `tan`: so for `|x| < 8e8` (`f64`) and `|x| < 2.5e7` (`f32`). Beyond, the result is the function of an
-//!   argument that is within a few units in the last place of `x`; where these are longer than a period, it is some
-//!   number in the function's range.
+//! * Errors are about 1 unit in the last place; the greatest measured is 2.2 (`tan` of `f32` 2.9; `sin`, `cos` and `tan` of `f64`
+//!   1.9, 1.8 and 2.0). Special values are as in `std`.
+//! * `sin`, `cos`, `tan`: so for every number. Reducing angles beyond 8e8 (`f64`) and 2.5e7 (`f32`) calls functions of `angle`.
+//!   Where loops should be vectorized ([`sin`] and its neighbors, which code of regions calls), it is only recorded that there
+//!   is such an angle, and the loop is executed again, with a test at each angle.
 //! * The other functions call `std`, or are in `special`.
 
+mod angle;
 mod division;
 #[macro_use]
 mod elementary;
@@ -53,6 +55,12 @@ pub trait Real: Copy {
     fn sin(x: Self) -> Self;
     fn cos(x: Self) -> Self;
     fn tan(x: Self) -> Self;
+    /// Whether [`Real::short_sin`] and its neighbors do not serve.
+    fn is_long(x: Self) -> bool;
+    /// The function of an angle that is not long, else some number.
+    fn short_sin(x: Self) -> Self;
+    fn short_cos(x: Self) -> Self;
+    fn short_tan(x: Self) -> Self;
     fn asin(x: Self) -> Self;
     fn acos(x: Self) -> Self;
     fn atan(x: Self) -> Self;
@@ -90,6 +98,40 @@ pub trait Real: Copy {
     fn signum0(x: Self) -> Self;
 }
 
+/// Functions of angles of any length.
+macro_rules! angles {
+    ($type:ident: $($name:ident $short:ident $long:ident),*) => {
+        $(
+            #[inline(always)]
+            fn $name(x: $type) -> $type {
+                match x.is_finite() && Self::is_long(x) {
+                    true => self::$type::$long(x),
+                    false => self::$type::$short(x),
+                }
+            }
+        )*
+    };
+}
+
+/// Functions of angles for the code of regions: without `LONG`, long ones give some number and set `long`.
+macro_rules! in_regions {
+    ($($name:ident $short:ident),*) => {
+        $(
+            #[allow(missing_docs, reason = "named as in `std`")]
+            #[inline(always)]
+            pub fn $name<const LONG: bool, T: Real>(x: T, long: &mut bool) -> T {
+                if LONG {
+                    return T::$name(x);
+                }
+                *long |= T::is_long(x);
+                T::$short(x)
+            }
+        )*
+    };
+}
+
+in_regions!(sin short_sin, cos short_cos, tan short_tan);
+
 macro_rules! real {
     ($type:ident; ours: $($ours:ident)*; std: $($std:ident)*; std2: $($std2:ident)*; special: $($special:ident)*) => {
         impl Real for $type {
@@ -113,6 +155,13 @@ macro_rules! real {
                     <$type>::$std2(x, y)
                 }
             )*
+
+            #[inline(always)]
+            fn is_long(x: $type) -> bool {
+                x.abs() > self::$type::SHORT
+            }
+
+            angles!($type: sin short_sin long_sin, cos short_cos long_cos, tan short_tan long_tan);
 
             #[inline(always)]
             fn powf(x: $type, y: $type) -> $type {
@@ -158,7 +207,7 @@ macro_rules! real {
     };
 }
 
-real!(f32; ours: exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan sinh cosh tanh sigmoid;
+real!(f32; ours: exp exp2 exp_m1 ln log2 log10 ln_1p short_sin short_cos short_tan sinh cosh tanh sigmoid;
     std: cbrt asin acos atan; std2: atan2 hypot min max; special: asinh acosh atanh erf erfc lgamma digamma);
-real!(f64; ours: exp exp2 exp_m1 ln log2 log10 ln_1p sin cos tan sinh cosh tanh sigmoid;
+real!(f64; ours: exp exp2 exp_m1 ln log2 log10 ln_1p short_sin short_cos short_tan sinh cosh tanh sigmoid;
     std: cbrt asin acos atan; std2: atan2 hypot min max; special: asinh acosh atanh erf erfc lgamma digamma);

@@ -135,6 +135,10 @@ impl Cpu<'_> {
                 let site = if op.can_fail() { self.site(l.loc) } else { 0 };
                 let elems: Vec<Elem> = args.iter().map(|a| self.atom_elem(*a)).collect();
                 let texts: Vec<String> = args.iter().map(|a| r.atom(*a)).collect();
+                if let (false, Op::Sin | Op::Cos | Op::Tan) = (r.host, op) {
+                    r.angles = true;
+                    return format!("__rt::real::{}::<LONG, {}>({}, long)", op.name(), elems[0], texts[0]);
+                }
                 apply(*op, &elems, &texts, site)
             }
             Exp::Size(d) => self.dim_in(d, r),
@@ -146,7 +150,7 @@ impl Cpu<'_> {
                 }
                 let at = self.linear(*array, index, r);
                 let name = r.array(self, *array);
-                let read = format!("__rt::cpu::get({name}, {at})");
+                let read = format!("unsafe {{ __rt::trusted::get({name}, {at}) }}");
                 if !checked {
                     return read;
                 }

@@ -14,6 +14,7 @@
 //! | `tree` | trees: what is parallel, and how |
 //! | `merge` | several parallel axes as one |
 //! | `region` | the code of one task |
+//! | `angles` | regions with `sin`, `cos`, `tan` |
 //! | `hoist` | arithmetic moved out of loops |
 //! | `nodes` | loops, stores, updates |
 //! | `peel` | the middles of loops |
@@ -22,6 +23,7 @@
 //! | `strip` | reductions of many neighbors at once |
 //! | `expr` | scalar code |
 
+mod angles;
 mod expr;
 mod fold;
 mod hoist;
@@ -194,7 +196,6 @@ impl Cpu<'_> {
             return format!("let mut {name}: {t} = ::core::default::Default::default();\n");
         }
         let dims: Vec<String> = self.memory_dims(a).iter().map(|d| self.dim(d)).collect();
-        let (kernel, array) = (&*self.p.name, &*self.p.arrays[a.0 as usize].name);
         let (function, held) = match self.unset.contains(&a) {
             true => ("alloc_unset", format!("::core::mem::MaybeUninit<{t}>")),
             false => ("alloc", t.to_string()),
@@ -202,13 +203,18 @@ impl Cpu<'_> {
         // What leaves as a result may have memory already: that of the last result that shares this array.
         let leaves = self.p.result.leaves();
         let (from, at) = match leaves.iter().rposition(|l| self.root(**l) == a) {
-            Some(k) => ("given.", format!("{k}, ")),
-            None => ("__rt::cpu::", String::new()),
+            Some(k) => ("given".into(), format!("{k}, {}, ", self.owner(a))),
+            None => (self.owner(a), String::new()),
         };
         format!(
-            "let mut {name}: ::std::vec::Vec<{held}> = {from}{function}::<{t}>({at}__rt::host::elements::<{t}>(&[{}], {kernel:?}, {array:?}, SIGNATURE.line)?);\n",
+            "let mut {name}: ::std::vec::Vec<{held}> = {from}.{function}::<{t}>({at}&[{}])?;\n",
             dims.join(", ")
         )
+    }
+
+    /// An array as errors about its memory name it.
+    fn owner(&self, a: ArrayId) -> String {
+        format!("SIGNATURE.owner({:?})", &*self.p.arrays[self.root(a).0 as usize].name)
     }
 
     fn step(&mut self, s: &Step) -> String {
@@ -253,19 +259,21 @@ impl Cpu<'_> {
         self.unset.extend(unset.then_some(c.result));
         let out = self.allocate(c.result);
         self.unset.clear();
-        let extents: Vec<String> = c.extents.iter().map(|d| format!("{}.max(0)", self.dim(d))).collect();
         let name = self.name(c.result);
-        let all_set = format!("let mut {name} = __rt::cpu::all_set({name});\n");
+        // Memory that was not set becomes an array of results.
+        let (left, function, result) = match unset {
+            true => (format!("let mut {name} = "), "contract_into", name),
+            false => (String::new(), "contract", format!("&mut {name}[..]")),
+        };
+        let extents: Vec<String> = c.extents.iter().map(|d| format!("{}.max(0)", self.dim(d))).collect();
         format!(
-            "{out}__rt::contract::{}(&mut {name}[..], &{}[..], &{}[..], &[{}], &{:?}, &{:?}, &{:?});\n{}",
-            if unset { "contract_unset" } else { "contract" },
+            "{out}{left}__rt::contract::{function}({result}, &{}[..], &{}[..], &[{}], &{:?}, &{:?}, &{:?});\n",
             self.name(c.a.0),
             self.name(c.b.0),
             extents.join(", "),
             c.out,
             c.a.1,
             c.b.1,
-            if unset { &*all_set } else { "" },
         )
     }
 
@@ -279,7 +287,8 @@ impl Cpu<'_> {
         let dims = &self.p.arrays[s.keys.0 as usize].dims;
         let row = dims.last().map_or_else(|| "1i64".into(), |d| self.dim(d));
         let (to, from) = (self.name(s.result), self.name(s.keys));
-        format!("{out}__rt::cpu::{function}(&mut {to}[..], &{from}[..], {row});\n")
+        let owner = self.owner(s.result);
+        format!("{out}{owner}.got(__rt::cpu::{function}(&mut {to}[..], &{from}[..], {row}))?;\n")
     }
 
     /// A check with the atoms it mentions as its own little list of sizes.

@@ -37,7 +37,7 @@ impl Cpu<'_> {
                         _ => format!("&mut *{name}"),
                     };
                     let set = if self.unset.contains(array) { "init" } else { "set" };
-                    out.push_str(&format!("__rt::cpu::{set}({target}, {at}, {value});\n"));
+                    out.push_str(&format!("unsafe {{ __rt::trusted::{set}({target}, {at}, {value}) }};\n"));
                 }
                 Node::Accumulate { array, reducer, index, value } => {
                     out.push_str(&self.target_update(*array, Some(*reducer), index, *value, r));
@@ -64,14 +64,14 @@ impl Cpu<'_> {
         let at = self.linear(a, index, r);
         let value = r.atom(value);
         if r.shared {
-            return format!("if {} {{ target.set({at}, {value}); }}\n", tests.join(" && "));
+            return format!("if {} {{ unsafe {{ target.set({at}, {value}) }}; }}\n", tests.join(" && "));
         }
         let new = match q {
             Some(q) => expr::combine(q, self.elem(a), "old", &value),
             None => value,
         };
         format!(
-            "if {} {{ let at = {at}; let old = __rt::cpu::get(&*target, at); let _ = old; __rt::cpu::set(&mut *target, at, {new}); }}\n",
+            "if {} {{ let at = {at}; let old = unsafe {{ __rt::trusted::get(&*target, at) }}; let _ = old; let new = {new}; unsafe {{ __rt::trusted::set(&mut *target, at, new) }}; }}\n",
             if tests.is_empty() { "true".into() } else { tests.join(" && ") }
         )
     }

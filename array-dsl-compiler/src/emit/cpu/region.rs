@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use super::angles::{self, Run};
 use super::{Cpu, expr};
 use crate::bulk::{ArrayId, Atom, Var};
 use crate::loops::Home;
@@ -27,6 +28,10 @@ pub(super) struct Region {
     pub target: Option<ArrayId>,
     /// Whether all tasks have that array, of which each changes elements of its own.
     pub shared: bool,
+    /// Whether there are functions of angles: see `angles`.
+    pub angles: bool,
+    /// Whether the code reads what it writes.
+    pub rereads: bool,
     /// At the host level nothing is passed: everything is in scope.
     pub host: bool,
 }
@@ -35,6 +40,8 @@ pub(super) struct Region {
 pub(super) struct Call {
     pub shared: String,
     pub invoke: String,
+    /// What to check when all chunks are done.
+    pub after: &'static str,
 }
 
 impl Region {
@@ -73,6 +80,7 @@ impl Region {
     pub fn array(&mut self, c: &Cpu<'_>, a: ArrayId) -> String {
         let root = c.root(a);
         let name = c.name(a);
+        self.rereads |= self.is_output(root) || self.target == Some(root);
         if matches!(c.p.arrays[root.0 as usize].home, Home::Row { .. }) {
             self.rows.insert(root);
             return format!("&{name}[..]");
@@ -89,11 +97,19 @@ impl Region {
 }
 
 impl Cpu<'_> {
-    /// Makes a region of the code, whose value is `finish`, of type `output`; how to call it.
-    pub(super) fn region(&mut self, r: &mut Region, run: &str, output: &str, finish: &str) -> Call {
+    /// Makes a region of the code, whose value is `finish`, of type `output`; how to call it. `empty` is the value where a buffer
+    /// cannot be had; nobody uses it.
+    pub(super) fn region(
+        &mut self,
+        r: &mut Region,
+        run: &str,
+        output: &str,
+        finish: &str,
+        empty: &str,
+    ) -> Call {
         let id = format!("{}Region{}", self.prefix, self.regions);
         self.regions += 1;
-        let rows: String = r.rows.clone().into_iter().map(|a| self.row_buffer(a, r)).collect();
+        let rows: String = r.rows.clone().into_iter().map(|a| self.row_buffer(a, r, empty)).collect();
         let mut fields: Vec<(String, String, String)> = Vec::new();
         let mut shared = String::new();
         for k in &r.sizes {
@@ -122,11 +138,11 @@ impl Cpu<'_> {
             let stride: Vec<String> =
                 self.memory_dims(*a)[leading..].iter().map(|d| format!("{}.max(0)", self.dim(d))).collect();
             let stride = if stride.is_empty() { "1".into() } else { format!("({})", stride.join(" * ")) };
-            shared.push_str(&format!("let {name} = __rt::cpu::Shared::new(&mut {name}[..]);\n"));
+            shared.push_str(&format!("let {name} = __rt::trusted::Shared::new(&mut {name}[..]);\n"));
             fields.push((
                 name.clone(),
                 format!("&'a mut [{t}]"),
-                format!("{name}.rows(lo, hi, {stride} as usize)"),
+                format!("unsafe {{ {name}.rows(lo, hi, {stride} as usize) }}"),
             ));
         }
         fields.extend(r.extra.iter().cloned());
@@ -137,6 +153,10 @@ impl Cpu<'_> {
             .map(|(n, t, _)| format!("{n}: {}, ", t.replace("'a ", "").replace("<'a, ", "<'_, ")))
             .collect();
         let values: String = fields.iter().map(|(n, _, v)| format!("{n}: {v}, ")).collect();
+        let Run { constants, parameter, functions, code } = match r.angles {
+            true => angles::angles(&id, &fields, &plain, output, !r.rereads && r.target.is_none()),
+            false => angles::plain(&id, &names),
+        };
         self.items.push_str(&format!(
             "struct {id}<'a> {{ lo: i64, hi: i64, status: &'a __rt::status::Status, {declared}}}\n\
              impl<'a> __rt::cpu::Region for {id}<'a> {{\n\
@@ -144,12 +164,13 @@ impl Cpu<'_> {
              #[inline(always)]\n\
              fn run(self) -> {output} {{\n\
              let {id} {{ lo, hi, status, {names}}} = self;\n\
-             {id}_run(lo, hi, status, {names})\n}}\n}}\n\
+             {code}\n}}\n}}\n{functions}\
              #[inline(always)]\n\
-             fn {id}_run(lo: i64, hi: i64, status: &__rt::status::Status, {plain}) -> {output} {{\n{rows}{run}{finish}\n}}\n"
+             fn {id}_run{constants}({parameter}lo: i64, hi: i64, status: &__rt::status::Status, {plain}) -> {output} {{\n{rows}{run}{finish}\n}}\n"
         ));
         let invoke = format!("__rt::cpu::simd({id} {{ lo: lo as i64, hi: hi as i64, status, {values}}})");
-        Call { shared, invoke }
+        let after = if r.rows.is_empty() { "" } else { "status.allocated(&SIGNATURE)?;\n" };
+        Call { shared, invoke, after }
     }
 
     /// The element type of the slice that a region writes an array through.
@@ -159,10 +180,13 @@ impl Cpu<'_> {
     }
 
     /// The declaration of a row's buffer, in the region.
-    fn row_buffer(&mut self, a: ArrayId, r: &mut Region) -> String {
+    fn row_buffer(&mut self, a: ArrayId, r: &mut Region, empty: &str) -> String {
         let (name, t) = (self.name(a), self.elem(a));
-        let dims: Vec<String> =
-            self.memory_dims(a).to_vec().iter().map(|d| format!("{}.max(0)", self.dim_in(d, r))).collect();
-        format!("let mut {name}: ::std::vec::Vec<{t}> = __rt::cpu::alloc::<{t}>({});\n", dims.join(" * "))
+        let dims: Vec<String> = self.memory_dims(a).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
+        format!(
+            "let ::core::option::Option::Some(mut {name}) = __rt::allocate::row::<{t}>(&[{}], {:?}, status) else {{ return {empty}; }};\n",
+            dims.join(", "),
+            &*self.p.arrays[a.0 as usize].name
+        )
     }
 }

@@ -51,7 +51,7 @@ impl Cpu<'_> {
         if takes && self.p.arrays[root.0 as usize].home == Home::Heap {
             return format!("::core::mem::take(&mut {name})");
         }
-        format!("__rt::cpu::copied(&{name}[..])")
+        format!("{}.copied(&{name}[..])?", self.owner(a))
     }
 
     /// A loop.

@@ -90,11 +90,11 @@ impl Cpu<'_> {
             let mut r = Region::default();
             self.declare_outputs(&l.body, &mut r);
             let run = self.range_loop(l, "lo", "hi", &mut r);
-            let call = self.region(&mut r, &run, &output, &format!("({finish})"));
+            let call = self.region(&mut r, &run, &output, &format!("({finish})"), &format!("({empty})"));
             return format!(
                 "let ({names}) = {{\n{}let (lo, hi) = (0usize, {extent}.max(0) as usize);\n\
-                 if hi > 0 {{ {} }} else {{ ({empty}) }}\n}};\n",
-                call.shared, call.invoke
+                 if hi > 0 {{ {} }} else {{ ({empty}) }}\n}};\n{}",
+                call.shared, call.invoke, call.after
             );
         }
         // The states of a chunk alone: nothing is stored or folded.
@@ -110,7 +110,8 @@ impl Cpu<'_> {
         let mut r = Region::default();
         let declared = self.scan_states(&l.body, &mut r);
         let run = declared + &self.trips(&alone, &mut r);
-        let alone = self.region(&mut r, &run, &state_type, &format!("({state_names})"));
+        let alone =
+            self.region(&mut r, &run, &state_type, &format!("({state_names})"), &format!("({starts})"));
         // The chunk from the state before it.
         let mut r = Region::default();
         self.declare_outputs(&l.body, &mut r);
@@ -120,13 +121,13 @@ impl Cpu<'_> {
         let declared: String = states.iter().map(|(n, ..)| format!("let mut {n} = mut_{n};\n")).collect();
         let folds: String = l.folds.iter().map(|f| fold::initial(self, f)).collect();
         let run = declared + &folds + &self.trips(l, &mut r);
-        let from_start = self.region(&mut r, &run, &output, &format!("({finish})"));
+        let from_start = self.region(&mut r, &run, &output, &format!("({finish})"), &format!("({empty})"));
         let combine = self.combined_states(l, host);
         format!(
             "let ({names}) = {{\n{}__rt::cpu::scan_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, ({starts}), \
              |lo, hi| {{ {} }}, |x: &{state_type}, y: &{state_type}| {{ {combine} }}, \
-             |lo, hi, start: &{state_type}| {{ {} }}, |x: {output}, y: {output}| ({join}))\n}}.unwrap_or(({empty}));\n",
-            from_start.shared, alone.invoke, from_start.invoke
+             |lo, hi, start: &{state_type}| {{ {} }}, |x: {output}, y: {output}| ({join}))\n}}.unwrap_or(({empty}));\n{}{}",
+            from_start.shared, alone.invoke, from_start.invoke, alone.after, from_start.after
         )
     }
 

@@ -198,17 +198,17 @@ impl Cpu<'_> {
             format!("let mut t: i64 = 0;\nwhile t < width {{\nlet v{}: i64 = strip + t;\n", axis.var.0);
         for v in used.intersection(&scalars.arrays) {
             r.bound(*v);
-            out.push_str(&format!("let v{0} = __rt::cpu::get(&s{0}[..], t);\n", v.0));
+            out.push_str(&format!("let v{0} = unsafe {{ __rt::trusted::get(&s{0}[..], t) }};\n", v.0));
         }
         out.push_str(&self.nodes(&p.nodes, r));
         for v in bound.iter().filter(|v| scalars.arrays.contains(v)) {
-            out.push_str(&format!("__rt::cpu::set(&mut s{0}[..], t, v{0});\n", v.0));
+            out.push_str(&format!("unsafe {{ __rt::trusted::set(&mut s{0}[..], t, v{0}) }};\n", v.0));
         }
         for f in &p.folds {
             let value = r.atom(f.value);
             let new = fold::accumulated(f, self.atom_elem(f.value), "state", &value);
             out.push_str(&format!(
-                "let state = __rt::cpu::get(&s{0}[..], t);\n__rt::cpu::set(&mut s{0}[..], t, {new});\n",
+                "let state = unsafe {{ __rt::trusted::get(&s{0}[..], t) }};\nlet new = {new};\nunsafe {{ __rt::trusted::set(&mut s{0}[..], t, new) }};\n",
                 f.result.0
             ));
         }
@@ -244,7 +244,7 @@ impl Cpu<'_> {
         let states = l.folds.iter().map(|f| format!("s{}[..width as usize].to_vec(), ", f.result.0));
         let finish = format!("({})", states.collect::<String>());
         let run = format!("let (strip, width) = (lo, hi - lo);\n{declared}{inside}");
-        let fold = self.region(&mut r, &run, &output, &finish);
+        let fold = self.region(&mut r, &run, &output, &finish, "unreachable!()");
 
         // The rest, with the complete states.
         let mut r = region();
@@ -256,7 +256,7 @@ impl Cpu<'_> {
             r.extra.push((format!("s{}", f.result.0), format!("&'a [{t}]"), format!("&s{}[..]", f.result.0)));
         }
         let run = format!("let (strip, width) = (lo, hi - lo);\n{points}");
-        let rest = self.region(&mut r, &run, "()", "");
+        let rest = self.region(&mut r, &run, "()", "", "()");
 
         let (trips, work) = (self.dim(&l.axis.extent), self.work(&l.body));
         let names: String = l.folds.iter().map(|f| format!("s{}, ", f.result.0)).collect();
@@ -270,9 +270,10 @@ impl Cpu<'_> {
                 format!("__rt::cpu::combine(&mut x.{i}, &y.{i}, |x: {t}, y: {t}| {c}); ")
             })
             .collect();
+        let after = rest.after;
         Some(format!(
             "{{\n{}__rt::cpu::fold_columns({extent} as usize, ({trips}).max(0) as usize, ({work}).max(1) as usize, \
-             |lo, hi, from, to| {{ {} }}, |x: &mut {output}, y: {output}| {{ {combine} }}, |lo, hi, ({names}): {output}| {{ {}; }});\n}}\n",
+             |lo, hi, from, to| {{ {} }}, |x: &mut {output}, y: {output}| {{ {combine} }}, |lo, hi, ({names}): {output}| {{ {}; }});\n{after}}}\n",
             rest.shared, fold.invoke, rest.invoke
         ))
     }

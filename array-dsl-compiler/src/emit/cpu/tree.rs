@@ -132,7 +132,7 @@ impl Cpu<'_> {
         }
         out.push_str(&self.steps(t));
         for a in std::mem::take(&mut self.unset) {
-            out.push_str(&format!("let mut {0} = __rt::cpu::all_set({0});\n", self.name(a)));
+            out.push_str(&format!("let mut {0} = unsafe {{ __rt::trusted::all_set({0}) }};\n", self.name(a)));
         }
         out
     }
@@ -189,12 +189,13 @@ impl Cpu<'_> {
         let outermost = Loop { axis, body: nodes.clone(), folds: Vec::new(), loc: t.loc };
         let run = self.range_loop(&outermost, "lo", "hi", &mut r);
         let (extent, work) = (self.merged_extent(t, &groups, 0), self.work(&nodes));
-        let call = self.region(&mut r, &run, "()", "");
+        let call = self.region(&mut r, &run, "()", "", "()");
         format!(
-            "{{\n{}__rt::cpu::{}({extent} as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }});\n}}\n",
+            "{{\n{}__rt::cpu::{}({extent} as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }});\n{}}}\n",
             call.shared,
             if columns { "for_wide_chunks" } else { "for_chunks" },
-            call.invoke
+            call.invoke,
+            call.after
         )
     }
 
@@ -248,21 +249,21 @@ impl Cpu<'_> {
         let output = format!("({})", types.iter().map(|t| format!("{t}, ")).collect::<String>());
         let run = self.range_loop(l, "lo", "hi", &mut r);
         let finish = l.folds.iter().map(|f| format!("{}, ", fold::state_value(f))).collect::<String>();
-        let call = self.region(&mut r, &run, &output, &format!("({finish})"));
+        let empty: String = l.folds.iter().map(|f| fold::empty_state(self, f) + ", ").collect();
+        let call = self.region(&mut r, &run, &output, &format!("({finish})"), &format!("({empty})"));
         l.folds.iter().for_each(|f| host.bound(f.result));
         if l.folds.is_empty() {
             return format!(
-                "{{\n{}__rt::cpu::for_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, |lo, hi| {{ {}; }});\n}}\n",
-                call.shared, call.invoke
+                "{{\n{}__rt::cpu::for_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, |lo, hi| {{ {}; }});\n{}}}\n",
+                call.shared, call.invoke, call.after
             );
         }
         let combine: String =
             l.folds.iter().enumerate().map(|(i, f)| fold::combine_states(self, f, i) + ", ").collect();
-        let empty: String = l.folds.iter().map(|f| fold::empty_state(self, f) + ", ").collect();
         let names: String = l.folds.iter().map(|f| fold::result_pattern(f) + ", ").collect();
         format!(
-            "let ({names}) = {{\n{}__rt::cpu::fold_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }}, |x: {output}, y: {output}| ({combine}))\n}}.unwrap_or(({empty}));\n",
-            call.shared, call.invoke
+            "let ({names}) = {{\n{}__rt::cpu::fold_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }}, |x: {output}, y: {output}| ({combine}))\n}}.unwrap_or(({empty}));\n{}",
+            call.shared, call.invoke, call.after
         )
     }
 
@@ -301,27 +302,31 @@ impl Cpu<'_> {
         let run = format!("let mut v{0} = lo;\nwhile v{0} < hi {{\n{body}v{0} += 1;\n}}\n", axis.var.0);
         let elem = self.elem(array);
         let target =
-            if distinct { format!("__rt::cpu::Shared<'a, {elem}>") } else { format!("&'a mut [{elem}]") };
-        r.extra.push(("target".into(), target, "target".into()));
-        let call = self.region(&mut r, &run, "()", "");
+            if distinct { format!("__rt::trusted::Shared<'a, {elem}>") } else { format!("&'a mut [{elem}]") };
+        let value = if distinct { "target.clone()" } else { "target" };
+        r.extra.push(("target".into(), target, value.into()));
+        let call = self.region(&mut r, &run, "()", "", "()");
         let (extent, work, name) = (self.dim(&axis.extent), self.work(&nodes), self.slice_mut(array));
         match reducer {
             Some(q) => {
                 let neutral = expr::constant(q.neutral(elem));
                 let combine = expr::combine(q, elem, "x", "y");
                 format!(
-                    "{{\n{}__rt::cpu::accumulate({name}, {extent}.max(0) as usize, ({work}).max(1) as usize, {neutral}, |x: {elem}, y: {elem}| {combine}, |lo, hi, target| {{ {} }});\n}}\n",
-                    call.shared, call.invoke
+                    "{{\n{}{}.got(__rt::cpu::accumulate({name}, {extent}.max(0) as usize, ({work}).max(1) as usize, {neutral}, |x: {elem}, y: {elem}| {combine}, |lo, hi, target| {{ {} }}))?;\n{}}}\n",
+                    call.shared,
+                    self.owner(array),
+                    call.invoke,
+                    call.after
                 )
             }
             None if distinct => format!(
-                "{{\n{}let target = __rt::cpu::Shared::new({name});\n__rt::cpu::for_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }});\n}}\n",
-                call.shared, call.invoke
+                "{{\n{}let target = __rt::trusted::Shared::new({name});\n__rt::cpu::for_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }});\n{}}}\n",
+                call.shared, call.invoke, call.after
             ),
             // In order, so that the last of several values for one place stays.
             None => format!(
-                "{{\n{}let (lo, hi, target) = (0usize, {extent}.max(0) as usize, {name});\n{}\n}}\n",
-                call.shared, call.invoke
+                "{{\n{}let (lo, hi, target) = (0usize, {extent}.max(0) as usize, {name});\n{};\n{}}}\n",
+                call.shared, call.invoke, call.after
             ),
         }
     }

@@ -1,0 +1,60 @@
+//! Functions of angles in regions.
+//!
+//! Long angles are reduced by a call, which would keep loops around it from being vectorized. So a region with `sin`, `cos` or `tan`
+//! is compiled twice, with `LONG` or without:
+//!
+//! ```text
+//! run::<false>: long angles give some number, and set `long`
+//! if long       run::<true>: each angle is tested
+//! ```
+//!
+//! A region that changes what it reads cannot be executed again, and has the second form alone. Both give the same bits where
+//! no angle is long.
+
+/// How a region is run.
+pub(super) struct Run {
+    /// The function's constants, and its first parameter.
+    pub constants: &'static str,
+    pub parameter: &'static str,
+    /// More functions.
+    pub functions: String,
+    /// The code that runs it.
+    pub code: String,
+}
+
+/// A region without angles, whose function takes `names`.
+pub(super) fn plain(id: &str, names: &str) -> Run {
+    let code = format!("{id}_run(lo, hi, status, {names})");
+    Run { constants: "", parameter: "", functions: String::new(), code }
+}
+
+/// A region with angles. `fields` are the names and types of what it uses, `parameters` the same as the function declares them;
+/// `again`: whether it can be executed a second time.
+pub(super) fn angles(
+    id: &str,
+    fields: &[(String, String, String)],
+    parameters: &str,
+    output: &str,
+    again: bool,
+) -> Run {
+    let names: String = fields.iter().map(|(n, ..)| format!("{n}, ")).collect();
+    let (constants, parameter) = ("<const LONG: bool>", "long: &mut bool, ");
+    if !again {
+        let code = format!("{id}_run::<true>(&mut false, lo, hi, status, {names})");
+        return Run { constants, parameter, functions: String::new(), code };
+    }
+    // What is written is lent to the first.
+    let lent = fields
+        .iter()
+        .map(|(n, t, _)| if t.starts_with("&'a mut") { format!("&mut *{n}, ") } else { format!("{n}, ") });
+    let lent: String = lent.collect();
+    let functions = format!(
+        "#[cold]\n#[inline(never)]\nfn {id}_long(lo: i64, hi: i64, status: &__rt::status::Status, {parameters}) -> {output} {{\n\
+         {id}_run::<true>(&mut false, lo, hi, status, {names})\n}}\n"
+    );
+    let code = format!(
+        "let mut long = false;\nlet out = {id}_run::<false>(&mut long, lo, hi, status, {lent});\n\
+         if long {{ {id}_long(lo, hi, status, {names}) }} else {{ out }}"
+    );
+    Run { constants, parameter, functions, code }
+}

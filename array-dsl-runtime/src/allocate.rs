@@ -1,0 +1,197 @@
+//! The arrays of a run: each is allocated for an [`Owner`], whose names an error has if the memory cannot be had.
+
+use std::borrow::Cow;
+use std::mem::MaybeUninit;
+
+use bytemuck::Zeroable;
+use ndarray::{Array, ArrayRef, Dimension};
+
+use crate::cpu::{self, OutOfMemory};
+use crate::error::Error;
+use crate::program::Signature;
+use crate::status::Status;
+
+/// An array of a kernel, as errors name it.
+#[derive(Clone, Copy, Debug)]
+pub struct Owner {
+    /// The kernel.
+    pub signature: &'static Signature,
+    /// The array's name.
+    pub array: &'static str,
+}
+
+impl Signature {
+    /// An array of this kernel.
+    pub const fn owner(&'static self, array: &'static str) -> Owner {
+        Owner { signature: self, array }
+    }
+}
+
+impl Owner {
+    /// What needed memory, or [`Error::OutOfMemory`].
+    #[inline]
+    pub fn got<T>(self, x: Result<T, OutOfMemory>) -> Result<T, Error> {
+        x.map_err(|refused| self.refused(refused))
+    }
+
+    #[cold]
+    fn refused(self, OutOfMemory { bytes }: OutOfMemory) -> Error {
+        let Signature { kernel, file, line, .. } = *self.signature;
+        Error::OutOfMemory { kernel, array: self.array, bytes, file, line }
+    }
+
+    /// The number of elements of an array of `T` with these dimensions. Earlier checks guarantee that they are not negative where
+    /// that is an error.
+    ///
+    /// # Errors
+    /// [`Error::SizeOverflow`] if the array would not fit an address space.
+    pub fn elements<T>(self, dims: &[i64]) -> Result<i64, Error> {
+        elements::<T>(dims).ok_or_else(|| {
+            let Signature { kernel, file, line, .. } = *self.signature;
+            Error::SizeOverflow { kernel, array: self.array, file, line }
+        })
+    }
+
+    /// An array of zeros.
+    ///
+    /// # Errors
+    /// [`Error::SizeOverflow`], [`Error::OutOfMemory`].
+    pub fn alloc<T: Zeroable>(self, dims: &[i64]) -> Result<Vec<T>, Error> {
+        self.got(cpu::alloc(self.elements::<T>(dims)?))
+    }
+
+    /// An array whose elements are to be set.
+    ///
+    /// # Errors
+    /// As for [`Owner::alloc`].
+    pub fn alloc_unset<T>(self, dims: &[i64]) -> Result<Vec<MaybeUninit<T>>, Error> {
+        self.got(cpu::alloc_unset(self.elements::<T>(dims)?))
+    }
+
+    /// A copy.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn copied<T: Copy + Send + Sync>(self, from: &[T]) -> Result<Vec<T>, Error> {
+        self.got(cpu::copied(from))
+    }
+
+    /// The elements of an argument in row-major order, copied only if they are not so in memory.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn dense<T: Clone, D: Dimension>(self, x: &ArrayRef<T, D>) -> Result<Cow<'_, [T]>, Error> {
+        match x.as_slice() {
+            Some(s) => Ok(Cow::Borrowed(s)),
+            None => self.got(cpu::collected(x.iter().cloned())).map(Cow::Owned),
+        }
+    }
+
+    /// A result as an ndarray.
+    ///
+    /// # Errors
+    /// [`Error::Broken`] if there are more or fewer elements than the dimensions say.
+    pub fn shaped<T, D: Dimension>(self, data: Vec<T>, dims: &[i64]) -> Result<Array<T, D>, Error> {
+        let found = data.len();
+        let mut shape = D::zeros(dims.len());
+        for (s, d) in shape.slice_mut().iter_mut().zip(dims) {
+            *s = usize::try_from(*d).unwrap_or(0);
+        }
+        Array::from_shape_vec(shape, data).map_err(|_| {
+            let Signature { kernel, file, line, .. } = *self.signature;
+            let message = format!("{found} elements for the dimensions {dims:?} of `{}`", self.array);
+            Error::Broken { kernel, message, file, line }
+        })
+    }
+
+    /// An array of zeros with the shape of another.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn zeros_like<T: Zeroable, U, D: Dimension>(
+        self,
+        like: &ArrayRef<U, D>,
+    ) -> Result<Array<T, D>, Error> {
+        let dims: Vec<i64> = like.shape().iter().map(|n| *n as i64).collect();
+        self.shaped(self.alloc(&dims)?, &dims)
+    }
+}
+
+/// The number of elements of an array of `T` with these dimensions; `None` if it would not fit an address space. An array
+/// without elements must not be too long in its other dimensions either: ndarray counts those, too.
+fn elements<T>(dims: &[i64]) -> Option<i64> {
+    let (mut count, mut bytes) = (1i64, size_of::<T>() as i64);
+    for d in dims {
+        count = count.checked_mul((*d).max(0))?;
+        bytes = bytes.checked_mul((*d).max(1))?;
+    }
+    isize::try_from(bytes).is_ok().then_some(count)
+}
+
+/// The buffer of a task for a row with these dimensions, of zeros; `None`, and a record, if it cannot be had.
+pub fn row<T: Zeroable>(dims: &[i64], array: &'static str, status: &Status) -> Option<Vec<T>> {
+    let refused = match elements::<T>(dims).map(cpu::alloc) {
+        Some(Ok(x)) => return Some(x),
+        Some(Err(refused)) => refused,
+        None => OutOfMemory { bytes: u64::MAX },
+    };
+    status.memory(array, refused);
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array2, Ix2, array};
+
+    static SIGNATURE: Signature = Signature {
+        kernel: "f",
+        sizes: &[],
+        strips: &[],
+        arrays: &[],
+        results: &[],
+        file: "src/lib.rs",
+        line: 12,
+    };
+
+    #[test]
+    fn what_cannot_be_had_is_an_error_that_names_it() {
+        let t = SIGNATURE.owner("t");
+        let text = |e: Error| e.to_string();
+        assert_eq!(
+            t.alloc::<f64>(&[1 << 30, 1 << 25]).map_err(text),
+            Err("kernel `f`: no memory for `t`, which takes 288230376151711744 bytes (src/lib.rs:12)".into())
+        );
+        assert_eq!(
+            t.alloc_unset::<f32>(&[1 << 58]).map(|x| x.len()).map_err(text),
+            Err("kernel `f`: no memory for `t`, which takes 1152921504606846976 bytes (src/lib.rs:12)".into())
+        );
+        for dims in [&[1 << 32, 1 << 32][..], &[1 << 60], &[i64::MAX, 0, 2], &[0, i64::MAX]] {
+            assert_eq!(
+                t.alloc::<f64>(dims).map_err(text),
+                Err("kernel `f`: the size of `t` is too large to be represented (src/lib.rs:12)".into())
+            );
+        }
+        assert_eq!(t.alloc::<f64>(&[3, -1]), Ok(Vec::new()));
+        assert_eq!(t.alloc::<f64>(&[]), Ok(vec![0.0]));
+    }
+
+    #[test]
+    fn results_have_as_many_elements_as_their_dimensions_say() {
+        let t = SIGNATURE.owner("t");
+        assert_eq!(t.shaped::<_, Ix2>(vec![1.0, 2.0], &[1, 2]), Ok(array![[1.0, 2.0]]));
+        let error = t.shaped::<_, Ix2>(vec![1.0, 2.0], &[2, 2]).unwrap_err().to_string();
+        assert!(error.contains("2 elements for the dimensions [2, 2] of `t`"), "{error}");
+        let zeros: Array2<f64> = t.zeros_like(&*array![[1i64, 2], [3, 4]]).unwrap();
+        assert_eq!(zeros, array![[0.0, 0.0], [0.0, 0.0]]);
+    }
+
+    #[test]
+    fn rows_that_cannot_be_had_are_recorded() {
+        let status = Status::new();
+        assert_eq!(row::<f64>(&[2], "t", &status), Some(vec![0.0; 2]));
+        assert_eq!(status.allocated(&SIGNATURE), Ok(()));
+        assert_eq!(row::<f64>(&[1 << 58], "t", &status), None);
+        assert!(matches!(status.allocated(&SIGNATURE), Err(Error::OutOfMemory { array: "t", .. })));
+    }
+}
