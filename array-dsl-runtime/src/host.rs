@@ -36,7 +36,7 @@ pub trait Kernel: Copy + Default + 'static {
     /// Runs on all cores.
     ///
     /// # Errors
-    /// Sizes that do not fit, indices out of range, integer division by zero.
+    /// Sizes that do not fit, indices out of range, integer division by zero, memory that cannot be had.
     fn run(args: Self::Args<'_>) -> Result<Self::Output, Error> {
         Self::run_with(args, Given::default())
     }
@@ -383,7 +383,7 @@ impl Cpu {
     /// Runs a kernel on all cores. Arguments as for a call, in a tuple (one argument: `(&x,)`).
     ///
     /// # Errors
-    /// Sizes that do not fit, indices out of range, integer division by zero.
+    /// Sizes that do not fit, indices out of range, integer division by zero, memory that cannot be had.
     ///
     /// ```
     /// # use array_dsl::prelude::*;
