@@ -31,6 +31,7 @@ pub enum Code {
     RecordDefinition = 22,
     Fields = 23,
     Ambiguous = 24,
+    BuiltinName = 25,
 }
 
 impl Code {

@@ -15,6 +15,11 @@
 //!
 //! A name without a macro is rustc's to find and ends the chain there. rustc says only that there is no such macro, so
 //! every answer leaves a constant behind, and the first one that is missing is an error in the user's terms.
+//!
+//! So a name can only be asked for where it must be a kernel's. The name of a built-in function need not be, and whether the user
+//! has a kernel of that name in sight cannot be known there: **a kernel does not have the name of a built-in function**, which
+//! is an error at its definition. Local names need no asking: they hide built-in functions as they hide everything else. What
+//! cannot be seen is a kernel under another name, `use m::mine as softmax`: inside kernels that is the built-in function.
 
 use std::collections::HashSet;
 
@@ -23,7 +28,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 
 use crate::diagnostics::{Code, Diagnostic, Diagnostics};
-use crate::elaborate::similar_builtin;
+use crate::elaborate::{is_builtin, similar_builtin};
 use crate::kernel::{self, Options};
 use crate::record::{self, Records, definition};
 use crate::syntax::ast;
@@ -66,6 +71,14 @@ pub fn attribute(attr: TokenStream, item: TokenStream) -> TokenStream {
             p.span(),
             format!("kernel `{own}` calls itself"),
             "kernels cannot be recursive: write the recursion as a reduction, or unroll it",
+        );
+    }
+    if is_builtin(&own) {
+        d.error(
+            Code::BuiltinName,
+            name.span(),
+            format!("the kernel has the name of the built-in function `{own}`, which is what kernels that call `{own}` get"),
+            format!("give it another name: `my_{own}`, say"),
         );
     }
     if !d.is_empty() {

@@ -8,7 +8,7 @@ fn first_true(flags: [bool; n]) -> i64 {
 }
 
 #[kernel]
-fn count(x: [f64; n]) -> i64 {
+fn tally(x: [f64; n]) -> i64 {
     sum(x > 0.0)
 }
 

@@ -8,7 +8,7 @@ fn forgot_the_sum(x: [f64; n]) -> f64 {
 }
 
 #[kernel]
-fn count(x: [f64; n]) -> f64 {
+fn tally(x: [f64; n]) -> f64 {
     n
 }
 

@@ -165,6 +165,7 @@ impl Elaborator<'_> {
         if !fits {
             let found = self.inference.describe(e);
             let help = match (row.class, self.inference.is_int(e)) {
+                _ if op == Op::Xor => "`^` is exclusive or; powers are `x.powi(2)` and `x.powf(0.5)`",
                 (Class::Float, true) => "convert it first: `x as f64`, or write the number with a point",
                 _ => "convert it first with `as`",
             };

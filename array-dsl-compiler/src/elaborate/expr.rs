@@ -127,14 +127,13 @@ impl Elaborator<'_> {
         let mut rank = 0;
         let mut lazy = |e: &mut Self| {
             let v = e.expr(b)?;
-            if let Value::Atom(x) = &v {
-                rank = e.rank(*x);
-                if rank == 0 {
-                    e.unify(e.elem(*x), Elem::Bool, b.span, "the operands of `&&` and `||`")?;
-                    return Some(v);
-                }
+            let x = *e.plain_atoms(shown, std::slice::from_ref(&v), span)?.first()?;
+            rank = e.rank(x);
+            if rank > 0 {
+                return None;
             }
-            None
+            e.unify(e.elem(x), Elem::Bool, b.span, "the operands of `&&` and `||`")?;
+            Some(v)
         };
         let mut known = |_: &mut Self| Some(decided.clone());
         let chosen = if and {

@@ -77,11 +77,16 @@ impl Elaborator<'_> {
     fn first_update(&mut self, slot: Slot, r: Reducer, e: Expr, span: Span) -> Option<Value> {
         let v = self.expr(&e)?;
         let old = self.scope.variable(slot).value.clone();
-        let ranks = (v.atoms().map(|a| self.rank(a[0])), old.atoms().map(|a| self.rank(a[0])));
-        let v = match (&v, r.op()) {
-            (Value::Atom(_), _) if ranks.0 == ranks.1 => v,
-            (_, Some(op)) => self.apply_operator(op, &format!("`{}`", r.name()), &[old.clone(), v], span)?,
-            (_, None) => return None,
+        let alike = match (&v, &old) {
+            (Value::Atom(v), Value::Atom(old)) => self.rank(*v) == self.rank(*old),
+            _ => false,
+        };
+        // What is no number of its own is combined, which says so.
+        let v = match r.op() {
+            Some(op) if !alike => {
+                self.apply_operator(op, &format!("`{}`", r.name()), &[old.clone(), v], span)?
+            }
+            _ => v,
         };
         let new = self.fit(&old, v, "this", span)?;
         self.scope.set(slot, new);
@@ -147,9 +152,13 @@ impl Elaborator<'_> {
                         format!("`{}` is a size of the arguments and cannot change", name.name),
                         format!("copy it: `let mut count = {};`", name.name),
                     );
-                } else {
-                    // Records that the name is unknown.
-                    self.expr(e);
+                } else if self.expr(e).is_some() {
+                    self.error(
+                        Code::Assignment,
+                        name.span,
+                        format!("`{}` is no variable and cannot be assigned", name.name),
+                        format!("declare one: `let mut {} = ..;`", name.name),
+                    );
                 }
             }
             return None;

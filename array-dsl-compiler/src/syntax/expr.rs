@@ -1,6 +1,6 @@
 //! Expressions and blocks.
 //!
-//! Parentheses, `&e` and `*e` mean nothing and leave no trace; `lo..=hi` in an index is `lo..hi + 1`. What the
+//! Parentheses, `&e` and `*e` (see `reference`) mean nothing and leave no trace; `lo..=hi` in an index is `lo..hi + 1`. What the
 //! language does not have is named in `refuse`.
 
 use proc_macro2::Span;
@@ -8,12 +8,33 @@ use syn::spanned::Spanned;
 
 use super::ast::{Arm, Binary, Expr, ExprKind, IndexKind, Member, Pattern, Stmt, Type, Unary};
 use super::parse::{Parser, ident, path};
+use super::reference::refers;
 use super::types::Place;
+use crate::diagnostics::Code;
 use crate::ty::Name;
+
+/// Deeper expressions are refused: every pass walks them, and a macro's stack is what rustc leaves of its own.
+pub(super) const MAX_DEPTH: usize = 256;
 
 impl Parser<'_> {
     /// Reads an expression.
     pub(super) fn expr(&mut self, e: &syn::Expr) -> Expr {
+        if self.depth == MAX_DEPTH {
+            let span = e.span();
+            let message = format!("this is nested more than {MAX_DEPTH} levels deep");
+            let help = "bind parts of it with `let`; a long sum or product can be one of an array";
+            self.diagnostics.error(Code::Limit, span, message, help);
+            return Expr { kind: ExprKind::Error, span };
+        }
+        self.depth += 1;
+        let known = self.names.len();
+        let read = self.form(e);
+        self.names.truncate(known);
+        self.depth -= 1;
+        read
+    }
+
+    fn form(&mut self, e: &syn::Expr) -> Expr {
         let span = e.span();
         let kind = match e {
             syn::Expr::Paren(e) => return self.expr(&e.expr),
@@ -23,6 +44,7 @@ impl Parser<'_> {
             syn::Expr::Lit(e) => return self.literal(&e.lit, false),
             syn::Expr::Block(e) if e.label.is_none() => return self.block(&e.block),
             syn::Expr::Path(e) => self.path(e),
+            syn::Expr::Binary(e) if self.is_power(e) => ExprKind::Error,
             syn::Expr::Binary(e) => match binary(&e.op) {
                 Some(op) => {
                     let left = self.expr(&e.left);
@@ -90,7 +112,7 @@ impl Parser<'_> {
 
     fn unary(&mut self, e: &syn::ExprUnary, span: Span) -> Expr {
         let op = match e.op {
-            syn::UnOp::Deref(_) => return self.expr(&e.expr),
+            syn::UnOp::Deref(_) => return self.dereference(e, span),
             syn::UnOp::Neg(_) => {
                 if let syn::Expr::Lit(literal) = &*e.expr
                     && Parser::is_least(&literal.lit)
@@ -212,7 +234,8 @@ impl Parser<'_> {
             self.unsupported(arrow.spans[0], "a closure's result type is not supported in kernels", help);
         }
         let mut bound = Vec::new();
-        let params = e.inputs.iter().map(|p| self.annotated(p, &mut bound)).collect();
+        let params: Vec<_> = e.inputs.iter().map(|p| self.annotated(p, &mut bound)).collect();
+        params.iter().for_each(|(pattern, _)| self.note_names(pattern, true));
         ExprKind::Closure(params, Box::new(self.expr(&e.body)))
     }
 
@@ -234,6 +257,7 @@ impl Parser<'_> {
 
     /// Reads a block. Where its last statement was refused, the block's value is that error.
     pub(super) fn block(&mut self, block: &syn::Block) -> Expr {
+        let known = self.names.len();
         let mut stmts = Vec::new();
         let mut result = None;
         for (i, stmt) in block.stmts.iter().enumerate() {
@@ -260,6 +284,7 @@ impl Parser<'_> {
                 syn::Stmt::Item(item) => self.refuse_item(item),
             }
         }
+        self.names.truncate(known);
         Expr { kind: ExprKind::Block(stmts, result), span: block.span() }
     }
 
@@ -279,6 +304,7 @@ impl Parser<'_> {
             }
         };
         let (pattern, ty) = self.annotated(&local.pat, &mut Vec::new());
+        self.note_names(&pattern, local.init.as_ref().is_some_and(|init| refers(&init.expr)));
         Stmt::Let { pattern, ty, value }
     }
 }
@@ -342,7 +368,7 @@ mod tests {
             ("1.0 + x * -y", "(add 1.0 (mul x (neg y)))"),
             ("!(a && b) || c >= d", "(or (not (and a b)) (ge c d))"),
             ("(a & b) ^ c << 2 | d >> 1", "(bitor (bitxor (bitand a b) (shl c 2)) (shr d 1))"),
-            ("&x + *y", "(add x y)"),
+            ("&x + &y", "(add x y)"),
             ("f(x, m::g(y))", "(call f x (call m::g y))"),
             ("grad(f)(x)", "(call (call grad f) x)"),
             ("::std::f64::consts::PI", "::std::f64::consts::PI"),

@@ -52,6 +52,7 @@ impl Parser<'_> {
         self.no_label(e.label.as_ref());
         let over = self.over(&e.expr);
         let pattern = self.pattern(&e.pat, &mut Vec::new());
+        self.note_names(&pattern, matches!(over, Some(Over::Array { .. })));
         let body = self.block(&e.body);
         let checkpoint = e.attrs.iter().find(|a| a.path().is_ident("checkpoint"));
         let checkpoint = checkpoint.map(|a| self.checkpoint(a));
@@ -169,7 +170,7 @@ mod tests {
         for (written, read) in [
             ("let mut x = 1; x = 2; x", "let mut x = 1; (= x 2); x"),
             ("a[i][j] += v; x", "(add= a[i][j] v); x"),
-            ("*a[[i, j]] %= -v", "(rem= a[[i, j]] (neg v))"),
+            ("a[[i, j]] %= -v", "(rem= a[[i, j]] (neg v))"),
             ("a[i..j] = v; (a, (b, t.0)) = c;", "(= a[i..j] v); (= (tuple a (tuple b t.0)) c);"),
             ("for i in 0..n { x <<= i }", "for i in 0..n { (shl= x i) }"),
             ("for i in 0..=n {} x", "for i in 0..(add n 1) {  }; x"),

@@ -11,6 +11,7 @@ mod loops;
 mod names;
 mod parse;
 mod pattern;
+mod reference;
 mod refuse;
 #[cfg(test)]
 mod testing;

@@ -11,13 +11,15 @@ use syn::spanned::Spanned;
 
 use super::ast;
 use super::generics::TypeParameters;
+use super::reference::is_reference_type;
 use super::types::Place;
 use crate::diagnostics::{Code, Diagnostics};
+use crate::ty::Name;
 
 /// Reads a function. What is wrong with it is recorded in `diagnostics`; the tree is meaningful only where
 /// nothing was.
 pub fn parse_function(item: &syn::ItemFn, diagnostics: &mut Diagnostics) -> ast::Function {
-    let mut parser = Parser { diagnostics, parameters: TypeParameters::default() };
+    let mut parser = Parser::new(diagnostics);
     parser.qualifiers(item);
     parser.generics(&item.sig.generics);
     let params = parser.params(&item.sig);
@@ -31,6 +33,10 @@ pub fn parse_function(item: &syn::ItemFn, diagnostics: &mut Diagnostics) -> ast:
 pub(super) struct Parser<'a> {
     pub(super) diagnostics: &'a mut Diagnostics,
     pub(super) parameters: TypeParameters,
+    /// The names that are bound around the place, innermost last, and whether they are references.
+    pub(super) names: Vec<(Name, bool)>,
+    /// How deeply the place is nested.
+    pub(super) depth: usize,
 }
 
 /// The tree's identifier for one of `syn`.
@@ -48,7 +54,7 @@ pub(super) fn path(p: &syn::Path) -> ast::Path {
 
 /// Reads a type outside a function: of a record's field.
 pub fn parse_type(ty: &syn::Type, diagnostics: &mut Diagnostics) -> ast::Type {
-    Parser { diagnostics, parameters: TypeParameters::default() }.ty(ty, Place::Signature)
+    Parser::new(diagnostics).ty(ty, Place::Signature)
 }
 
 /// Tokens as a person would write them, for messages.
@@ -71,6 +77,10 @@ pub fn text(tokens: impl ToTokens) -> String {
 }
 
 impl Parser<'_> {
+    fn new(diagnostics: &mut Diagnostics) -> Parser<'_> {
+        Parser { diagnostics, parameters: TypeParameters::default(), names: Vec::new(), depth: 0 }
+    }
+
     /// Records that something is outside the language.
     pub(super) fn unsupported(&mut self, span: Span, message: impl Into<String>, help: impl Into<String>) {
         self.diagnostics.error(Code::Unsupported, span, message, help);
@@ -118,6 +128,7 @@ impl Parser<'_> {
                 syn::FnArg::Typed(param) => {
                     let no_grad = self.param_attributes(&param.attrs);
                     let pattern = self.pattern(&param.pat, &mut bound);
+                    self.note_names(&pattern, is_reference_type(&param.ty));
                     let ty = self.ty(&param.ty, Place::Parameter);
                     params.push(ast::Param { pattern, ty, no_grad });
                 }

@@ -24,7 +24,7 @@ fn kept(x: [f32; n], limit: f32) -> [f32; _] {
 }
 
 #[kernel]
-fn mean(x: [f32; n], limit: f32) -> f32 {
+fn average(x: [f32; n], limit: f32) -> f32 {
     let ys: [f32; k] = filter(|v| v > limit, x);
     sum(map(|v| (v * v).sin(), ys)) / (k as f32 + 1.0)
 }
@@ -168,7 +168,7 @@ fn results_agree() {
             let x = || (noise(n, seed), limit);
             agree(total, x(), 1e-4);
             agree(kept, x(), TOLERANCE);
-            agree(mean, x(), 1e-4);
+            agree(average, x(), 1e-4);
             agree(parts, x(), TOLERANCE);
             agree(both_sums, x(), 1e-4);
             agree(prefixes, x(), 1e-3);
@@ -219,7 +219,7 @@ fn derivatives_agree() {
         for limit in LIMITS {
             let x = || (noise(n, 7), limit);
             agree(value_and_grad(total), x(), 1e-4);
-            agree(value_and_grad(mean), x(), 1e-4);
+            agree(value_and_grad(average), x(), 1e-4);
             agree(grad(both_sums_of_squares), x(), 1e-4);
             agree(value_and_grad(energy), x(), 1e-3);
             agree(jvp(energy), (noise(n, 7), limit, noise(n, 8), 0.0f32), 1e-3);
@@ -261,13 +261,13 @@ fn the_host_waits_only_where_it_must() {
         let x = || (noise(n, 1), 0.3f32);
         // Nothing needs the number.
         assert_eq!(waits(&gpu, total, x()), (0, 1));
-        assert_eq!(waits(&gpu, mean, x()).0, 0);
+        assert_eq!(waits(&gpu, average, x()).0, 0);
         assert_eq!(waits(&gpu, both_sums, x()).0, 0);
         assert_eq!(waits(&gpu, between, x()).0, 0);
         assert_eq!(waits(&gpu, reversed, x()).0, 0);
         assert_eq!(waits(&gpu, grad(total), x()).0, 0);
         assert_eq!(waits(&gpu, value_and_grad(energy), x()).0, 0);
-        assert_eq!(waits(&gpu, value_and_grad(mean), x()).0, 0);
+        assert_eq!(waits(&gpu, value_and_grad(average), x()).0, 0);
         assert_eq!(waits(&gpu, rows, (noise((n / 10, 7), 2), 0.3f32)).0, 0);
         // The caller sees the size.
         assert_eq!(waits(&gpu, kept, x()), (1, 1));

@@ -5,7 +5,7 @@ use array_dsl::prelude::*;
 use ndarray::array;
 
 #[kernel]
-fn count(x: [i64; n]) -> i64 {
+fn tally(x: [i64; n]) -> i64 {
     x.sum()
 }
 
@@ -15,8 +15,8 @@ fn squares(x: [f64; n]) -> [f64; n] {
 }
 
 fn main() {
-    let _ = grad(count)(&array![1, 2]);
+    let _ = grad(tally)(&array![1, 2]);
     let _ = value_and_grad(squares)(&array![1.0, 2.0]);
-    let _ = vjp(count)(&array![1, 2]);
-    let _ = jvp(count)(&array![1, 2]);
+    let _ = vjp(tally)(&array![1, 2]);
+    let _ = jvp(tally)(&array![1, 2]);
 }
