@@ -20,14 +20,20 @@ pub enum SizeAtom {
 pub type Monomial = Vec<SizeAtom>;
 
 /// A dimension, or any integer known to be a polynomial over size atoms. Zero has no terms.
+///
+/// A coefficient that does not fit makes it **too large**, and everything computed with it: then nothing is known of it, and no
+/// array can have it. `elaborate` refuses such sizes where the user wrote them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Dim(BTreeMap<Monomial, i64>);
+pub struct Dim {
+    terms: BTreeMap<Monomial, i64>,
+    too_large: bool,
+}
 
 impl Dim {
     /// A constant.
     pub fn constant(c: i64) -> Dim {
         let mut d = Dim::default();
-        d.add_term(Vec::new(), c);
+        d.add_term(Vec::new(), c, 1);
         d
     }
 
@@ -39,45 +45,58 @@ impl Dim {
     /// One atom.
     pub fn atom(atom: SizeAtom) -> Dim {
         let mut d = Dim::default();
-        d.add_term(vec![atom], 1);
+        d.add_term(vec![atom], 1, 1);
         d
     }
 
-    fn add_term(&mut self, m: Monomial, c: i64) {
-        let e = self.0.entry(m.clone()).or_insert(0);
-        *e = e.wrapping_add(c);
-        if *e == 0 {
-            self.0.remove(&m);
+    /// Adds `c * k * m`.
+    fn add_term(&mut self, m: Monomial, c: i64, k: i64) {
+        let before = self.terms.remove(&m).unwrap_or(0);
+        match c.checked_mul(k).and_then(|c| c.checked_add(before)) {
+            Some(0) => {}
+            Some(c) => _ = self.terms.insert(m, c),
+            None => self.too_large = true,
         }
+    }
+
+    /// Whether a coefficient did not fit.
+    pub fn is_too_large(&self) -> bool {
+        self.too_large
     }
 
     /// The terms in normal order: monomial and coefficient.
     pub fn terms(&self) -> impl Iterator<Item = (&Monomial, i64)> {
-        self.0.iter().map(|(m, &c)| (m, c))
+        self.terms.iter().map(|(m, &c)| (m, c))
     }
 
     /// `self + other`.
     pub fn add(&self, other: &Dim) -> Dim {
-        let mut d = self.clone();
-        for (m, &c) in &other.0 {
-            d.add_term(m.clone(), c);
-        }
-        d
+        self.plus(other, 1)
     }
 
     /// `self - other`.
     pub fn sub(&self, other: &Dim) -> Dim {
-        self.add(&other.scale(-1))
+        self.plus(other, -1)
+    }
+
+    /// `self + k * other`.
+    fn plus(&self, other: &Dim, k: i64) -> Dim {
+        let mut d = self.clone();
+        d.too_large |= other.too_large;
+        for (m, c) in other.terms() {
+            d.add_term(m.clone(), c, k);
+        }
+        d
     }
 
     /// `self * other`.
     pub fn mul(&self, other: &Dim) -> Dim {
-        let mut d = Dim::default();
-        for (m, &c) in &self.0 {
-            for (n, &k) in &other.0 {
+        let mut d = Dim { terms: BTreeMap::new(), too_large: self.too_large || other.too_large };
+        for (m, c) in self.terms() {
+            for (n, k) in other.terms() {
                 let mut mn: Monomial = m.iter().chain(n).cloned().collect();
                 mn.sort();
-                d.add_term(mn, c.wrapping_mul(k));
+                d.add_term(mn, c, k);
             }
         }
         d
@@ -95,9 +114,10 @@ impl Dim {
 
     /// The constant this is, if it is one.
     pub fn as_constant(&self) -> Option<i64> {
-        match self.0.len() {
+        match self.terms.len() {
+            _ if self.too_large => None,
             0 => Some(0),
-            1 => self.0.get(&Vec::new()).copied(),
+            1 => self.terms.get(&Vec::new()).copied(),
             _ => None,
         }
     }
@@ -105,7 +125,10 @@ impl Dim {
     /// The single atom this is, if it is one.
     pub fn as_atom(&self) -> Option<&SizeAtom> {
         let (m, c) = self.terms().next()?;
-        (self.0.len() == 1 && c == 1 && m.len() == 1).then(|| &m[0])
+        match m.as_slice() {
+            [atom] if c == 1 && self.terms.len() == 1 && !self.too_large => Some(atom),
+            _ => None,
+        }
     }
 
     /// A product of atoms, which are in order.
@@ -118,7 +141,7 @@ impl Dim {
     /// The product of atoms this is, if it is one.
     pub fn as_monomial(&self) -> Option<&Monomial> {
         let (m, c) = self.terms().next()?;
-        (self.0.len() == 1 && c == 1).then_some(m)
+        (self.terms.len() == 1 && c == 1 && !self.too_large).then_some(m)
     }
 
     /// Whether every term has all these atoms: then this is zero if one of them is.
@@ -127,12 +150,12 @@ impl Dim {
             let mut rest = m.clone();
             atoms.iter().all(|a| rest.iter().position(|b| b == a).map(|i| rest.remove(i)).is_some())
         };
-        self.0.keys().all(has)
+        !self.too_large && self.terms.keys().all(has)
     }
 
     /// Every atom that occurs, once.
     pub fn atoms(&self) -> Vec<SizeAtom> {
-        let mut out: Vec<SizeAtom> = self.0.keys().flatten().cloned().collect();
+        let mut out: Vec<SizeAtom> = self.terms.keys().flatten().cloned().collect();
         out.sort();
         out.dedup();
         out
@@ -140,12 +163,13 @@ impl Dim {
 
     /// Whether this is never negative for any sizes: no negative coefficient and only named atoms.
     pub fn is_nonnegative(&self) -> bool {
-        self.terms().all(|(m, c)| c >= 0 && m.iter().all(|a| matches!(a, SizeAtom::Name(_))))
+        !self.too_large
+            && self.terms().all(|(m, c)| c >= 0 && m.iter().all(|a| matches!(a, SizeAtom::Name(_))))
     }
 
     /// Replaces atoms by dimensions.
     pub fn substitute(&self, f: &mut impl FnMut(&SizeAtom) -> Dim) -> Dim {
-        let mut d = Dim::default();
+        let mut d = Dim { terms: BTreeMap::new(), too_large: self.too_large };
         for (m, c) in self.terms() {
             let mut p = Dim::constant(c);
             for a in m {
@@ -158,6 +182,9 @@ impl Dim {
 
     /// The value, given the atoms' values; `None` on overflow.
     pub fn eval(&self, f: &mut impl FnMut(&SizeAtom) -> i64) -> Option<i64> {
+        if self.too_large {
+            return None;
+        }
         let mut sum = 0i64;
         for (m, c) in self.terms() {
             let mut p = c;
@@ -171,7 +198,10 @@ impl Dim {
 
     /// The text with scalar atoms printed by `scalar`.
     pub fn show(&self, scalar: &dyn Fn(u32) -> String) -> String {
-        if self.0.is_empty() {
+        if self.too_large {
+            return "a number beyond 64 bits".into();
+        }
+        if self.terms.is_empty() {
             return "0".into();
         }
         let mut out = String::new();
@@ -225,5 +255,33 @@ mod tests {
         assert_eq!(n.sub(&n), Dim::constant(0));
         assert_eq!(n.sub(&Dim::constant(1)).to_string(), "n - 1");
         assert_eq!(n.mul(&m).scale(-2).to_string(), "-2 * m * n");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_nothing() {
+        let (n, half) = (Dim::name("n"), Dim::constant(1 << 32));
+        for large in [
+            half.mul(&half),
+            n.mul(&half).mul(&half),
+            Dim::constant(i64::MAX).add(&Dim::constant(1)),
+            Dim::constant(0).sub(&Dim::constant(i64::MIN)),
+            Dim::constant(i64::MIN).scale(-1).sub(&Dim::constant(i64::MIN)),
+        ] {
+            for d in [
+                large.clone(),
+                large.sub(&large),
+                large.mul(&Dim::default()),
+                n.substitute(&mut |_| large.clone()),
+            ] {
+                assert!(d.is_too_large(), "{large:?}: {d:?}");
+                assert_eq!((d.as_constant(), d.as_atom(), d.as_monomial()), (None, None, None));
+                assert_eq!(
+                    (d.is_nonnegative(), d.has_factor(&Vec::new()), d.eval(&mut |_| 1)),
+                    (false, false, None)
+                );
+            }
+        }
+        assert_eq!(Dim::constant(i64::MIN).add(&Dim::constant(i64::MAX)).as_constant(), Some(-1));
+        assert_eq!(Dim::constant(i64::MAX).scale(-1).sub(&Dim::constant(1)).as_constant(), Some(i64::MIN));
     }
 }

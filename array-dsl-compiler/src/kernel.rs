@@ -15,6 +15,7 @@ use crate::emit::host::{self, Variant};
 use crate::emit::signature::Signature;
 use crate::emit::{cpu, fallback, wgsl};
 use crate::generic;
+use crate::internal;
 use crate::notes;
 use crate::optimize;
 use crate::pipeline;
@@ -153,10 +154,23 @@ pub const FAILED: &str = "failed";
 
 /// Compiles a kernel whose records and callees are known, by path in that order; the tokens that replace the item.
 pub fn compile(attr: &TokenStream, item: &syn::ItemFn, known: Vec<(String, String)>) -> TokenStream {
+    internal::caught(|| compiled(attr, item, known)).unwrap_or_else(|panic| {
+        let mut diagnostics = Diagnostics::default();
+        let name = &item.sig.ident;
+        internal::report(&panic, &name.unraw().to_string(), name.span(), &mut diagnostics);
+        let mut out = diagnostics.to_tokens();
+        out.extend(failed(item, None));
+        out
+    })
+}
+
+fn compiled(attr: &TokenStream, item: &syn::ItemFn, known: Vec<(String, String)>) -> TokenStream {
+    internal::stage("link");
     let mut diagnostics = Diagnostics::default();
     let options = Options::parse(attr, &mut diagnostics);
     let linked = link(item, options.rule.as_ref().map(|(path, _)| path), &known, &mut diagnostics);
     let kernel = &item.sig.ident;
+    let name = kernel.unraw().to_string();
     let ast = syntax::parse_function(item, &mut Diagnostics::default());
     let is_linked = linked.is_ok();
     let result = linked.as_ref().ok().and_then(|linked| {
@@ -175,12 +189,23 @@ pub fn compile(attr: &TokenStream, item: &syn::ItemFn, known: Vec<(String, Strin
         let (function, variants) = build(item, linked, &options, &mut diagnostics)?;
         let vis = item.vis.to_token_stream();
         let doc: TokenStream = item.attrs.iter().map(ToTokens::to_token_stream).collect();
+        internal::stage("emit");
         let items = host::items(kernel, &vis, &doc, &variants);
-        Some((items, record::carried(&ast, &core::print::print(&function), &linked.records)))
+        internal::stage("print");
+        let text = core::print::print(&function);
+        // What it is carried as must be what it is.
+        if core::parse::parse(&text).as_ref() != Ok(&function) {
+            internal::report(
+                "its Core is another one when read again",
+                &name,
+                kernel.span(),
+                &mut diagnostics,
+            );
+        }
+        Some((items, record::carried(&ast, &text, &linked.records)))
     });
     if result.is_none() && diagnostics.is_empty() && is_linked {
-        let message = "internal error of array-dsl: no reason given for an error";
-        diagnostics.error(Code::Limit, kernel.span(), message, "please report this kernel");
+        internal::report("no reason given for an error", &name, kernel.span(), &mut diagnostics);
     }
     match result {
         Some((mut out, text)) if diagnostics.is_empty() => {
@@ -364,18 +389,15 @@ fn add(
     let mut scheduled = |target| match pipeline::back(p, target) {
         Ok(l) => Some(l),
         Err(errors) => {
-            diagnostics.error(
-                Code::Limit,
-                item.sig.ident.span(),
-                format!("internal error of array-dsl: {}", errors.join("; ")),
-                "please report this kernel",
-            );
+            let name = &item.sig.ident;
+            internal::report(&errors.join("; "), &name.unraw().to_string(), name.span(), diagnostics);
             None
         }
     };
     let cpu = scheduled(Target::Cpu)?;
     let gpu = scheduled(Target::Gpu)?;
     explain.push_str(&format!("== loops ==\n{}\n", crate::loops::print::print(&cpu)));
+    internal::stage("emit");
     let code = cpu::emit(&cpu, "");
     explain.push_str(&format!("== rust ==\n{}{}\n", code.items, code.body));
     let gpu = wgsl::emit(&gpu);

@@ -4,7 +4,6 @@
 //! without `proc_macro` types, so that it can be tested and printed without rustc in the loop.
 
 mod affine;
-pub mod broken;
 pub mod bulk;
 pub mod core;
 pub mod derive;
@@ -14,6 +13,7 @@ pub mod elaborate;
 pub mod emit;
 pub mod flatten;
 pub mod generic;
+pub mod internal;
 pub mod kernel;
 pub mod lexer;
 pub mod lifting;

@@ -29,12 +29,27 @@ use syn::ext::IdentExt;
 
 use crate::diagnostics::{Code, Diagnostic, Diagnostics};
 use crate::elaborate::{is_builtin, similar_builtin};
+use crate::internal;
 use crate::kernel::{self, Options};
 use crate::record::{self, Records, definition};
 use crate::syntax::ast;
 
+/// What a macro is replaced by; a panic of its is an error.
+fn guarded(f: impl FnOnce() -> TokenStream) -> TokenStream {
+    internal::caught(f).unwrap_or_else(|panic| {
+        let mut d = Diagnostics::default();
+        internal::report(&panic, "an item of this macro", Span::call_site(), &mut d);
+        d.to_tokens()
+    })
+}
+
 /// What `#[kernel]` is replaced by.
 pub fn attribute(attr: TokenStream, item: TokenStream) -> TokenStream {
+    guarded(|| kernel_item(attr, item))
+}
+
+fn kernel_item(attr: TokenStream, item: TokenStream) -> TokenStream {
+    internal::stage("syntax");
     let function = match syn::parse2::<syn::ItemFn>(item.clone()) {
         Ok(f) => f,
         Err(error) => {
@@ -95,6 +110,11 @@ pub fn attribute(attr: TokenStream, item: TokenStream) -> TokenStream {
 
 /// What `#[derive(Record)]` adds.
 pub fn derive_record(item: TokenStream) -> TokenStream {
+    guarded(|| record_item(item))
+}
+
+fn record_item(item: TokenStream) -> TokenStream {
+    internal::stage("record");
     let input = match syn::parse2::<syn::DeriveInput>(item.clone()) {
         Ok(input) => input,
         Err(error) => return error.to_compile_error(),
@@ -193,6 +213,11 @@ fn not_a_kernel(kernel: &str, p: &ast::Path) -> Missing {
 
 /// What `__compile!` is replaced by: a record or callee has answered a kernel.
 pub fn resume(state: TokenStream) -> TokenStream {
+    guarded(|| answered_kernel(state))
+}
+
+fn answered_kernel(state: TokenStream) -> TokenStream {
+    internal::stage("link");
     let parsed = State::read(state).and_then(|s| Some((syn::parse2::<syn::ItemFn>(s.item.clone()).ok()?, s)));
     let Some((function, mut state)) = parsed else {
         return quote! { ::core::compile_error!("`__compile!` is not for direct use"); };
@@ -215,6 +240,11 @@ pub fn resume(state: TokenStream) -> TokenStream {
 
 /// What `__record!` is replaced by: a record has answered the record that it is in.
 pub fn resume_record(state: TokenStream) -> TokenStream {
+    guarded(|| answered_record(state))
+}
+
+fn answered_record(state: TokenStream) -> TokenStream {
+    internal::stage("link");
     let parsed = State::read(state).and_then(|s| {
         let input = syn::parse2::<syn::DeriveInput>(s.item.clone()).ok()?;
         let read = definition::read(&input, &mut Diagnostics::default())?;

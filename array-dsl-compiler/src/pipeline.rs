@@ -20,6 +20,7 @@ use crate::derive::{self, Derivative, NotDifferentiable};
 use crate::diagnostics::Diagnostics;
 use crate::elaborate::{self, Callees, Elaborated};
 use crate::flatten;
+use crate::internal::stage;
 use crate::loops;
 use crate::optimize;
 use crate::schedule::{self, Target};
@@ -37,10 +38,12 @@ pub fn front_with_rule(
     callees: &Callees,
     diagnostics: &mut Diagnostics,
 ) -> Option<Elaborated> {
+    stage("syntax");
     let ast = syntax::parse_function(item, diagnostics);
     if !diagnostics.is_empty() {
         return None;
     }
+    stage("elaborate");
     let e = elaborate::elaborate(&ast, rule, callees, diagnostics)?;
     checked("elaborate", || core::verify::check(&e.function));
     Some(e)
@@ -48,8 +51,10 @@ pub fn front_with_rule(
 
 /// Core to optimized Bulk. There is none if something that the kernel differentiates has no derivative.
 pub fn middle(f: &core::Function) -> Result<bulk::Program, NotDifferentiable> {
+    stage("flatten");
     let mut p = flatten::flatten(f)?;
     checked("flatten", || bulk::verify::check(&p));
+    stage("optimize");
     optimize::optimize(&mut p);
     checked("optimize", || bulk::verify::check_optimized(&p));
     Ok(p)
@@ -57,8 +62,10 @@ pub fn middle(f: &core::Function) -> Result<bulk::Program, NotDifferentiable> {
 
 /// Bulk to its derivative, optimized.
 pub fn derivative(p: &bulk::Program, what: Derivative) -> Result<bulk::Program, NotDifferentiable> {
+    stage("derive");
     let mut d = derive::derive(p, what)?;
     checked("derive", || bulk::verify::check(&d));
+    stage("optimize");
     optimize::optimize(&mut d);
     checked("optimize", || bulk::verify::check_optimized(&d));
     Ok(d)
@@ -66,12 +73,14 @@ pub fn derivative(p: &bulk::Program, what: Derivative) -> Result<bulk::Program, 
 
 /// Optimized Bulk to Loops for one target, verified: what a back end takes.
 pub fn back(p: &bulk::Program, target: Target) -> Result<Verified<loops::Program>, Vec<String>> {
+    stage("the last steps");
     let mut p = p.clone();
     if optimize::without_rules(&mut p) {
         optimize::optimize(&mut p);
     }
     optimize::finish(&mut p, target);
     checked("the last steps", || bulk::verify::check_optimized(&p));
+    stage("schedule");
     loops::verify::verify(schedule::schedule(&p, target))
 }
 

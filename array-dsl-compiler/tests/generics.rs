@@ -187,6 +187,37 @@ fn what_may_be_anything_is_taken_whole() {
     );
 }
 
+/// One type of several parameters: what has a lower rank is repeated.
+#[test]
+fn arguments_of_one_type_get_one_rank() {
+    let triple = "fn triple<T>(x: T, y: T, z: T) -> (T, T, T) { (x, y, z) }";
+    let matrices = "([[f64; m]; n], [[f64; m]; n], [[f64; m]; n])";
+    let (a, v) = (value(Elem::F64, &[2, 2], &[1.0, 2.0, 3.0, 4.0]), floats(&[5.0, 6.0]));
+    let (rows, all) =
+        (value(Elem::F64, &[2, 2], &[5.0, 6.0, 5.0, 6.0]), value(Elem::F64, &[2, 2], &[7.0; 4]));
+    gives(
+        &[triple],
+        &format!("fn f(a: [[f64; m]; n], v: [f64; m], s: f64) -> {matrices} {{ triple(a, v, s) }}"),
+        &[a.clone(), v.clone(), scalar(7.0)],
+        &[a.clone(), rows.clone(), all.clone()],
+        true,
+    );
+    gives(
+        &[triple],
+        &format!("fn f(a: [[f64; m]; n], v: [f64; m], s: f64) -> {matrices} {{ triple(s, v, a) }}"),
+        &[a.clone(), v, scalar(7.0)],
+        &[all, rows, a],
+        true,
+    );
+    gives(
+        &[triple],
+        "fn f(s: f64) -> (f64, f64, f64) { triple(s, 2.0, s) }",
+        &[scalar(1.0)],
+        &[1.0, 2.0, 1.0].map(scalar),
+        true,
+    );
+}
+
 /// Elements that are pairs: their arrays are stored apart.
 #[test]
 fn arrays_of_anything_are_arrays_of_pairs_as_well() {

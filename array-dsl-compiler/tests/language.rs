@@ -318,6 +318,19 @@ fn small_print() {
     ]);
 }
 
+/// What was read as something else.
+#[test]
+fn constants_that_are_none() {
+    for (body, start) in [
+        ("permute(a, build(2, |j| if s > 0.0 { 1 - j } else { j }))[0]", "[AD0006] the order of `permute`"),
+        ("permute(a, if s > 0.0 { [1, 0] } else { [0, 1] })[0]", "[AD0006] the order of `permute`"),
+        ("zeros(dim(a, i))", "[AD0006] the dimension that `dim` asks for must be a constant"),
+    ] {
+        let errors = compile(&format!("fn f({SIGNATURE}) -> [f64; _] {{ {body} }}")).expect_err(body);
+        assert!(errors[0].starts_with(start), "{body}: {errors:?}");
+    }
+}
+
 /// Both modes against each other and against differences, to second order, for scalars in a range.
 #[test]
 fn derivatives_of_scalar_functions() {

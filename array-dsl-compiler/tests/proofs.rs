@@ -120,8 +120,8 @@ fn what_is_checked_says_why() {
     tells(
         "fn f(a: [[f64; m]; n], k: i64) -> [f64; n] { map(|r| sum(r[k..]), a) }",
         &[
-            "once, that m - k is not negative, where n is positive",
             "once, that k is not negative, where n is positive",
+            "once, that k is at most m, where n is positive",
         ],
     );
     tells(

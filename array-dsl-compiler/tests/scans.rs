@@ -207,6 +207,49 @@ fn operators_on_small_arrays() {
 }
 
 /// E31 and its kin: prefixes that use each other.
+/// A `map` in the operator, in another or not, combines position by position.
+#[test]
+fn operators_that_map() {
+    let a = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0];
+    let combined = |x: f64, y: f64| x * y + x + y;
+    let fold = |p: usize| combined(a[p], a[4 + p]);
+    let expected = array(&[2, 2], &[fold(0), fold(1), fold(2), fold(3)]);
+    for operator in [
+        "|p, q| map(|u, v| map(|x, y| x * y + x + y, u, v), p, q)",
+        "|p, q| map(|u, v| u * v + map(|x, y| x + y, u, v), p, q)",
+        "|p, q| build((n, m), |i, j| p[i][j] * q[[i, j]] + p[[i, j]] + q[i][j])",
+        "|p, q| { let sum = map(|u, v| map(|x, y| x + y, u, v), p, q); map(|u, v, w| map(|x, y, z| x * y + z, u, v, w), p, q, sum) }",
+    ] {
+        let source = format!(
+            "fn f(a: [[[f64; m]; n]; k]) -> [[f64; m]; n] {{ reduce({operator}, zeros((n, m)), a) }}"
+        );
+        gives(&source, &[array(&[2, 2, 2], &a)], std::slice::from_ref(&expected));
+    }
+    let source = "fn f(a: [[f64; m]; n]) -> ([f64; m], [[f64; m]; n]) {
+        let largest = |u, v| map(max, u, v);
+        (reduce(largest, replicate(m, -f64::INFINITY), a), scan(|u, v| map(|x, y| x + y, u, v), zeros(m), a))
+    }";
+    let (largest, sums) = (v(&[7.0, 8.0]), array(&[4, 2], &[1.0, 2.0, 4.0, 6.0, 9.0, 12.0, 16.0, 20.0]));
+    gives(source, &[array(&[4, 2], &a)], &[largest, sums]);
+    let source = "fn f(a: [[[[f64; m]; n]; k]; r]) -> [[[f64; m]; n]; k] {
+        reduce(|a, b| map(|a, b| map(|a, b| map(|a, b| a * b, a, b), a, b), a, b), ones((k, n, m)), a)
+    }";
+    gives(source, &[array(&[2, 1, 2, 2], &a)], &[array(&[1, 2, 2], &[5.0, 12.0, 21.0, 32.0])]);
+    // Pairs of rows, each by its own function.
+    let source = "fn f(a: [[f64; m]; n], b: [[f64; m]; n]) -> ([f64; m], [f64; m]) {
+        reduce(|(p, q), (r, s)| (map(|x, y| x + y, p, r), map(|x, y| x * y, q, s)), (zeros(m), ones(m)), (a, b))
+    }";
+    let matrix = array(&[4, 2], &a);
+    gives(source, &[matrix.clone(), matrix], &[v(&[16.0, 20.0]), v(&[105.0, 384.0])]);
+    // What depends on the position is not the same at each.
+    for operator in ["|u, v| map(|x, y, z| x + y * z, u, v, w)", "|u, v| build(m, |i| u[i] + v[m - 1 - i])"] {
+        let source =
+            format!("fn f(a: [[f64; m]; n], w: [f64; m]) -> [f64; m] {{ reduce({operator}, zeros(m), a) }}");
+        let errors = compile(&source).expect_err(operator);
+        assert!(errors[0].contains("position by position"), "{errors:?}");
+    }
+}
+
 #[test]
 fn programs_with_scans() {
     // Offsets of rows of different lengths, and where each starts.

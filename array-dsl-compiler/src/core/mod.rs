@@ -38,6 +38,9 @@ use crate::dim::Dim;
 use crate::scalar::{Class, Op};
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree};
 
+/// The deepest nesting of bodies in a function: a text cannot make the parser use up the stack, and no pass the macro's.
+pub const MAX_DEPTH: usize = 200;
+
 /// A variable of Core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Var(pub u32);

@@ -11,7 +11,8 @@ mod tokens;
 use std::rc::Rc;
 
 use super::{
-    Atom, Axis, Body, Check, CheckKind, Exp, Function, Param, Reducer, Rule, Stm, Type, Var, VarInfo,
+    Atom, Axis, Body, Check, CheckKind, Exp, Function, MAX_DEPTH, Param, Reducer, Rule, Stm, Type, Var,
+    VarInfo,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -19,9 +20,8 @@ use crate::ty::{Elem, Loc, Name, Place, Tree};
 use constants::{number, word_constant};
 use tokens::{Token, tokenize};
 
-/// The largest number of a variable, and the deepest nesting: a text cannot make the parser use up memory or stack.
+/// The largest number of a variable: a text cannot make the parser use up memory.
 const MAX_ID: u32 = 1 << 20;
-const MAX_DEPTH: u32 = 200;
 
 /// The function of a text, or what is wrong in which line.
 pub fn parse(text: &str) -> Result<Function, String> {
@@ -42,7 +42,7 @@ type Parsed<T> = Result<T, String>;
 struct Parser {
     tokens: Vec<(Token, usize)>,
     at: usize,
-    depth: u32,
+    depth: usize,
     vars: Vec<Option<VarInfo>>,
     /// Names, numbers and lines of the variables where they are used.
     uses: Vec<(String, u32, usize)>,

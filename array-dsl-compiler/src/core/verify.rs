@@ -141,6 +141,9 @@ impl Scope<'_> {
     }
 
     fn dim(&mut self, d: &Dim, what: &str) {
+        if d.is_too_large() {
+            self.error(format!("{what}: a coefficient is too large"));
+        }
         for atom in d.atoms() {
             match atom {
                 SizeAtom::Name(n) if self.f.sizes.contains(&n) => {}

@@ -1,6 +1,7 @@
 //! What an expression has inside: for walks that treat most expressions alike.
 
-use super::{Atom, Body, Exp, Trips, Var};
+use super::{Atom, Body, Check, CheckKind, Exp, Trips, Var};
+use crate::dim::Dim;
 
 impl Exp {
     /// The bodies inside, in the order of the text.
@@ -62,6 +63,38 @@ impl Exp {
                 l.state.iter().map(|(v, _)| *v).chain(index).collect()
             }
             _ => Vec::new(),
+        }
+    }
+
+    /// The dimensions that it mentions outside of its bodies.
+    pub fn dims(&self) -> Vec<&Dim> {
+        match self {
+            Exp::Size(d) => vec![d],
+            Exp::Build(axes, _) | Exp::Scatter { axes, .. } => axes.iter().map(|a| &a.extent).collect(),
+            Exp::Reduce(_, axis, _) | Exp::Scan(_, _, axis, _) | Exp::Fold(_, _, axis, _) => {
+                vec![&axis.extent]
+            }
+            Exp::Reshape(_, dims) => dims.iter().collect(),
+            Exp::Check(Check { kind, guards }) => {
+                let mut dims: Vec<&Dim> = match kind {
+                    CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => vec![a, b],
+                    CheckKind::NonNegative(d) => vec![d],
+                };
+                dims.extend(guards);
+                dims
+            }
+            Exp::Atom(_)
+            | Exp::Op(..)
+            | Exp::Index(..)
+            | Exp::If(..)
+            | Exp::Loop(_)
+            | Exp::Update(..)
+            | Exp::Argsort(_)
+            | Exp::StopGradient(_)
+            | Exp::Point { .. }
+            | Exp::Pushforward { .. }
+            | Exp::Pullback { .. }
+            | Exp::Custom { .. } => Vec::new(),
         }
     }
 

@@ -14,9 +14,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::partial::scaled;
-use crate::broken::expect;
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Program, Var};
+use crate::internal::expect;
 use crate::scalar::{Op, partials};
 use crate::ty::{Const, Elem, Loc};
 

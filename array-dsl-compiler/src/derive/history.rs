@@ -7,13 +7,13 @@
 use std::collections::{HashMap, HashSet};
 
 use super::reverse::guarded_read;
-use crate::broken::expect;
 use crate::bulk::build::{Code, Renaming, redirect, renamed};
 use crate::bulk::sizes::scalars;
 use crate::bulk::{
     ArrayId, Atom, Axis, Block, Carried, Let, Nest, Program, Repeat, Stm, Trips, Yield, YieldKind,
 };
 use crate::dim::Dim;
+use crate::internal::expect;
 use crate::ty::{Const, Elem, Loc};
 
 /// How a state is had again, going backwards.

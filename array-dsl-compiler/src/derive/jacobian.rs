@@ -17,9 +17,9 @@ use std::collections::HashMap;
 use super::lift::{everywhere, lift, unit};
 use super::strip::{self, Cut, Side};
 use super::{Derivative, NotDifferentiable, active_leaves, active_params, bundle, forward, reverse};
-use crate::broken::expect;
 use crate::bulk::{ArrayId, Program, Stm};
 use crate::dim::Dim;
+use crate::internal::expect;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc, Name, Tree};
 

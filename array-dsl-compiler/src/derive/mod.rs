@@ -47,9 +47,9 @@ mod tangent;
 
 use std::collections::HashSet;
 
-use crate::broken::expect;
 use crate::bulk::build::Renaming;
 use crate::bulk::{ArrayId, Program, Sort, Sorted, Stm};
+use crate::internal::expect;
 use crate::ty::{Loc, Tree};
 
 /// Why there is no derivative.

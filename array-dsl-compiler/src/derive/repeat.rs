@@ -25,10 +25,10 @@ use super::NotDifferentiable;
 use super::forward::Forward;
 use super::history::{History, store_history, undone};
 use super::reverse::Reverse;
-use crate::broken::expect;
 use crate::bulk::build::int;
 use crate::bulk::{ArrayId, Atom, Carried, Repeat, Stm, Trips};
 use crate::dim::{Dim, SizeAtom};
+use crate::internal::expect;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 

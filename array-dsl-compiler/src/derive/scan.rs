@@ -30,11 +30,11 @@ use super::form::zero;
 use super::fresh;
 use super::reverse::Reverse;
 use super::separate::{Pure, pure};
-use crate::broken::expect;
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{
     ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Prefix, Program, Scan, Stm, Var, Yield, YieldKind,
 };
+use crate::internal::expect;
 use crate::scalar::Op;
 use crate::ty::Elem;
 

@@ -12,9 +12,9 @@
 use std::collections::HashMap;
 
 use super::partial::scaled;
-use crate::broken::expect;
 use crate::bulk::build::Code;
 use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Program, Scan, Var};
+use crate::internal::expect;
 use crate::scalar::{Op, partials};
 use crate::ty::{Const, Elem};
 

@@ -124,7 +124,7 @@ impl Elaborator<'_> {
             self.unify(tq.elem, tp.elem, span, "the second branch")?;
             self.bodies.push(std::mem::take(&mut ys));
             let q = self.coerce(q, &tp.dims, span, "the branches of an `if`", false);
-            ys = self.bodies.pop().unwrap_or_default();
+            ys = self.close_body();
             results.0.push(p);
             results.1.push(q?);
             types.push(tp);

@@ -6,7 +6,7 @@ use super::Elaborator;
 use super::library::{self, ANY};
 use super::scope::Scope;
 use super::value::{Function, Value};
-use crate::core::{Atom, Axis, Body, CheckKind, Exp, Prefix, Reducer, Type};
+use crate::core::{Atom, Axis, Body, CheckKind, Exp, Prefix, Reducer, Stm, Type};
 use crate::derive::Derivative;
 use crate::diagnostics::Code;
 use crate::dim::Dim;
@@ -32,7 +32,7 @@ impl Elaborator<'_> {
             | "argsort" | "grad" | "value_and_grad" | "vjp" | "jvp" | "hvp" | "jacobian" | "hessian"
             | "vmap" => 1..=1,
             "build" | "replicate" | "permute" | "reshape" | "unflatten" | "dim" | "sort_by_key"
-            | "filter" | "partition" | "count" => 2..=2,
+            | "filter" | "partition" | "count" | "step_by" | "rotate" => 2..=2,
             "reduce" | "scan" | "scan_exclusive" | "slice" | "scatter" => 3..=3,
             "reduce_by_index" => 4..=4,
             "hist" => 5..=5,
@@ -79,7 +79,18 @@ impl Elaborator<'_> {
                 self.replicate(&args[0], Value::Atom(Atom::Const(c)), span)
             }
             "len" | "dim" => {
-                let axis = args.get(1).and_then(|v| self.constant_int(v)).unwrap_or(0);
+                let axis = match args.get(1) {
+                    None => 0,
+                    Some(v) => match self.constant_int(v) {
+                        Some(axis) => axis,
+                        None => {
+                            let help = "the number of dimensions is fixed: write 0 for the outermost, 1 for the next";
+                            let message = "the dimension that `dim` asks for must be a constant";
+                            self.error(Code::Rank, span, message, help);
+                            return None;
+                        }
+                    },
+                };
                 let a = match &args[0] {
                     // All parts of an array of tuples are equally long.
                     Value::Tuple(vs) => vs.first().and_then(Value::atoms).and_then(|a| a.first().copied()),
@@ -124,6 +135,8 @@ impl Elaborator<'_> {
                 self.reshape(a, dims, span)
             }
             "concat" => self.concat(args, span),
+            "step_by" => self.step_by(args, span),
+            "rotate" => self.rotate(args, span),
             "slice" => {
                 let a = self.plain_atoms(&shown, &args[..1], span)?[0];
                 self.slice(a, Some(args[1].clone()), Some(args[2].clone()), span)
@@ -134,7 +147,16 @@ impl Elaborator<'_> {
             "hist" => self.hist(args, span),
             "reduce_by_index" => self.reduce_by_index(args, span),
             _ => {
-                let atoms = args[0].atoms()?;
+                let Some(atoms) = args[0].atoms() else {
+                    let help = "stop the gradient of its values";
+                    self.error(
+                        Code::NotAFunction,
+                        span,
+                        format!("{shown} takes a value, found a function"),
+                        help,
+                    );
+                    return None;
+                };
                 let stopped: Vec<Atom> = atoms
                     .iter()
                     .map(|a| {
@@ -270,7 +292,10 @@ impl Elaborator<'_> {
             }
             arrays.push(v.with_atoms(&mut aligned.into_iter()));
         }
-        let extent = extent?;
+        let Some(extent) = extent else {
+            self.no_value(span, "`map` gets nothing to go over");
+            return None;
+        };
         self.build("map", &[extent], &[], span, |e, ix| {
             let cells: Vec<Value> = arrays
                 .iter()
@@ -344,7 +369,7 @@ impl Elaborator<'_> {
         self.frame.push((extent.clone(), Name::from("k")));
         self.bodies.push(Vec::new());
         let cell = self.index(xs, &[Atom::Var(var)], span);
-        let stms = self.bodies.pop().unwrap_or_default();
+        let stms = self.close_body();
         self.frame.pop();
         let body = Body { stms, results: vec![cell] };
         let axis = Axis { var, extent: extent.clone() };
@@ -431,18 +456,27 @@ impl Elaborator<'_> {
             }
             Value::Atom(Atom::Var(v)) => {
                 let definition = self.bodies.iter().flatten().find(|s| s.vars == [*v])?;
-                let Exp::Build(_, body) = &definition.exp else { return None };
-                let mut out = Vec::new();
+                let Exp::Build(axes, body) = &definition.exp else { return None };
+                let [axis] = axes.as_slice() else { return None };
+                let mut out: Vec<usize> = Vec::new();
                 let mut body = body;
                 loop {
-                    match (body.results.first()?, body.stms.last().map(|s| &s.exp)) {
-                        (Atom::Const(c), _) => {
-                            out.push(usize::try_from(c.raw() as i64).ok()?);
-                            return Some(out);
+                    let constant = |b: &Body| match b.results.first()? {
+                        Atom::Const(c) => usize::try_from(c.raw() as i64).ok(),
+                        Atom::Var(_) => None,
+                    };
+                    match body.stms.as_slice() {
+                        [] => {
+                            out.push(constant(body)?);
+                            let all = axis.extent.as_constant() == i64::try_from(out.len()).ok();
+                            return all.then_some(out);
                         }
-                        (_, Some(Exp::If(_, first, rest))) => {
-                            let Atom::Const(c) = first.results.first()? else { return None };
-                            out.push(usize::try_from(c.raw() as i64).ok()?);
+                        // As `choose` makes them.
+                        [
+                            Stm { exp: Exp::Op(Op::Eq, args), .. },
+                            Stm { exp: Exp::If(_, first, rest), .. },
+                        ] if *args == [Atom::Var(axis.var), self.int(i64::try_from(out.len()).ok()?)] => {
+                            out.push(constant(first)?);
                             body = rest;
                         }
                         _ => return None,

@@ -49,6 +49,9 @@ impl Elaborator<'_> {
 
     /// Requires two dimensions to be equal.
     pub(super) fn equal(&mut self, a: &Dim, b: &Dim, span: Span, what: &str, asked: bool) -> Option<()> {
+        for d in [a, b] {
+            self.fitting(d.clone(), span)?;
+        }
         let difference = a.sub(b);
         let what = self.subject(what);
         let (sa, sb) = (self.show(a), self.show(b));
@@ -146,18 +149,20 @@ impl Elaborator<'_> {
         };
         let (a, b) = (named(args.first()?)?, named(args.get(1)?)?);
         let (less, more, one) = (b.sub(&a), a.sub(&b), Dim::constant(1));
-        Some(match (op, when) {
+        let positive = match (op, when) {
             (Op::Lt, true) | (Op::Ge, false) => vec![less],
             (Op::Gt, true) | (Op::Le, false) => vec![more],
             (Op::Le, true) | (Op::Gt, false) => vec![less.add(&one)],
             (Op::Ge, true) | (Op::Lt, false) => vec![more.add(&one)],
             (Op::Eq, true) | (Op::Ne, false) => vec![less.add(&one), more.add(&one)],
             _ => return None,
-        })
+        };
+        positive.iter().all(|d| !d.is_too_large()).then_some(positive)
     }
 
     /// Checks that a computed size is not negative, unless that is certain.
     pub(super) fn check_extent(&mut self, d: &Dim, span: Span) -> Option<()> {
+        self.fitting(d.clone(), span)?;
         if let Some(c) = d.as_constant()
             && c < 0
         {

@@ -112,7 +112,7 @@ impl Elaborator<'_> {
                 continue;
             }
             let want = want.substitute(&mut |a| match a {
-                SizeAtom::Name(n) => sizes.get(n).cloned().unwrap_or_default(),
+                SizeAtom::Name(n) => sizes.get(n).cloned().expect("each size is a dimension of a parameter"),
                 a => Dim::atom(a.clone()),
             });
             let differs = have.sub(&want).as_constant().is_some_and(|c| c != 0);

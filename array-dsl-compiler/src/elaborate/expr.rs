@@ -15,6 +15,9 @@ use crate::scalar::Op;
 use crate::syntax::ast::{Binary, Expr, ExprKind, Ident, Path, TypeKind, Unary};
 use crate::ty::{Const, Elem};
 
+/// So many elements of an array literal are told apart one after the other.
+const CHAIN: usize = 8;
+
 impl Elaborator<'_> {
     /// The value of an expression, by local decisions and those that are planned.
     pub(super) fn evaluate(&mut self, e: &Expr) -> Option<Value> {
@@ -337,17 +340,17 @@ impl Elaborator<'_> {
         self.build("array", &[n], &[], span, |e, ix| e.choose(ix[0], 0, &rows, span))
     }
 
-    /// `rows[i - base]` as a chain of choices.
+    /// `rows[i - base]`: few as a chain of choices, more by halves, so that these are not nested deeply.
     fn choose(&mut self, i: Atom, base: i64, rows: &[Atom], span: Span) -> Option<Value> {
         if let [only] = rows {
             return Some(Value::Atom(*only));
         }
-        let at = self.int(base);
-        let c = self.op(Op::Eq, &[i, at], span);
-        let first = rows[0];
-        self.choice(c, span, &mut |_| Some(Value::Atom(first)), &mut |e| {
-            e.choose(i, base + 1, &rows[1..], span)
-        })
+        let (op, at) = if rows.len() <= CHAIN { (Op::Eq, 1) } else { (Op::Lt, rows.len() / 2) };
+        let (first, rest) = rows.split_at(at);
+        let after = base + at as i64;
+        let bound = self.int(if op == Op::Eq { base } else { after });
+        let c = self.op(op, &[i, bound], span);
+        self.choice(c, span, &mut |e| e.choose(i, base, first, span), &mut |e| e.choose(i, after, rest, span))
     }
 }
 

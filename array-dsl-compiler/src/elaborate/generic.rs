@@ -11,7 +11,8 @@
 //! ```
 //!
 //! * A type parameter that is a `Float`, an `Integer` or a `Number` stands for the element type of the first argument that has it.
-//!   One without a bound stands for anything, and the parameters that have it take their arguments whole.
+//!   One without a bound stands for anything, and the parameters that have it take their arguments whole. Several have one type:
+//!   beside an array, numbers and arrays of lower rank are repeated.
 //! * A size of the signature is that of the first argument that has it; the others must agree.
 //! * A given function is called under its declared type: arguments of higher rank are lifted over, and its result must be of the
 //!   declared type.
@@ -115,7 +116,11 @@ impl Elaborator<'_> {
         let types = self.type_arguments(f, args, span)?;
         let f = instantiate(f, &types);
         let mut expected = Vec::new();
-        for (p, arg) in f.params.iter().zip(args) {
+        for (i, (p, arg)) in f.params.iter().zip(args).enumerate() {
+            if let Some(rank) = self.shared_rank(&g.function, args, i) {
+                expected.push(rank);
+                continue;
+            }
             let what = || format!("kernel {name}, argument `{}`", p.pattern.name().map_or("_", |n| &n.name));
             if !self.expected_ranks(arg, &p.ty, &mut expected) {
                 let (found, declared) = (self.describe(arg), self.written(&p.ty));
@@ -145,6 +150,17 @@ impl Elaborator<'_> {
             e.site = site;
             result
         })
+    }
+
+    /// The rank of an argument whose parameter shares an unbound type with others, if all of these are numbers or arrays.
+    fn shared_rank(&self, f: &ast::Function, args: &[Value], i: usize) -> Option<usize> {
+        let TypeKind::Generic(name) = &f.params[i].ty.kind else { return None };
+        f.generics.iter().find(|g| g.name.name == *name && g.bound == Bound::Any)?;
+        let sharing = f.params.iter().zip(args);
+        let sharing = sharing.filter(|(p, _)| matches!(&p.ty.kind, TypeKind::Generic(n) if n == name));
+        let ranks: Option<Vec<usize>> =
+            sharing.map(|(_, v)| if let Value::Atom(a) = v { Some(self.rank(*a)) } else { None }).collect();
+        ranks?.into_iter().max()
     }
 
     /// What the type parameters stand for.
@@ -206,7 +222,7 @@ impl Elaborator<'_> {
             (Value::Function(_), _) | (_, TypeKind::Function(_)) => false,
             // What may be anything is taken whole.
             (v, TypeKind::Infer) => {
-                let atoms = v.atoms().unwrap_or_default();
+                let Some(atoms) = v.atoms() else { return false };
                 out.extend(atoms.iter().map(|a| self.rank(*a)));
                 true
             }

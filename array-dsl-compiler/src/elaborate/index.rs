@@ -138,7 +138,11 @@ impl Elaborator<'_> {
                 return None;
             }
         };
-        self.check_extent(&length, span)?;
+        // That `a[k..]` ends where the array does is said of `k`.
+        let open = hi.is_none() && length.as_constant().is_none();
+        if !open {
+            self.check_extent(&length, span)?;
+        }
         let from = match start {
             Some(s) => self.known_int(s),
             None => Some(Dim::constant(0)),
@@ -147,6 +151,9 @@ impl Elaborator<'_> {
             let to = from.add(&length);
             if !from.is_nonnegative() {
                 self.check(CheckKind::NonNegative(from.clone()), span);
+            }
+            if open && !length.is_nonnegative() {
+                self.check(CheckKind::AtLeast(from.clone(), len.clone()), span);
             }
             let slack = len.sub(&to);
             match slack.as_constant() {

@@ -72,7 +72,7 @@ impl Inliner<'_> {
     fn dim(&self, e: &mut Elaborator<'_>, d: &Dim) -> Option<Dim> {
         let mut ok = true;
         let result = d.substitute(&mut |a| match a {
-            SizeAtom::Name(n) => self.sizes.get(n).cloned().unwrap_or_default(),
+            SizeAtom::Name(n) => self.sizes.get(n).cloned().expect("each size is a dimension of a parameter"),
             SizeAtom::Scalar(s) => {
                 let v = self.atom(Atom::Var(Var(*s)));
                 let name = self.k.vars[*s as usize].name.clone();
@@ -121,6 +121,7 @@ impl Inliner<'_> {
     }
 
     fn nested(&mut self, e: &mut Elaborator<'_>, b: &Body) -> Option<Body> {
+        e.not_too_deep(self.span)?;
         let (stms, results) = e.in_body(|e| self.body(e, b))?;
         Some(Body { stms, results })
     }

@@ -20,10 +20,17 @@ use super::Elaborator;
 use super::effects::visit;
 use super::terms::{self, Terms};
 use super::value::{Function, Value};
+use crate::core;
 use crate::diagnostics::{Code, count};
 use crate::lifting::{self, Elaboration, Error};
 use crate::syntax::ast::{Expr, ExprKind};
 use crate::ty::Name;
+
+/// Deeper expressions are refused, those of called closures and kernels included.
+const MAX_NESTING: usize = 400;
+
+/// Deeper statements are refused; what one expression adds is less than the rest.
+const MAX_BODIES: usize = core::MAX_DEPTH - 40;
 
 /// What was decided for the application of a function over arrays of every rank.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +61,28 @@ pub(super) struct Joint {
 impl Elaborator<'_> {
     /// The value of an expression.
     pub(super) fn expr(&mut self, e: &Expr) -> Option<Value> {
+        self.not_too_deep(e.span)?;
+        self.nesting += 1;
+        let value = self.expression(e);
+        self.nesting -= 1;
+        value
+    }
+
+    /// Refuses what is nested too deeply for the passes, which all walk it.
+    pub(super) fn not_too_deep(&mut self, span: Span) -> Option<()> {
+        if self.nesting < MAX_NESTING && self.bodies.len() < MAX_BODIES {
+            return Some(());
+        }
+        self.error(
+            Code::Limit,
+            span,
+            "this is nested too deeply, the closures and kernels that are called included",
+            "bind parts with `let` before; choose one of many values by an index into an array of them",
+        );
+        None
+    }
+
+    fn expression(&mut self, e: &Expr) -> Option<Value> {
         let application = matches!(
             e.kind,
             ExprKind::Call(..)

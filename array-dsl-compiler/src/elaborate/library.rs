@@ -35,22 +35,11 @@ pub(super) static LIBRARY: &[Library] = &[
         body: "{ let r = dim(a, 0); let c = dim(a, 1); build((c, r), |i, j| a[[j, i]]) }",
     },
     Library { name: "reverse", params: &[("a", ANY)], body: "build(dim(a, 0), |i| a[dim(a, 0) - 1 - i])" },
-    Library {
-        name: "rotate",
-        params: &[("a", ANY), ("k", 0)],
-        body: "build(dim(a, 0), |i| a[(i + k).rem_euclid(dim(a, 0))])",
-    },
     Library { name: "gather", params: &[("a", ANY), ("at", 1)], body: "build(dim(at, 0), |p| a[at[p]])" },
     Library {
         name: "windows",
         params: &[("a", ANY), ("k", 0)],
         body: "build((dim(a, 0) + 1 - k, k), |i, j| a[i + j])",
-    },
-    // As many as a Rust iterator gives: the last step may be incomplete.
-    Library {
-        name: "step_by",
-        params: &[("a", ANY), ("k", 0)],
-        body: "build((dim(a, 0) + k - 1) / k, |i| a[i * k])",
     },
     // reductions
     Library { name: "dot", params: &[("a", 1), ("b", 1)], body: "sum(a * b)" },

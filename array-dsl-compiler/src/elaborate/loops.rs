@@ -140,6 +140,7 @@ impl Elaborator<'_> {
                 }
                 let elem = self.elem(l);
                 let (lo, hi) = (self.cast(l, Elem::I64, lo.span), self.cast(h, Elem::I64, hi.span));
+                let hi = self.end_of_range(lo, hi, span);
                 let extent = self.extent_between(lo, hi);
                 Some(Range { lo, hi, reversed: *reversed, elem, array: None, extent })
             }
@@ -191,10 +192,13 @@ impl Elaborator<'_> {
     /// `hi - lo` as a size.
     fn extent_between(&mut self, lo: Atom, hi: Atom) -> Option<Dim> {
         if let (Some(l), Some(h)) = (self.size_of(lo), self.size_of(hi)) {
-            return Some(h.sub(&l));
+            return Some(h.sub(&l)).filter(|d| !d.is_too_large());
         }
         // A window: both ends vary alike.
         let d = self.known_offset(hi)?.sub(&self.known_offset(lo)?);
+        if d.is_too_large() {
+            return None;
+        }
         d.atoms().iter().all(|a| !self.is_index_atom(a)).then_some(d)
     }
 
@@ -354,6 +358,7 @@ impl Elaborator<'_> {
             let Some(atoms) = value.atoms() else { continue };
             let name = effects::shown(name);
             let vars: Vec<Var> = atoms.iter().map(|a| self.new_var(name, self.atom_type(*a))).collect();
+            self.states.extend(&vars);
             state.extend(vars.iter().copied().zip(atoms));
             self.scope.set(*slot, value.with_atoms(&mut vars.into_iter().map(Atom::Var)));
         }

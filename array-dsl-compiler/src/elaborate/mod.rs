@@ -20,13 +20,15 @@
 //! | `inline` | the code of called kernels |
 //! | `generic` | generic kernels and the functions that they are given |
 //! | `records`, `tied` | tuples whose parts have names; their sizes |
+//! | `ranges` | how many indices a range has, for all integers |
+//! | `steps` | arrays read in steps and around |
 //! | `sort` | sorting, by positions |
 //! | `custom` | derivatives that the user writes |
 //! | `derivative`, `directions` | `grad(f)` and the like inside kernels; tangents and cotangents of values |
 //! | `filter` | arrays of a size that only data tell |
 //! | `scan` | reductions and scans by operators |
 //! | `bins`, `segments` | values combined or written by their index; by any operator |
-//! | `operator` | what an operator is; its scalar code |
+//! | `operator`, `positions` | what an operator is; its scalar code; `map` in `map` as code on numbers |
 //! | `unroll` | operators on small arrays, element by element |
 //! | `einsum`, `order` | `einsum!`; which operands it contracts first |
 //! | `builtins` | array functions with rules of their own |
@@ -66,6 +68,8 @@ mod names;
 mod operator;
 mod order;
 mod parallel;
+mod positions;
+mod ranges;
 mod rank;
 mod records;
 mod rows;
@@ -75,13 +79,14 @@ mod segments;
 mod sizes;
 mod sort;
 mod space;
+mod steps;
 mod terms;
 mod tied;
 mod unroll;
 mod value;
 mod writes;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use proc_macro2::Span;
@@ -199,7 +204,8 @@ pub fn elaborate(
     let inference = e.inference.clone();
     let (vars, places, spans, sizes, notes) = (e.vars, e.places, e.spans, e.sizes, e.notes);
     let rules = e.rules;
-    let body_stms = checks::first(e.bodies.pop().unwrap_or_default());
+    let [body_stms]: [Vec<Stm>; 1] = e.bodies.try_into().expect("every body that began has ended");
+    let body_stms = checks::first(body_stms);
     if diagnostics.list().len() > before {
         return None;
     }
@@ -215,8 +221,25 @@ pub fn elaborate(
         places,
         rules,
     };
+    if let Some(at) = too_large(&function, &function.body) {
+        let span = spans.get(at.0 as usize).copied().unwrap_or(f.name.span);
+        diagnostics.error(Code::Limit, span, TOO_LARGE, "sizes and numbers of elements are 64-bit integers");
+        return None;
+    }
     inference.settle(&mut function);
     Some(Elaborated { function, spans, notes })
+}
+
+/// What is wrong with a size that is too large.
+const TOO_LARGE: &str = "a size here does not fit into 64 bits, whatever the arguments are";
+
+/// Where a size is too large.
+fn too_large(f: &core::Function, body: &Body) -> Option<Loc> {
+    body.stms.iter().find_map(|s| {
+        let types = s.vars.iter().flat_map(|v| &f.vars[v.0 as usize].ty.dims);
+        let own = types.chain(s.exp.dims()).any(Dim::is_too_large).then_some(s.loc);
+        own.or_else(|| s.exp.bodies().into_iter().find_map(|b| too_large(f, b)))
+    })
 }
 
 /// Where code was written: what it means depends on that, wherever it is used.
@@ -245,6 +268,8 @@ struct Elaborator<'a> {
     sizes: Vec<Name>,
     /// The parameters' variables.
     params: Vec<Var>,
+    /// The variables of the states of loops.
+    states: HashSet<Var>,
     /// Statement lists under construction; the first is depth 0.
     bodies: Vec<Vec<Stm>>,
     /// Extents of the axes around the current place, outermost first; their names are empty where the user has none for them.
@@ -262,6 +287,8 @@ struct Elaborator<'a> {
     notes: Vec<(Loc, String)>,
     /// Nesting of closure calls, to refuse runaway recursion.
     depth: usize,
+    /// Nesting of expressions.
+    nesting: usize,
     /// What is decided for expressions as a whole.
     joint: joint::Joint,
 }
@@ -280,6 +307,7 @@ impl<'a> Elaborator<'a> {
             spans: Vec::new(),
             sizes: Vec::new(),
             params: Vec::new(),
+            states: HashSet::new(),
             bodies: vec![Vec::new()],
             frame: Vec::new(),
             branches: Vec::new(),
@@ -289,6 +317,7 @@ impl<'a> Elaborator<'a> {
             declined: false,
             notes: Vec::new(),
             depth: 0,
+            nesting: 0,
             joint: joint::Joint::default(),
         }
     }

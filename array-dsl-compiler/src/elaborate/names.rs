@@ -35,6 +35,8 @@ const NATIVE: &[(&str, &str)] = &[
     ("unflatten", "unflatten(a, (n, m))"),
     ("concat", "concat(a, b)"),
     ("slice", "slice(a, lo, hi)"),
+    ("step_by", "step_by(a, k)"),
+    ("rotate", "rotate(a, k)"),
     ("len", "len(a)"),
     ("dim", "dim(a, axis)"),
     ("zip", "zip(a, b)"),

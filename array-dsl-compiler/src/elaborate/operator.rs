@@ -2,8 +2,8 @@
 //!
 //! * An operator on numbers, or on tuples of numbers, becomes scalar code ([`core::Operator`]). One that is a built-in
 //!   reducer in disguise (`|a, b| a + b`), or several side by side, becomes them, which later stages know more about.
-//! * For rows it is tried on numbers first: what works there (`|a, b| a + b`) combines rows position by position. What
-//!   works on rows only, such as a product of matrices, is written out for every element by `unroll`, if the sizes
+//! * For rows it is tried on numbers first: what works there (`|a, b| a + b`) combines rows position by position, and so does a
+//!   `map` over both (`positions`). What works on rows only, such as a product of matrices, is written out for every element by `unroll`, if the sizes
 //!   are small constants.
 //! * Small arrays that an operator makes on the way are written out too. What does not depend on the operands is to
 //!   be computed before.
@@ -91,6 +91,7 @@ impl Elaborator<'_> {
         let mut operand =
             |name: &str| -> Vec<Var> { types.iter().map(|t| self.new_var(name, t.clone())).collect() };
         let (left, right) = (operand("left"), operand("right"));
+        self.states.extend(left.iter().chain(&right));
         let values = [&left, &right].map(|vars| model.with_atoms(&mut vars.iter().map(|v| Atom::Var(*v))));
         let (stms, results) = self.in_body(|e| {
             let found = e.apply(f, &values, span)?;
@@ -155,6 +156,16 @@ impl Elaborator<'_> {
         types: &[Type],
         span: Span,
     ) -> Option<Combine> {
+        let (errors, checks) = (self.diagnostics.list().len(), self.bodies[0].len());
+        if let Some(called) = self.try_operator(f, what, model, types, span)
+            && self.bodies[0].len() == checks
+            && let Some(code) = self.at_a_position(&called.left, &called.right, &called.body)
+        {
+            let (left, right, body) = code;
+            return self.on_scalars(Called { left, right, body }, what, span);
+        }
+        self.diagnostics.truncate(errors);
+        self.bodies[0].truncate(checks);
         let sizes: Option<Vec<i64>> = types.iter().map(size).collect();
         let small = sizes.is_some_and(|s| s.iter().sum::<i64>() <= MAX_PARTS);
         if !small {
@@ -165,6 +176,15 @@ impl Elaborator<'_> {
                 format!("the operator of {what} does not combine {} position by position", of.join(", ")),
                 "write it for numbers: it is applied to each position of the rows; operators on whole arrays need \
                  small constant sizes, such as `[[f64; 2]; 2]`, or tuples of numbers",
+            );
+            return None;
+        }
+        if types.iter().any(|t| size(t) == Some(0)) {
+            self.error(
+                Code::Operator,
+                span,
+                format!("the values that {what} combines have no elements"),
+                "leave them out",
             );
             return None;
         }

@@ -305,7 +305,7 @@ impl Elaborator<'_> {
                     Some(all) => s.index(all, &[&[Atom::Var(var)], at].concat(), span),
                     None => *c,
                 };
-                let stms = s.bodies.pop().unwrap_or_default();
+                let stms = s.close_body();
                 let body = Body { stms, results: vec![cell] };
                 let axis = Axis { var, extent: extent.clone() };
                 s.reduce(std::slice::from_ref(total), axis, body, span)[0]

@@ -299,7 +299,7 @@ impl Elaborator<'_> {
         self.bodies.push(Vec::new());
         let results: Vec<Atom> =
             parts.iter().map(|(x, at)| self.index(*x, &[&[Atom::Var(k)], &at[..]].concat(), span)).collect();
-        let stms = self.bodies.pop().unwrap_or_default();
+        let stms = self.close_body();
         self.frame.pop();
         let dims: Vec<Dim> = prefix.iter().map(|_| extent.clone()).collect();
         let name = if prefix.is_some() { "scan" } else { "reduce" };

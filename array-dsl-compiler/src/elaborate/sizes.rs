@@ -2,8 +2,8 @@
 
 use proc_macro2::Span;
 
-use super::Elaborator;
 use super::value::Value;
+use super::{Elaborator, TOO_LARGE};
 use crate::core::{Atom, Type, Var};
 use crate::diagnostics::Code;
 use crate::dim::{Dim, SizeAtom};
@@ -57,11 +57,12 @@ impl Elaborator<'_> {
                     if signature { s.signature_dim(e) } else { s.dim_expr(e, false) }
                 };
                 let (a, b) = (recurse(self, a)?, recurse(self, b)?);
-                Some(match op {
+                let d = match op {
                     Binary::Add => a.add(&b),
                     Binary::Sub => a.sub(&b),
                     _ => a.mul(&b),
-                })
+                };
+                self.fitting(d, e.span)
             }
             _ => {
                 let v = self.expr(e)?;
@@ -94,15 +95,24 @@ impl Elaborator<'_> {
         }
         self.unify(ty.elem, Elem::I64, span, "a size")?;
         if let Some(d) = self.known_int(*a) {
-            return Some(d);
+            return self.fitting(d, span);
         }
         let Atom::Var(v) = *a else { return None };
         if let Some(d) = self.hoisted(v, span) {
-            return Some(d);
+            return self.fitting(d, span);
         }
         let (reason, help) = self.why_not_hoisted(v);
         self.error(Code::DependentDimension, span, format!("this size {reason}"), help);
         None
+    }
+
+    /// A size, unless it is too large.
+    pub(super) fn fitting(&mut self, d: Dim, span: Span) -> Option<Dim> {
+        if d.is_too_large() {
+            self.error(Code::Limit, span, TOO_LARGE, "sizes and numbers of elements are 64-bit integers");
+            return None;
+        }
+        Some(d)
     }
 
     /// Whether a variable is bound outside all loops, builds and branches.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use proc_macro2::Span;
 
 use super::Elaborator;
-use super::scan::points;
+use super::scan;
 use crate::core::{self, Atom, Axis, Body, Exp, Reducer, Stm, Type, Var};
 use crate::diagnostics::Code;
 use crate::ty::{Const, Elem};
@@ -82,8 +82,10 @@ impl Unroll {
         for v in vars {
             let info = e.vars[v.0 as usize].clone();
             let shape = constants(&info.ty).unwrap_or_default();
-            let own: Vec<Var> =
-                points(&shape).iter().map(|_| e.new_var(&info.name, Type::scalar(info.ty.elem))).collect();
+            let own: Vec<Var> = scan::points(&shape)
+                .iter()
+                .map(|_| e.new_var(&info.name, Type::scalar(info.ty.elem)))
+                .collect();
             self.parts.insert(*v, Parts::Elements(own.iter().map(|v| Atom::Var(*v)).collect(), shape));
             out.extend(own);
         }
@@ -243,11 +245,12 @@ impl Unroll {
 
     fn build(&mut self, e: &mut Elaborator<'_>, axes: &[Axis], body: &Body) -> Option<Vec<Parts>> {
         let shape: Vec<i64> = axes.iter().map(|a| a.extent.as_constant()).collect::<Option<_>>()?;
-        if shape.iter().product::<i64>() > MAX_STATEMENTS as i64 {
+        let points = shape.iter().try_fold(1, |n: i64, d| n.checked_mul(*d));
+        if points.is_none_or(|n| n > MAX_STATEMENTS as i64) {
             return None;
         }
         let mut out: Vec<(Vec<Atom>, Vec<i64>)> = vec![(Vec::new(), shape.clone()); body.results.len()];
-        for (n, at) in points(&shape).into_iter().enumerate() {
+        for (n, at) in scan::points(&shape).into_iter().enumerate() {
             for (axis, i) in axes.iter().zip(at) {
                 self.parts.insert(axis.var, Parts::scalar(e.int(i)));
             }

@@ -97,7 +97,7 @@ impl Value {
     /// The same structure with other atoms, taken in order.
     pub fn with_atoms(&self, atoms: &mut impl Iterator<Item = Atom>) -> Value {
         match self {
-            Value::Atom(a) => Value::Atom(atoms.next().unwrap_or(*a)),
+            Value::Atom(_) => Value::Atom(atoms.next().expect("as many atoms as there are")),
             Value::Tuple(vs) => Value::Tuple(vs.iter().map(|v| v.with_atoms(atoms)).collect()),
             Value::Record(r, vs) => {
                 Value::Record(r.clone(), vs.iter().map(|v| v.with_atoms(atoms)).collect())
@@ -146,11 +146,16 @@ impl Elaborator<'_> {
         }
     }
 
+    /// The end of the innermost statement list.
+    pub(super) fn close_body(&mut self) -> Vec<Stm> {
+        self.bodies.pop().expect("every body that ends has begun")
+    }
+
     /// Runs `f` on a new statement list; the statements and what `f` gives.
     pub(super) fn in_body<T>(&mut self, f: impl FnOnce(&mut Self) -> Option<T>) -> Option<(Vec<Stm>, T)> {
         self.bodies.push(Vec::new());
         let result = f(self);
-        let stms = self.bodies.pop().unwrap_or_default();
+        let stms = self.close_body();
         result.map(|r| (stms, r))
     }
 

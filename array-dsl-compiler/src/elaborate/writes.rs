@@ -237,7 +237,7 @@ impl Elaborator<'_> {
             } else {
                 self.bodies.push(std::mem::take(other));
                 let filled = self.filled(&ty.dims, zero, span);
-                *other = self.bodies.pop().unwrap_or_default();
+                *other = self.close_body();
                 filled
             };
             pairs.push(if swapped { (zero, atom) } else { (atom, zero) });

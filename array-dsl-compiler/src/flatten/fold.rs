@@ -14,11 +14,11 @@ use std::collections::HashSet;
 
 use super::nest::Frame;
 use super::{Flatten, Val};
-use crate::broken::{at, expect};
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Prefix, Reducer, Scan, Var, YieldKind};
 use crate::core::{self, Trips};
 use crate::dim::Dim;
+use crate::internal::{at, expect};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Name};
 

@@ -33,7 +33,6 @@ mod reshape;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::broken::{at, expect};
 use crate::bulk::{
     ArrayId, Atom, Axis, Block, Branch, Custom, Exp, Let, Param, Program, Rule, Sort, Sorted, Stm, Var,
     YieldKind,
@@ -41,6 +40,7 @@ use crate::bulk::{
 use crate::core::{self, CheckKind};
 use crate::derive::NotDifferentiable;
 use crate::dim::{Dim, SizeAtom};
+use crate::internal::{at, expect};
 use crate::ty::{Const, Elem, Loc, Tree};
 use nest::Frame;
 

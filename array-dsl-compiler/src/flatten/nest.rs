@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Flatten;
-use crate::broken::expect;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Stm, Var, Yield, YieldKind};
 use crate::dim::Dim;
+use crate::internal::expect;
 use crate::ty::{Const, Elem, Loc, Name};
 
 /// One level around the current place: axes of a `Build` or `Reduce`, or the guard of a branch.

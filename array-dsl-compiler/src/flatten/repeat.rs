@@ -16,13 +16,13 @@ use std::collections::{HashMap, HashSet};
 
 use super::nest::Frame;
 use super::{Flatten, Val, View};
-use crate::broken::{at, expect};
 use crate::bulk::build::int;
 use crate::bulk::{
     ArrayId, Atom, Block, Branch, Carried, Exp, Let, Nest, Reducer, Repeat, Stm, Trips, Var, Yield, YieldKind,
 };
 use crate::core;
 use crate::dim::{Dim, SizeAtom};
+use crate::internal::{at, expect};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc, Name};
 

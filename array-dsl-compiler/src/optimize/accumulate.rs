@@ -16,12 +16,12 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::affine::{Affine, Checked, Facts};
-use crate::broken::expect;
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{
     ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Reducer, Stm, Var, Yield, YieldKind,
 };
 use crate::dim::Dim;
+use crate::internal::expect;
 use crate::scalar::Op;
 use crate::ty::Const;
 

@@ -13,12 +13,12 @@
 //!
 //! Cost: log2(n) (log2(n) + 1) / 2 passes, each in parallel. The host waits once, for `levels`.
 
-use crate::broken::expect;
 use crate::bulk::build::{Code, int};
 use crate::bulk::{
     ArrayId, Atom, Block, Carried, Nest, Program, Reducer, Repeat, Sort, Sorted, Stm, Trips, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
+use crate::internal::expect;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 

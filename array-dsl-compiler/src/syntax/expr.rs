@@ -21,9 +21,11 @@ impl Parser<'_> {
     pub(super) fn expr(&mut self, e: &syn::Expr) -> Expr {
         if self.depth == MAX_DEPTH {
             let span = e.span();
-            let message = format!("this is nested more than {MAX_DEPTH} levels deep");
-            let help = "bind parts of it with `let`; a long sum or product can be one of an array";
-            self.diagnostics.error(Code::Limit, span, message, help);
+            if !std::mem::replace(&mut self.too_deep, true) {
+                let message = format!("this is nested more than {MAX_DEPTH} levels deep");
+                let help = "bind parts of it with `let`; a long sum or product can be one of an array";
+                self.diagnostics.error(Code::Limit, span, message, help);
+            }
             return Expr { kind: ExprKind::Error, span };
         }
         self.depth += 1;

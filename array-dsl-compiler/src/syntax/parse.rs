@@ -37,6 +37,8 @@ pub(super) struct Parser<'a> {
     pub(super) names: Vec<(Name, bool)>,
     /// How deeply the place is nested.
     pub(super) depth: usize,
+    /// That it is nested too deeply somewhere has been said.
+    pub(super) too_deep: bool,
 }
 
 /// The tree's identifier for one of `syn`.
@@ -78,7 +80,13 @@ pub fn text(tokens: impl ToTokens) -> String {
 
 impl Parser<'_> {
     fn new(diagnostics: &mut Diagnostics) -> Parser<'_> {
-        Parser { diagnostics, parameters: TypeParameters::default(), names: Vec::new(), depth: 0 }
+        Parser {
+            diagnostics,
+            parameters: TypeParameters::default(),
+            names: Vec::new(),
+            depth: 0,
+            too_deep: false,
+        }
     }
 
     /// Records that something is outside the language.

@@ -96,7 +96,8 @@ mod tests {
             assert_eq!(body(&source), format!("{{ {read} }}"));
             assert!(errors(&source).is_empty(), "{written}");
         }
-        let source = "fn f(x: [f64; n]) -> f64 { let mut s = 0.0; for (i, a) in x.iter().enumerate() { s += *a; } s }";
+        let source =
+            "fn f(x: [f64; n]) -> f64 { let mut s = 0.0; for (i, a) in x.iter().enumerate() { s += *a; } s }";
         assert!(errors(source).is_empty());
     }
 

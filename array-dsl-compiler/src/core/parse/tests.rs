@@ -257,3 +257,90 @@ fn damaged_texts_do_not_panic() {
         }
     }
 }
+
+/// Constants of every type at their ends come back as the bits that they are.
+#[test]
+fn constants_at_their_ends_come_back() {
+    let floats = [
+        0.0,
+        -0.0,
+        1.0,
+        f64::MIN_POSITIVE,
+        f64::from_bits(1),
+        f64::MAX,
+        f64::EPSILON,
+        1e300,
+        0.1,
+        123456789.123,
+    ];
+    let special = [
+        f64::INFINITY,
+        f64::NAN,
+        f64::from_bits(0x7ff8_0000_0000_0001),
+        f64::from_bits(0xfff0_dead_beef_0001),
+    ];
+    let integers =
+        [0, 1, -1, i64::MAX, i64::MIN, i64::from(i32::MAX), i64::from(i32::MIN), i64::from(u32::MAX)];
+    let mut constants = vec![Const::bool(true), Const::bool(false)];
+    for x in floats.into_iter().chain(special).flat_map(|x| [x, -x]) {
+        constants.extend([Elem::F64, Elem::F32].map(|e| Const::float(e, x)));
+        constants.push(Const::float(Elem::F32, f64::from(x as f32)));
+    }
+    for i in integers {
+        constants.extend([Elem::I64, Elem::I32, Elem::U32].map(|e| Const::int(e, i)));
+    }
+    let mut f = read("fn f() -> f64 => 1.0f64");
+    for c in constants {
+        f.body.results = vec![Atom::Const(c)];
+        f.result_types = vec![Type::scalar(c.elem)];
+        let again = read(&print(&f));
+        assert_eq!(again, f, "{c:?}: {}", print(&f));
+    }
+}
+
+/// Names that are words of the text, or that no text would have plainly.
+#[test]
+fn names_of_all_kinds_come_back() {
+    let words = "fn build reduce scan fold loop for while with if else check when nonnegative size sizes types as no_grad unused \
+                 places rule of over from into write add inf_f64 nan_f64 true false f64 i64 point along pullback pushforward \
+                 custom by update scatter reshape argsort stop_gradient inclusive exclusive";
+    let mut names: Vec<String> = words.split_whitespace().map(String::from).collect();
+    names.extend(
+        [
+            "größe", "数", "a·b", "e\u{301}", "\u{2118}", "x.y", "#x.0", "#", "1st", "a b", "\"", "\\", "//",
+            "-", "@0", "\n", "", "'a", "r#fn", "_",
+        ]
+        .map(String::from),
+    );
+    for name in names {
+        let name = Name::from(name);
+        let mut f = read(
+            "fn f(n.0: i64 @0, p = (a.1: [s]f64, b.2: [2 * s * n.0 - 1]f64) @0) -> [s]f64 sizes s\n  check s == n.0 when s @0\n  => a.1\nplaces\n  f \"x.rs\" 1 2\n",
+        );
+        for info in &mut f.vars {
+            info.name = name.clone();
+            for d in &mut info.ty.dims {
+                *d = d.substitute(&mut |a| match a {
+                    SizeAtom::Name(_) => Dim::name(name.clone()),
+                    a => Dim::atom(a.clone()),
+                });
+            }
+        }
+        f.name = name.clone();
+        f.sizes = vec![name.clone()];
+        f.result_types[0].dims = vec![Dim::name(name.clone())];
+        f.params.iter_mut().for_each(|p| p.name = name.clone());
+        for active in [true, false] {
+            f.params.iter_mut().for_each(|p| p.active = active);
+            f.places[0].kernel = name.clone();
+            f.places[0].file = name.clone();
+            let Exp::Check(c) = &mut f.body.stms[0].exp else { panic!("it is a check") };
+            c.guards = vec![Dim::name(name.clone())];
+            c.kind =
+                CheckKind::Equal(Dim::name(name.clone()), Dim::atom(SizeAtom::Scalar(0)).scale(i64::MIN));
+            let text = print(&f);
+            let again = parse(&text).unwrap_or_else(|e| panic!("{name:?}: {e}\n{text}"));
+            assert_eq!(again, f, "{name:?}\n{text}");
+        }
+    }
+}

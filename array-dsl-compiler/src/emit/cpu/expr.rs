@@ -2,8 +2,8 @@
 
 use super::Cpu;
 use super::region::Region;
-use crate::broken::expect;
 use crate::bulk::{ArrayId, Atom, Branch, Exp, Let, Reducer};
+use crate::internal::expect;
 use crate::loops::Home;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};

@@ -39,9 +39,9 @@ mod tree;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::Verified;
-use crate::broken::expect;
 use crate::bulk::{ArrayId, Check, CheckKind, Sorted};
 use crate::dim::{Dim, SizeAtom};
+use crate::internal::expect;
 use crate::loops::{Contract, Home, Program, Sort, Step};
 use crate::ty::{Const, Elem, Loc};
 
