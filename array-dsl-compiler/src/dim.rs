@@ -134,7 +134,7 @@ impl Dim {
     /// A product of atoms, which are in order.
     pub fn monomial(m: Monomial) -> Dim {
         let mut d = Dim::default();
-        d.add_term(m, 1);
+        d.add_term(m, 1, 1);
         d
     }
 
