@@ -78,8 +78,47 @@ pub enum Error {
     Broken { kernel: &'static str, message: String, file: &'static str, line: u32 },
 
     /// An array has too many elements for 32-bit indices on the GPU, or for its buffers.
-    #[error("kernel `{kernel}`: `{array}` has {elements} elements, which is too large for this GPU")]
-    TooLargeForGpu { kernel: &'static str, array: &'static str, elements: i64 },
+    #[error(
+        "kernel `{kernel}`: `{array}` has {elements} elements, which take {bytes} bytes; \
+         an array on this GPU has at most 2^30 elements and {most} bytes"
+    )]
+    TooLargeForGpu {
+        kernel: &'static str,
+        array: &'static str,
+        elements: i64,
+        /// Saturated.
+        bytes: i64,
+        /// The bytes of the largest buffer.
+        most: u64,
+    },
+
+    /// The GPU has no memory left for an array.
+    #[error("kernel `{kernel}`: this GPU has no memory for `{array}` of {bytes} bytes: {reason}")]
+    OutOfGpuMemory {
+        kernel: &'static str,
+        array: &'static str,
+        bytes: u64,
+        /// What the driver says.
+        reason: String,
+    },
+
+    /// A loop that goes on while something is true made as many trips as it may on a GPU.
+    #[error(
+        "kernel `{kernel}`: a `while` loop goes on after {trips} trips, which is the most on this GPU; \
+         allow more with `Gpu::set_most_trips`, or run it on the CPU"
+    )]
+    TooManyTrips { kernel: &'static str, trips: u64 },
+
+    /// Something that should be impossible: a defect of array-dsl.
+    #[error(
+        "{}{message}; this is a defect of array-dsl, please report it",
+        if kernel.is_empty() { String::new() } else { format!("kernel `{kernel}`: ") }
+    )]
+    Internal {
+        kernel: &'static str,
+        /// The stage, the place, and what is wrong.
+        message: String,
+    },
 
     /// There is no usable GPU.
     #[error("no usable GPU: {reason}")]

@@ -208,7 +208,7 @@ pub struct Shader {
     pub wgsl: &'static str,
     /// The uniform words.
     pub words: &'static [Word],
-    /// Sizes that the shader makes of its words; refused beyond 2^30.
+    /// Sizes that the shader makes of its words, and the trips of a thread in loops in loops; refused beyond 2^30.
     pub sizes: &'static [Poly],
     /// The arrays.
     pub bindings: &'static [(usize, Access)],

@@ -1,8 +1,14 @@
-//! Failures inside parallel loops. A loop does not stop at a failure: it records it and goes on with a harmless
-//! value, and the call reports the smallest failure by (site, kind, index, length) when the loops are done. The
-//! report therefore never depends on the timing of threads.
+//! Failures inside loops.
+//!
+//! A loop does not stop at a failure: it records it and goes on with a harmless value. But it ends soon after: it looks at
+//! the status now and then and leaves, and the call returns the error when the step is done.
+//!
+//! **The report does not depend on the timing of threads.** Each chunk of a parallel loop records for itself, and looks at
+//! nothing else; a chunk is left out only if one before it has failed. So the first chunk that fails is always executed,
+//! and its smallest failure by (site, kind, index, length) is the one that is reported.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::cpu::OutOfMemory;
 use crate::error::Error;
@@ -16,10 +22,15 @@ enum Failure {
     Empty,
 }
 
-/// Collects the failures of one call of a kernel.
+/// A failure with its place in the order: the chunk, and the site.
+type Placed = ((usize, usize), u32, Failure);
+
+/// Collects the failures of one call of a kernel, or of one chunk of a parallel loop.
 #[derive(Debug, Default)]
 pub struct Status {
-    smallest: Mutex<Option<(u32, Failure)>>,
+    /// Whether there is one, for those who look often.
+    failed: AtomicBool,
+    first: Mutex<Option<Placed>>,
     /// The largest buffer that a task could not have, and its array.
     refused: Mutex<Option<(u64, &'static str)>>,
 }
@@ -34,29 +45,28 @@ impl Status {
     #[cold]
     #[inline(never)]
     pub fn index(&self, site: u32, index: i64, length: i64) {
-        self.record(site, Failure::Index { index, length });
+        self.record(((0, 0), site, Failure::Index { index, length }));
     }
 
     /// Records an integer division by zero.
     #[cold]
     #[inline(never)]
     pub fn division(&self, site: u32) {
-        self.record(site, Failure::Division);
+        self.record(((0, 0), site, Failure::Division));
     }
 
     /// Records `argmin` or `argmax` of nothing.
     #[cold]
     #[inline(never)]
     pub fn empty(&self, site: u32) {
-        self.record(site, Failure::Empty);
+        self.record(((0, 0), site, Failure::Empty));
     }
 
     /// Records that a task could not have its buffer for rows of an array. The task does nothing then.
     #[cold]
     #[inline(never)]
     pub fn memory(&self, array: &'static str, OutOfMemory { bytes }: OutOfMemory) {
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        *refused = (*refused).max(Some((bytes, array)));
+        self.refuse((bytes, array));
     }
 
     /// Whether all tasks had their buffers; else nothing can go on, as what they should have set is not.
@@ -67,17 +77,65 @@ impl Status {
         }
     }
 
-    fn record(&self, site: u32, failure: Failure) {
-        let mut smallest = self.smallest.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = (site, failure);
-        *smallest = Some(smallest.map_or(new, |old| old.min(new)));
+    fn refuse(&self, new: (u64, &'static str)) {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        *refused = (*refused).max(Some(new));
     }
 
-    /// The smallest failure as an error; a site number is a position in `sites`.
+    fn first(&self) -> MutexGuard<'_, Option<Placed>> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn record(&self, new: Placed) {
+        let mut first = self.first();
+        *first = Some(first.map_or(new, |old| old.min(new)));
+        self.failed.store(true, Relaxed);
+    }
+
+    /// Whether something has failed.
+    #[inline(always)]
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Relaxed)
+    }
+
+    /// Runs a chunk of a parallel loop, unless one before it has failed; what it gives does not matter then. Chunks are
+    /// ordered by `at`.
+    #[inline]
+    pub fn chunk<T>(
+        &self,
+        at: (usize, usize),
+        left_out: impl FnOnce() -> T,
+        run: impl FnOnce(&Status) -> T,
+    ) -> T {
+        if self.has_failed() && self.first().is_some_and(|(failed, ..)| failed < at) {
+            return left_out();
+        }
+        let own = Status::new();
+        let given = run(&own);
+        if let Some((_, site, failure)) = *own.first() {
+            self.record((at, site, failure));
+        }
+        if let Some(refused) = *own.refused.lock().unwrap_or_else(PoisonError::into_inner) {
+            self.refuse(refused);
+        }
+        given
+    }
+
+    /// The first failure as an error; a site number is a position in `sites`.
+    #[inline]
     pub fn finish(&self, sites: &[Site]) -> Result<(), Error> {
-        let smallest = *self.smallest.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((site, failure)) = smallest else { return Ok(()) };
-        let Site { kernel, file, line } = sites[site as usize];
+        if self.has_failed() { self.error(sites) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn error(&self, sites: &[Site]) -> Result<(), Error> {
+        let Some((_, site, failure)) = *self.first() else { return Ok(()) };
+        let Some(&Site { kernel, file, line }) = sites.get(site as usize) else {
+            return Err(Error::Internal {
+                kernel: sites.first().map_or("", |s| s.kernel),
+                message: format!("a loop failed at place {site}, and there are {}", sites.len()),
+            });
+        };
         Err(match failure {
             Failure::Index { index, length } => Error::IndexOutOfRange { kernel, index, length, file, line },
             Failure::Division => Error::DivisionByZero { kernel, file, line },
@@ -124,6 +182,37 @@ mod tests {
         assert!(!in_range(-2, 3, &status, 0));
         let smallest = Error::IndexOutOfRange { kernel: "f", index: -2, length: 3, file: "a.rs", line: 1 };
         assert_eq!(status.finish(&SITES), Err(smallest));
+    }
+
+    #[test]
+    fn the_first_chunk_that_fails_is_the_one_reported() {
+        use rayon::prelude::*;
+        for round in 0..50 {
+            let status = Status::new();
+            (0..100usize).into_par_iter().for_each(|c| {
+                let run = |own: &Status| {
+                    if c >= 30 + round {
+                        own.index(u32::from(c % 2 == 0), c as i64, 10);
+                        own.index(1, 1000, 10);
+                    }
+                };
+                status.chunk((c * 64, 0), || (), run);
+            });
+            let c = 30 + round as i64;
+            let (kernel, file, line) = [("g", "b.rs", 2), ("f", "a.rs", 1)][(c % 2) as usize];
+            let first = Error::IndexOutOfRange { kernel, index: c, length: 10, file, line };
+            assert_eq!(status.finish(&SITES), Err(first));
+        }
+    }
+
+    #[test]
+    fn chunks_after_a_failure_are_left_out() {
+        let status = Status::new();
+        let left_out = |at| status.chunk(at, || true, |_| false);
+        assert!(!left_out((5, 0)));
+        status.chunk((4, 7), || (), |own| own.division(0));
+        assert!(!left_out((4, 6)) && !left_out((4, 7)) && !left_out((0, 9)));
+        assert!(left_out((4, 8)) && left_out((5, 0)));
     }
 
     #[test]

@@ -74,13 +74,12 @@ impl<T: GpuElem, D: Dimension> GpuArray<T, D> {
 
     /// Copies the elements to the host, after all work that they depend on is done.
     ///
-    /// Errors: [`Error::IndexOutOfRange`] and its like if any kernel that ran on the device since the last
-    /// download met one; [`Error::Gpu`] if the device failed.
+    /// Errors: [`Error::IndexOutOfRange`] and its like if the kernel that made the array met one, or one of those that made
+    /// its arguments, every time and for every clone; [`Error::Gpu`] if the device failed.
     pub fn download(&self) -> Result<Array<T, D>, Error> {
-        let mut elements: Vec<T> = Vec::new();
         // Memory is taken once: appending piece by piece would move large arrays.
-        elements.try_reserve_exact(self.len()).map_err(|e| Error::Gpu { message: e.to_string() })?;
-        self.gpu.shared.read_back(Some(&self.buffer), &mut |bytes| T::extend(&mut elements, bytes))?;
+        let mut elements: Vec<T> = on_host(self.len())?;
+        self.gpu.shared.read_back(&self.buffer, &mut |bytes| T::extend(&mut elements, bytes))?;
         Array::from_shape_vec(self.dim.clone(), elements).map_err(|e| Error::Gpu { message: e.to_string() })
     }
 }
@@ -90,6 +89,16 @@ impl<T: GpuElem> GpuArray<T, Ix0> {
     pub fn item(&self) -> Result<T, Error> {
         self.download().map(Array::into_scalar)
     }
+}
+
+/// Room for so many elements on the host.
+fn on_host<E>(elements: usize) -> Result<Vec<E>, Error> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(elements).map_err(|e| {
+        let bytes = elements.saturating_mul(size_of::<E>());
+        Error::Gpu { message: format!("no memory on the host for an array of {bytes} bytes: {e}") }
+    })?;
+    Ok(room)
 }
 
 impl Gpu {
@@ -103,11 +112,13 @@ impl Gpu {
         match array.as_slice().and_then(T::as_bytes) {
             Some(bytes) => self.shared.write(&buffer, is_in_use, bytes)?,
             None if T::ELEM.bytes() == 8 => {
-                let words: Vec<u64> = array.iter().map(|x| x.to_bits()).collect();
+                let mut words: Vec<u64> = on_host(array.len())?;
+                words.extend(array.iter().map(|x| x.to_bits()));
                 self.shared.write(&buffer, is_in_use, bytemuck::cast_slice(&words))?;
             }
             None => {
-                let words: Vec<u32> = array.iter().map(|x| x.to_bits() as u32).collect();
+                let mut words: Vec<u32> = on_host(array.len())?;
+                words.extend(array.iter().map(|x| x.to_bits() as u32));
                 self.shared.write(&buffer, is_in_use, bytemuck::cast_slice(&words))?;
             }
         }

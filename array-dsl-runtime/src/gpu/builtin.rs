@@ -4,6 +4,7 @@ use super::contract_shader::{Counts, Float, sum_parts, thin};
 use super::contract_tile::{Tile, tiled};
 use super::execute::FILL;
 use super::reduce::combine;
+use super::status::FIRST_FAILURE;
 use crate::program::{Elem, Reducer};
 
 /// A shader of this crate: bindings are arrays that are only read, then one that is written.
@@ -15,6 +16,8 @@ pub(super) enum Builtin {
     Combine(Elem, Reducer),
     /// Adds up the parts of a contraction.
     SumParts(Float),
+    /// The first failure of several runs.
+    FirstFailure,
     /// A contraction with few rows or columns.
     Thin { float: Float, counts: Counts, a_along_sums: bool },
     /// Any other contraction.
@@ -26,7 +29,7 @@ impl Builtin {
     pub(super) fn reads(self) -> usize {
         match self {
             Builtin::Fill => 0,
-            Builtin::Combine(..) | Builtin::SumParts(_) => 1,
+            Builtin::Combine(..) | Builtin::SumParts(_) | Builtin::FirstFailure => 1,
             Builtin::Thin { .. } | Builtin::Tiled { .. } => 2,
         }
     }
@@ -37,6 +40,7 @@ impl Builtin {
             Builtin::Fill => "fill",
             Builtin::Combine(..) => "combine",
             Builtin::SumParts(_) => "sum parts",
+            Builtin::FirstFailure => "first failure",
             Builtin::Thin { .. } => "contract thin",
             Builtin::Tiled { .. } => "contract tiled",
         }
@@ -48,6 +52,7 @@ impl Builtin {
             Builtin::Fill => FILL.to_string(),
             Builtin::Combine(elem, reducer) => combine(elem, reducer),
             Builtin::SumParts(float) => sum_parts(float),
+            Builtin::FirstFailure => FIRST_FAILURE.to_string(),
             Builtin::Thin { float, counts, a_along_sums } => thin(float, counts, a_along_sums),
             Builtin::Tiled { float, counts, tile, a_along_sums, b_along_sums } => {
                 tiled(float, counts, tile, a_along_sums, b_along_sums)

@@ -202,7 +202,7 @@ impl Run<'_> {
         for (buffer, axes) in [(&result, out.1), (&first, a.1), (&second, b.1)] {
             // There are more where only a bound was known when the array was made.
             if axes.iter().map(|at| extents[*at]).product::<u64>() > buffer.len() as u64 {
-                return Err(self.wrong("a contraction's extents are not those of its arrays".into()));
+                return Err(self.internal("a contraction's extents are not those of its arrays".into()));
             }
         }
         let mut classes = Classes::new(&extents, out.1, a.1, b.1);
@@ -248,7 +248,7 @@ impl Run<'_> {
         // A thin block may hold results of several batches.
         let groups = tiles[0] * tiles[1] * parts * if is_thin { 1 } else { batch };
         let Ok(group_count) = u32::try_from(groups) else {
-            return Err(self.wrong(format!("a contraction needs {groups} workgroups")));
+            return Err(self.internal(format!("a contraction needs {groups} workgroups")));
         };
         // All below 2^32: no more than results, sums or workgroups.
         let mut words: Vec<u32> =
@@ -263,7 +263,7 @@ impl Run<'_> {
         let (scratch, _) =
             self.gpu.allocate(elements, float.elem(), self.program.name, "parts of a contraction")?;
         self.dispatch_builtin(builtin, &words, &[&first, &second, &scratch], group_count)?;
-        let Some(groups) = self.groups_of(results as usize) else { return Ok(()) };
+        let Some(groups) = self.groups_of(results as usize)? else { return Ok(()) };
         self.dispatch_builtin(
             Builtin::SumParts(float),
             &[results as u32, parts as u32],

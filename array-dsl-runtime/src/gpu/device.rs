@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::adapter::GpuInfo;
 use super::pipeline::Pipelines;
 use super::plan::Plans;
-use super::pool::{GpuBuffer, Pool};
+use super::pool::{GpuBuffer, Owner, Pool};
 use super::record::Recorder;
 use super::status::Sites;
 use crate::error::Error;
@@ -59,6 +59,10 @@ impl Counters {
     }
 }
 
+/// The numbers of the batches, the first and the last, in which what makes an array was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Batches(pub(super) u64, pub(super) u64);
+
 /// What the device reported outside of a call's own results.
 #[derive(Debug, Default)]
 pub(super) struct Failures(Mutex<Reported>);
@@ -69,6 +73,8 @@ struct Reported {
     first: Option<String>,
     /// Set for good once the device is lost.
     lost: Option<String>,
+    /// The batches that were not executed.
+    batches: Vec<(u64, String)>,
 }
 
 impl Failures {
@@ -82,6 +88,21 @@ impl Failures {
 
     fn record_lost(&self, message: String) {
         self.reported().lost.get_or_insert(message);
+    }
+
+    /// A batch was not executed.
+    pub(super) fn record_batch(&self, batch: u64, message: String) {
+        self.reported().batches.push((batch, message));
+    }
+
+    /// The failure of one of these batches: what was recorded in it was never made.
+    pub(super) fn of(&self, batches: Batches) -> Result<(), Error> {
+        let reported = self.reported();
+        let failed = reported.batches.iter().find(|(batch, _)| batches.0 <= *batch && *batch <= batches.1);
+        match failed {
+            Some((_, message)) => Err(Error::Gpu { message: format!("work was not executed: {message}") }),
+            None => Ok(()),
+        }
     }
 
     /// The failure that was reported since the last check, if any.
@@ -190,12 +211,15 @@ pub(super) struct Shared {
     pub(super) pool: Arc<Pool>,
     pub(super) failures: Arc<Failures>,
     pub(super) counters: Arc<Counters>,
-    /// Where shaders leave an index error; see `status`.
-    pub(super) status: wgpu::Buffer,
+    /// The most trips of a loop that goes on while something is true.
+    pub(super) most_trips: AtomicU64,
     /// Buffers for downloads that are not in use.
     pub(super) staging: Mutex<Vec<wgpu::Buffer>>,
     state: Mutex<State>,
 }
+
+/// The most trips of a loop that goes on while something is true, unless it is set: some minutes of the shortest trips.
+const MOST_TRIPS: u64 = 1 << 24;
 
 /// What changes when programs are recorded.
 pub(super) struct State {
@@ -234,7 +258,6 @@ impl Shared {
         // Buffers are bound whole.
         let largest = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size) / 8 * 8;
         let pool = Arc::new(Pool::new(device.clone(), failures.clone(), counters.clone(), largest));
-        let status = super::status::buffer(&device);
         let recorder = Recorder::new(&device, &limits);
         failures.check()?;
         Ok(Shared {
@@ -245,7 +268,7 @@ impl Shared {
             pool,
             failures,
             counters,
-            status,
+            most_trips: AtomicU64::new(MOST_TRIPS),
             staging: Mutex::default(),
             state: Mutex::new(State {
                 pipelines: Pipelines::default(),
@@ -254,6 +277,11 @@ impl Shared {
                 recorder,
             }),
         })
+    }
+
+    /// The error of what wgpu has reported: on a lost device that it is lost.
+    pub(super) fn failed(&self, message: String) -> Error {
+        self.failures.check().err().unwrap_or(Error::Gpu { message })
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -270,9 +298,21 @@ impl Shared {
     ) -> Result<(GpuBuffer, bool), Error> {
         if elements > self.pool.most_elements(elem.bytes()) {
             let elements = i64::try_from(elements).unwrap_or(i64::MAX);
-            return Err(Error::TooLargeForGpu { kernel, array, elements });
+            return Err(self.too_large(elements, elem, kernel, array));
         }
-        self.pool.take(elements, elem.bytes())
+        self.pool.take(elements, elem.bytes(), Owner { kernel, array })
+    }
+
+    /// The error of an array with more elements than can be had.
+    pub(super) fn too_large(
+        &self,
+        elements: i64,
+        elem: Elem,
+        kernel: &'static str,
+        array: &'static str,
+    ) -> Error {
+        let (bytes, most) = (elements.saturating_mul(elem.bytes().into()), self.pool.largest());
+        Error::TooLargeForGpu { kernel, array, elements, bytes, most }
     }
 
     /// The number of workgroups per dimension that `groups` workgroups take, so that `wg.x + wg.y * num_wg.x`

@@ -10,12 +10,14 @@ use std::sync::Arc;
 
 use super::Gpu;
 use super::builtin::Builtin;
-use super::device::{Shared, State};
+use super::device::{Shared, State, scoped};
 use super::elem::GpuElem;
 use super::extent::Atoms;
 use super::plan::{Lives, Plan};
 use super::pool::{GpuBuffer, MOST};
 use super::scan::Passes;
+use super::status::Status;
+use super::watch::Watch;
 use crate::error::Error;
 use crate::program::{Elem, GpuHome, GpuProgram, GpuStep, Poly, Private, Shader, Word};
 
@@ -86,8 +88,10 @@ impl Gpu {
         let gpu = &*self.shared;
         gpu.failures.check()?;
         let mut state = gpu.state();
-        let results = Run::new(gpu, &mut state, program, inputs, atoms)?.run()?;
+        // What wgpu has against the commands is the error of this run, and of no other thread.
+        let made = scoped(&gpu.device, || Run::new(gpu, &mut state, program, inputs, atoms)?.run());
         drop(state);
+        let results = made.map_err(|e| gpu.failed(format!("kernel `{}`: {e}", program.name)))??;
         gpu.failures.check()?;
         Ok(results)
     }
@@ -105,6 +109,14 @@ pub(super) struct Run<'a> {
     pub(super) scalars: HashMap<usize, ScalarValue>,
     /// By array, for those that have memory at the moment and are not views.
     pub(super) buffers: Vec<Option<GpuBuffer>>,
+    /// The statuses of the runs that made the arguments, as far as they may have failed.
+    pub(super) before: Vec<Status>,
+    /// The status of this run, if it may fail.
+    pub(super) own: Option<Status>,
+    /// The batch in which the recording of this run began.
+    pub(super) first_batch: u64,
+    /// When they are looked at.
+    pub(super) watch: Watch,
 }
 
 impl<'a> Run<'a> {
@@ -126,13 +138,28 @@ impl<'a> Run<'a> {
         };
         let buffers = vec![None; program.arrays.len()];
         let atoms = Atoms::new(atoms);
-        let mut run = Run { gpu, state, program, plan, atoms, scalars: HashMap::new(), buffers };
+        let first_batch = gpu.pool.batch();
+        let (scalars, watch) = (HashMap::new(), Watch::from(first_batch));
+        let mut run = Run {
+            gpu,
+            state,
+            program,
+            plan,
+            atoms,
+            scalars,
+            buffers,
+            before: Vec::new(),
+            own: None,
+            first_batch,
+            watch,
+        };
         if inputs.len() != program.inputs.len() {
             return Err(run.wrong(format!("it has {} inputs, not {}", program.inputs.len(), inputs.len())));
         }
         for (&array, input) in program.inputs.iter().zip(inputs) {
             run.bind(array, input)?;
         }
+        run.take_statuses(inputs)?;
         Ok(run)
     }
 
@@ -180,19 +207,27 @@ impl<'a> Run<'a> {
         let mut shape = Vec::new();
         for dim in info.dims {
             let extent = self.value(dim)?;
-            shape.push(extent.and_then(|n| usize::try_from(n).ok()).unwrap_or(0));
+            let length = extent.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| {
+                let at = shape.len();
+                self.internal(format!("dimension {at} of the result `{}` is {extent:?}", info.name))
+            })?;
+            shape.push(length);
         }
         let (buffer, elements) = (self.buffer(array)?, shape.iter().product());
         if buffer.len() < elements {
-            return Err(self.wrong(format!("`{}` has {} elements, not {elements}", info.name, buffer.len())));
+            return Err(self.internal(format!(
+                "`{}` has {} elements, not {elements}",
+                info.name,
+                buffer.len()
+            )));
         }
         // What was taken for the bound of a size goes back if much of it is not used.
         if elements >= buffer.len() / 2 {
-            return Ok((buffer.first(elements), shape));
+            return Ok((self.carrying(buffer.first(elements)), shape));
         }
         let (own, _) = self.gpu.allocate(elements, info.elem, self.program.name, info.name)?;
         self.state.recorder.copy((buffer.raw(), 0), (own.raw(), 0), own.bytes());
-        Ok((own, shape))
+        Ok((self.carrying(own), shape))
     }
 
     /// Steps in order.
@@ -201,6 +236,9 @@ impl<'a> Run<'a> {
             match (step, &lives.bodies[at]) {
                 (GpuStep::Repeat { trips, carried, steps }, Some(body)) => {
                     self.repeat(trips, carried, steps, body)?;
+                }
+                (GpuStep::Repeat { .. }, None) => {
+                    return Err(self.internal(format!("step {at} is a loop without a plan")));
                 }
                 _ => self.step(step)?,
             }
@@ -234,7 +272,7 @@ impl<'a> Run<'a> {
                 let (to, from) = (self.buffer(*to)?, self.buffer(*from)?);
                 // Either may have been made when less was known of its size.
                 if elements > to.len().min(from.len()) {
-                    return Err(self.wrong(format!("a copy of {} elements to {}", from.len(), to.len())));
+                    return Err(self.internal(format!("a copy of {} elements to {}", from.len(), to.len())));
                 }
                 if !to.shares_memory(&from) {
                     self.state.recorder.copy((from.raw(), 0), (to.raw(), 0), to.first(elements).bytes());
@@ -244,8 +282,7 @@ impl<'a> Run<'a> {
             GpuStep::Move(to, from) => self.take_over(*to, *from),
             GpuStep::Check(check) => self.check(check),
             GpuStep::Size { array, atom, most } => self.compute_size(*array, *atom, most.as_ref()),
-            // Executed by `steps`.
-            GpuStep::Repeat { .. } => Ok(()),
+            GpuStep::Repeat { .. } => Err(self.internal("a loop is executed as a single step".into())),
         }
     }
 
@@ -286,7 +323,11 @@ impl<'a> Run<'a> {
         groups: u32,
     ) -> Result<(), Error> {
         let pipeline = self.state.pipelines.of_shader(self.gpu, shader)?;
-        let buffers: Vec<&GpuBuffer> = buffers.iter().collect();
+        let own = self.own.as_ref().filter(|_| shader.status).map(Status::words);
+        if shader.status && own.is_none() {
+            return Err(self.internal(format!("shader `{}` has no status to write to", shader.label)));
+        }
+        let buffers: Vec<&GpuBuffer> = own.into_iter().chain(buffers).collect();
         let computed = shader.words.iter().enumerate().filter_map(|(at, word)| {
             let (array, offset) = match word {
                 Word::Scalar(array) => (array, 0),
@@ -324,15 +365,17 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let words = buffer.len() * (buffer.width() / 4) as usize;
-        let Some(groups) = self.groups_of(words) else { return Ok(()) };
+        let Some(groups) = self.groups_of(words)? else { return Ok(()) };
         let (low, high) = (bits as u32, (bits >> 32) as u32);
         let odd = if buffer.width() == 8 { high } else { low };
         self.dispatch_builtin(Builtin::Fill, &[words as u32, low, odd], &[buffer], groups)
     }
 
     /// The workgroups that give each of so many elements a thread; `None` if there are none.
-    pub(super) fn groups_of(&self, elements: usize) -> Option<u32> {
-        u32::try_from(elements).ok().filter(|n| *n > 0).map(|n| n.div_ceil(WORKGROUP))
+    pub(super) fn groups_of(&self, elements: usize) -> Result<Option<u32>, Error> {
+        let n = u32::try_from(elements)
+            .map_err(|_| self.internal(format!("{elements} elements, which need more than 32 bits")))?;
+        Ok((n > 0).then(|| n.div_ceil(WORKGROUP)))
     }
 
     /// The buffers of a shader's bindings.
@@ -355,7 +398,11 @@ impl<'a> Run<'a> {
             Some(ScalarValue::Computed(from)) => {
                 self.state.recorder.copy((from.raw(), 0), (buffer.raw(), 0), buffer.bytes());
             }
-            None => {}
+            None if self.program.arrays[root].home == GpuHome::Heap => {}
+            None => {
+                let home = self.program.arrays[root].home;
+                return Err(self.internal(format!("`{name}`, whose home is {home:?}, has no elements")));
+            }
         }
         self.buffers[root] = Some(buffer.clone());
         Ok(buffer)
@@ -366,9 +413,8 @@ impl<'a> Run<'a> {
         let info = &self.program.arrays[array];
         let most = self.gpu.pool.most_elements(info.elem.bytes()) as i64;
         let product = self.product(info.dims, most)?;
-        let too_large =
-            Error::TooLargeForGpu { kernel: self.program.name, array: info.name, elements: product };
-        usize::try_from(product).map_err(|_| too_large)
+        let too_large = |_| self.gpu.too_large(product, info.elem, self.program.name, info.name);
+        usize::try_from(product).map_err(too_large)
     }
 
     /// The number of points of a space or a bound of it; a negative extent counts as 0.
@@ -414,8 +460,13 @@ impl<'a> Run<'a> {
         match self.scalars.get(&self.plan.roots[array]) {
             Some(ScalarValue::Known(bits)) => Ok(*bits),
             Some(ScalarValue::Computed(_)) => Ok(0),
-            None => Err(self.wrong(format!("`{}` is no scalar", self.program.arrays[array].name))),
+            None => Err(self.internal(format!("`{}` is no scalar", self.program.arrays[array].name))),
         }
+    }
+
+    /// What the compiler and the runtime promise each other does not hold.
+    pub(super) fn internal(&self, message: String) -> Error {
+        Error::Internal { kernel: self.program.name, message: format!("run on a GPU: {message}") }
     }
 
     /// A program or call that is not well formed.

@@ -180,7 +180,7 @@ impl Run<'_> {
             return Ok(());
         }
         let buffers: Vec<GpuBuffer> = unread.iter().map(|a| self.atoms.unread[a].buffer.clone()).collect();
-        let values = self.gpu.read_bits(self.state, &buffers)?;
+        let values = self.read_bits(&buffers)?;
         for (atom, bits) in unread.into_iter().zip(values) {
             self.atoms.set(atom, bits.cast_signed());
         }

@@ -6,7 +6,8 @@
 //!   is called, or when enough has gathered. One queue executes everything in the order of recording, so a
 //!   buffer may be reused as soon as its last handle is dropped.
 //! * Nothing here panics on what a device or driver does: failures come back as [`Error::Gpu`].
-//! * An index out of range, found by a shader, is kept in a status buffer and reported by the next download.
+//! * An index out of range, found by a shader, is the error of whoever reads a result of that run, or of a run with such a
+//!   result, and of nobody else; see `status`.
 //!
 //! | file | subject |
 //! |---|---|
@@ -17,7 +18,7 @@
 //! | `array`, `scalar` | typed arrays; scalars of records |
 //! | `upload` | what can be uploaded: arrays and records |
 //! | `transfer` | the bytes of uploads and downloads |
-//! | `status` | index errors found by shaders |
+//! | `status` | failures found by shaders, and which results carry them |
 //! | `pipeline` | shaders made into pipelines, once |
 //! | `record` | what is recorded and how it is submitted |
 //! | `plan` | what can be known about a program before it runs |
@@ -25,6 +26,7 @@
 //! | `extent` | sizes that the device has computed: what the host plans with, and when it reads them |
 //! | `reduce` | reductions and the combination of their parts |
 //! | `repeat` | loops of steps |
+//! | `watch` | looking for failures while loops are recorded |
 //! | `scan` | prefixes |
 //! | `builtin` | the shaders of this crate |
 //! | `contract`, `contract_shader`, `contract_tile` | sums of products |
@@ -51,9 +53,11 @@ mod scan;
 mod status;
 mod transfer;
 mod upload;
+mod watch;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 pub use adapter::{GpuInfo, GpuKind};
 pub use array::GpuArray;
@@ -128,10 +132,16 @@ impl Gpu {
 
     /// Submits all recorded work and waits until it is done.
     ///
-    /// Errors: [`Error::IndexOutOfRange`] and its like if a shader found one since the last download;
-    /// [`Error::Gpu`].
+    /// Errors: [`Error::Gpu`]. What went wrong in a kernel is the error of its results; see [`GpuArray::download`].
     pub fn synchronize(&self) -> Result<(), Error> {
-        self.shared.read_back(None, &mut |_| ())
+        self.shared.finish()
+    }
+
+    /// Sets the most trips that a `while` loop of a kernel may make on this device: 2^24 unless set. The loop goes on while
+    /// something on the device is true, which is looked at now and then; one that goes on beyond this number of trips ends
+    /// with [`Error::TooManyTrips`]. All clones of this `Gpu` have the same bound.
+    pub fn set_most_trips(&self, trips: u64) {
+        self.shared.most_trips.store(trips, Ordering::Relaxed);
     }
 
     /// Frees the memory of buffers that nothing uses. They are otherwise kept for later arrays.
@@ -169,6 +179,32 @@ mod tests {
             assert!(matches!(gpu.upload(&ndarray::arr1(&[1f32])), Err(Error::Gpu { .. })));
             assert!(matches!(gpu.synchronize(), Err(Error::Gpu { .. })));
         }
+    }
+
+    /// A batch that wgpu refuses fails for all that was recorded in it, and for nobody else.
+    #[test]
+    fn what_was_never_executed_is_an_error_for_all_that_depends_on_it() {
+        if std::env::var("ARRAY_DSL_GPU").is_ok_and(|v| v == "skip") {
+            println!("skipped: ARRAY_DSL_GPU=skip");
+            return;
+        }
+        let gpu = Gpu::new().expect("a GPU; set ARRAY_DSL_GPU=skip to do without");
+        let before = gpu.upload(&ndarray::arr1(&[1f32, 2.0])).unwrap();
+        assert_eq!(before.download(), Ok(ndarray::arr1(&[1f32, 2.0])));
+        let lost = gpu.upload(&ndarray::arr1(&[3f32])).unwrap();
+        gpu.shared.state().recorder.copy((before.buffer().raw(), 0), (lost.buffer().raw(), 0), 1 << 20);
+        // Another thread submits.
+        std::thread::scope(|scope| {
+            scope.spawn(|| gpu.synchronize());
+        });
+        for _ in 0..3 {
+            let error = lost.download().unwrap_err().to_string();
+            assert!(error.starts_with("the GPU reported an error: work was not executed: "), "{error}");
+            assert_eq!(gpu.synchronize(), Ok(()));
+        }
+        assert_eq!(before.download(), Ok(ndarray::arr1(&[1f32, 2.0])));
+        let after = gpu.upload(&ndarray::arr1(&[4f32])).unwrap();
+        assert_eq!(after.download(), Ok(ndarray::arr1(&[4f32])));
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub(super) struct Plan {
     pub(super) roots: Vec<usize>,
     /// The steps of the program.
     pub(super) steps: Arc<Lives>,
+    /// Whether a shader may fail.
+    pub(super) can_fail: bool,
 }
 
 /// How long arrays live in a list of steps.
@@ -54,13 +56,15 @@ impl Plan {
     ) -> Result<Plan, Error> {
         let roots: Vec<usize> = (0..program.arrays.len()).map(|a| root(program, a)).collect();
         check_elems(program, can)?;
-        check_shaders(program, program.steps, can)?;
+        let shaders = shaders(program.steps);
+        shaders.iter().try_for_each(|shader| check_shader(program, shader, can))?;
+        let can_fail = shaders.iter().any(|shader| shader.status);
         let mut needed: Vec<bool> = vec![false; roots.len()];
         for result in program.results {
             needed[roots[*result]] = true;
         }
         let steps = Arc::new(Lives::new(program.steps, &roots, needed));
-        Ok(Plan { site_base: sites.add(program.sites), roots, steps })
+        Ok(Plan { site_base: sites.add(program.sites), roots, steps, can_fail })
     }
 }
 
@@ -100,34 +104,27 @@ impl Lives {
     }
 }
 
-/// Refuses shaders for which the device lacks something.
-fn check_shaders(
-    program: &'static GpuProgram,
-    steps: &'static [GpuStep],
-    can: &Abilities,
-) -> Result<(), Error> {
+/// All shaders of steps.
+fn shaders(steps: &'static [GpuStep]) -> Vec<&'static Shader> {
+    let mut all = Vec::new();
     for step in steps {
         match step {
             GpuStep::Points { shader, private, .. } => {
-                check_shader(program, shader, can)?;
-                if let Some(private) = private {
-                    check_shader(program, &private.shader, can)?;
-                }
+                all.push(shader);
+                all.extend(private.as_ref().map(|p| &p.shader));
             }
-            GpuStep::Reduce { points, groups, .. } => {
-                check_shader(program, points, can)?;
-                check_shader(program, groups, can)?;
-            }
-            GpuStep::Scan { points, fold, starts, run, .. } => {
-                for shader in [points, fold, starts, run] {
-                    check_shader(program, shader, can)?;
-                }
-            }
-            GpuStep::Repeat { steps, .. } => check_shaders(program, steps, can)?,
-            _ => {}
+            GpuStep::Reduce { points, groups, .. } => all.extend([points, groups]),
+            GpuStep::Scan { points, fold, starts, run, .. } => all.extend([points, fold, starts, run]),
+            GpuStep::Repeat { steps, .. } => all.extend(shaders(steps)),
+            GpuStep::Contract { .. }
+            | GpuStep::Fill(..)
+            | GpuStep::Copy(..)
+            | GpuStep::Move(..)
+            | GpuStep::Check(_)
+            | GpuStep::Size { .. } => {}
         }
     }
-    Ok(())
+    all
 }
 
 /// Calls `f` with the arrays that steps make or write.

@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::device::{Counters, Failures, scoped};
+use super::device::{Batches, Counters, Failures, scoped};
+use super::status::Statuses;
 use crate::error::Error;
 
 /// Elements and points are counted in 30 bits, so that the usual arithmetic of indices needs no more than 32.
@@ -26,6 +27,17 @@ pub struct GpuBuffer {
     elements: usize,
     /// The bytes of an element.
     width: u32,
+    /// What the elements depend on.
+    statuses: Statuses,
+    /// When what makes them was recorded.
+    batches: Batches,
+}
+
+/// Whose memory it is, for the error if there is none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owner {
+    pub(super) kernel: &'static str,
+    pub(super) array: &'static str,
 }
 
 /// One buffer; goes back to the pool when dropped.
@@ -66,6 +78,21 @@ impl GpuBuffer {
     /// Whether another handle has the same memory.
     pub(super) fn is_shared(&self) -> bool {
         Arc::strong_count(&self.memory) > 1
+    }
+
+    /// What the elements depend on.
+    pub(super) fn statuses(&self) -> &Statuses {
+        &self.statuses
+    }
+
+    /// When what makes the elements was recorded.
+    pub(super) fn batches(&self) -> Batches {
+        self.batches
+    }
+
+    /// The same elements, which depend on these runs and were recorded in these batches.
+    pub(super) fn made_by(self, statuses: Statuses, batches: Batches) -> GpuBuffer {
+        GpuBuffer { statuses, batches, ..self }
     }
 
     pub(super) fn raw(&self) -> &wgpu::Buffer {
@@ -123,6 +150,11 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The bytes of the largest buffer.
+    pub(super) fn largest(&self) -> u64 {
+        self.largest
+    }
+
     /// The most elements of so many bytes that one array can have.
     pub(super) fn most_elements(&self, width: u32) -> usize {
         let most = self.largest / u64::from(width);
@@ -131,7 +163,12 @@ impl Pool {
 
     /// A buffer for so many elements, not more than [`Pool::most_elements`]. Its contents are arbitrary. With
     /// it comes whether recorded, not yet submitted work may still use its memory.
-    pub(super) fn take(self: &Arc<Pool>, elements: usize, width: u32) -> Result<(GpuBuffer, bool), Error> {
+    pub(super) fn take(
+        self: &Arc<Pool>,
+        elements: usize,
+        width: u32,
+        owner: Owner,
+    ) -> Result<(GpuBuffer, bool), Error> {
         let bytes = size_class(elements as u64 * u64::from(width)).min(self.largest);
         let idle = self.idle().get_mut(&bytes).and_then(Vec::pop);
         let (raw, batch) = match idle {
@@ -139,15 +176,19 @@ impl Pool {
                 self.counters.buffers_reused.fetch_add(1, Relaxed);
                 found
             }
-            None => (self.create(bytes)?, 0),
+            None => (self.create(bytes, owner)?, 0),
         };
-        let is_in_use = batch == self.batch.load(Relaxed);
+        let now = self.batch();
+        let is_in_use = batch == now;
         let memory = Arc::new(Memory { raw, pool: self.clone() });
-        Ok((GpuBuffer { memory, elements, width }, is_in_use))
+        Ok((
+            GpuBuffer { memory, elements, width, statuses: Statuses::default(), batches: Batches(now, now) },
+            is_in_use,
+        ))
     }
 
     /// Makes a buffer. Where memory is short, idle buffers are freed first.
-    fn create(&self, size: u64) -> Result<wgpu::Buffer, Error> {
+    fn create(&self, size: u64, Owner { kernel, array }: Owner) -> Result<wgpu::Buffer, Error> {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
         let descriptor =
             wgpu::BufferDescriptor { label: Some("array"), size, usage, mapped_at_creation: false };
@@ -159,8 +200,11 @@ impl Pool {
             self.failures.guard(|| self.device.poll(wgpu::PollType::wait_indefinitely())).ok();
             attempt()
         });
-        let raw =
-            raw.map_err(|e| Error::Gpu { message: format!("no memory for a buffer of {size} bytes: {e}") })?;
+        let raw = raw.map_err(|reason| {
+            // Nothing is made on a lost device, which is another matter than memory.
+            let none = Error::OutOfGpuMemory { kernel, array, bytes: size, reason };
+            self.failures.check().err().unwrap_or(none)
+        })?;
         self.counters.buffers_allocated.fetch_add(1, Relaxed);
         self.counters.bytes_allocated.fetch_add(size, Relaxed);
         Ok(raw)
@@ -169,6 +213,11 @@ impl Pool {
     /// Frees all idle buffers.
     pub(super) fn trim(&self) {
         self.idle().clear();
+    }
+
+    /// The number of the batch that is being recorded.
+    pub(super) fn batch(&self) -> u64 {
+        self.batch.load(Relaxed)
     }
 
     /// The recorded work was submitted.
@@ -190,6 +239,27 @@ fn size_class(bytes: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_that_is_not_there_is_an_error_that_names_the_array() {
+        if std::env::var("ARRAY_DSL_GPU").is_ok_and(|v| v == "skip") {
+            println!("skipped: ARRAY_DSL_GPU=skip");
+            return;
+        }
+        let gpu = crate::gpu::Gpu::new().expect("a GPU; set ARRAY_DSL_GPU=skip to do without");
+        let pool = &gpu.shared.pool;
+        let bytes = gpu.shared.can.limits.max_buffer_size + 4;
+        for _ in 0..2 {
+            let error = pool.create(bytes, Owner { kernel: "f", array: "y" }).unwrap_err();
+            assert!(
+                matches!(error, Error::OutOfGpuMemory { kernel: "f", array: "y", bytes: b, .. } if b == bytes)
+            );
+            let text = format!("kernel `f`: this GPU has no memory for `y` of {bytes} bytes: ");
+            assert!(error.to_string().starts_with(&text), "{error}");
+        }
+        let x = ndarray::arr1(&[1f32, 2.0]);
+        assert_eq!(gpu.upload(&x).and_then(|x| x.download()), Ok(x));
+    }
 
     #[test]
     fn size_classes_lose_at_most_an_eighth() {

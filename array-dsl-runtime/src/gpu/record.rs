@@ -5,7 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::device::Shared;
+use super::device::{Shared, scoped};
 use super::pipeline::Pipeline;
 use super::pool::GpuBuffer;
 use crate::error::Error;
@@ -14,7 +14,10 @@ use crate::error::Error;
 const BATCH: usize = 64;
 
 /// The most submissions that the device may be behind; more would only pile up memory.
-const AHEAD: usize = 16;
+pub(super) const AHEAD: usize = 16;
+
+/// The most commands in one submission: of loops that only copy there would be any number.
+const MOST_COMMANDS: usize = 4096;
 
 /// The bytes of the uniform buffer: what every device can bind.
 const UNIFORM_BYTES: u64 = 65_536;
@@ -31,6 +34,8 @@ type Bound = (wgpu::BindGroupLayout, usize, Vec<(wgpu::Buffer, u64)>);
 /// The commands that are not submitted yet.
 pub(super) struct Recorder {
     commands: Vec<Command>,
+    /// What becomes 0 before all of them.
+    early: Vec<(wgpu::Buffer, u64)>,
     /// The bind groups of the recorded dispatches: a loop needs the same ones again and again.
     groups: HashMap<Bound, wgpu::BindGroup>,
     dispatches: usize,
@@ -54,6 +59,7 @@ impl Recorder {
         let alignment = limits.min_uniform_buffer_offset_alignment.max(16) as usize;
         Recorder {
             commands: Vec::new(),
+            early: Vec::new(),
             groups: HashMap::new(),
             dispatches: 0,
             blocks: Vec::new(),
@@ -69,7 +75,8 @@ impl Recorder {
     }
 
     /// Records a dispatch of `grid` workgroups (see [`Shared::grid`]). `computed` are the positions of words that the device
-    /// itself knows, and where, with the byte: they are copied into the uniform block just before.
+    /// itself knows, and where, with the byte: they are copied into the uniform block just before. `buffers` are those from
+    /// the pipeline's first binding on.
     pub(super) fn dispatch(
         &mut self,
         gpu: &Shared,
@@ -126,10 +133,8 @@ impl Recorder {
             }),
         };
         let mut entries = vec![bind(0, &self.uniforms, *block as u64)];
-        if pipeline.status {
-            entries.push(bind(1, &gpu.status, super::status::STATUS_BYTES));
-        }
-        entries.extend((2..).zip(bound).map(|(at, (buffer, bytes))| bind(at, buffer, *bytes)));
+        let first = if pipeline.status { 1 } else { 2 };
+        entries.extend((first..).zip(bound).map(|(at, (buffer, bytes))| bind(at, buffer, *bytes)));
         gpu.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
     }
 
@@ -153,6 +158,24 @@ impl Recorder {
         }
     }
 
+    /// Records that an array becomes 0, before everything else in the batch if that does not use its memory: passes are not
+    /// interrupted then.
+    pub(super) fn clear_early(&mut self, buffer: &GpuBuffer, is_in_use: bool) {
+        if is_in_use {
+            self.clear(buffer.raw(), buffer.bytes());
+        } else {
+            self.early.push((buffer.raw().clone(), buffer.bytes()));
+        }
+    }
+
+    /// Submits what is recorded if it is much.
+    pub(super) fn submit_much(&mut self, gpu: &Shared) -> Result<(), Error> {
+        if self.commands.len() >= MOST_COMMANDS {
+            self.submit(gpu)?;
+        }
+        Ok(())
+    }
+
     /// Submits what is recorded. The index is that of the last submission, if there was any.
     pub(super) fn submit(&mut self, gpu: &Shared) -> Result<Option<wgpu::SubmissionIndex>, Error> {
         if !self.commands.is_empty() {
@@ -160,8 +183,13 @@ impl Recorder {
                 gpu.queue.write_buffer(&self.uniforms, 0, &self.blocks);
                 self.blocks.clear();
             }
-            let commands = encode(&gpu.device, &self.commands);
-            self.submitted.push_back(gpu.queue.submit([commands]));
+            match scoped(&gpu.device, || gpu.queue.submit([encode(&gpu.device, &self.early, &self.commands)]))
+            {
+                Ok(submission) => self.submitted.push_back(submission),
+                // Whoever recorded in it may be another thread: whatever depends on it carries the failure.
+                Err(message) => gpu.failures.record_batch(gpu.pool.batch(), message),
+            }
+            self.early.clear();
             self.commands.clear();
             // They would keep their buffers alive.
             self.groups.clear();
@@ -184,8 +212,11 @@ pub(super) fn wait(gpu: &Shared, submission: wgpu::SubmissionIndex) -> Result<()
     gpu.failures.guard(|| gpu.device.poll(until))
 }
 
-fn encode(device: &wgpu::Device, commands: &[Command]) -> wgpu::CommandBuffer {
+fn encode(device: &wgpu::Device, early: &[(wgpu::Buffer, u64)], commands: &[Command]) -> wgpu::CommandBuffer {
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
+    for (buffer, bytes) in early {
+        encoder.clear_buffer(buffer, 0, Some(*bytes));
+    }
     let mut rest = commands;
     while let Some((command, after)) = rest.split_first() {
         match command {

@@ -6,9 +6,13 @@
 //!
 //! * The host goes through the trips and records their steps; nothing is waited for. The number of the trip is a host
 //!   scalar. Only a loop that goes on while something on the device is true waits, now and then: a trip too many changes
-//!   nothing, so the host looks after 1, 3, 7, .. trips, and in the end every 32.
+//!   nothing, so the host looks after 1, 3, 7, .. trips, and in the end every 32. It makes no more trips than the device is
+//!   set to allow.
+//! * After a failure a loop ends soon: with the condition the status is read, and of other loops it is watched.
 //! * Arrays are handles of shared memory, so a state becomes its next value without a copy, whatever else has that
 //!   memory. Whoever wants to change an array takes its memory over if no other handle has it, and copies it if one does.
+
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::execute::{Run, ScalarValue};
 use super::plan::Body;
@@ -17,7 +21,7 @@ use crate::error::Error;
 use crate::program::{Carried, GpuStep, Trips};
 
 /// The most trips between two looks at a condition on the device.
-const MOST_UNWATCHED: u32 = 32;
+const MOST_UNWATCHED: u64 = 32;
 
 impl Run<'_> {
     /// See the module header.
@@ -44,14 +48,21 @@ impl Run<'_> {
                 for trip in 0..count {
                     self.number(*index, *atom, trip);
                     self.trip(carried, steps, body)?;
+                    self.look()?;
                 }
             }
             Trips::While(condition) => {
-                let mut unwatched = 1;
+                let most = self.gpu.most_trips.load(Relaxed);
+                let (mut unwatched, mut made) = (1, 0);
                 while self.is_true(*condition)? {
-                    for _ in 0..unwatched {
+                    let trips = unwatched.min(most - made);
+                    if trips == 0 {
+                        return Err(Error::TooManyTrips { kernel: self.program.name, trips: most });
+                    }
+                    for _ in 0..trips {
                         self.trip(carried, steps, body)?;
                     }
+                    made += trips;
                     unwatched = (2 * unwatched).min(MOST_UNWATCHED);
                 }
             }
@@ -70,7 +81,7 @@ impl Run<'_> {
         for array in &body.locals {
             self.buffers[*array] = None;
         }
-        Ok(())
+        self.state.recorder.submit_much(self.gpu)
     }
 
     /// All states change at once.
@@ -116,6 +127,6 @@ impl Run<'_> {
     /// Whether the one element of an array is true; waited for.
     fn is_true(&mut self, array: usize) -> Result<bool, Error> {
         let buffer = self.buffer(array)?;
-        Ok(self.gpu.read_bits(self.state, &[buffer])?.iter().any(|bits| *bits != 0))
+        Ok(self.read_bits(&[buffer])?.iter().any(|bits| *bits != 0))
     }
 }

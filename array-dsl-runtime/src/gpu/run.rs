@@ -24,11 +24,13 @@ pub trait GpuKernel: Kernel {
 
 impl Gpu {
     /// Runs a kernel on device arrays; the results stay on the device. Nothing is transferred and nothing is
-    /// waited for: an index out of range is reported by the next download. Only a number that data decide and the host needs
+    /// waited for: an index out of range is reported when one of the results is downloaded, or of what is computed from them,
+    /// by whatever thread. Only a number that data decide and the host needs
     /// is: the length of a filtered array that is a result, the condition of a `while`.
     ///
     /// # Errors
-    /// Sizes that do not fit, types or sizes that the device lacks.
+    /// Sizes that do not fit, types or sizes that the device lacks. The error of an argument, if it is known that the run that
+    /// made it failed.
     pub fn run<K: GpuKernel>(&self, kernel: K, args: K::GpuArgs<'_>) -> Result<K::GpuOutput, Error> {
         let _ = kernel;
         K::run_gpu(self, args)
@@ -49,10 +51,17 @@ pub fn result<T: GpuElem, D: Dimension>(
 ) -> Result<GpuArray<T, D>, Error> {
     match result {
         Some((buffer, lengths)) => {
-            let mut shape = D::zeros(lengths.len());
+            let mut shape = D::zeros(D::NDIM.unwrap_or(lengths.len()));
+            if shape.ndim() != lengths.len() {
+                let message =
+                    format!("a result on a GPU has {} dimensions, not {}", lengths.len(), shape.ndim());
+                return Err(Error::Internal { kernel: "", message });
+            }
             shape.slice_mut().copy_from_slice(&lengths);
             Ok(GpuArray::from_buffer(gpu, buffer, shape))
         }
-        None => Err(Error::Gpu { message: "a result is missing".into() }),
+        None => {
+            Err(Error::Internal { kernel: "", message: "a result of a program on a GPU is missing".into() })
+        }
     }
 }

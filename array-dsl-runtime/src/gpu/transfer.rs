@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use super::device::{Shared, State};
+use super::device::{Batches, Shared, scoped};
+use super::execute::Run;
 use super::pool::GpuBuffer;
 use super::record::{Recorder, wait};
-use super::status::STATUS_BYTES;
+use super::status::{STATUS_BYTES, Status, settle};
 use crate::error::Error;
 
 /// Larger arrays are moved in pieces, so that little memory is needed to move them.
@@ -29,125 +30,104 @@ impl Shared {
         if is_in_use {
             state.recorder.submit(self)?;
         }
-        for (piece, offset) in bytes.chunks(PIECE as usize).zip((0..).step_by(PIECE as usize)) {
-            self.queue.write_buffer(buffer.raw(), offset, piece);
-            if bytes.len() as u64 > PIECE {
-                // Starts the transfer, after which the memory that the piece waits in is free again.
-                self.queue.submit([]);
+        let write = || {
+            for (piece, offset) in bytes.chunks(PIECE as usize).zip((0..).step_by(PIECE as usize)) {
+                self.queue.write_buffer(buffer.raw(), offset, piece);
+                if bytes.len() as u64 > PIECE {
+                    // Starts the transfer, after which the memory that the piece waits in is free again.
+                    self.queue.submit([]);
+                }
             }
-        }
+        };
+        let written = scoped(&self.device, write);
+        drop(state);
+        written.map_err(|e| self.failed(format!("an upload of {} bytes: {e}", bytes.len())))?;
         self.failures.check()
     }
 
-    /// Calls `read` with the bytes of an array, piece by piece in order, and reports an index error that a
-    /// shader met so far. Without an array only the latter.
-    pub(super) fn read_back(
+    /// Calls `read` with the bytes of an array, piece by piece in order. The error of the first run, of those that it depends
+    /// on, that failed.
+    pub(super) fn read_back(&self, buffer: &GpuBuffer, read: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+        self.failures.check()?;
+        let statuses = buffer.statuses().unread();
+        let (total, extra) = (buffer.bytes(), statuses.len() as u64 * STATUS_BYTES);
+        if total + extra > 0 {
+            let staging = self.staging(total.min(PIECE) + extra)?;
+            self.read_pieces(&staging, buffer, &statuses, read)?;
+            self.keep(staging);
+        }
+        self.failures.check()?;
+        buffer.statuses().known()
+    }
+
+    /// All pieces, the statuses with the first; nothing after a failure.
+    fn read_pieces(
         &self,
-        buffer: Option<&GpuBuffer>,
+        staging: &wgpu::Buffer,
+        buffer: &GpuBuffer,
+        mut statuses: &[Status],
         read: &mut dyn FnMut(&[u8]),
     ) -> Result<(), Error> {
-        self.failures.check()?;
-        let total = buffer.map_or(0, GpuBuffer::bytes);
-        let staging = self.staging(total.min(PIECE) + STATUS_BYTES)?;
-        let mut start = 0;
-        let status = loop {
+        let (total, mut start) = (buffer.bytes(), 0);
+        loop {
             let bytes = (total - start).min(PIECE);
-            let status = self.read_piece(&staging, buffer, start, bytes, read)?;
+            let extra = statuses.len() as u64 * STATUS_BYTES;
+            let (submission, batch) = {
+                let mut state = self.state();
+                let batch = self.pool.batch();
+                state.recorder.copy((buffer.raw(), start), (staging, 0), bytes);
+                copy_statuses(&mut state.recorder, statuses, staging, bytes);
+                (state.recorder.submit(self)?, batch)
+            };
+            let executed = || self.failures.of(buffer.batches()).and(self.failures.of(Batches(batch, batch)));
+            self.counters.waits.fetch_add(1, Relaxed);
+            self.read_recorded(staging, submission, bytes + extra, &mut |all| {
+                let (piece, words) = all.split_at(bytes as usize);
+                // Words of what was not executed say nothing.
+                if executed().is_err() {
+                    return;
+                }
+                settle(statuses, words, |words| self.state().sites.error(words));
+                if buffer.statuses().known().is_ok() {
+                    read(piece);
+                }
+            })?;
+            executed()?;
+            statuses = &[];
             start += bytes;
-            if start >= total {
-                break status;
+            if start >= total || buffer.statuses().known().is_err() {
+                return Ok(());
             }
-        };
-        self.keep(staging);
+        }
+    }
+
+    /// Submits all that is recorded and waits until it is done.
+    pub(super) fn finish(&self) -> Result<(), Error> {
         self.failures.check()?;
-        if status[0] == 0 { Ok(()) } else { self.failed(&mut self.state(), status) }
-    }
-
-    /// One piece, with the words of the status.
-    fn read_piece(
-        &self,
-        staging: &wgpu::Buffer,
-        buffer: Option<&GpuBuffer>,
-        start: u64,
-        bytes: u64,
-        read: &mut dyn FnMut(&[u8]),
-    ) -> Result<[u32; 4], Error> {
-        let submission = self.record_piece(&mut self.state().recorder, staging, buffer, start, bytes)?;
-        self.read_recorded(staging, submission, bytes, read)
-    }
-
-    /// Submits what is recorded, and after it the copy of a piece and of the status.
-    fn record_piece(
-        &self,
-        recorder: &mut Recorder,
-        staging: &wgpu::Buffer,
-        buffer: Option<&GpuBuffer>,
-        start: u64,
-        bytes: u64,
-    ) -> Result<Option<wgpu::SubmissionIndex>, Error> {
-        if let Some(buffer) = buffer {
-            recorder.copy((buffer.raw(), start), (staging, 0), bytes);
-        }
-        recorder.copy((&self.status, 0), (staging, bytes), STATUS_BYTES);
-        recorder.submit(self)
-    }
-
-    /// The bits of the first element of each array, for those who are recording. A failure that a shader has found so far is
-    /// an error at once, for what would be done next may never end.
-    pub(super) fn read_bits(&self, state: &mut State, buffers: &[GpuBuffer]) -> Result<Vec<u64>, Error> {
-        self.failures.check()?;
-        let bytes = buffers.iter().map(|b| u64::from(b.width())).sum();
-        let staging = self.staging(bytes + STATUS_BYTES)?;
-        let mut at = 0;
-        for buffer in buffers {
-            let width = u64::from(buffer.width());
-            state.recorder.copy((buffer.raw(), 0), (&staging, at), width);
-            at += width;
-        }
-        let submission = self.record_piece(&mut state.recorder, &staging, None, 0, bytes)?;
-        let mut bits = Vec::new();
-        let status = self.read_recorded(&staging, submission, bytes, &mut |mut bytes| {
-            for buffer in buffers {
-                let (own, rest) = bytes.split_at(buffer.width() as usize);
-                bits.push(match <[u8; 8]>::try_from(own) {
-                    Ok(long) => u64::from_ne_bytes(long),
-                    Err(_) => bytemuck::pod_read_unaligned::<u32>(own).into(),
-                });
-                bytes = rest;
-            }
-        })?;
-        self.keep(staging);
-        self.failed(state, status)?;
-        Ok(bits)
-    }
-
-    /// The error that the words of the status tell of; it is told once.
-    fn failed(&self, state: &mut State, status: [u32; 4]) -> Result<(), Error> {
-        if status[0] == 0 {
-            return Ok(());
-        }
-        state.recorder.clear(&self.status, STATUS_BYTES);
-        state.sites.error(status)
+        self.state().recorder.submit(self)?;
+        self.counters.waits.fetch_add(1, Relaxed);
+        // Uploads wait for a submission.
+        wait(self, self.queue.submit([]))?;
+        self.failures.check()
     }
 
     /// Keeps a buffer for later downloads.
-    fn keep(&self, staging: wgpu::Buffer) {
+    pub(super) fn keep(&self, staging: wgpu::Buffer) {
         if staging.size() <= KEPT {
             self.staging.lock().unwrap_or_else(PoisonError::into_inner).push(staging);
         }
     }
 
-    /// Waits for a piece.
-    fn read_recorded(
+    /// Waits for what a submission copies to the first bytes, at least one, of a buffer.
+    pub(super) fn read_recorded(
         &self,
         staging: &wgpu::Buffer,
         submission: Option<wgpu::SubmissionIndex>,
         bytes: u64,
         read: &mut dyn FnMut(&[u8]),
-    ) -> Result<[u32; 4], Error> {
-        self.counters.waits.fetch_add(1, Relaxed);
+    ) -> Result<(), Error> {
         let (answer, mapped) = mpsc::channel();
-        let slice = staging.slice(0..bytes + STATUS_BYTES);
+        let slice = staging.slice(0..bytes);
         slice.map_async(wgpu::MapMode::Read, move |result| {
             // Nobody listens any more if the wait failed.
             answer.send(result).ok();
@@ -157,13 +137,10 @@ impl Shared {
         }
         self.await_answer(&mapped)?;
         let view = slice.get_mapped_range().map_err(|e| Error::Gpu { message: e.to_string() })?;
-        let (data, words) = view.split_at(bytes as usize);
-        read(data);
-        let mut status = [0u32; 4];
-        bytemuck::cast_slice_mut::<u32, u8>(&mut status).copy_from_slice(words);
+        read(&view);
         drop(view);
         staging.unmap();
-        Ok(status)
+        Ok(())
     }
 
     /// Waits until a buffer is mapped. That the work is done does not mean that the answer is here: another thread
@@ -185,7 +162,7 @@ impl Shared {
     }
 
     /// A buffer that the host can read, of at least so many bytes.
-    fn staging(&self, bytes: u64) -> Result<wgpu::Buffer, Error> {
+    pub(super) fn staging(&self, bytes: u64) -> Result<wgpu::Buffer, Error> {
         let mut kept = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = kept.iter().position(|b| b.size() >= bytes) {
             return Ok(kept.swap_remove(at));
@@ -199,7 +176,59 @@ impl Shared {
             usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         };
-        super::device::scoped(&self.device, || self.device.create_buffer(&descriptor))
-            .map_err(|e| Error::Gpu { message: format!("no memory to download {bytes} bytes: {e}") })
+        scoped(&self.device, || self.device.create_buffer(&descriptor))
+            .map_err(|e| self.failed(format!("no memory to download {bytes} bytes: {e}")))
+    }
+}
+
+/// Records copies of the words of statuses.
+pub(super) fn copy_statuses(
+    recorder: &mut Recorder,
+    statuses: &[Status],
+    staging: &wgpu::Buffer,
+    start: u64,
+) {
+    for (status, at) in statuses.iter().zip((start..).step_by(STATUS_BYTES as usize)) {
+        recorder.copy((status.words().raw(), 0), (staging, at), STATUS_BYTES);
+    }
+}
+
+impl Run<'_> {
+    /// The bits of the first element of each array. A failure that a shader has found so far is an error at once, for what
+    /// would be done next may never end.
+    pub(super) fn read_bits(&mut self, buffers: &[GpuBuffer]) -> Result<Vec<u64>, Error> {
+        let (gpu, before) = (self.gpu, self.unread_before());
+        gpu.failures.check()?;
+        let statuses: Vec<Status> = before.iter().chain(&self.own).cloned().collect();
+        let bytes: u64 = buffers.iter().map(|b| u64::from(b.width())).sum();
+        let total = bytes + statuses.len() as u64 * STATUS_BYTES;
+        let staging = gpu.staging(total)?;
+        let mut at = 0;
+        for buffer in buffers {
+            let width = u64::from(buffer.width());
+            self.state.recorder.copy((buffer.raw(), 0), (&staging, at), width);
+            at += width;
+        }
+        copy_statuses(&mut self.state.recorder, &statuses, &staging, bytes);
+        let batches = self.batches();
+        let submission = self.state.recorder.submit(gpu)?;
+        gpu.counters.waits.fetch_add(1, Relaxed);
+        let (mut bits, mut words) = (Vec::new(), Vec::new());
+        gpu.read_recorded(&staging, submission, total, &mut |all| {
+            let (mut elements, rest) = all.split_at(bytes as usize);
+            words.extend_from_slice(rest);
+            for buffer in buffers {
+                let (own, rest) = elements.split_at(buffer.width() as usize);
+                bits.push(match <[u8; 8]>::try_from(own) {
+                    Ok(long) => u64::from_ne_bytes(long),
+                    Err(_) => bytemuck::pod_read_unaligned::<u32>(own).into(),
+                });
+                elements = rest;
+            }
+        })?;
+        gpu.keep(staging);
+        gpu.failures.of(batches)?;
+        self.fail_by(&before, &words)?;
+        Ok(bits)
     }
 }

@@ -22,6 +22,7 @@ mod reduction;
 mod resources;
 mod scans;
 mod shape;
+mod sharing;
 mod sorts;
 mod special;
 mod training;
