@@ -128,9 +128,10 @@ impl Cpu<'_> {
             ),
             None => (String::new(), from.to_string(), to.to_string(), String::new()),
         };
+        let leave = super::nodes::leave_if_failed(&body);
         format!(
             "{declared}{ends}let mut base: i64 = {from};\nlet end: i64 = {to};\n\
-             while end - base >= {LANES} {{\nlet mut lane = 0usize;\nwhile lane < {LANES} {{\nlet v{v}: i64 = base + lane as i64;\n{body}{update}lane += 1;\n}}\nbase += {LANES};\n}}\n\
+             while end - base >= {LANES} {{\nlet mut lane = 0usize;\nwhile lane < {LANES} {{\nlet v{v}: i64 = base + lane as i64;\n{body}{update}lane += 1;\n}}\nbase += {LANES};\n{leave}}}\n\
              if base < end {{\n{rest}let mut at = 0usize;\nwhile base < end && at < {LANES} {{\nlet v{v}: i64 = base;\n{body}{keep}at += 1;\nbase += 1;\n}}\n\
              {combine}}}\n{at_ends}{join}"
         )

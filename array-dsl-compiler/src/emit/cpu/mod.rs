@@ -80,6 +80,9 @@ pub fn emit(p: &Verified<Program>, prefix: &str) -> CpuCode {
     CpuCode { items: c.items, body, sites: c.sites }
 }
 
+/// Returns the first failure so far, if there is one.
+const END_IF_FAILED: &str = "status.finish(SITES)?;\n";
+
 struct Cpu<'a> {
     p: &'a Program,
     prefix: &'a str,

@@ -1,9 +1,9 @@
 //! The nodes of a tree inside a region.
 
 use super::peel::{self, Middle};
-use super::region::Region;
+use super::region::{Region, can_fail};
 use super::{Cpu, expr, fold};
-use crate::bulk::{ArrayId, Atom, Axis, Exp, Reducer};
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Reducer, Var};
 use crate::loops::{Fold, Home, Loop, Node};
 
 impl Cpu<'_> {
@@ -93,13 +93,12 @@ impl Cpu<'_> {
         if let (Some(m), true) = (middle, l.folds.is_empty()) {
             let (body, inside) = (self.nodes(&l.body, r), self.nodes(&m.body, r));
             if m.margin == 0 {
-                return format!(
-                    "let mut v{v}: i64 = {from};\nwhile v{v} < {to} {{\n{inside}v{v} += 1;\n}}\n"
-                );
+                return counted(l.axis.var, from, to, &inside);
             }
             let ends = self.ends(&l.axis, from, to, m.margin, r);
+            let middle = counted(l.axis.var, &format!("first{v}"), &format!("last{v}"), &inside);
             return format!(
-                "{ends}let mut v{v}: i64 = first{v};\nwhile v{v} < last{v} {{\n{inside}v{v} += 1;\n}}\n\
+                "{ends}{middle}\
                  for (from, to) in [(from{v}, first{v}), (last{v}, to{v})] {{\nlet mut v{v}: i64 = from;\nwhile v{v} < to {{\n{body}v{v} += 1;\n}}\n}}\n"
             );
         }
@@ -147,10 +146,9 @@ impl Cpu<'_> {
 
     /// A plain loop around the code of a trip.
     fn counted(&mut self, l: &Loop, from: &str, to: &str, body: &str, r: &mut Region) -> String {
-        let v = l.axis.var.0;
         let initial: String = l.folds.iter().map(|f| fold::initial(self, f)).collect();
         let states = self.scan_states(&l.body, r);
-        format!("{initial}{states}let mut v{v}: i64 = {from};\nwhile v{v} < {to} {{\n{body}v{v} += 1;\n}}\n")
+        format!("{initial}{states}{}", counted(l.axis.var, from, to, body))
     }
 
     /// Declares the trips of a loop, and of its middle, without `margin` at either end of the axis: `from`, `first`, `last`,
@@ -183,6 +181,29 @@ impl Cpu<'_> {
         format!("{fixed}i64{terms}")
     }
 }
+
+/// A loop around the code of a trip. One that may fail looks at the status between blocks of trips, or, with loops inside,
+/// after each trip, and ends soon after a failure; its blocks are as fast as the whole would be.
+pub(super) fn counted(axis: Var, from: &str, to: &str, body: &str) -> String {
+    let v = axis.0;
+    let leave = leave_if_failed(body);
+    if leave.is_empty() || body.contains("while ") {
+        return format!("let mut v{v}: i64 = {from};\nwhile v{v} < {to} {{\n{body}v{v} += 1;\n{leave}}}\n");
+    }
+    format!(
+        "let mut v{v}: i64 = {from};\nlet stop{v}: i64 = {to};\nwhile v{v} < stop{v} {{\n\
+         let block{v}: i64 = if stop{v} - v{v} < {BLOCK} {{ stop{v} }} else {{ v{v} + {BLOCK} }};\n\
+         while v{v} < block{v} {{\n{body}v{v} += 1;\n}}\n{leave}}}\n"
+    )
+}
+
+/// At the end of a trip: leaves the loop if something has failed in it.
+pub(super) fn leave_if_failed(body: &str) -> &'static str {
+    if can_fail(body) { "if status.has_failed() { break; }\n" } else { "" }
+}
+
+/// Trips between two looks at the status.
+const BLOCK: i64 = 4096;
 
 /// The cost of an expression in simple operations.
 fn weight(e: &Exp) -> usize {

@@ -44,6 +44,31 @@ pub(super) struct Call {
     pub after: &'static str,
 }
 
+/// What a region gives.
+pub(super) struct Given<'t> {
+    /// Its type.
+    pub output: &'t str,
+    /// The value at the end of the code.
+    pub value: &'t str,
+    /// What stands for it where the region is left out after a failure, or a buffer cannot be had: anything that can be worked
+    /// with.
+    pub left_out: &'t str,
+    /// The place of the chunk in the order of all: two numbers.
+    pub at: &'t str,
+}
+
+impl Given<'static> {
+    /// Nothing.
+    pub const NOTHING: Given<'static> = Given { output: "()", value: "", left_out: "()", at: "(lo, 0)" };
+}
+
+/// Whether code may fail: it then has a chunk that may, or hands the status on with the number of a place.
+pub(super) fn can_fail(code: &str) -> bool {
+    const HANDED: &str = "status, ";
+    let is_number = |at: usize| code[at + HANDED.len()..].starts_with(|c: char| c.is_ascii_digit());
+    code.contains("status.chunk(") || code.match_indices(HANDED).any(|(at, _)| is_number(at))
+}
+
 impl Region {
     pub fn atom(&mut self, a: Atom) -> String {
         if let Atom::Var(v) = a
@@ -97,19 +122,12 @@ impl Region {
 }
 
 impl Cpu<'_> {
-    /// Makes a region of the code, whose value is `finish`, of type `output`; how to call it. `empty` is the value where a buffer
-    /// cannot be had; nobody uses it.
-    pub(super) fn region(
-        &mut self,
-        r: &mut Region,
-        run: &str,
-        output: &str,
-        finish: &str,
-        empty: &str,
-    ) -> Call {
+    /// Makes a region of the code; how to call it.
+    pub(super) fn region(&mut self, r: &mut Region, run: &str, given: &Given<'_>) -> Call {
+        let Given { output, value: finish, left_out, at } = given;
         let id = format!("{}Region{}", self.prefix, self.regions);
         self.regions += 1;
-        let rows: String = r.rows.clone().into_iter().map(|a| self.row_buffer(a, r, empty)).collect();
+        let rows: String = r.rows.clone().into_iter().map(|a| self.row_buffer(a, r, left_out)).collect();
         let mut fields: Vec<(String, String, String)> = Vec::new();
         let mut shared = String::new();
         for k in &r.sizes {
@@ -169,6 +187,10 @@ impl Cpu<'_> {
              fn {id}_run{constants}({parameter}lo: i64, hi: i64, status: &__rt::status::Status, {plain}) -> {output} {{\n{rows}{run}{finish}\n}}\n"
         ));
         let invoke = format!("__rt::cpu::simd({id} {{ lo: lo as i64, hi: hi as i64, status, {values}}})");
+        let invoke = match can_fail(run) {
+            true => format!("status.chunk({at}, || {left_out}, |status| {invoke})"),
+            false => invoke,
+        };
         let after = if r.rows.is_empty() { "" } else { "status.allocated(&SIGNATURE)?;\n" };
         Call { shared, invoke, after }
     }

@@ -4,6 +4,7 @@
 //! let mut state = start;   while i < n { steps; let next = ..; state = next; i += 1 }
 //! ```
 //!
+//! A trip that fails is the last, since every tree that may fail ends with a look at the status (`tree`).
 //! Arrays made by the steps are dropped at the end of each trip. Taking over memory is a move of the vector.
 
 use std::collections::BTreeSet;

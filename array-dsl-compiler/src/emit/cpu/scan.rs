@@ -8,7 +8,8 @@
 //! A loop at the host level with associative scans is divided among tasks: each chunk is first folded alone, then
 //! executed with the fold of all chunks before it as its start. Chunks depend on the trip count only.
 
-use super::region::Region;
+use super::nodes::counted;
+use super::region::{Given, Region};
 use super::{Cpu, expr, fold};
 use crate::bulk::{Atom, Exp, Let, Prefix, Scan};
 use crate::loops::{Loop, Node};
@@ -90,10 +91,12 @@ impl Cpu<'_> {
             let mut r = Region::default();
             self.declare_outputs(&l.body, &mut r);
             let run = self.range_loop(l, "lo", "hi", &mut r);
-            let call = self.region(&mut r, &run, &output, &format!("({finish})"), &format!("({empty})"));
+            let (value, empty) = (format!("({finish})"), format!("({empty})"));
+            let given = Given { output: &output, value: &value, left_out: &empty, at: "(lo, 0)" };
+            let call = self.region(&mut r, &run, &given);
             return format!(
                 "let ({names}) = {{\n{}let (lo, hi) = (0usize, {extent}.max(0) as usize);\n\
-                 if hi > 0 {{ {} }} else {{ ({empty}) }}\n}};\n{}",
+                 if hi > 0 {{ {} }} else {{ {empty} }}\n}};\n{}",
                 call.shared, call.invoke, call.after
             );
         }
@@ -110,8 +113,9 @@ impl Cpu<'_> {
         let mut r = Region::default();
         let declared = self.scan_states(&l.body, &mut r);
         let run = declared + &self.trips(&alone, &mut r);
-        let alone =
-            self.region(&mut r, &run, &state_type, &format!("({state_names})"), &format!("({starts})"));
+        let (value, left_out) = (format!("({state_names})"), format!("({starts})"));
+        let given = Given { output: &state_type, value: &value, left_out: &left_out, at: "(lo, 0)" };
+        let alone = self.region(&mut r, &run, &given);
         // The chunk from the state before it.
         let mut r = Region::default();
         self.declare_outputs(&l.body, &mut r);
@@ -121,7 +125,9 @@ impl Cpu<'_> {
         let declared: String = states.iter().map(|(n, ..)| format!("let mut {n} = mut_{n};\n")).collect();
         let folds: String = l.folds.iter().map(|f| fold::initial(self, f)).collect();
         let run = declared + &folds + &self.trips(l, &mut r);
-        let from_start = self.region(&mut r, &run, &output, &format!("({finish})"), &format!("({empty})"));
+        let (value, left_out) = (format!("({finish})"), format!("({empty})"));
+        let given = Given { output: &output, value: &value, left_out: &left_out, at: "(lo, 0)" };
+        let from_start = self.region(&mut r, &run, &given);
         let combine = self.combined_states(l, host);
         format!(
             "let ({names}) = {{\n{}__rt::cpu::scan_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, ({starts}), \
@@ -134,10 +140,9 @@ impl Cpu<'_> {
     /// `for axis in lo..hi`, with the states in scope.
     fn trips(&mut self, l: &Loop, r: &mut Region) -> String {
         r.bound(l.axis.var);
-        let v = l.axis.var.0;
         let body = self.nodes(&l.body, r);
         let folds: String = l.folds.iter().map(|f| fold::step(self, f, l, r)).collect();
-        format!("let mut v{v}: i64 = lo;\nwhile v{v} < hi {{\n{body}{folds}v{v} += 1;\n}}\n")
+        counted(l.axis.var, "lo", "hi", &format!("{body}{folds}"))
     }
 
     /// The states `x` of some trips with the states `y` of the next ones.

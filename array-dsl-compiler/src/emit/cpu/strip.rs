@@ -18,7 +18,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::region::Region;
+use super::nodes::leave_if_failed;
+use super::region::{Given, Region};
 use super::{Cpu, expr, fold};
 use crate::bulk::{Atom, Axis, Exp, Let, Var};
 use crate::loops::{Fold, Home, Loop, Node, Tree};
@@ -146,7 +147,8 @@ impl Cpu<'_> {
         format!(
             "{declared}let mut strip: i64 = {from};\nlet end: i64 = {to};\nwhile strip < end {{\n\
              let width: i64 = if end - strip < __rt::cpu::COLUMNS as i64 {{ end - strip }} else {{ __rt::cpu::COLUMNS as i64 }};\n\
-             {inside}strip += width;\n}}\n"
+             {inside}strip += width;\n{}}}\n",
+            leave_if_failed(&inside)
         )
     }
 
@@ -182,8 +184,9 @@ impl Cpu<'_> {
                     let inside = self.strip_parts(axis, parts, scalars, None, r);
                     let (from, to) = range.unwrap_or(("0i64", &extent));
                     let v = k.var.0;
+                    let leave = leave_if_failed(&inside);
                     out.push_str(&format!(
-                        "let mut v{v}: i64 = {from};\nwhile v{v} < {to} {{\n{inside}v{v} += 1;\n}}\n"
+                        "let mut v{v}: i64 = {from};\nwhile v{v} < {to} {{\n{inside}v{v} += 1;\n{leave}}}\n"
                     ));
                 }
             }
@@ -244,7 +247,14 @@ impl Cpu<'_> {
         let states = l.folds.iter().map(|f| format!("s{}[..width as usize].to_vec(), ", f.result.0));
         let finish = format!("({})", states.collect::<String>());
         let run = format!("let (strip, width) = (lo, hi - lo);\n{declared}{inside}");
-        let fold = self.region(&mut r, &run, &output, &finish, "unreachable!()");
+        // As long as others: whoever goes on with it reads it.
+        let neutral = l.folds.iter().map(|f| {
+            let neutral = expr::constant(f.reducer.neutral(self.atom_elem(f.value)));
+            format!("::std::vec![{neutral}; hi - lo], ")
+        });
+        let left_out = format!("({})", neutral.collect::<String>());
+        let given = Given { output: &output, value: &finish, left_out: &left_out, at: "(lo, from)" };
+        let fold = self.region(&mut r, &run, &given);
 
         // The rest, with the complete states.
         let mut r = region();
@@ -256,7 +266,8 @@ impl Cpu<'_> {
             r.extra.push((format!("s{}", f.result.0), format!("&'a [{t}]"), format!("&s{}[..]", f.result.0)));
         }
         let run = format!("let (strip, width) = (lo, hi - lo);\n{points}");
-        let rest = self.region(&mut r, &run, "()", "", "()");
+        let given = Given { at: "(lo, usize::MAX)", ..Given::NOTHING };
+        let rest = self.region(&mut r, &run, &given);
 
         let (trips, work) = (self.dim(&l.axis.extent), self.work(&l.body));
         let names: String = l.folds.iter().map(|f| format!("s{}, ", f.result.0)).collect();

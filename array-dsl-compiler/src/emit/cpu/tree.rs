@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::region::Region;
-use super::{Cpu, expr, fold, hoist, merge, repeat, scan};
+use super::nodes::counted;
+use super::region::{Given, Region, can_fail};
+use super::{Cpu, END_IF_FAILED, expr, fold, hoist, merge, repeat, scan};
 use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Trips, Var};
 use crate::dim::Dim;
 use crate::loops::{Home, Loop, Node, Step, Tree};
@@ -130,7 +131,12 @@ impl Cpu<'_> {
             }
             out.push_str(&self.allocate(*a));
         }
-        out.push_str(&self.steps(t));
+        let steps = self.steps(t);
+        out.push_str(&steps);
+        // Before memory that it was to set counts as set, and before anything is done with what it gave.
+        if can_fail(&steps) {
+            out.push_str(END_IF_FAILED);
+        }
         for a in std::mem::take(&mut self.unset) {
             out.push_str(&format!("let mut {0} = unsafe {{ __rt::trusted::all_set({0}) }};\n", self.name(a)));
         }
@@ -189,7 +195,7 @@ impl Cpu<'_> {
         let outermost = Loop { axis, body: nodes.clone(), folds: Vec::new(), loc: t.loc };
         let run = self.range_loop(&outermost, "lo", "hi", &mut r);
         let (extent, work) = (self.merged_extent(t, &groups, 0), self.work(&nodes));
-        let call = self.region(&mut r, &run, "()", "", "()");
+        let call = self.region(&mut r, &run, &Given::NOTHING);
         format!(
             "{{\n{}__rt::cpu::{}({extent} as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }});\n{}}}\n",
             call.shared,
@@ -250,7 +256,9 @@ impl Cpu<'_> {
         let run = self.range_loop(l, "lo", "hi", &mut r);
         let finish = l.folds.iter().map(|f| format!("{}, ", fold::state_value(f))).collect::<String>();
         let empty: String = l.folds.iter().map(|f| fold::empty_state(self, f) + ", ").collect();
-        let call = self.region(&mut r, &run, &output, &format!("({finish})"), &format!("({empty})"));
+        let (value, empty) = (format!("({finish})"), format!("({empty})"));
+        let given = Given { output: &output, value: &value, left_out: &empty, at: "(lo, 0)" };
+        let call = self.region(&mut r, &run, &given);
         l.folds.iter().for_each(|f| host.bound(f.result));
         if l.folds.is_empty() {
             return format!(
@@ -262,7 +270,7 @@ impl Cpu<'_> {
             l.folds.iter().enumerate().map(|(i, f)| fold::combine_states(self, f, i) + ", ").collect();
         let names: String = l.folds.iter().map(|f| fold::result_pattern(f) + ", ").collect();
         format!(
-            "let ({names}) = {{\n{}__rt::cpu::fold_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }}, |x: {output}, y: {output}| ({combine}))\n}}.unwrap_or(({empty}));\n{}",
+            "let ({names}) = {{\n{}__rt::cpu::fold_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }}, |x: {output}, y: {output}| ({combine}))\n}}.unwrap_or({empty});\n{}",
             call.shared, call.invoke, call.after
         )
     }
@@ -299,13 +307,13 @@ impl Cpu<'_> {
         let mut r = Region { target: Some(self.root(array)), shared: distinct, ..Region::default() };
         r.bound(axis.var);
         let body = self.nodes(&nodes, &mut r);
-        let run = format!("let mut v{0} = lo;\nwhile v{0} < hi {{\n{body}v{0} += 1;\n}}\n", axis.var.0);
+        let run = counted(axis.var, "lo", "hi", &body);
         let elem = self.elem(array);
         let target =
             if distinct { format!("__rt::trusted::Shared<'a, {elem}>") } else { format!("&'a mut [{elem}]") };
         let value = if distinct { "target.clone()" } else { "target" };
         r.extra.push(("target".into(), target, value.into()));
-        let call = self.region(&mut r, &run, "()", "", "()");
+        let call = self.region(&mut r, &run, &Given::NOTHING);
         let (extent, work, name) = (self.dim(&axis.extent), self.work(&nodes), self.slice_mut(array));
         match reducer {
             Some(q) => {
