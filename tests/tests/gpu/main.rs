@@ -8,6 +8,7 @@ mod bins;
 mod composition;
 mod contraction;
 mod elementwise;
+mod empty;
 mod failures;
 mod filtering;
 mod functions64;

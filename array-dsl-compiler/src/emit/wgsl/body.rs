@@ -8,6 +8,7 @@ use std::fmt::{self, Write};
 use super::shader::{Access, Shader};
 use super::types::Kind;
 use crate::bulk::{ArrayId, Atom, Branch, Exp, Let, Prefix, Reducer, Scan};
+use crate::dim::Dim;
 use crate::loops::{Loop, Node};
 use crate::ty::Elem;
 
@@ -32,8 +33,15 @@ impl Shader<'_, '_> {
 
     /// A scalar binding.
     pub(super) fn bind(&mut self, l: &Let) -> Result<(), String> {
-        let name = l.vars.first().map_or(String::new(), |v| format!("v{}", v.0));
-        let kind = l.vars.first().map_or(Ok(Kind::Bool), |v| self.kind(Atom::Var(*v)))?;
+        match &l.exp {
+            Exp::If(condition, yes, no) => return self.branches(l, *condition, yes, no),
+            Exp::Scan(s) => return self.scan(l, s),
+            _ => {}
+        }
+        let [v] = l.vars.as_slice() else {
+            return Err(format!("an expression that binds {} scalars instead of one", l.vars.len()));
+        };
+        let (name, kind) = (format!("v{}", v.0), self.kind(Atom::Var(*v))?);
         let text = match &l.exp {
             Exp::Op(op, args) => self.op(*op, args, kind, l.loc)?,
             Exp::Size(dim) if kind == Kind::I32 => self.size(dim)?,
@@ -42,8 +50,7 @@ impl Shader<'_, '_> {
             Exp::Read { array, index, checked } => {
                 return self.read((&name, kind), *array, index, *checked, l.loc);
             }
-            Exp::If(condition, yes, no) => return self.branches(l, *condition, yes, no),
-            Exp::Scan(s) => return self.scan(l, s),
+            Exp::If(..) | Exp::Scan(_) => return Ok(()),
         };
         self.line(format!("let {name} = {text};"));
         Ok(())
@@ -108,6 +115,9 @@ impl Shader<'_, '_> {
     pub(super) fn trips(&mut self, l: &Loop, low: &str, high: &str) -> Result<(), String> {
         self.axis(&l.axis);
         let i = l.axis.var.0;
+        let sites = self.failing;
+        self.around.push(l.axis.extent.clone());
+        self.bound_trips()?;
         self.open(format!("for (var v{i} = {low}; v{i} < {high}; v{i} += 1i) {{"));
         self.nodes(&l.body)?;
         for f in &l.folds {
@@ -131,8 +141,32 @@ impl Shader<'_, '_> {
                 }
             }
         }
+        if self.failing > sites {
+            self.leave_after_failure(&format!("v{i}"), "i", is_innermost(&l.body));
+        }
+        self.around.pop();
         self.close("}");
         Ok(())
+    }
+
+    /// Has the runtime refuse so many trips in loops in loops that a thread would not end, which a device takes for a failure:
+    /// no more than of a single loop.
+    fn bound_trips(&mut self) -> Result<(), String> {
+        let total = Dim::product(&self.around);
+        self.cx.check_size(&total)?;
+        if self.around.len() > 1 && total.as_constant().is_none() && !self.made.contains(&total) {
+            self.made.push(total);
+        }
+        Ok(())
+    }
+
+    /// At the end of a trip whose number is `trip`, with the suffix of its type: now and then, looks whether something has
+    /// failed in the run, and leaves the loop if so. Short loops never look, which would cost them more than their end.
+    pub(super) fn leave_after_failure(&mut self, trip: &str, suffix: &str, is_innermost: bool) {
+        let mask = if is_innermost { 1023 } else { 63 };
+        self.line(format!(
+            "if ({trip} & {mask}{suffix}) == {mask}{suffix} && atomicLoad(&status[0]) != 0u {{ break; }}"
+        ));
     }
 
     /// Declares the states of the scans that stand in a loop's body.
@@ -221,7 +255,7 @@ impl Shader<'_, '_> {
         let root = self.cx.root(array);
         let (at, kind) = (self.offset(array, index)?, self.elem_kind(value)?);
         let value = self.atom_as(value, kind)?;
-        let text = if self.access(root) == Access::Atomic {
+        let text = if self.access(root)? == Access::Atomic {
             format!("atomicStore(&a{}[{at}], {});", root.0, kind.store_atomic(&value))
         } else {
             format!("a{}[{at}] = {};", root.0, kind.store(&value))
@@ -264,6 +298,11 @@ impl Shader<'_, '_> {
         };
         self.line(text);
     }
+}
+
+/// Whether there is no loop in a loop's body.
+pub(super) fn is_innermost(body: &[Node]) -> bool {
+    !body.iter().any(|n| matches!(n, Node::Loop(_)))
 }
 
 /// Memory that threads combine values into.

@@ -6,7 +6,7 @@
 //! * **Groups**, for a tree that is a [`Reduction`]: one or more workgroups per point; their threads stride over the inner
 //!   points, each with its own accumulator, and then combine pairwise in workgroup memory.
 
-use super::body::Target;
+use super::body::{Target, is_innermost};
 use super::context::Context;
 use super::shader::{Access, Finished, Shader, visit_arrays};
 use super::types::Kind;
@@ -185,21 +185,33 @@ pub(super) fn groups(
     sh.open("if point < points {");
     let code = sh.apart(|sh| {
         sh.nodes(r.before)?;
-        sh.open("for (var inner = part * 256u + local; inner < inners; inner += stride) {");
-        let fold = sh.apart(|sh| {
-            for l in &r.between {
-                sh.nodes(&[Node::Let((*l).clone())])?;
+        let (sites, trip) = (sh.failing, sh.fresh());
+        let folding = sh.apart(|sh| {
+            sh.open("for (var inner = part * 256u + local; inner < inners; inner += stride) {");
+            let fold = sh.apart(|sh| {
+                for l in &r.between {
+                    sh.nodes(&[Node::Let((*l).clone())])?;
+                }
+                sh.nodes(r.body)?;
+                let value = sh.atom_as(r.value, kind)?;
+                let text = sh.combine(op, kind, "acc", &value)?;
+                sh.line(format!("acc = {text};"));
+                Ok(())
+            })?;
+            let axes = sh.decode(1)?;
+            sh.insert(&axes);
+            sh.insert(&fold);
+            if sh.failing > sites {
+                sh.leave_after_failure(&trip, "u", is_innermost(r.body));
+                sh.line(format!("{trip} += 1u;"));
             }
-            sh.nodes(r.body)?;
-            let value = sh.atom_as(r.value, kind)?;
-            let text = sh.combine(op, kind, "acc", &value)?;
-            sh.line(format!("acc = {text};"));
+            sh.close("}");
             Ok(())
         })?;
-        let axes = sh.decode(1)?;
-        sh.insert(&axes);
-        sh.insert(&fold);
-        sh.close("}");
+        if sh.failing > sites {
+            sh.line(format!("var {trip} = 0u;"));
+        }
+        sh.insert(&folding);
         Ok(())
     })?;
     let axes = sh.decode(0)?;

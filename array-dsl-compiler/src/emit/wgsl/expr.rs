@@ -197,7 +197,7 @@ impl Shader<'_, '_> {
         let kind = Kind::of(self.cx.program.arrays[root.0 as usize].elem)?;
         let at = self.offset(array, index)?;
         let place = format!("a{}[{at}]", root.0);
-        Ok(if self.access(root) < Access::Atomic {
+        Ok(if self.access(root)? < Access::Atomic {
             kind.load(&place)
         } else {
             kind.load_atomic(&format!("atomicLoad(&{place})"))

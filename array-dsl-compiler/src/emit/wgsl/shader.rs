@@ -75,7 +75,7 @@ struct Space {
 pub(super) struct Shader<'c, 'p> {
     pub(super) cx: &'c mut Context<'p>,
     pub(super) words: Vec<Word>,
-    /// Sizes that are made of the words.
+    /// Sizes that are made of the words, and numbers of trips that are bounded.
     pub(super) made: Vec<Dim>,
     bindings: Vec<(ArrayId, Access)>,
     /// Sizes that have a name in `main`.
@@ -87,6 +87,10 @@ pub(super) struct Shader<'c, 'p> {
     pub(super) combiners: BTreeSet<(Target, Kind, Reducer)>,
     /// The array that values are combined into in the workgroup's own memory first.
     pub(super) private: Option<ArrayId>,
+    /// The extents of the loops around the code.
+    pub(super) around: Vec<Dim>,
+    /// How much of the code so far may fail.
+    pub(super) failing: usize,
     body: String,
     depth: usize,
     fresh: usize,
@@ -121,6 +125,8 @@ impl<'c, 'p> Shader<'c, 'p> {
             extents: HashMap::new(),
             combiners: BTreeSet::new(),
             private: None,
+            around: Vec::new(),
+            failing: 0,
             body: String::new(),
             depth: 1,
             fresh: 0,
@@ -140,8 +146,14 @@ impl<'c, 'p> Shader<'c, 'p> {
     }
 
     /// How the array is bound.
-    pub(super) fn access(&self, root: ArrayId) -> Access {
-        self.bindings.iter().find(|b| b.0 == root).map_or(Access::Read, |b| b.1)
+    pub(super) fn access(&self, root: ArrayId) -> Result<Access, String> {
+        let bound = self.bindings.iter().find(|b| b.0 == root);
+        bound.map(|b| b.1).ok_or_else(|| {
+            format!(
+                "`{}`, which one of its shaders does not have",
+                self.cx.program.arrays[root.0 as usize].name
+            )
+        })
     }
 
     /// A line of code.
@@ -249,7 +261,7 @@ impl<'c, 'p> Shader<'c, 'p> {
             for k in (0..axes.len()).rev() {
                 // Axis 0 needs no division: it is the number of the first axis.
                 if k > 0 && last.is_some_and(|l| k >= l) {
-                    let n = sh.size(&axes[k].extent)?;
+                    let n = sh.extent(&axes[k].extent)?;
                     sh.line(format!("let {} = {} / u32({n});", number(k), number(k + 1)));
                 }
                 if used.contains(&k) {
@@ -257,7 +269,7 @@ impl<'c, 'p> Shader<'c, 'p> {
                     if k == 0 {
                         sh.line(format!("let v{v} = i32({});", number(1)));
                     } else {
-                        let n = sh.size(&axes[k].extent)?;
+                        let n = sh.extent(&axes[k].extent)?;
                         sh.line(format!("let v{v} = i32({} - {} * u32({n}));", number(k + 1), number(k)));
                     }
                 }

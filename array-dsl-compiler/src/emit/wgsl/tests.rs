@@ -1,11 +1,12 @@
 //! Programs built by hand, printed, and every shader parsed and validated by naga.
 
 mod counts;
+mod empty;
 mod sequences;
 
 use std::slice::from_ref;
 
-use super::{GpuCode, emit};
+use super::{GpuCode, ShaderText, emit};
 use crate::Verified;
 use crate::bulk::{
     ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Contract, Exp, Let, Param, Reducer, Var,
@@ -330,7 +331,17 @@ fn apply(op: Op, types: &[Elem]) {
         nodes.push(read);
     }
     // Constants for which a constant expression would overflow, divide by zero or shift too far.
-    for values in [[i64::from(i32::MIN), 0, 1], [40, 40, -7], [i64::from(i32::MAX), -1, 2], [2, 3, 4]] {
+    for values in [
+        [i64::from(i32::MIN), 0, 1],
+        [40, 40, -7],
+        [i64::from(i32::MAX), -1, 2],
+        [2, 3, 4],
+        [i64::MIN, -1, 0],
+        [i64::MAX, 64, i64::MIN],
+        [-1, i64::MIN, i64::MAX],
+        [1 << 31, 1 << 32, 31],
+        [0, 0, 0],
+    ] {
         let consts: Vec<Atom> =
             types.iter().zip(values).map(|(e, v)| Atom::Const(Const::of(*e, v))).collect();
         let mut mixed = vars.clone();
@@ -359,6 +370,52 @@ fn every_scalar_function_on_every_type() {
     let types = [Elem::F32, Elem::F64, Elem::I32, Elem::I64, Elem::U32, Elem::Bool];
     for (from, to) in types.into_iter().flat_map(|a| types.map(|b| (a, b))) {
         apply(Op::Cast(to), &[from]);
+    }
+}
+
+/// Constants that the type they are converted to does not have.
+#[test]
+fn casts_of_constants_beyond_the_type() {
+    let mut b = Builder::new();
+    let mut nodes = Vec::new();
+    let floats =
+        [3e9, -3e9, 5e9, 1e19, -1e19, 1e39, -1e39, 1e300, f64::INFINITY, f64::NAN, -0.0, 1e-45, 1e-300];
+    for from in [Elem::F32, Elem::F64] {
+        for to in [Elem::F32, Elem::F64, Elem::I32, Elem::I64, Elem::U32, Elem::Bool] {
+            for x in floats {
+                let y = b.heap("y", to, &[]);
+                let constant = Atom::Const(Const::float(from, x));
+                let (v, node) = b.bind(to, Exp::Op(Op::Cast(to), vec![constant]));
+                nodes.extend([node, store(y, vec![], v)]);
+            }
+        }
+    }
+    b.tree(&[], nodes);
+    b.check();
+}
+
+/// Loops that may fail look at the status, the others do not.
+#[test]
+fn loops_end_after_a_failure() {
+    for checked in [false, true] {
+        let mut b = Builder::new();
+        let (x, y) = (b.param("x", Elem::F32, &[n(), m()]), b.heap("y", Elem::F32, &[n()]));
+        let total = b.heap("total", Elem::F32, &[]);
+        let (i, j, k) = (b.axis(n()), b.axis(m()), b.axis(m()));
+        let (count, size) = b.bind(Elem::I64, Exp::Size(n()));
+        let (u, read) = b.read(x, &[count, Atom::Var(k.var)], checked);
+        let (sum, l) = fold(&mut b, k, vec![size, read], Reducer::Last, u);
+        let (sum, l) = fold(&mut b, j, vec![l], Reducer::Last, sum);
+        b.tree(from_ref(&i), vec![l, store(y, at(from_ref(&i)), sum)]);
+        let i = b.axis(n());
+        let (count, size) = b.bind(Elem::I64, Exp::Size(m()));
+        let (u, read) = b.read(x, &[Atom::Var(i.var), count], checked);
+        let (sum, l) = fold(&mut b, i, vec![size, read], Reducer::Add, u);
+        b.tree(&[], vec![l, store(total, vec![], sum)]);
+        let code = b.check();
+        let looks = |s: &ShaderText| s.wgsl.matches("atomicLoad(&status[0]) != 0u { break; }").count();
+        let found: Vec<usize> = code.shaders.iter().map(looks).collect();
+        assert_eq!(found, if checked { [2, 1, 1] } else { [0; 3] });
     }
 }
 

@@ -47,6 +47,15 @@ impl Shader<'_, '_> {
         Ok(format!("s{at}"))
     }
 
+    /// The text of an axis's extent as a divisor, an `i32`. Where there are no points nothing is divided, but division by a
+    /// constant zero would make the shader invalid.
+    pub(super) fn extent(&mut self, dim: &Dim) -> Result<String, String> {
+        match dim.as_constant() {
+            Some(c) if c <= 0 => Ok(int(1)),
+            _ => self.size(dim),
+        }
+    }
+
     /// The text of a number of points, a `u32`.
     pub(super) fn points<'a>(&mut self, axes: impl IntoIterator<Item = &'a Axis>) -> Result<String, String> {
         let total = Dim::product(axes.into_iter().map(|a| &a.extent));
@@ -91,6 +100,7 @@ impl Shader<'_, '_> {
 
     /// The text of the number of a place among all sites of the device, as `adsl_fail` wants it.
     pub(super) fn site(&mut self, loc: Loc) -> String {
+        self.failing += 1;
         let n = self.cx.site(loc);
         format!("{n}u + {}", self.word(Word::SiteBase))
     }

@@ -7,7 +7,7 @@ use crate::pipeline;
 use crate::schedule::Target;
 
 /// The code of a program and of its pullback.
-fn both(text: &str) -> [GpuCode; 2] {
+pub(super) fn both(text: &str) -> [GpuCode; 2] {
     let p = pipeline::middle(&parse(text).unwrap_or_else(|e| panic!("{e}\n{text}")))
         .expect("its derivatives exist");
     let pullback = pipeline::derivative(&p, Derivative::Vjp).unwrap_or_else(|e| panic!("{e:?}"));
