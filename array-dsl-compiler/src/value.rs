@@ -10,6 +10,7 @@
 mod apply;
 mod order;
 mod special;
+pub mod work;
 
 use std::fmt;
 
@@ -241,6 +242,8 @@ pub enum Fault {
         /// Where.
         loc: Loc,
     },
+    /// The interpreter has done as much as it may: see [`work`].
+    Exhausted,
     /// The compiler's mistake, not the program's.
     Internal {
         /// What cannot be.
@@ -269,6 +272,7 @@ impl Fault {
             | Fault::EmptyExtremum { loc }
             | Fault::SizeCheck { loc, .. }
             | Fault::Internal { loc, .. } => *loc = place,
+            Fault::Exhausted => {}
         }
         self
     }
@@ -281,6 +285,7 @@ impl Fault {
             | Fault::EmptyExtremum { loc }
             | Fault::SizeCheck { loc, .. }
             | Fault::Internal { loc, .. } => *loc,
+            Fault::Exhausted => Loc::default(),
         }
     }
 }
@@ -294,6 +299,7 @@ impl fmt::Display for Fault {
             Fault::DivisionByZero { .. } => f.write_str("integer division by zero"),
             Fault::EmptyExtremum { .. } => f.write_str("`argmin` or `argmax` of an empty array"),
             Fault::SizeCheck { message, .. } => f.write_str(message),
+            Fault::Exhausted => f.write_str("more work than the interpreter may do"),
             Fault::Internal { message, .. } => write!(f, "internal error: {message}"),
         }
     }

@@ -1,7 +1,6 @@
 //! Loops with checkpoints: the same values and derivatives with fewer states.
 
-mod common;
-
+use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::bulk::Program;
 use array_dsl_compiler::bulk::interp::{Counts, run_counted};
 use array_dsl_compiler::core::{self};
@@ -43,11 +42,11 @@ fn same(source: &str, args: impl Fn(i64) -> Vec<Value>) {
                 approx_eq(a, b, 0.0, 0.0).unwrap_or_else(|e| panic!("{setting}, {n}: {e}"));
             }
             if [0, 1, 5, 17].contains(&n) {
-                common::values(&f, &args).unwrap_or_else(|e| panic!("{setting}, {n}: {e}"));
+                compare::values(&f, &args).unwrap_or_else(|e| panic!("{setting}, {n}: {e}"));
             }
             if n == 5 {
                 let p = pipeline::middle(&f).expect("its derivatives exist");
-                common::derivatives(&p, &args, 3, 1, false).unwrap_or_else(|e| panic!("{setting}, {n}: {e}"));
+                compare::derivatives(&p, &args, 3, 1, false).unwrap_or_else(|e| panic!("{setting}, {n}: {e}"));
             }
         }
     }

@@ -2,8 +2,7 @@
 //! order, by differences where there is a difference; empty arrays, one element, ties and zeros. The table that this
 //! gives is `docs/constructs.md`; with `ARRAY_DSL_DOCS=write` it is written anew.
 
-mod common;
-
+use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::bulk;
 use array_dsl_compiler::core::Function;
 use array_dsl_compiler::derive::Derivative;
@@ -38,10 +37,10 @@ fn check(name: &str, f: &Function, elem: &str) -> [bool; 4] {
         for ties in [false, true] {
             let args = arguments(f, n, ties);
             let context = |e: String| -> String { format!("{name}, {elem}, n = {n}, ties: {ties}: {e}") };
-            let found = common::values(f, &args).map_err(context).unwrap_or_else(|e| panic!("{e}"));
-            if found == common::Checked::Agree {
+            let found = compare::values(f, &args).map_err(context).unwrap_or_else(|e| panic!("{e}"));
+            if found == compare::Checked::Agree {
                 let stopped = name.contains("stop_gradient");
-                common::derivatives(&p, &args, 5, 2, stopped)
+                compare::derivatives(&p, &args, 5, 2, stopped)
                     .map_err(context)
                     .unwrap_or_else(|e| panic!("{e}"));
             }

@@ -1,7 +1,6 @@
 //! Derivatives inside kernels: against numbers by hand, through every stage, and differentiated again.
 
-mod common;
-
+use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::core::{self};
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::testing::kernels::compile;
@@ -32,10 +31,10 @@ fn gives(source: &str, args: &[Value], expected: &[Value]) {
     for (a, b) in found.iter().zip(expected) {
         approx_eq(a, b, 1e-10, 1e-10).unwrap_or_else(|e| panic!("{e}\n{source}"));
     }
-    let agree = common::values(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"));
-    assert_eq!(agree, common::Checked::Agree, "{source}");
+    let agree = compare::values(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    assert_eq!(agree, compare::Checked::Agree, "{source}");
     let p = pipeline::middle(&f).expect("its derivatives exist");
-    common::derivatives(&p, args, 7, 2, false).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    compare::derivatives(&p, args, 7, 2, false).unwrap_or_else(|e| panic!("{e}\n{source}"));
 }
 
 fn refused(source: &str) -> String {

@@ -1,7 +1,5 @@
 //! `einsum!` against loops over all letters, through every stage and both modes of differentiation.
 
-mod common;
-
 use array_dsl_compiler::core::{self};
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::loops::print::{Counts, count, print};
@@ -11,7 +9,7 @@ use array_dsl_compiler::testing::kernels::{compile, kernel};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Value, approx_eq};
-use common::{Checked, derivatives, values};
+use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 
 /// `[[f64; j]; i]` for `ij`.
 fn ty(elem: &str, term: &str) -> String {

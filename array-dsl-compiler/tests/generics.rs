@@ -1,7 +1,6 @@
 //! Generic kernels, and kernels that take functions.
 
-mod common;
-
+use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::core;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::testing::kernels::{compile, kernel};
@@ -51,10 +50,10 @@ fn gives(before: &[&str], f: &str, args: &[Value], expected: &[Value], different
     for (a, b) in found.iter().zip(expected) {
         approx_eq(a, b, 1e-9, 1e-9).unwrap_or_else(|e| panic!("{e}\n{source}"));
     }
-    common::values(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    compare::values(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"));
     if differentiable {
         let p = pipeline::middle(&f).expect("its derivatives exist");
-        common::derivatives(&p, args, 5, 1, false).unwrap_or_else(|e| panic!("{e}\n{source}"));
+        compare::derivatives(&p, args, 5, 1, false).unwrap_or_else(|e| panic!("{e}\n{source}"));
     }
 }
 

@@ -4,8 +4,6 @@
 //! their text goes through the compiler as a library, and every stage is compared with the Core interpreter for
 //! several random arguments each.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -21,7 +19,7 @@ use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Scalar, Value};
 use array_dsl_compiler::{core, generic, kernel, pipeline};
-use common::{Checked, Derived, derivatives, stage, values};
+use array_dsl_compiler::testing::compare::{Checked, Derived, derivatives, stage, values};
 use quote::ToTokens;
 use syn::ext::IdentExt as _;
 

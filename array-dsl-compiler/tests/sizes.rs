@@ -1,14 +1,12 @@
 //! Sizes computed and checked inside `build`, through every stage and both modes of differentiation.
 
-mod common;
-
 use array_dsl_compiler::core::{self, Exp, Function};
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::testing::kernels::{compile, kernel};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::Value;
-use common::{Checked, derivatives, values};
+use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 
 fn floats(shape: &[usize], data: &[f64]) -> Value {
     Value::from_f64(Elem::F64, shape.to_vec(), data).expect("as many as there are places")

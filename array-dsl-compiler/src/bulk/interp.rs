@@ -23,7 +23,7 @@ use super::{
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 use crate::ty::{Loc, Name};
-use crate::value::{Fault, Scalar, Value, apply, combine, improves};
+use crate::value::{Fault, Scalar, Value, apply, combine, improves, work};
 
 /// The work a run has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +52,7 @@ pub fn run(p: &Program, args: &[Value]) -> Result<Vec<Value>, Fault> {
 
 /// As [`run`], with the work done.
 pub fn run_counted(p: &Program, args: &[Value]) -> Result<(Vec<Value>, Counts), Fault> {
+    work::begin();
     let mut m = Machine {
         p,
         sizes: HashMap::new(),
@@ -226,6 +227,7 @@ impl<'a> Machine<'a> {
                 }
             }
             trip += 1;
+            work::spend(1)?;
             for s in &r.body {
                 self.stm(s)?;
             }
@@ -267,6 +269,7 @@ impl<'a> Machine<'a> {
     fn nest(&mut self, n: &'a Nest) -> Result<(), Fault> {
         let extents: Vec<Dim> = n.axes.iter().map(|x| x.extent.clone()).collect();
         let extents = self.shape(&extents).map_err(|f| f.at(n.loc))?;
+        work::spend_elements(&extents)?;
         let targets: Result<Vec<Target>, Fault> =
             n.yields.iter().map(|y| self.target(&y.kind, &extents)).collect();
         let mut targets = targets.map_err(|f| f.at(n.loc))?;
@@ -317,7 +320,9 @@ impl<'a> Machine<'a> {
                 Target { value, best, over }
             }
             YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } => {
-                plain(self.array(*into)?.clone())
+                let into = self.array(*into)?;
+                work::spend_elements(into.shape())?;
+                plain(into.clone())
             }
         })
     }
@@ -388,6 +393,7 @@ impl<'a> Machine<'a> {
 
     fn block(&mut self, b: &Block) -> Result<(), Fault> {
         for l in &b.lets {
+            work::spend(1)?;
             let value = match &l.exp {
                 Exp::If(condition, yes, no) => {
                     let branch = if self.atom(*condition) == Scalar::Bool(true) { yes } else { no };
@@ -478,8 +484,11 @@ impl<'a> Machine<'a> {
     /// `result[out] = sum of a[..] * b[..]`, point by point.
     fn contract(&mut self, c: &Contract) -> Result<(), Fault> {
         let extents = self.shape(&c.extents)?;
+        work::spend_elements(&extents)?;
         let info = self.p.array(c.result);
-        let mut result = Value::filled(self.shape(&info.dims)?, Scalar::zero(info.elem));
+        let shape = self.shape(&info.dims)?;
+        work::spend_elements(&shape)?;
+        let mut result = Value::filled(shape, Scalar::zero(info.elem));
         let points: usize = extents.iter().product();
         let mut at = vec![0usize; extents.len()];
         let place = |axes: &[usize], at: &[usize]| axes.iter().fold(0, |p, &x| p * extents[x] + at[x]);

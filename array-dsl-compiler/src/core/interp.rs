@@ -19,10 +19,11 @@ use std::collections::HashMap;
 use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Reducer, Stm, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Elem, Loc, Name};
-use crate::value::{Fault, Scalar, Value, apply, combine, improves};
+use crate::value::{Fault, Scalar, Value, apply, combine, improves, work};
 
 /// The results (the leaves of the result's structure) for these arguments (the leaves of the parameters).
 pub fn run(f: &Function, args: &[Value]) -> Result<Vec<Value>, Fault> {
+    work::begin();
     let mut m = Machine { f, sizes: HashMap::new(), vars: vec![None; f.vars.len()] };
     m.bind_params(args)?;
     let results = m.body(&f.body)?;
@@ -134,6 +135,7 @@ impl Machine<'_> {
 
     fn body(&mut self, b: &Body) -> Result<Vec<Value>, Fault> {
         for (i, s) in b.stms.iter().enumerate() {
+            work::spend(1)?;
             let values = match &s.exp {
                 Exp::Pushforward { point, .. } | Exp::Pullback { point, .. } => {
                     let from = b.stms.iter().position(|s| s.vars == *point).unwrap_or(i);
@@ -145,6 +147,7 @@ impl Machine<'_> {
                 _ => self.exp(s)?,
             };
             for (v, value) in s.vars.iter().zip(values) {
+                work::spend_elements(value.shape())?;
                 self.bind(*v, value);
             }
         }
@@ -249,6 +252,7 @@ impl Machine<'_> {
             return f(self);
         };
         for i in 0..*n {
+            work::spend(1)?;
             self.bind(axis.var, Value::scalar(Scalar::I64(i as i64)));
             self.points(axes, extents, f)?;
         }
@@ -292,6 +296,7 @@ impl Machine<'_> {
         let mut folded: Vec<Scalar> = reducers.iter().zip(&types).map(neutral).collect();
         let mut places = vec![0; reducers.len()];
         for i in 0..n {
+            work::spend(1)?;
             self.bind(axis.var, Value::scalar(Scalar::I64(i as i64)));
             for (k, value) in self.scalars(body)?.into_iter().enumerate() {
                 if reducers[k].op().is_some() {

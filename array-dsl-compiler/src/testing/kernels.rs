@@ -1,48 +1,166 @@
 //! Kernels from their text, as the macro would compile them.
 
+use syn::ext::IdentExt;
+
 use crate::bulk::Program;
 use crate::core::print::print;
 use crate::core::{self, Function};
 use crate::diagnostics::Diagnostics;
+use crate::elaborate::{Callees, Elaborated};
 use crate::generic;
-use crate::kernel::{Options, link};
+use crate::kernel::{self, Options, link};
 use crate::pipeline;
-use crate::syntax::parse_function;
+use crate::record::{self, Records, definition};
+use crate::syntax::{ast, parse_function};
 
-/// The last kernel of a text in Core, or what is wrong with it. It may call the kernels before it, and may have options, as in
-/// `#[kernel(vjp = rule)]`. It has been printed and read again, as it is when another kernel calls it.
-pub fn compile(source: &str) -> Result<Function, Vec<String>> {
-    let file = syn::parse_file(source).map_err(|e| vec![e.to_string()])?;
-    let mut known: Vec<(String, String)> = Vec::new();
-    let mut last = Err(vec!["there is no kernel".to_string()]);
-    for item in &file.items {
-        let syn::Item::Fn(f) = item else { return Err(vec!["not a function".into()]) };
+/// A kernel and what it needs to be compiled.
+pub struct Linked {
+    /// The kernel.
+    pub item: syn::ItemFn,
+    /// Its options.
+    pub options: Options,
+    /// The kernels and records that it names.
+    pub callees: Callees,
+    /// The texts that carry these, by path, the records first.
+    known: Vec<(String, String)>,
+}
+
+impl Linked {
+    /// The kernel in Core, or what is wrong with it.
+    ///
+    /// # Errors
+    /// The messages of the compiler.
+    pub fn elaborate(&self) -> Result<Elaborated, Vec<String>> {
         let mut diagnostics = Diagnostics::default();
-        let attr = f.attrs.iter().find_map(|a| a.meta.require_list().ok()).map(|l| l.tokens.clone());
+        let rule = self.options.rule.as_ref().map(|(path, _)| path);
+        let found = pipeline::front_with_rule(&self.item, rule, &self.callees, &mut diagnostics);
+        found.filter(|_| diagnostics.is_empty()).ok_or_else(|| said(&diagnostics))
+    }
+}
+
+fn said(d: &Diagnostics) -> Vec<String> {
+    d.list().iter().map(|d| d.text()).collect()
+}
+
+/// The kernels and records so far, by name: what their macros would answer.
+#[derive(Default)]
+struct Scope(Vec<(String, String)>);
+
+impl Scope {
+    /// What the last item of that path's name answers.
+    fn answer(&self, path: &ast::Path) -> Option<(String, String)> {
+        let name = &*path.segments.last()?.name;
+        let (_, text) = self.0.iter().rev().find(|(other, _)| other == name)?;
+        Some((path.text(), text.clone()))
+    }
+
+    /// The kernel with what it names; errors of its own text are for `elaborate` to tell.
+    fn link(&self, item: &syn::ItemFn) -> Result<Linked, Vec<String>> {
+        let mut diagnostics = Diagnostics::default();
+        let attr = item.attrs.iter().find_map(|a| a.meta.require_list().ok()).map(|l| l.tokens.clone());
         let options = Options::parse(&attr.unwrap_or_default(), &mut diagnostics);
         let rule = options.rule.as_ref().map(|(path, _)| path);
-        let said = |d: &Diagnostics| d.list().iter().map(|d| d.text()).collect::<Vec<_>>();
-        let Ok(callees) = link(f, rule, &known, &mut diagnostics) else { return Err(said(&diagnostics)) };
-        let ast = parse_function(f, &mut diagnostics);
-        let name = f.sig.ident.to_string();
+        let mut known = Vec::new();
+        for path in kernel::records(item, &mut Diagnostics::default()) {
+            let missing = || vec![format!("there is no record `{}`", path.text())];
+            known.push(self.answer(&path).ok_or_else(missing)?);
+        }
+        // What is passed to a generic kernel is a kernel too, which only that kernel's answer tells.
+        loop {
+            let paths = kernel::callees(item, &known, &mut Diagnostics::default());
+            let is_new = |p: &&ast::Path| known.iter().all(|(path, _)| *path != p.text());
+            let new: Vec<_> = paths.iter().chain(rule).filter(is_new).filter_map(|p| self.answer(p)).collect();
+            if new.is_empty() {
+                break;
+            }
+            known.extend(new);
+        }
+        let callees = link(item, rule, &known, &mut diagnostics).map_err(|_| said(&diagnostics))?;
+        if diagnostics.is_empty() {
+            Ok(Linked { item: item.clone(), options, callees, known })
+        } else {
+            Err(said(&diagnostics))
+        }
+    }
+
+    /// Adds a record.
+    fn record(&mut self, item: &syn::ItemStruct) -> Result<(), Vec<String>> {
+        let input = syn::DeriveInput::from(item.clone());
+        let mut diagnostics = Diagnostics::default();
+        let read = definition::read(&input, &mut diagnostics).ok_or_else(|| said(&diagnostics))?;
+        let mut records = Records::new();
+        for path in read.fields.iter().flat_map(|f| f.host.records()) {
+            let path = definition::path_text(path);
+            let name = path.rsplit("::").next().unwrap_or_default().trim();
+            let found = self.0.iter().rev().find(|(other, _)| other == name);
+            let (_, text) = found.ok_or_else(|| vec![format!("there is no record `{path}`")])?;
+            let id = record::read(text, &mut records);
+            let record = id.and_then(|id| records.get(&id).cloned());
+            let record = record.ok_or_else(|| vec![format!("`{path}` is no record")])?;
+            records.insert(path, record);
+        }
+        self.0.push((item.ident.unraw().to_string(), record::write(&read, &records)));
+        Ok(())
+    }
+}
+
+/// The last kernel of a file, linked with those before it; those are compiled. An item is a kernel with or without its
+/// attribute, as in `#[kernel(vjp = rule)]`, or a record.
+///
+/// # Errors
+/// What is wrong with the items before it, with its options or with what it names; that it is generic.
+pub fn last(file: &syn::File) -> Result<Linked, Vec<String>> {
+    let mut scope = Scope::default();
+    let mut last = Err(vec!["there is no kernel".to_string()]);
+    for (k, item) in file.items.iter().enumerate() {
+        let is_last = k + 1 == file.items.len();
+        let linked = match item {
+            syn::Item::Fn(f) => scope.link(f)?,
+            syn::Item::Struct(s) => {
+                scope.record(s)?;
+                continue;
+            }
+            _ => return Err(vec!["neither a kernel nor a record".into()]),
+        };
+        let ast = parse_function(&linked.item, &mut Diagnostics::default());
+        let name = linked.item.sig.ident.unraw().to_string();
         if ast.is_generic() {
-            generic::check(f, &ast, &callees, &options, &mut diagnostics)
+            let mut diagnostics = Diagnostics::default();
+            generic::check(&linked.item, &ast, &linked.callees, &linked.options, &mut diagnostics)
                 .ok_or_else(|| said(&diagnostics))?;
-            known.push((name, generic::carried(f, &known)));
+            scope.0.push((name, generic::carried(&linked.item, &linked.known)));
             last = Err(vec!["the last kernel is generic".into()]);
             continue;
         }
-        let found = pipeline::front_with_rule(f, rule, &callees, &mut diagnostics);
-        let Some(found) = found.filter(|_| diagnostics.is_empty()) else { return Err(said(&diagnostics)) };
-        let text = print(&found.function);
-        let function = core::parse::parse(&text).map_err(|e| vec![format!("{e}\n{text}")])?;
-        if print(&function) != text {
-            return Err(vec![format!("another text when printed again:\n{text}")]);
+        if !is_last {
+            let text = print(&linked.elaborate()?.function);
+            scope.0.push((name, record::carried(&ast, &text, &linked.callees.records)));
         }
-        known.push((name, text));
-        last = Ok(function);
+        last = Ok(linked);
     }
     last
+}
+
+/// A function that has been printed and read again, as it is when another kernel calls it.
+///
+/// # Errors
+/// If that changes it.
+pub fn carried(f: &Function) -> Result<Function, String> {
+    let text = print(f);
+    let function = core::parse::parse(&text).map_err(|e| format!("{e}\n{text}"))?;
+    if print(&function) != text {
+        return Err(format!("another text when printed again:\n{text}"));
+    }
+    Ok(function)
+}
+
+/// The last kernel of a text in Core, as it is [`carried`]. It may call the kernels before it.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn compile(source: &str) -> Result<Function, Vec<String>> {
+    let file = syn::parse_file(source).map_err(|e| vec![e.to_string()])?;
+    carried(&last(&file)?.elaborate()?.function).map_err(|e| vec![e])
 }
 
 /// As [`compile`], of a text that is right.

@@ -19,7 +19,7 @@ use crate::bulk::{
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{Check, Home, Loop, Node, Program, Repeat, Step, Tree};
 use crate::ty::{Elem, Loc, Name};
-use crate::value::{Fault, Scalar, Value, apply, combine, improves};
+use crate::value::{Fault, Scalar, Value, apply, combine, improves, work};
 
 /// The results (the leaves of the result's structure) for these arguments (the leaves of the parameters).
 pub fn run(p: &Program, args: &[Value]) -> Result<Vec<Value>, Fault> {
@@ -28,6 +28,7 @@ pub fn run(p: &Program, args: &[Value]) -> Result<Vec<Value>, Fault> {
 
 /// As [`run`], with the most elements that the program's own arrays had at once.
 pub fn run_measured(p: &Program, args: &[Value]) -> Result<(Vec<Value>, usize), Fault> {
+    work::begin();
     let mut m = Machine {
         p,
         sizes: HashMap::new(),
@@ -171,8 +172,9 @@ impl Machine<'_> {
             Step::Contract(c) => self.contract(c),
             Step::Check(c, loc) => self.check(c).map_err(|f| f.at(*loc)),
             Step::Fill { array, value } => {
-                let len = self.shape(*array)?.iter().product();
-                self.set(*array, vec![Some((*value).into()); len]);
+                let shape = self.shape(*array)?;
+                work::spend_elements(&shape)?;
+                self.set(*array, vec![Some((*value).into()); shape.iter().product()]);
                 Ok(())
             }
             Step::Move { array, source } => {
@@ -234,6 +236,7 @@ impl Machine<'_> {
                 }
             }
             trip += 1;
+            work::spend(1)?;
             r.steps.iter().try_for_each(|s| self.step(s))?;
             let next: Vec<Memory> =
                 r.carried.iter().map(|c| taken(self, c.arrays.next, c.takes.1)).collect::<Result<_, _>>()?;
@@ -259,6 +262,7 @@ impl Machine<'_> {
 
     fn contract(&mut self, c: &Contract) -> Result<(), Fault> {
         let extents: Vec<usize> = c.extents.iter().map(|d| self.trips(d)).collect::<Result<_, _>>()?;
+        work::spend_elements(&extents)?;
         let (a, b) = (self.whole(c.a.0)?, self.whole(c.b.0)?);
         let shape: Vec<usize> = c.out.iter().map(|x| extents[*x]).collect();
         let elem = self.p.arrays[c.result.0 as usize].elem;
@@ -282,6 +286,7 @@ impl Machine<'_> {
 
     fn tree(&mut self, t: &Tree) -> Result<(), Fault> {
         let extents: Vec<usize> = t.axes.iter().map(|a| self.trips(&a.extent)).collect::<Result<_, _>>()?;
+        work::spend_elements(&extents)?;
         self.prepare(&t.body)?;
         self.parallel = t.axes.len();
         self.rows.clear();
@@ -312,8 +317,9 @@ impl Machine<'_> {
                 Node::Store { array, .. }
                     if !matches!(self.p.arrays[array.0 as usize].home, Home::Row { .. }) =>
                 {
-                    let len = self.shape(*array)?.iter().product();
-                    self.set(*array, vec![None; len]);
+                    let shape = self.shape(*array)?;
+                    work::spend_elements(&shape)?;
+                    self.set(*array, vec![None; shape.iter().product()]);
                 }
                 _ => {}
             }
@@ -350,6 +356,7 @@ impl Machine<'_> {
         let n = self.trips(&l.axis.extent)?;
         let mut folded: Vec<(Option<Scalar>, i64)> = vec![(None, 0); l.folds.len()];
         for i in 0..n {
+            work::spend(1)?;
             self.axes.push(i as i64);
             self.vars[l.axis.var.0 as usize] = Some(Scalar::I64(i as i64));
             self.nodes(&l.body)?;
@@ -396,6 +403,7 @@ impl Machine<'_> {
             let point = self.axes[..depth.max(self.parallel).min(self.axes.len())].to_vec();
             let row = self.rows.entry(root).or_default();
             if row.0 != point || row.1.is_empty() {
+                work::spend_elements(&shape)?;
                 *row = (point, vec![None; shape.iter().product()]);
             }
             return Ok((&mut row.1, shape));
@@ -474,6 +482,7 @@ impl Machine<'_> {
 
     fn block(&mut self, b: &Block) -> Result<(), Fault> {
         for l in &b.lets {
+            work::spend(1)?;
             let values = match &l.exp {
                 Exp::Op(op, args) => {
                     let args: Vec<Scalar> = args.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?;

@@ -6,10 +6,14 @@
 //! | `numbers` | random numbers that are the same everywhere |
 //! | `random` | random well-typed programs, and arguments for any program |
 //! | `kernels` | kernels from their text |
+//! | `mutants` | kernels with random changes, and what the compiler makes of them |
+//! | `compare` | a program in every stage, and its derivatives |
 //! | `loops` | Loops executed as they stand |
 
+pub mod compare;
 pub mod constructs;
 pub mod kernels;
 pub mod loops;
+pub mod mutants;
 pub mod numbers;
 pub mod random;

@@ -25,7 +25,7 @@ mod arrays;
 pub mod kernels;
 mod scalars;
 
-pub use arguments::{Ranges, arguments, arguments_within};
+pub use arguments::{Ranges, arguments, arguments_with, arguments_within};
 
 /// More variables than this, and expressions become leaves.
 const ENOUGH: usize = 160;

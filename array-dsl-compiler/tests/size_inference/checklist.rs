@@ -1,6 +1,7 @@
 //! What the examples and the table of operators do not show: scopes, calls, branches, checks that leave loops, work, derivatives,
 //! the GPU.
 
+use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::bulk::interp::{Counts, run_counted};
 use array_dsl_compiler::bulk::{self, Program, Stm};
 use array_dsl_compiler::core::interp;
@@ -236,7 +237,7 @@ fn sizes_that_the_kernel_compares_itself() {
     gives(&named, &[three.clone(), two.clone()], &[], &[-1.0]);
     let p = pipeline::middle(&f).expect("its derivatives exist");
     for args in [[two.clone(), two.clone()], [two, three]] {
-        super::common::derivatives(&p, &args, 1, 2, false).unwrap_or_else(|e| panic!("{e}"));
+        compare::derivatives(&p, &args, 1, 2, false).unwrap_or_else(|e| panic!("{e}"));
     }
     let l = pipeline::back(&program(&SUM.replace("f64", "f32")), Target::Gpu).expect("it verifies");
     assert!(wgsl::emit(&l).is_ok());
@@ -363,7 +364,7 @@ fn derivatives_keep_the_dimensions() {
         // As values, to second order.
         let ranges = Ranges { sizes: (2, 4), integers: (0, 3), floats: (-1.5, 1.5) };
         let args = arguments_within(&f, 3, &ranges);
-        super::common::derivatives(&p, &args, 1, 2, false).unwrap_or_else(|e| panic!("{e}\n{source}"));
+        compare::derivatives(&p, &args, 1, 2, false).unwrap_or_else(|e| panic!("{e}\n{source}"));
     }
 }
 

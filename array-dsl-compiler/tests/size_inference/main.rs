@@ -45,8 +45,6 @@
 //! | S7 | a size is equal to its double only if it is zero: that is checked; built at once instead |
 
 mod checklist;
-#[path = "../common/mod.rs"]
-mod common;
 mod operators;
 mod programs;
 
@@ -58,7 +56,7 @@ use array_dsl_compiler::testing::loops;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Fault, Value};
 use array_dsl_compiler::{bulk, pipeline};
-use common::{Checked, values};
+use array_dsl_compiler::testing::compare::{Checked, values};
 
 fn floats(shape: &[usize], data: &[f64]) -> Value {
     Value::from_f64(Elem::F64, shape.to_vec(), data).expect("as many as there are places")

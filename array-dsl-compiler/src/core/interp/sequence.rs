@@ -2,7 +2,7 @@
 
 use super::{Machine, integer};
 use crate::core::{Axis, Body, Loop, Operator, Prefix, Reducer, Stm, Trips};
-use crate::value::{Fault, Scalar, Value, combine};
+use crate::value::{Fault, Scalar, Value, combine, work};
 
 /// What an operator makes of the values so far and the next ones.
 type Combine<'a, M> = dyn FnMut(&mut M, &[Scalar], &[Scalar]) -> Result<Vec<Scalar>, Fault> + 'a;
@@ -59,6 +59,7 @@ impl Machine<'_> {
         combine: &mut Combine<'_, Self>,
     ) -> Result<Vec<Value>, Fault> {
         let n = self.trips(axis).map_err(|f| f.at(s.loc))?;
+        work::spend(n as u64)?;
         let mut so_far = neutral;
         let mut on_the_way: Vec<Vec<Scalar>> = vec![Vec::with_capacity(n); so_far.len()];
         let keep = |so_far: &[Scalar], on_the_way: &mut [Vec<Scalar>]| {
@@ -90,6 +91,7 @@ impl Machine<'_> {
             Trips::While(_) => i64::MAX,
         };
         for trip in 0..count {
+            work::spend(1)?;
             for ((v, _), value) in l.state.iter().zip(&state) {
                 self.bind(*v, value.clone());
             }

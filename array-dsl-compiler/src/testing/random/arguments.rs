@@ -27,6 +27,11 @@ pub fn arguments(f: &Function, seed: u64) -> Vec<Value> {
 
 /// Arguments within ranges. Scalar integers are never negative: they may be sizes.
 pub fn arguments_within(f: &Function, seed: u64, ranges: &Ranges) -> Vec<Value> {
+    arguments_with(f, seed, ranges, (ranges.integers.0.max(0), ranges.integers.1.min(4)))
+}
+
+/// Arguments within ranges, scalar integers within another.
+pub fn arguments_with(f: &Function, seed: u64, ranges: &Ranges, counts: (i64, i64)) -> Vec<Value> {
     let mut rng = Rng::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d));
     let mut sizes: HashMap<Name, i64> = HashMap::new();
     for name in &f.sizes {
@@ -40,7 +45,7 @@ pub fn arguments_within(f: &Function, seed: u64, ranges: &Ranges) -> Vec<Value> 
     let mut scalars: HashMap<u32, Value> = HashMap::new();
     for v in vars.iter().filter(|v| f.ty(**v).rank() == 0) {
         let value = match f.ty(*v).elem {
-            e if e.is_int() => Const::int(e, rng.between(ranges.integers.0.max(0), ranges.integers.1.min(4))),
+            e if e.is_int() => Const::int(e, rng.between(counts.0, counts.1)),
             e => element(&mut rng, e, ranges),
         };
         scalars.insert(v.0, Value::scalar(value.into()));

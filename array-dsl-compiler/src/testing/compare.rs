@@ -14,16 +14,17 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use array_dsl_compiler::bulk;
-use array_dsl_compiler::core;
-use array_dsl_compiler::derive::Derivative;
-use array_dsl_compiler::flatten::flatten;
-use array_dsl_compiler::pipeline;
-use array_dsl_compiler::schedule::Target;
-use array_dsl_compiler::testing::loops;
-use array_dsl_compiler::testing::numbers::Rng;
-use array_dsl_compiler::ty::{Elem, Tree};
-use array_dsl_compiler::value::{Fault, Scalar, Value, approx_eq};
+use crate::bulk;
+use crate::core;
+use crate::derive::Derivative;
+use crate::dim::SizeAtom;
+use crate::flatten::flatten;
+use crate::pipeline;
+use crate::schedule::Target;
+use crate::testing::loops;
+use crate::testing::numbers::Rng;
+use crate::ty::{Elem, Tree};
+use crate::value::{Fault, Scalar, Value, approx_eq};
 
 /// What a comparison came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +60,11 @@ pub fn stage<T>(name: &str, f: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-fn same(name: &str, found: &[Value], expected: &[Value], tolerance: f64) -> Result<(), String> {
+/// The results of a stage are these, up to rounding.
+///
+/// # Errors
+/// What differs.
+pub fn same(name: &str, found: &[Value], expected: &[Value], tolerance: f64) -> Result<(), String> {
     if found.len() != expected.len() {
         return Err(format!("{name}: {} results instead of {}", found.len(), expected.len()));
     }
@@ -161,6 +166,46 @@ fn magnitude(a: &[Value], b: &[Value]) -> f64 {
         .flat_map(|(a, b)| a.to_f64().into_iter().zip(b.to_f64()))
         .map(|(x, y)| (x * y).abs())
         .sum()
+}
+
+/// Arguments of a derivative at these arguments of the program: with tangents or cotangents, or twice the same in a batch. `None` if
+/// their shapes are known only when the program has run.
+pub fn arguments_of(d: &bulk::Program, path: &[Derivative], args: &[Value], seed: u64) -> Option<Vec<Value>> {
+    let mut rng = Rng::new(seed);
+    if path == [Derivative::Vmap] {
+        let batch = |v: &Value| {
+            let shape = [&[2], v.shape()].concat();
+            Value::new(v.elem(), shape, v.data().repeat(2)).ok()
+        };
+        return args.iter().map(batch).collect();
+    }
+    let params: Vec<bulk::ArrayId> = d.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
+    let mut sizes = std::collections::HashMap::new();
+    for (a, v) in params.iter().zip(args) {
+        for (dim, n) in d.array(*a).dims.iter().zip(v.shape()) {
+            sizes.insert(dim.clone(), *n);
+        }
+    }
+    let scalar = |a: u32| params.iter().zip(args).find(|(p, _)| p.0 == a)?.1.item()?.as_i64();
+    let mut out = args.to_vec();
+    for a in &params[args.len()..] {
+        let info = d.array(*a);
+        let extent = |dim: &crate::dim::Dim| {
+            let mut known = true;
+            let n = dim.eval(&mut |atom| {
+                let found = match atom {
+                    SizeAtom::Name(_) => sizes.get(&crate::dim::Dim::atom(atom.clone())).map(|n| *n as i64),
+                    SizeAtom::Scalar(s) => scalar(*s),
+                };
+                known &= found.is_some();
+                found.unwrap_or(0)
+            });
+            n.filter(|_| known).and_then(|n| usize::try_from(n).ok()).filter(|n| *n < 1000)
+        };
+        let shape: Vec<usize> = info.dims.iter().map(extent).collect::<Option<_>>()?;
+        out.push(random_like(&mut rng, &Value::filled(shape, Scalar::zero(info.elem))));
+    }
+    Some(out)
 }
 
 fn random_like(rng: &mut Rng, v: &Value) -> Value {
