@@ -2,9 +2,9 @@
 
 use array_dsl_compiler::bulk;
 use array_dsl_compiler::pipeline;
+use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 use array_dsl_compiler::testing::kernels::kernel;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
-use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 
 /// Every stage gives the same for several arguments, and derivatives agree to `order`.
 fn check(text: &str, order: usize) {

@@ -1,12 +1,12 @@
 //! Loops with checkpoints: the same values and derivatives with fewer states.
 
-use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::bulk::Program;
 use array_dsl_compiler::bulk::interp::{Counts, run_counted};
 use array_dsl_compiler::core::{self};
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::testing::kernels::{kernel, program};
 use array_dsl_compiler::testing::loops;
 use array_dsl_compiler::ty::Elem;
@@ -46,7 +46,8 @@ fn same(source: &str, args: impl Fn(i64) -> Vec<Value>) {
             }
             if n == 5 {
                 let p = pipeline::middle(&f).expect("its derivatives exist");
-                compare::derivatives(&p, &args, 3, 1, false).unwrap_or_else(|e| panic!("{setting}, {n}: {e}"));
+                compare::derivatives(&p, &args, 3, 1, false)
+                    .unwrap_or_else(|e| panic!("{setting}, {n}: {e}"));
             }
         }
     }

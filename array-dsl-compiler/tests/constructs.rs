@@ -2,13 +2,13 @@
 //! order, by differences where there is a difference; empty arrays, one element, ties and zeros. The table that this
 //! gives is `docs/constructs.md`; with `ARRAY_DSL_DOCS=write` it is written anew.
 
-use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::bulk;
 use array_dsl_compiler::core::Function;
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::emit::wgsl;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::testing::constructs::{CONSTRUCTS, Construct, ON_GPU};
 use array_dsl_compiler::testing::kernels::kernel;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};

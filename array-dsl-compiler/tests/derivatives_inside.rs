@@ -1,8 +1,8 @@
 //! Derivatives inside kernels: against numbers by hand, through every stage, and differentiated again.
 
-use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::core::{self};
 use array_dsl_compiler::pipeline;
+use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::testing::kernels::compile;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Value, approx_eq};

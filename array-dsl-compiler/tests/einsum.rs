@@ -5,11 +5,11 @@ use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::loops::print::{Counts, count, print};
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 use array_dsl_compiler::testing::kernels::{compile, kernel};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Value, approx_eq};
-use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 
 /// `[[f64; j]; i]` for `ij`.
 fn ty(elem: &str, term: &str) -> String {

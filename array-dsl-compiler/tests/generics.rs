@@ -1,8 +1,8 @@
 //! Generic kernels, and kernels that take functions.
 
-use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::core;
 use array_dsl_compiler::pipeline;
+use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::testing::kernels::{compile, kernel};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Value, approx_eq};

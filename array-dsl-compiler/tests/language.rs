@@ -2,11 +2,11 @@
 
 use array_dsl_compiler::core;
 use array_dsl_compiler::pipeline;
+use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 use array_dsl_compiler::testing::kernels::{compile, kernel};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::Value;
-use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 
 /// All arguments of the kernels here: `x = [1, 4, 2, 3]`, `k = [3, 0, 2, 1]`, `a = [[1, 2, 3], [4, 5, 6]]`, `s = 0.5`, `i = 2`.
 const SIGNATURE: &str = "x: [f64; n], k: [i64; n], a: [[f64; m]; r], s: f64, i: i64";

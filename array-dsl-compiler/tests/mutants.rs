@@ -7,6 +7,7 @@
 //!     --first k       begin with number k
 //!     --crate DIR     write every accepted mutant's code into a crate there, to be compiled
 //!     --show k        print the mutant of that number, and what becomes of it
+//!     --file FILE     print the code of the program there, and what becomes of it
 //! ```
 //!
 //! The mutants are executed in batches by processes of their own, which have limits of time and memory: what ends such a process,
@@ -24,7 +25,7 @@ use array_dsl_compiler::testing::mutants::check::{code, keep_panics};
 use array_dsl_compiler::testing::mutants::{Report, Source, check, corpus, minimize, mutate, tokens};
 
 /// A process executes so many.
-const BATCH: u64 = 400;
+const BATCH: u64 = 2000;
 
 /// A mutant may take so long; a test on a slow and busy machine has to pass.
 const TIME: Duration = Duration::from_secs(30);
@@ -61,6 +62,9 @@ fn main() -> ExitCode {
         let kind = option("--kind").unwrap_or_default();
         return in_thread(move || smallest(Path::new(&file), seed, &kind));
     }
+    if let Some(file) = option("--file") {
+        return in_thread(move || examine(Path::new(&file), seed));
+    }
     if let Some(k) = number("--show") {
         return in_thread(move || show(seed, k));
     }
@@ -95,7 +99,8 @@ fn mutant(sources: &[Source], seed: u64, k: u64) -> String {
 fn validate(wgsl: &str) -> Result<(), String> {
     use naga::valid::{Capabilities, ValidationFlags, Validator};
     let module = naga::front::wgsl::parse_str(wgsl).map_err(|e| e.to_string())?;
-    let capabilities = Capabilities::FLOAT64 | Capabilities::SHADER_INT64 | Capabilities::SHADER_INT64_ATOMIC_ALL_OPS;
+    let capabilities =
+        Capabilities::FLOAT64 | Capabilities::SHADER_INT64 | Capabilities::SHADER_INT64_ATOMIC_ALL_OPS;
     let valid = Validator::new(ValidationFlags::all(), capabilities).validate(&module);
     valid.map(drop).map_err(|e| e.emit_to_string(wgsl).lines().take(3).collect::<Vec<_>>().join(" "))
 }
@@ -128,6 +133,15 @@ fn show(seed: u64, k: u64) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+fn examine(file: &Path, seed: u64) -> ExitCode {
+    let Ok(text) = fs::read_to_string(file) else { return ExitCode::FAILURE };
+    if let Some(code) = code(&text) {
+        println!("{}", tokens::text(&tokens::flat(code)));
+    }
+    println!("{:?}", check(&text, seed, validate));
+    ExitCode::SUCCESS
+}
+
 /// Prints the smallest program that shows a kind of finding. `seed` is the mutant's number, which says what its arguments are.
 fn smallest(file: &Path, seed: u64, kind: &str) -> ExitCode {
     keep_panics();
@@ -153,7 +167,8 @@ fn spawn(arguments: &[String]) -> (Child, Receiver<String>) {
     } else {
         Command::new(program)
     };
-    let mut child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
+    let mut child =
+        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it starts");
     let (send, lines) = channel();
     let out = child.stdout.take().expect("it is piped");
     std::thread::spawn(move || {
@@ -210,7 +225,16 @@ fn run(seed: u64, numbers: std::ops::Range<u64>) -> ExitCode {
     let mut next = numbers.start;
     while next < numbers.end {
         let count = BATCH.min(numbers.end - next);
-        let arguments = ["--worker", "yes", "--seed", &seed.to_string(), "--first", &next.to_string(), "--count", &count.to_string()];
+        let arguments = [
+            "--worker",
+            "yes",
+            "--seed",
+            &seed.to_string(),
+            "--first",
+            &next.to_string(),
+            "--count",
+            &count.to_string(),
+        ];
         let (mut child, lines) = spawn(&arguments.map(String::from));
         let end = next + count;
         // The mutant that is executed now.
@@ -238,8 +262,13 @@ fn run(seed: u64, numbers: std::ops::Range<u64>) -> ExitCode {
             totals.add(what, k, &status.map_or_else(|e| e.to_string(), |s| s.to_string()));
             next = k + 1;
         }
-        if numbers.end - numbers.start > 10 * BATCH {
-            eprintln!("{} mutants, {} accepted, {} kinds of findings", totals.mutants, totals.accepted, totals.findings.len());
+        if numbers.end - numbers.start > BATCH {
+            eprintln!(
+                "{} mutants, {} accepted, {} kinds of findings",
+                totals.mutants,
+                totals.accepted,
+                totals.findings.len()
+            );
         }
     }
     let time = started.elapsed().as_secs_f64();
@@ -263,7 +292,8 @@ fn run(seed: u64, numbers: std::ops::Range<u64>) -> ExitCode {
             println!("{}", minimized(&mutant(&sources, seed, *k), *k, kind));
         }
     }
-    let enough = totals.accepted * 20 > totals.mutants && totals.runs > totals.accepted && totals.derivatives > 0;
+    let enough =
+        totals.accepted * 20 > totals.mutants && totals.runs > totals.accepted && totals.derivatives > 0;
     if totals.findings.is_empty() && enough { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -310,7 +340,10 @@ fn write_crate(seed: u64, numbers: std::ops::Range<u64>, folder: &Path) -> ExitC
         let text = mutant(&sources, seed, k);
         if let Some(code) = code(&text) {
             let code = tokens::text(&tokens::flat(code));
-            modules += &format!("/* {} */\npub mod m{k} {{\n{code}\n}}\n", text.replace("*/", "* /").replace("/*", "/ *"));
+            modules += &format!(
+                "/* {} */\npub mod m{k} {{\n{code}\n}}\n",
+                text.replace("*/", "* /").replace("/*", "/ *")
+            );
             made += 1;
             if made % IN_FILE == 0 {
                 root += &format!("mod f{files};\n");

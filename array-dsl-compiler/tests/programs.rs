@@ -15,11 +15,11 @@ use array_dsl_compiler::elaborate::{Callee, Callees, Generic};
 use array_dsl_compiler::record::{self, Records, definition};
 use array_dsl_compiler::schedule::Target;
 use array_dsl_compiler::syntax::parse_function;
+use array_dsl_compiler::testing::compare::{Checked, Derived, derivatives, stage, values};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Scalar, Value};
 use array_dsl_compiler::{core, generic, kernel, pipeline};
-use array_dsl_compiler::testing::compare::{Checked, Derived, derivatives, stage, values};
 use quote::ToTokens;
 use syn::ext::IdentExt as _;
 

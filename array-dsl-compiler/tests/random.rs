@@ -4,9 +4,9 @@ use array_dsl_compiler::core::{self, Body, Exp, Function};
 use std::collections::BTreeMap;
 
 use array_dsl_compiler::pipeline;
+use array_dsl_compiler::testing::compare::{Checked, Derived, derivatives, stage, values};
 use array_dsl_compiler::testing::constructs::CONSTRUCTS;
 use array_dsl_compiler::testing::random::{arguments, kernels, program, source};
-use array_dsl_compiler::testing::compare::{Checked, Derived, derivatives, stage, values};
 
 fn stops(b: &Body) -> bool {
     b.stms.iter().any(|s| matches!(s.exp, Exp::StopGradient(_)) || s.exp.bodies().into_iter().any(stops))

@@ -1,9 +1,9 @@
 //! Scans, folds and loops through every stage and both modes of differentiation, from the text of Core.
 
 use array_dsl_compiler::core::parse::parse;
+use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::{core, pipeline};
-use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 
 /// Every stage gives the same for several arguments; derivatives agree to `order`.
 fn check(text: &str, order: usize) {

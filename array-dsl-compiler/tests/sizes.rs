@@ -2,11 +2,11 @@
 
 use array_dsl_compiler::core::{self, Exp, Function};
 use array_dsl_compiler::pipeline;
+use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 use array_dsl_compiler::testing::kernels::{compile, kernel};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::Value;
-use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 
 fn floats(shape: &[usize], data: &[f64]) -> Value {
     Value::from_f64(Elem::F64, shape.to_vec(), data).expect("as many as there are places")

@@ -2,12 +2,12 @@
 
 use array_dsl_compiler::core::{self, Function};
 use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 use array_dsl_compiler::testing::kernels::{compile, kernel};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Fault, Scalar, Value, approx_eq};
 use array_dsl_compiler::{bulk, emit, loops, pipeline};
-use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 
 /// Every stage gives the same for several arguments, and Bulk is what its text says; derivatives agree to `order`.
 fn check(source: &str, order: usize) {

@@ -23,9 +23,7 @@ use crate::value::{Fault, Scalar, Value, apply, combine, improves, work};
 
 /// The results (the leaves of the result's structure) for these arguments (the leaves of the parameters).
 pub fn run(f: &Function, args: &[Value]) -> Result<Vec<Value>, Fault> {
-    work::begin();
-    let mut m = Machine { f, sizes: HashMap::new(), vars: vec![None; f.vars.len()] };
-    m.bind_params(args)?;
+    let mut m = Machine::new(f, args)?;
     let results = m.body(&f.body)?;
     let leaf = |i: &usize| {
         results.get(*i).cloned().ok_or_else(|| Fault::internal(format!("there is no result {i}")))
@@ -33,10 +31,32 @@ pub fn run(f: &Function, args: &[Value]) -> Result<Vec<Value>, Fault> {
     f.result.leaves().into_iter().map(leaf).collect()
 }
 
+/// The faults of a run that goes on after them, as compiled code does: what failed gives zero. Sizes that are wrong end it.
+pub fn faults(f: &Function, args: &[Value]) -> Vec<Fault> {
+    let ended = Machine::new(f, args).map(|mut m| {
+        m.faults = Some(Vec::new());
+        let ended = m.body(&f.body).err();
+        m.faults.into_iter().flatten().chain(ended).collect()
+    });
+    ended.unwrap_or_else(|fault| vec![fault])
+}
+
 struct Machine<'a> {
     f: &'a Function,
+    /// The faults so far, if the run goes on after them.
+    faults: Option<Vec<Fault>>,
     sizes: HashMap<Name, i64>,
     vars: Vec<Option<Value>>,
+}
+
+impl<'a> Machine<'a> {
+    /// With the arguments bound.
+    fn new(f: &'a Function, args: &[Value]) -> Result<Machine<'a>, Fault> {
+        work::begin();
+        let mut m = Machine { f, faults: None, sizes: HashMap::new(), vars: vec![None; f.vars.len()] };
+        m.bind_params(args)?;
+        Ok(m)
+    }
 }
 
 impl Machine<'_> {
@@ -144,7 +164,10 @@ impl Machine<'_> {
                 Exp::Point { at, .. } | Exp::Custom { values: at, .. } => {
                     at.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?
                 }
-                _ => self.exp(s)?,
+                _ => match self.exp(s) {
+                    Ok(values) => values,
+                    Err(fault) => self.recovered(s, fault)?,
+                },
             };
             for (v, value) in s.vars.iter().zip(values) {
                 work::spend_elements(value.shape())?;
@@ -152,6 +175,21 @@ impl Machine<'_> {
             }
         }
         b.results.iter().map(|a| self.atom(*a)).collect()
+    }
+
+    /// What a statement that failed gives, if the run goes on.
+    fn recovered(&mut self, s: &Stm, fault: Fault) -> Result<Vec<Value>, Fault> {
+        let Some(faults) = &mut self.faults else { return Err(fault) };
+        match fault {
+            Fault::IndexOutOfRange { .. } | Fault::DivisionByZero { .. } | Fault::EmptyExtremum { .. } => {}
+            fault => return Err(fault),
+        }
+        faults.push(fault);
+        let zero = |v: &Var| {
+            let ty = self.f.ty(*v);
+            Ok(Value::filled(self.shape(&ty.dims)?, Scalar::zero(ty.elem)))
+        };
+        s.vars.iter().map(zero).collect()
     }
 
     /// The results of a body that gives scalars.

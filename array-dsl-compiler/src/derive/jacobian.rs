@@ -18,7 +18,7 @@ use super::lift::{everywhere, lift, unit};
 use super::strip::{self, Cut, Side};
 use super::{Derivative, NotDifferentiable, active_leaves, active_params, bundle, forward, reverse};
 use crate::bulk::{ArrayId, Program, Stm};
-use crate::dim::Dim;
+use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc, Name, Tree};
@@ -197,6 +197,15 @@ fn finish(p: &Program, mut q: Program, rows: &[Vec<ArrayId>]) -> Result<Program,
 pub(super) fn vmap(p: &Program) -> Result<Program, NotDifferentiable> {
     let mut q = p.clone();
     q.stms.clear();
+    // In a batch a scalar that is a size of other arguments would be several.
+    let leaves: Vec<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
+    for dim in leaves.iter().flat_map(|a| &p.array(*a).dims) {
+        let parameter = |a: &SizeAtom| matches!(a, SizeAtom::Scalar(s) if leaves.contains(&ArrayId(*s)));
+        if dim.atoms().iter().any(parameter) {
+            let what = "the size of an argument is another argument".into();
+            return Err(NotDifferentiable { what, loc: None });
+        }
+    }
     let first = p.params.first().map_or("batch", |a| &*a.name);
     let mut size = Name::from(format!("#{first}.0"));
     while q.sizes.contains(&size) {

@@ -60,6 +60,8 @@ impl Lift<'_> {
         match &s {
             Stm::Nest(n) => self.nest(n),
             Stm::Reshape { result, source } => {
+                let dims = self.p.array(*result).dims.clone();
+                self.same_everywhere(&dims.iter().collect::<Vec<_>>(), Loc::default())?;
                 match self.arrays.get(source).copied() {
                     Some(source) => {
                         let result = self.lifted(*result);

@@ -1,6 +1,6 @@
 //! The rules of Loops, as in the header of `loops`:
 //!
-//! * scalar code follows the rules of Bulk; what a loop folds is bound after it;
+//! * scalar code follows the rules of Bulk; what a loop folds is bound after it; what its scans start from is bound before it;
 //! * an array is read after it is written: by an earlier step, or by an earlier node of the tree; dimensions and
 //!   extents mention only scalars that earlier steps wrote;
 //! * every `Heap` array is written whole by a `Fill`, a `Copy`, a contraction or a `Store` indexed by axes that cover
@@ -16,7 +16,7 @@ use super::{Fold, Home, Loop, Node, Program, Repeat, Step, Tree};
 use crate::Verified;
 use crate::affine::{Checked, Proof, Types};
 use crate::bulk::verify::{Scope, Visible, same_product, unproven_read};
-use crate::bulk::{self, ArrayId, ArrayInfo, Atom, Axis, Trips, Var};
+use crate::bulk::{self, ArrayId, ArrayInfo, Atom, Axis, Exp, Let, Trips, Var};
 use crate::dim::Dim;
 
 /// The program as one the back ends take, or every rule it breaks.
@@ -366,6 +366,15 @@ impl<'a> Verifier<'a> {
     fn sequential(&mut self, l: &'a Loop) {
         self.scope.loc(l.loc);
         let mark = self.scope.mark();
+        // States exist before the first trip.
+        for node in &l.body {
+            if let Node::Let(Let { exp: Exp::Scan(s), loc, .. }) = node {
+                self.scope.loc(*loc);
+                for a in &s.start {
+                    self.scope.atom(*a);
+                }
+            }
+        }
         self.scope.axis(&l.axis);
         self.axes.push(&l.axis);
         self.nodes(&l.body);

@@ -8,7 +8,8 @@
 //!    (a reduction over the shared axis has not),
 //! 3. they have an array in common.
 //!
-//! Scalar code is placed at the outermost level where its operands exist, unless it may fail.
+//! Scalar code is placed at the outermost level where its operands exist, unless it may fail: then it stays where its nest has
+//! points. What a scan starts from is needed before its loop all the same, and is computed there if the loop has trips.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,7 +21,8 @@ use crate::bulk::{
 };
 use crate::dim::Dim;
 use crate::loops::{Fold, Loop, Node, Step, Tree};
-use crate::ty::{Elem, Loc};
+use crate::scalar::Op;
+use crate::ty::{Const, Elem, Loc};
 
 /// A nest with yields of one depth.
 #[derive(Clone)]
@@ -334,6 +336,13 @@ impl<'a> Fuse<'a> {
     /// Emits the statements of a member whose operands exist, in order.
     fn ready(&mut self, o: &mut Open, nodes: &mut Vec<Node>, known: &mut Known) {
         let all = o.map.len() >= o.m.axes.len() && o.m.axes.iter().all(|a| o.map.contains_key(&a.var));
+        // The axis that scans run along is the next one: what they start from is needed before it.
+        let next = o.m.axes.last().filter(|last| {
+            let is_open = |a: &Axis| o.map.contains_key(&a.var);
+            !is_open(last) && o.m.axes[..o.m.axes.len() - 1].iter().all(is_open)
+        });
+        let next = next.map(|last| last.extent.clone());
+        let starts = next.as_ref().map_or_else(HashSet::new, |_| starts(&o.rest));
         let mut rest = Vec::new();
         for l in std::mem::take(&mut o.rest) {
             let mut exists = true;
@@ -344,7 +353,12 @@ impl<'a> Fuse<'a> {
             });
             // A scan stands in the loop that it runs along.
             let ordered = matches!(l.exp, Exp::Scan(_));
-            if !exists || (!all && (ordered || may_fail(&self.vars, &l))) {
+            let fails = !all && may_fail(&self.vars, &l);
+            if let Some(extent) = next.as_ref().filter(|_| exists && fails && starts.contains(&l.vars[0])) {
+                self.guarded(extent, l, &mut o.map, nodes);
+                continue;
+            }
+            if !exists || fails || (!all && ordered) {
                 rest.push(l);
                 continue;
             }
@@ -379,6 +393,31 @@ impl<'a> Fuse<'a> {
             }
         }
         o.rest = rest;
+    }
+
+    /// Emits a statement that may report an error before the loop that it stood in: executed only if that has trips.
+    fn guarded(&mut self, extent: &Dim, l: Let, map: &mut Renaming, nodes: &mut Vec<Node>) {
+        let exp = self.fresh_branches(rename(&l.exp, map));
+        let elems: Vec<Elem> = l.vars.iter().map(|v| self.vars[v.0 as usize]).collect();
+        let [inside, outside] =
+            [(), ()].map(|()| -> Vec<Var> { elems.iter().map(|e| self.new_var(*e)).collect() });
+        map.extend(l.vars.iter().copied().zip(outside.iter().map(|v| Atom::Var(*v))));
+        if extent.as_constant().is_some_and(|n| n > 0) {
+            nodes.push(Node::Let(Let { vars: outside, exp, loc: l.loc }));
+            return;
+        }
+        let (size, condition) = (self.new_var(Elem::I64), self.new_var(Elem::Bool));
+        let has_trips = Exp::Op(Op::Gt, vec![Atom::Var(size), Atom::Const(Const::int(Elem::I64, 0))]);
+        let results = inside.iter().map(|v| Atom::Var(*v)).collect();
+        let yes = Branch { block: Block { lets: vec![Let { vars: inside, exp, loc: l.loc }] }, results };
+        let zeros = elems.iter().map(|e| Atom::Const(Const::of(*e, 0))).collect();
+        let no = Branch { block: Block::default(), results: zeros };
+        let lets = [
+            (vec![size], Exp::Size(extent.clone())),
+            (vec![condition], has_trips),
+            (outside, Exp::If(Atom::Var(condition), yes, no)),
+        ];
+        nodes.extend(lets.map(|(vars, exp)| Node::Let(Let { vars, exp, loc: l.loc })));
     }
 
     fn fresh_branches(&mut self, e: Exp) -> Exp {
@@ -501,6 +540,24 @@ fn binds(e: &Exp, v: Var) -> bool {
         }
         _ => false,
     }
+}
+
+/// What the scans among statements start from, with everything that it is made of.
+fn starts(lets: &[Let]) -> HashSet<Var> {
+    let mut needed = HashSet::new();
+    let note = |a: Atom, needed: &mut HashSet<Var>| {
+        if let Atom::Var(v) = a {
+            needed.insert(v);
+        }
+    };
+    for l in lets.iter().rev() {
+        match &l.exp {
+            Exp::Scan(s) => s.start.iter().for_each(|a| note(*a, &mut needed)),
+            e if l.vars.iter().any(|v| needed.contains(v)) => e.visit_atoms(&mut |a| note(a, &mut needed)),
+            _ => {}
+        }
+    }
+    needed
 }
 
 /// Whether executing a statement may report an error: such code stays where its whole nest is executed.

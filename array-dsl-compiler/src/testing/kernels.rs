@@ -69,7 +69,8 @@ impl Scope {
         loop {
             let paths = kernel::callees(item, &known, &mut Diagnostics::default());
             let is_new = |p: &&ast::Path| known.iter().all(|(path, _)| *path != p.text());
-            let new: Vec<_> = paths.iter().chain(rule).filter(is_new).filter_map(|p| self.answer(p)).collect();
+            let new: Vec<_> =
+                paths.iter().chain(rule).filter(is_new).filter_map(|p| self.answer(p)).collect();
             if new.is_empty() {
                 break;
             }

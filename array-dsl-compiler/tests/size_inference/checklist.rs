@@ -1,7 +1,6 @@
 //! What the examples and the table of operators do not show: scopes, calls, branches, checks that leave loops, work, derivatives,
 //! the GPU.
 
-use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::bulk::interp::{Counts, run_counted};
 use array_dsl_compiler::bulk::{self, Program, Stm};
 use array_dsl_compiler::core::interp;
@@ -12,6 +11,7 @@ use array_dsl_compiler::kernel::compile as expand;
 use array_dsl_compiler::loops::{self, Home};
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::testing::kernels::{kernel, program};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::value::Value;

@@ -51,12 +51,12 @@ mod programs;
 use array_dsl_compiler::core::{self, CheckKind, Exp, Function};
 use array_dsl_compiler::dim::Dim;
 use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::testing::compare::{Checked, values};
 use array_dsl_compiler::testing::kernels::compile;
 use array_dsl_compiler::testing::loops;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Fault, Value};
 use array_dsl_compiler::{bulk, pipeline};
-use array_dsl_compiler::testing::compare::{Checked, values};
 
 fn floats(shape: &[usize], data: &[f64]) -> Value {
     Value::from_f64(Elem::F64, shape.to_vec(), data).expect("as many as there are places")

@@ -6,8 +6,8 @@ use array_dsl_compiler::testing::kernels::{compile, kernel};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::value::{Scalar, Value};
 
-use array_dsl_compiler::testing::compare::values;
 use super::{checks, refused, shapes};
+use array_dsl_compiler::testing::compare::values;
 
 /// The parameters of all programs: vectors and matrices of named sizes, `z` of an unnamed one, indices, and a number.
 const PARAMS: &str =

@@ -7,26 +7,27 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
+use std::rc::Rc;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 
 use super::outcome::{Finding, Report};
 use crate::bulk::{self, Program};
-use crate::core::{self, Body, Exp, Function};
+use crate::core::{self, Atom, Body, Exp, Function, Stm};
 use crate::derive::{Derivative, NotDifferentiable};
 use crate::emit::host::{self, Variant};
 use crate::emit::signature::Signature;
 use crate::emit::wgsl;
 use crate::flatten::flatten;
 use crate::pipeline;
-use crate::schedule::Target;
-use crate::testing::compare;
+use crate::testing::compare::{self, Modes, Staged};
 use crate::testing::kernels::{self, Linked};
 use crate::testing::loops;
 use crate::testing::random::{Ranges, arguments_with};
-use crate::ty::{Loc, Place};
+use crate::ty::Place;
 use crate::value::work::limited;
 use crate::value::{Fault, Value};
 
@@ -76,23 +77,23 @@ pub fn check(source: &str, seed: u64, validate: Validate) -> Report {
     report
 }
 
-/// The code of a mutant that the compiler takes, as items of a module.
+/// The code of a mutant that the compiler takes, as items of a module: its value and both modes of differentiation.
 pub fn code(source: &str) -> Option<TokenStream> {
     let file = syn::parse_file(source).ok()?;
-    let mut made = stage("", || -> Option<(Linked, Vec<(Vec<Derivative>, Program)>)> {
+    // Records belong to the file, which is not written.
+    if file.items.iter().any(|i| matches!(i, syn::Item::Struct(_))) {
+        return None;
+    }
+    let made = stage("", || -> Option<(Linked, Vec<Made>)> {
         let linked = kernels::last(&file).ok()?;
         let f = linked.elaborate().ok()?.function;
         let programs = programs(&pipeline::middle(&f).ok()?).ok()?;
         Some((linked, programs))
-    })
-    .ok()??;
-    made.1.retain(|(path, _)| path.len() < 2);
-    // Records are the file's own.
-    let records = file.items.iter().filter(|i| matches!(i, syn::Item::Struct(_)));
-    if records.count() > 0 {
-        return None;
-    }
-    stage("", || items(&made.0, &made.1, &|_| Ok(()))).ok()?.ok()
+    });
+    let (linked, mut programs) = made.ok()??;
+    // The others are made of these two.
+    programs.retain(|m| matches!(m.path[..], [] | [Derivative::Vjp | Derivative::Jvp]));
+    items(&linked, &programs, &|_, _| Ok(())).ok()
 }
 
 fn compiled(source: &str, seed: u64, validate: Validate, report: &mut Report) -> Result<(), Finding> {
@@ -118,25 +119,59 @@ fn compiled(source: &str, seed: u64, validate: Validate, report: &mut Report) ->
     };
     report.is_accepted = true;
     let programs = programs(&p)?;
-    let items = items(&linked, &programs, &|shader| validate(shader))?;
-    let text = items.to_string();
-    if let Some(at) = text.find("internal error of array-dsl") {
-        return Err(Finding::new("emit", text[at..].chars().take(200).collect::<String>()));
+    let p = &programs[0].staged.program;
+    let shaders = |name: &str, shader: &str| {
+        if name == "value" || is_sampled(seed) { validate(shader) } else { Ok(()) }
+    };
+    let items = items(&linked, &programs, &shaders)?;
+    if let Some(text) = unlexed(items.clone()) {
+        return Err(Finding::new("emit", text));
     }
-    syn::parse2::<syn::File>(items).map_err(|e| Finding::new("emit", format!("no Rust: {e}")))?;
-    meant(&again, &p, &programs, seed, report)
+    if is_sampled(seed) {
+        syn::parse2::<syn::File>(items).map_err(|e| Finding::new("emit", format!("no Rust: {e}")))?;
+    }
+    meant(&again, p, &programs, seed, report)
 }
 
-/// The derivatives that there are, with the options that ask for them all, and the value first.
-fn programs(p: &Program) -> Result<Vec<(Vec<Derivative>, Program)>, Finding> {
-    let mut out = vec![(Vec::new(), p.clone())];
+/// What costs much is done for some.
+fn is_sampled(seed: u64) -> bool {
+    seed.is_multiple_of(4)
+}
+
+/// The text of the error that stands for code that does not lex.
+fn unlexed(items: TokenStream) -> Option<String> {
+    items.into_iter().find_map(|t| match t {
+        TokenTree::Group(g) => unlexed(g.stream()),
+        TokenTree::Literal(l) => {
+            Some(l.to_string()).filter(|t| t.starts_with("\"internal error of array-dsl"))
+        }
+        TokenTree::Ident(_) | TokenTree::Punct(_) => None,
+    })
+}
+
+/// A kernel or a derivative of it.
+struct Made {
+    path: Vec<Derivative>,
+    staged: Rc<Staged>,
+}
+
+/// The value, and the derivatives that there are if all are asked for.
+fn programs(p: &Program) -> Result<Vec<Made>, Finding> {
+    let mut out = Vec::new();
+    let mut add = |path: Vec<Derivative>, p: Program| -> Result<(), Finding> {
+        let name = path.last().map_or("value", |d| d.name());
+        let staged = Staged::new(name, p).map_err(|e| Finding::new("back", e))?;
+        out.push(Made { path, staged: Rc::new(staged) });
+        Ok(())
+    };
+    add(Vec::new(), p.clone())?;
     for d in Derivative::ALL.into_iter().filter(|d| d.exists(p)) {
         let Ok(derived) = stage(d.name(), || pipeline::derivative(p, d))? else { continue };
         if d == Derivative::Grad && d.exists(&derived) {
             let second = stage("grad of grad", || pipeline::derivative(&derived, d))?;
-            out.extend(second.ok().map(|second| (vec![d, d], second)));
+            second.map_or(Ok(()), |second| add(vec![d, d], second))?;
         }
-        out.push((vec![d], derived));
+        add(vec![d], derived)?;
     }
     Ok(out)
 }
@@ -144,23 +179,18 @@ fn programs(p: &Program) -> Result<Vec<(Vec<Derivative>, Program)>, Finding> {
 /// The items of a kernel and its derivatives.
 fn items(
     linked: &Linked,
-    programs: &[(Vec<Derivative>, Program)],
-    validate: &dyn Fn(&str) -> Result<(), String>,
+    programs: &[Made],
+    validate: &dyn Fn(&str, &str) -> Result<(), String>,
 ) -> Result<TokenStream, Finding> {
     let Some(signature) = Signature::read(&linked.item, Some(&linked.callees.records)) else {
         return Err(Finding::new("emit", "there is no signature"));
     };
     let mut variants = Vec::new();
-    for (path, p) in programs {
+    for Made { path, staged } in programs {
         let name = path.last().map_or("value", |d| d.name());
-        let back = |target| {
-            let made = stage(&format!("{name}, schedule for {target:?}"), || pipeline::back(p, target))?;
-            made.map_err(|e| Finding::new(&format!("{name}, loops for {target:?}"), e.join("; ")))
-        };
-        let (cpu, gpu) = (back(Target::Cpu)?, back(Target::Gpu)?);
-        let gpu = stage(&format!("{name}, wgsl"), || wgsl::emit(&gpu))?;
+        let (cpu, gpu) = (staged.cpu.clone(), stage(&format!("{name}, wgsl"), || wgsl::emit(&staged.gpu))?);
         for shader in gpu.iter().flat_map(|g| &g.shaders) {
-            let valid = stage(&format!("{name}, naga"), || validate(&shader.wgsl))?;
+            let valid = stage(&format!("{name}, naga"), || validate(name, &shader.wgsl))?;
             valid.map_err(|e| Finding::new(&format!("{name}, shader"), format!("{e}\n{}", shader.wgsl)))?;
         }
         let types = signature.derived(path);
@@ -183,7 +213,7 @@ fn is_stopped(f: &Function) -> bool {
 fn meant(
     f: &Function,
     p: &Program,
-    programs: &[(Vec<Derivative>, Program)],
+    programs: &[Made],
     seed: u64,
     report: &mut Report,
 ) -> Result<(), Finding> {
@@ -191,12 +221,30 @@ fn meant(
         Ok(flat) => flat,
         Err(e) => return Err(Finding::new("flatten", e.what)),
     };
+    let needed = needed(f);
+    let find = |d: Derivative| programs.iter().find(|m| m.path == [d]).map(|m| Rc::clone(&m.staged));
+    let modes = if find(Derivative::Vjp).is_some() && find(Derivative::Jvp).is_some() {
+        let made = |d: Derivative| find(d).ok_or_else(|| format!("no `{}`, but others", d.name()));
+        let modes = stage("derivatives", || Modes::new(p, made))?;
+        Some(modes.map_err(|e| Finding::new("derivatives", e))?)
+    } else {
+        None
+    };
     for (k, (sizes, integers, scalars)) in
-        [((0, 4), (-1, 5), (0, 4)), ((1, 3), (0, 2), (0, 3)), ((0, 3), (-3, 7), (-2, 5))].into_iter().enumerate()
+        [((0, 4), (-1, 5), (0, 4)), ((1, 3), (0, 2), (0, 3)), ((0, 3), (-3, 7), (-2, 5))]
+            .into_iter()
+            .enumerate()
     {
         let seed = seed.wrapping_add(k as u64 * 1_000_003);
         let args = arguments_with(f, seed, &Ranges { sizes, integers, floats: (-1.5, 1.5) }, scalars);
-        let expected = limited(WORK, || stage("core", || core::interp::run(f, &args)))?;
+        let run = |f: &Function| limited(WORK, || stage("core", || core::interp::run(f, &args)));
+        let mut expected = run(f)?;
+        let mut all = Vec::new();
+        if expected.is_err() {
+            // Code that nothing needs may go, with what fails in it.
+            expected = run(&needed)?;
+            all = limited(WORK * MORE, || stage("core", || core::interp::faults(f, &args)))?;
+        }
         if expected == Err(Fault::Exhausted) {
             continue;
         }
@@ -204,21 +252,19 @@ fn meant(
         report.runs.1 += usize::from(expected.is_err());
         let expected = &expected;
         limited(WORK * MORE, || -> Result<(), Finding> {
-            let places = (f.places.as_slice(), f.places.as_slice());
-            agree("flatten", stage("flatten", || bulk::interp::run(&flat, &args))?, expected, places)?;
-            agree("middle", stage("middle", || bulk::interp::run(p, &args))?, expected, places)?;
-            for target in [Target::Cpu, Target::Gpu] {
-                let name = format!("loops for {target:?}");
-                // That it is accepted was checked.
-                let Ok(Ok(l)) = stage(&name, || pipeline::back(p, target)) else { continue };
-                agree(&name, stage(&name, || loops::run(&l, &args))?, expected, places)?;
+            let all = Some((all.as_slice(), f.places.as_slice()));
+            agree("flatten", stage("flatten", || bulk::interp::run(&flat, &args))?, expected, all)?;
+            agree("middle", stage("middle", || bulk::interp::run(p, &args))?, expected, all)?;
+            for (name, l) in programs[0].staged.loops() {
+                agree(name, stage(name, || loops::run(l, &args))?, expected, all)?;
             }
-            for (path, d) in programs.iter().filter(|(path, _)| !path.is_empty()) {
-                derived(path, d, &args, seed)?;
+            let compared = modes.as_ref().filter(|_| expected.is_ok() && f.rules.is_empty());
+            for made in programs[1..].iter().filter(|m| compared.is_none() || !Modes::has(&m.path)) {
+                derived(made, &args, seed)?;
             }
-            if expected.is_ok() {
+            if let Some(modes) = compared {
                 let order = if seed.is_multiple_of(16) && f.vars.len() < 60 { 2 } else { 1 };
-                let done = stage("derivatives", || compare::derivatives(p, &args, seed, order, is_stopped(f)))?;
+                let done = stage("derivatives", || modes.check(&args, seed, order, is_stopped(f)))?;
                 let done = done.map_err(|e| Finding::new("derivatives", e))?;
                 report.derivatives += done.identities + done.differences;
             }
@@ -228,50 +274,98 @@ fn meant(
     Ok(())
 }
 
-/// A later stage gives what the first one does.
+/// The program without the statements whose results nothing uses.
+fn needed(f: &Function) -> Function {
+    fn in_body(b: &mut Body) {
+        b.stms.iter_mut().for_each(|s| s.exp.change(&mut |_| {}, &mut in_body));
+        loop {
+            let mut used = BTreeSet::new();
+            b.results.iter().for_each(|a| used.extend([*a]));
+            b.stms.iter().for_each(|s| uses(&s.exp, &mut used));
+            let before = b.stms.len();
+            let is_needed =
+                |s: &Stm| s.vars.is_empty() || s.vars.iter().any(|v| used.contains(&Atom::Var(*v)));
+            b.stms.retain(is_needed);
+            if b.stms.len() == before {
+                return;
+            }
+        }
+    }
+    let mut f = f.clone();
+    in_body(&mut f.body);
+    f
+}
+
+/// The atoms of an expression and of the bodies in it.
+fn uses(e: &Exp, used: &mut BTreeSet<Atom>) {
+    used.extend(e.operands());
+    for b in e.bodies() {
+        used.extend(&b.results);
+        b.stms.iter().for_each(|s| uses(&s.exp, used));
+    }
+}
+
+/// A later stage gives what the first one does. Where that fails, it fails in a way that is among all faults of the program, at
+/// the same line. Of stages of a derivative, which have no list of faults, both fail.
 fn agree(
     name: &str,
     found: Result<Vec<Value>, Fault>,
     expected: &Result<Vec<Value>, Fault>,
-    places: (&[Place], &[Place]),
+    all: Option<(&[Fault], &[Place])>,
 ) -> Result<(), Finding> {
     match (&found, expected) {
-        (Err(Fault::Internal { message, .. }), _) => Err(Finding::new(&format!("{name}, internal fault"), message)),
+        (Err(Fault::Internal { message, .. }), _) => {
+            Err(Finding::new(&format!("{name}, internal fault"), message))
+        }
         (_, Err(Fault::Internal { message, .. })) => Err(Finding::new("core, internal fault", message)),
-        (Err(Fault::Exhausted), _) => Err(Finding::new(name, "does not end")),
+        // Loops may make some trips too many.
+        (Err(Fault::Exhausted), _) | (_, Err(Fault::Exhausted)) => Ok(()),
         (Ok(a), Ok(b)) => compare::same(name, a, b, 1e-9).map_err(|e| Finding::new(name, e)),
-        (Err(fault), Ok(_)) => Err(Finding::new(&format!("{name} fails, core does not"), fault.to_string())),
-        (Ok(_), Err(fault)) => Err(Finding::new(&format!("{name} does not fail, core does"), fault.to_string())),
-        (Err(a), Err(b)) => {
-            let line = |l: Loc, places: &[Place]| places.get(l.0 as usize).map(|p| p.line);
-            let message = format!("{a} in line {:?} instead of {b} in line {:?}", line(a.loc(), places.0), line(b.loc(), places.1));
-            if class(a) != class(b) {
-                return Err(Finding::new(&format!("{name} fails in another way"), message));
+        (Err(fault), Ok(_)) => match all {
+            // What fails is not needed, but was not removed.
+            Some((all, _)) if !all.is_empty() => Ok(()),
+            _ => Err(Finding::new(&format!("{name} fails, the stage before does not"), fault.to_string())),
+        },
+        (Ok(values), Err(fault)) => {
+            // Of a row without elements nothing is read.
+            if values.iter().any(|v| v.data().is_empty()) {
+                return Ok(());
             }
-            if line(a.loc(), places.0) != line(b.loc(), places.1) {
-                return Err(Finding { kind: format!("{name} fails at another line"), message });
+            Err(Finding::new(&format!("{name} does not fail, the stage before does"), fault.to_string()))
+        }
+        (Err(fault), Err(first)) => {
+            let Some((all, places)) = all else { return Ok(()) };
+            let what = |f: &Fault| (class(f), places.get(f.loc().0 as usize).map(|p| p.line));
+            if all.iter().any(|other| what(other) == what(fault)) {
+                return Ok(());
             }
-            Ok(())
+            let message =
+                format!("{fault} in line {:?} instead of {first} in line {:?}", what(fault).1, what(first).1);
+            Err(Finding {
+                kind: format!("{name} fails in another way, {} for {}", class(fault), class(first)),
+                message,
+            })
         }
     }
 }
 
 /// Which error it becomes.
-fn class(f: &Fault) -> u8 {
+fn class(f: &Fault) -> &'static str {
     match f {
-        Fault::IndexOutOfRange { .. } => 0,
-        Fault::DivisionByZero { .. } => 1,
+        Fault::IndexOutOfRange { .. } => "index",
+        Fault::DivisionByZero { .. } => "division",
         // An empty extremum is a size that is too small.
-        Fault::EmptyExtremum { .. } | Fault::SizeCheck { .. } => 2,
-        Fault::Exhausted => 3,
-        Fault::Internal { .. } => 4,
+        Fault::EmptyExtremum { .. } | Fault::SizeCheck { .. } => "size",
+        Fault::Exhausted => "work",
+        Fault::Internal { .. } => "internal",
     }
 }
 
 /// The loops of a derivative give what its Bulk gives.
-fn derived(path: &[Derivative], d: &Program, args: &[Value], seed: u64) -> Result<(), Finding> {
-    let name = path.iter().map(|d| d.name()).collect::<Vec<_>>().join(" of ");
-    let Some(args) = compare::arguments_of(d, path, args, seed) else { return Ok(()) };
+fn derived(made: &Made, args: &[Value], seed: u64) -> Result<(), Finding> {
+    let name = made.path.iter().map(|d| d.name()).collect::<Vec<_>>().join(" of ");
+    let d = &made.staged.program;
+    let Some(args) = compare::arguments_of(d, &made.path, args, seed) else { return Ok(()) };
     let expected = stage(&name, || bulk::interp::run(d, &args))?;
     match &expected {
         Err(Fault::Internal { message, .. }) => {
@@ -280,11 +374,10 @@ fn derived(path: &[Derivative], d: &Program, args: &[Value], seed: u64) -> Resul
         Err(Fault::Exhausted) => return Ok(()),
         _ => {}
     }
-    for target in [Target::Cpu, Target::Gpu] {
-        let name = format!("{name}, loops for {target:?}");
-        let Ok(Ok(l)) = stage(&name, || pipeline::back(d, target)) else { continue };
-        let found = stage(&name, || loops::run(&l, &args))?;
-        agree(&name, found, &expected, (&l.places, &d.places))?;
+    for (loops_of, l) in made.staged.loops() {
+        let name = format!("{name}, {loops_of}");
+        let found = stage(&name, || loops::run(l, &args))?;
+        agree(&name, found, &expected, None)?;
     }
     Ok(())
 }

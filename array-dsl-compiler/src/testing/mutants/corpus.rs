@@ -22,19 +22,15 @@ pub struct Source {
 impl Source {
     fn new(tokens: Tokens) -> Source {
         let hash = tokens.iter().flat_map(|t| t.bytes().chain([b' ']));
-        let hash = hash.fold(0xcbf2_9ce4_8422_2325, |h: u64, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+        let hash =
+            hash.fold(0xcbf2_9ce4_8422_2325, |h: u64, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
         Source { tokens, hash }
     }
 }
 
 /// Where kernels are looked for, from the workspace's folder.
-const FOLDERS: [&str; 5] = [
-    "array-dsl-compiler/src/testing",
-    "array-dsl-compiler/tests",
-    "array-dsl/src",
-    "examples",
-    "tests",
-];
+const FOLDERS: [&str; 5] =
+    ["array-dsl-compiler/src/testing", "array-dsl-compiler/tests", "array-dsl/src", "examples", "tests"];
 
 /// Random kernels with every construct that are mutated too.
 const RANDOM: u64 = 250;
@@ -97,7 +93,9 @@ fn written(stream: TokenStream, items: &mut Vec<Item>, programs: &mut Vec<Tokens
             TokenTree::Group(g) => written(g.stream(), items, programs),
             TokenTree::Literal(l) => {
                 let text = syn::parse_str::<syn::LitStr>(&l.to_string());
-                programs.extend(text.ok().filter(|t| t.value().contains("fn ")).and_then(|t| program(&t.value())));
+                programs.extend(
+                    text.ok().filter(|t| t.value().contains("fn ")).and_then(|t| program(&t.value())),
+                );
             }
             TokenTree::Ident(_) | TokenTree::Punct(_) => {}
         }
@@ -122,7 +120,10 @@ fn item(trees: &[TokenTree]) -> Option<Item> {
     }
     let keyword = if is_kernel { "fn" } else { "struct" };
     let at = trees.iter().position(|t| matches!(t, TokenTree::Ident(i) if i == keyword))?;
-    let end = trees.iter().skip(at).position(|t| matches!(t, TokenTree::Group(g) if g.delimiter() == Delimiter::Brace))?;
+    let end = trees
+        .iter()
+        .skip(at)
+        .position(|t| matches!(t, TokenTree::Group(g) if g.delimiter() == Delimiter::Brace))?;
     let TokenTree::Ident(name) = trees.get(at + 1)? else { return None };
     // Between the attribute and the keyword: other attributes, the visibility.
     let between = trees[2..at].iter().all(|t| match t {

@@ -47,7 +47,8 @@ pub fn minimize(source: &str, mut shows: impl FnMut(&str) -> bool) -> String {
                 }
                 candidates.push([&tokens[..range.start], &tokens[range.end..]].concat());
                 if range.len() > 1 {
-                    candidates.push([&tokens[..range.start], &["1.0".to_string()], &tokens[range.end..]].concat());
+                    candidates
+                        .push([&tokens[..range.start], &["1.0".to_string()], &tokens[range.end..]].concat());
                 }
                 if let Some(found) = candidates.into_iter().find(|c| c.len() < tokens.len() && smaller(c)) {
                     tokens = found;

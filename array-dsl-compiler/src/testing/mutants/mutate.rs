@@ -8,38 +8,128 @@ use crate::testing::numbers::Rng;
 
 /// Numbers that are of interest.
 const NUMBERS: [&str; 18] = [
-    "0", "1", "2", "3", "7", "13", "255", "256", "1000000", "2147483647", "4294967296", "9223372036854775807", "0.0", "1.0",
-    "0.5", "1e-300", "1e308", "2.5f32",
+    "0",
+    "1",
+    "2",
+    "3",
+    "7",
+    "13",
+    "255",
+    "256",
+    "1000000",
+    "2147483647",
+    "4294967296",
+    "9223372036854775807",
+    "0.0",
+    "1.0",
+    "0.5",
+    "1e-300",
+    "1e308",
+    "2.5f32",
 ];
 
 /// Words that most kernels know.
 const WORDS: [&str; 40] = [
-    "n", "x", "y", "i", "f64", "f32", "i64", "i32", "bool", "usize", "sum", "prod", "maximum", "minimum", "argmax", "argmin",
-    "cumsum", "cumprod", "sort", "argsort", "filter", "partition", "scan", "reduce", "hist", "scatter", "gather", "transpose",
-    "flatten", "reverse", "rotate", "concat", "iota", "build", "map", "len", "mut", "_", "true", "softmax",
+    "n",
+    "x",
+    "y",
+    "i",
+    "f64",
+    "f32",
+    "i64",
+    "i32",
+    "bool",
+    "usize",
+    "sum",
+    "prod",
+    "maximum",
+    "minimum",
+    "argmax",
+    "argmin",
+    "cumsum",
+    "cumprod",
+    "sort",
+    "argsort",
+    "filter",
+    "partition",
+    "scan",
+    "reduce",
+    "hist",
+    "scatter",
+    "gather",
+    "transpose",
+    "flatten",
+    "reverse",
+    "rotate",
+    "concat",
+    "iota",
+    "build",
+    "map",
+    "len",
+    "mut",
+    "_",
+    "true",
+    "softmax",
 ];
 
 const OPERATORS: [&str; 22] = [
-    "+", "-", "*", "/", "%", "<", ">", "<=", ">=", "==", "!=", "&&", "||", "&", "|", "^", "<<", ">>", "..", "..=", "+=", "*=",
+    "+", "-", "*", "/", "%", "<", ">", "<=", ">=", "==", "!=", "&&", "||", "&", "|", "^", "<<", ">>", "..",
+    "..=", "+=", "*=",
 ];
 
 /// What an expression `@` may be put into; `#` is another expression.
 const AROUND: [&str; 40] = [
-    "( @ )", "- ( @ )", "( @ ) * ( # )", "( @ ) + ( # )", "( @ ) / ( # )", "( @ ) % ( # )", "sum ( @ )", "cumsum ( @ )", "prod ( @ )",
-    "maximum ( @ )", "argmax ( @ )", "flatten ( @ )", "transpose ( @ )", "reverse ( @ )", "rotate ( @ , # )", "sort ( @ )",
-    "argsort ( @ )", "filter ( | a | a > # , @ )", "concat ( @ , # )", "build ( n , | i | @ )", "build ( # , | j | @ )",
-    "build ( ( n , 2 ) , | i , j | @ )", "map ( | a | a * a , @ )", "if # > 0.0 { @ } else { # }", "if # < 2 { @ } else { @ }",
-    "( @ ) [ # ]", "( @ ) [ # .. ]", "( @ ) [ # .. # ]", "stop_gradient ( @ )", "{ let t = @ ; t * t }",
-    "grad ( | q | q * ( @ ) ) ( # )", "vjp ( | q | q * ( @ ) ) ( # , # ) . 1", "jvp ( | q | q . sin ( ) * ( @ ) ) ( # , # ) . 1",
-    "{ let mut s = @ ; for i in 0 .. 3 { s = s * # ; } s }", "{ let mut s = @ ; while s < # { s = s + s + 1.0 ; } s }",
-    "scan ( add , 0.0 , @ )", "reduce ( | a , b | a * b + a + b , 0.0 , @ )", "hist ( add , 0.0 , 3 , # , @ )", "gather ( @ , # )",
+    "( @ )",
+    "- ( @ )",
+    "( @ ) * ( # )",
+    "( @ ) + ( # )",
+    "( @ ) / ( # )",
+    "( @ ) % ( # )",
+    "sum ( @ )",
+    "cumsum ( @ )",
+    "prod ( @ )",
+    "maximum ( @ )",
+    "argmax ( @ )",
+    "flatten ( @ )",
+    "transpose ( @ )",
+    "reverse ( @ )",
+    "rotate ( @ , # )",
+    "sort ( @ )",
+    "argsort ( @ )",
+    "filter ( | a | a > # , @ )",
+    "concat ( @ , # )",
+    "build ( n , | i | @ )",
+    "build ( # , | j | @ )",
+    "build ( ( n , 2 ) , | i , j | @ )",
+    "map ( | a | a * a , @ )",
+    "if # > 0.0 { @ } else { # }",
+    "if # < 2 { @ } else { @ }",
+    "( @ ) [ # ]",
+    "( @ ) [ # .. ]",
+    "( @ ) [ # .. # ]",
+    "stop_gradient ( @ )",
+    "{ let t = @ ; t * t }",
+    "grad ( | q | q * ( @ ) ) ( # )",
+    "vjp ( | q | q * ( @ ) ) ( # , # ) . 1",
+    "jvp ( | q | q . sin ( ) * ( @ ) ) ( # , # ) . 1",
+    "{ let mut s = @ ; for i in 0 .. 3 { s = s * # ; } s }",
+    "{ let mut s = @ ; while s < # { s = s + s + 1.0 ; } s }",
+    "scan ( add , 0.0 , @ )",
+    "reduce ( | a , b | a * b + a + b , 0.0 , @ )",
+    "hist ( add , 0.0 , 3 , # , @ )",
+    "gather ( @ , # )",
     "build ( n , | i | ( @ ) [ i ] )",
 ];
 
 /// What a statement `@` may be put into.
 const AROUND_STATEMENTS: [&str; 7] = [
-    "if # > 0.0 { @ }", "if # < 2 { @ } else { @ }", "for i in 0 .. n { @ }", "for k in 0 .. # { @ }", "for k in # .. 3 { @ }",
-    "while # < # { @ }", "#[checkpoint] for k in 0 .. 3 { @ }",
+    "if # > 0.0 { @ }",
+    "if # < 2 { @ } else { @ }",
+    "for i in 0 .. n { @ }",
+    "for k in 0 .. # { @ }",
+    "for k in # .. 3 { @ }",
+    "while # < # { @ }",
+    "#[checkpoint] for k in 0 .. 3 { @ }",
 ];
 
 /// The mutant of a source with this number.
@@ -77,7 +167,7 @@ fn place(tokens: &[String], rng: &mut Rng) -> usize {
     };
     (0..20)
         .map(|_| from + rng.below(tokens.len().saturating_sub(from + 1)))
-        .find(|k| !closes(&tokens[*k]))
+        .find(|k| tokens.get(*k).is_some_and(|t| !closes(t)))
         .unwrap_or(0)
 }
 
@@ -122,7 +212,9 @@ fn similar(token: &str, own: &[String], donor: &[String], rng: &mut Rng) -> Stri
     } else {
         &OPERATORS
     };
-    let alike = |list: &[String]| -> Vec<String> { list.iter().filter(|t| kind(t) == kind(token)).cloned().collect() };
+    let alike = |list: &[String]| -> Vec<String> {
+        list.iter().filter(|t| kind(t) == kind(token)).cloned().collect()
+    };
     let found = match rng.below(10) {
         0..6 => rng.pick(&alike(own)),
         6 => rng.pick(&alike(donor)),
@@ -244,7 +336,8 @@ mod tests {
 
     #[test]
     fn mutants_are_functions_of_their_numbers_and_rust() {
-        let sources = corpus(Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")).expect("files");
+        let sources =
+            corpus(Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")).expect("files");
         assert!(sources.len() > 800, "{} sources", sources.len());
         let (mut new, mut rust) = (0, 0);
         for (k, source) in sources.iter().step_by(9).enumerate() {

@@ -64,7 +64,8 @@ mod tests {
 
     #[test]
     fn kinds_have_neither_names_nor_numbers() {
-        let (a, b) = ("loops of `x`: 1.5 against -2 at [0, 1]\nmore", "loops of `other`: inf against 0.25 at [7, 10]");
+        let (a, b) =
+            ("loops of `x`: 1.5 against -2 at [0, 1]\nmore", "loops of `other`: inf against 0.25 at [7, 10]");
         assert_eq!(kind(a), kind(b));
         assert_ne!(kind(a), kind("loops of `x`: 1.5 against `y`"));
     }

@@ -49,7 +49,8 @@ pub fn text(tokens: &[String]) -> String {
         let next = tokens.get(k + 1).map_or("", String::as_str);
         out.push_str(token);
         let glued = matches!(token.as_str(), "(" | "[" | "." | "#" | "!")
-            || matches!(next, ")" | "]" | "," | ";" | "." | "(" | "[") && !matches!(token.as_str(), "=" | "->" | "in" | "," | ";" | "{");
+            || matches!(next, ")" | "]" | "," | ";" | "." | "(" | "[")
+                && !matches!(token.as_str(), "=" | "->" | "in" | "," | ";" | "{");
         match token.as_str() {
             ";" | "{" | "}" => out.push('\n'),
             _ if glued => {}
@@ -100,7 +101,8 @@ pub fn pieces(tokens: &[String]) -> Vec<Range<usize>> {
             starts.push(k + 1);
         }
         // A block ends a statement.
-        if token == "}" && tokens.get(k + 1).is_some_and(|t| t != "else")
+        if token == "}"
+            && tokens.get(k + 1).is_some_and(|t| t != "else")
             && let Some(start) = starts.pop()
         {
             out.push(start..k + 1);

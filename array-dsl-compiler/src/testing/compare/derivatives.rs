@@ -1,0 +1,310 @@
+//! Derivatives of one program: both modes against each other and against central differences.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::{Staged, same, stage};
+use crate::bulk;
+use crate::derive::Derivative;
+use crate::dim::{Dim, SizeAtom};
+use crate::pipeline;
+use crate::testing::numbers::Rng;
+use crate::ty::{Elem, Tree};
+use crate::value::{Scalar, Value};
+
+/// How derivatives of one program were checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Derived {
+    /// The dot-product identity.
+    pub identities: usize,
+    /// Comparisons with central differences.
+    pub differences: usize,
+}
+
+impl std::ops::AddAssign for Derived {
+    fn add_assign(&mut self, o: Derived) {
+        self.identities += o.identities;
+        self.differences += o.differences;
+    }
+}
+
+fn small(values: &[Value]) -> bool {
+    values.iter().all(|v| !v.elem().is_float() || v.to_f64().iter().all(|x| x.abs() < 1e5))
+}
+
+fn inner(a: &[Value], b: &[Value]) -> f64 {
+    a.iter().zip(b).flat_map(|(a, b)| a.to_f64().into_iter().zip(b.to_f64())).map(|(x, y)| x * y).sum()
+}
+
+fn magnitude(a: &[Value], b: &[Value]) -> f64 {
+    a.iter()
+        .zip(b)
+        .flat_map(|(a, b)| a.to_f64().into_iter().zip(b.to_f64()))
+        .map(|(x, y)| (x * y).abs())
+        .sum()
+}
+
+/// Arguments of a derivative at these arguments of the program: with tangents or cotangents, or twice the same in a batch. `None` if
+/// their shapes are known only when the program has run.
+pub fn arguments_of(d: &bulk::Program, path: &[Derivative], args: &[Value], seed: u64) -> Option<Vec<Value>> {
+    let mut rng = Rng::new(seed);
+    if path == [Derivative::Vmap] {
+        let batch = |v: &Value| {
+            let shape = [&[2], v.shape()].concat();
+            Value::new(v.elem(), shape, v.data().repeat(2)).ok()
+        };
+        return args.iter().map(batch).collect();
+    }
+    let params: Vec<bulk::ArrayId> = d.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
+    let mut sizes = HashMap::new();
+    for (a, v) in params.iter().zip(args) {
+        for (dim, n) in d.array(*a).dims.iter().zip(v.shape()) {
+            sizes.insert(dim.clone(), *n);
+        }
+    }
+    let scalar = |a: u32| params.iter().zip(args).find(|(p, _)| p.0 == a)?.1.item()?.as_i64();
+    let mut out = args.to_vec();
+    for a in &params[args.len()..] {
+        let info = d.array(*a);
+        let extent = |dim: &Dim| {
+            let mut known = true;
+            let n = dim.eval(&mut |atom| {
+                let found = match atom {
+                    SizeAtom::Name(_) => sizes.get(&Dim::atom(atom.clone())).map(|n| *n as i64),
+                    SizeAtom::Scalar(s) => scalar(*s),
+                };
+                known &= found.is_some();
+                found.unwrap_or(0)
+            });
+            n.filter(|_| known).and_then(|n| usize::try_from(n).ok()).filter(|n| *n < 1000)
+        };
+        let shape: Vec<usize> = info.dims.iter().map(extent).collect::<Option<_>>()?;
+        out.push(random_like(&mut rng, &Value::filled(shape, Scalar::zero(info.elem))));
+    }
+    Some(out)
+}
+
+fn random_like(rng: &mut Rng, v: &Value) -> Value {
+    let mut out = v.clone();
+    for x in out.data_mut() {
+        let r = rng.float(-1.0, 1.0);
+        *x = if let Scalar::F32(_) = x { Scalar::F32(r as f32) } else { Scalar::F64(r) };
+    }
+    out
+}
+
+fn moved(args: &[Value], along: &[(usize, Value)], by: f64) -> Vec<Value> {
+    let mut out = args.to_vec();
+    for (i, t) in along {
+        for (x, d) in out[*i].data_mut().iter_mut().zip(t.to_f64()) {
+            *x = match *x {
+                Scalar::F32(y) => Scalar::F32(y + (by * d) as f32),
+                Scalar::F64(y) => Scalar::F64(y + by * d),
+                other => other,
+            };
+        }
+    }
+    out
+}
+
+/// The positions among the argument leaves that are differentiated, parameter by parameter.
+pub(super) fn active(p: &bulk::Program) -> Vec<usize> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    for q in &p.params {
+        for a in q.arrays.leaves() {
+            if q.active && p.array(*a).elem.is_float() {
+                out.push(at);
+            }
+            at += 1;
+        }
+    }
+    out
+}
+
+pub(super) fn derivative(p: &bulk::Program, what: Derivative) -> Result<bulk::Program, String> {
+    stage(what.name(), || pipeline::derivative(p, what))?
+        .map_err(|e| format!("{}: no derivative of {}", what.name(), e.what))
+}
+
+fn run(name: &str, p: &bulk::Program, args: &[Value]) -> Result<Vec<Value>, String> {
+    bulk::interp::run(p, args).map_err(|f| format!("{name} fails: {f}"))
+}
+
+fn near(name: &str, a: f64, b: f64, scale: f64, tolerance: f64) -> Result<(), String> {
+    // Also false for NaN.
+    if (a - b).abs() <= tolerance * (1.0 + scale) { Ok(()) } else { Err(format!("{name}: {a} against {b}")) }
+}
+
+/// The derivatives of a program that are compared, made once for any number of arguments.
+pub struct Modes<'a> {
+    p: &'a bulk::Program,
+    reverse: Rc<Staged>,
+    forward: Rc<Staged>,
+    scalar: Option<Gradients>,
+}
+
+/// The derivatives that only functions with one float as their value have.
+struct Gradients {
+    value_and_grad: Rc<Staged>,
+    grad: Rc<Staged>,
+    forward: bulk::Program,
+    hvp: Rc<Staged>,
+}
+
+impl<'a> Modes<'a> {
+    /// The modes of a program with `vjp` and `jvp`; `made` gives the derivatives of it.
+    ///
+    /// # Errors
+    /// What is wrong with the compiler.
+    pub fn new(
+        p: &'a bulk::Program,
+        mut made: impl FnMut(Derivative) -> Result<Rc<Staged>, String>,
+    ) -> Result<Modes<'a>, String> {
+        let (reverse, forward) = (made(Derivative::Vjp)?, made(Derivative::Jvp)?);
+        let mut scalar = None;
+        if let (true, Tree::Leaf(_)) = (Derivative::Grad.exists(p), &p.result) {
+            let grad = made(Derivative::Grad)?;
+            scalar = Some(Gradients {
+                value_and_grad: made(Derivative::ValueAndGrad)?,
+                forward: derivative(&grad.program, Derivative::Jvp)?,
+                grad,
+                hvp: made(Derivative::Hvp)?,
+            });
+        }
+        Ok(Modes { p, reverse, forward, scalar })
+    }
+
+    /// Whether the derivative is one of those that are compared.
+    pub fn has(path: &[Derivative]) -> bool {
+        use Derivative::{Grad, Hvp, Jvp, ValueAndGrad, Vjp};
+        matches!(path, [Vjp | Jvp | Grad | ValueAndGrad | Hvp])
+    }
+
+    /// Checks them at `args`; `order` 2 also those of the derivatives. `stopped`: the program stops gradients, so that
+    /// central differences say something else.
+    ///
+    /// # Errors
+    /// What does not agree.
+    pub fn check(&self, args: &[Value], seed: u64, order: usize, stopped: bool) -> Result<Derived, String> {
+        let p = self.p;
+        let mut done = Derived::default();
+        let value = run("primal", p, args)?;
+        let mut rng = Rng::new(seed);
+        let along: Vec<(usize, Value)> =
+            active(p).iter().map(|i| (*i, random_like(&mut rng, &args[*i]))).collect();
+        let tangents: Vec<Value> = along.iter().map(|t| t.1.clone()).collect();
+        let floats: Vec<Value> = value.iter().filter(|v| v.elem().is_float()).cloned().collect();
+        let cotangents: Vec<Value> = floats.iter().map(|v| random_like(&mut rng, v)).collect();
+
+        let reverse_args = [args, cotangents.as_slice()].concat();
+        let forward_args = [args, tangents.as_slice()].concat();
+        let r = run("vjp", &self.reverse.program, &reverse_args)?;
+        let t = run("jvp", &self.forward.program, &forward_args)?;
+        self.reverse.gives("vjp", &reverse_args, &r)?;
+        self.forward.gives("jvp", &forward_args, &t)?;
+        let (value_r, gradient) = r.split_at(value.len());
+        let (value_t, slopes) = t.split_at(value.len());
+        same("the value in vjp", value_r, &value, 1e-9)?;
+        same("the value in jvp", value_t, &value, 1e-9)?;
+        if gradient.len() != tangents.len() || slopes.len() != cotangents.len() {
+            return Err(format!("{} cotangents, {} tangents come back", gradient.len(), slopes.len()));
+        }
+        for (g, t) in gradient.iter().zip(&tangents) {
+            if g.shape() != t.shape() || g.elem() != t.elem() {
+                return Err(format!("a cotangent of shape {:?} for {:?}", g.shape(), t.shape()));
+            }
+        }
+        let single = args.iter().chain(&value).any(|v| v.elem() == Elem::F32);
+        if small(&value) && small(gradient) && small(slopes) {
+            let (a, b) = (inner(&cotangents, slopes), inner(gradient, &tangents));
+            let scale = magnitude(&cotangents, slopes) + magnitude(gradient, &tangents);
+            near("forward and reverse", a, b, scale, if single { 1e-3 } else { 1e-9 })?;
+            done.identities += 1;
+            if !stopped && !single {
+                let slope = difference(p, args, &along, &cotangents);
+                if let Some(slope) = slope {
+                    near("reverse and central differences", b, slope, scale, 1e-5)?;
+                    done.differences += 1;
+                }
+            }
+        }
+        if let Some(gradients) = &self.scalar {
+            gradients.check(p, &self.reverse.program, args, &tangents)?;
+        }
+        if order > 1 {
+            // Second order: the derivatives of what reverse mode gives, cotangents included, and of what forward mode gives.
+            done += derivatives(&self.reverse.program, &reverse_args, seed + 1, order - 1, stopped)
+                .map_err(|e| format!("of vjp: {e}"))?;
+            done += derivatives(&self.forward.program, &forward_args, seed + 2, order - 1, stopped)
+                .map_err(|e| format!("of jvp: {e}"))?;
+        }
+        Ok(done)
+    }
+}
+
+impl Gradients {
+    fn check(
+        &self,
+        p: &bulk::Program,
+        reverse: &bulk::Program,
+        args: &[Value],
+        tangents: &[Value],
+    ) -> Result<(), String> {
+        let elem = p.result.leaves().first().map_or(Elem::F64, |a| p.array(**a).elem);
+        let one = Value::from_f64(elem, Vec::new(), &[1.0]).map_err(|e| e.to_string())?;
+        let expected = run("vjp", reverse, &[args, &[one]].concat())?;
+        for (name, made, expected) in
+            [("value_and_grad", &self.value_and_grad, &expected[..]), ("grad", &self.grad, &expected[1..])]
+        {
+            let found = run(name, &made.program, args)?;
+            same(name, &found, expected, 1e-9)?;
+            made.gives(name, args, &found)?;
+        }
+        let all = [args, tangents].concat();
+        let (forward, product) =
+            (run("jvp of grad", &self.forward, &all)?, run("hvp", &self.hvp.program, &all)?);
+        if small(&product) {
+            same("hvp", &product, &forward[forward.len() - product.len()..], 1e-7)?;
+        }
+        self.hvp.gives("hvp", &all, &product)
+    }
+}
+
+/// The slope of `cotangents . f` along a direction by central differences, where it has one.
+fn difference(
+    p: &bulk::Program,
+    args: &[Value],
+    along: &[(usize, Value)],
+    cotangents: &[Value],
+) -> Option<f64> {
+    let phi = |by: f64| -> Option<f64> {
+        let v = bulk::interp::run(p, &moved(args, along, by)).ok()?;
+        let floats: Vec<Value> = v.into_iter().filter(|v| v.elem().is_float()).collect();
+        let fits = floats.iter().zip(cotangents).all(|(a, b)| a.shape() == b.shape());
+        fits.then(|| inner(&floats, cotangents))
+    };
+    let quotient = |h: f64| Some((phi(h)? - phi(-h)?) / (2.0 * h));
+    let one_sided = |h: f64| Some((phi(h)? - phi(0.0)?) / h);
+    let (wide, narrow, right) = (quotient(2e-5)?, quotient(4e-6)?, one_sided(1e-7)?);
+    let smooth = |a: f64, b: f64| (a - b).abs() <= 1e-4 * (1.0 + a.abs() + b.abs());
+    (smooth(wide, narrow) && smooth(narrow, right)).then_some(narrow)
+}
+
+/// Checks the derivatives of `p` at `args`, if it has any: see [`Modes::check`].
+///
+/// # Errors
+/// What does not agree, or is wrong with the compiler.
+pub fn derivatives(
+    p: &bulk::Program,
+    args: &[Value],
+    seed: u64,
+    order: usize,
+    stopped: bool,
+) -> Result<Derived, String> {
+    if !Derivative::Vjp.exists(p) {
+        return Ok(Derived::default());
+    }
+    let made = |d: Derivative| Ok(Rc::new(Staged::new(d.name(), derivative(p, d)?)?));
+    Modes::new(p, made)?.check(args, seed, order, stopped)
+}
