@@ -372,11 +372,14 @@ fn windows_and_steps_have_derivatives() {
     ] {
         let f = kernel(source);
         let p = pipeline::middle(&f).expect("its derivatives exist");
+        let mut differences = 0;
         for seed in 0..4 {
             let sizes = [(3, 3), (2, 2), (1, 1), (6, 6)][seed as usize];
             let args = arguments_within(&f, seed, &Ranges { sizes, integers: (0, 1), floats: (-1.5, 1.5) });
             assert_eq!(values(&f, &args), Ok(Checked::Agree), "{source}");
-            derivatives(&p, &args, seed, 2, false).unwrap_or_else(|e| panic!("{source}: {e}"));
+            let done = derivatives(&p, &args, seed, 2, false).unwrap_or_else(|e| panic!("{source}: {e}"));
+            differences += done.differences;
         }
+        assert!(differences >= 4, "{source}: {differences} comparisons with differences");
     }
 }

@@ -37,7 +37,7 @@ const MEMORY: u64 = 3 << 20;
 const STACK: usize = 8 << 20;
 
 /// The test's seed and number of mutants.
-const TEST: (u64, u64) = (1, 1200);
+const TEST: (u64, u64) = (1, 600);
 
 /// The findings of a kind that are shown.
 const SHOWN: usize = 1;
