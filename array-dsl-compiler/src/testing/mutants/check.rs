@@ -16,7 +16,7 @@ use quote::ToTokens;
 
 use super::outcome::{Finding, Report};
 use crate::bulk::{self, Program};
-use crate::core::{self, Atom, Body, Exp, Function, Stm};
+use crate::core::{self, Atom, Body, Exp, Function, Type, Var};
 use crate::derive::{Derivative, NotDifferentiable};
 use crate::emit::host::{self, Variant};
 use crate::emit::signature::Signature;
@@ -27,7 +27,7 @@ use crate::testing::compare::{self, Modes, Staged};
 use crate::testing::kernels::{self, Linked};
 use crate::testing::loops;
 use crate::testing::random::{Ranges, arguments_with};
-use crate::ty::Place;
+use crate::ty::{Elem, Place};
 use crate::value::work::limited;
 use crate::value::{Fault, Value};
 
@@ -276,23 +276,24 @@ fn meant(
 
 /// The program without the statements whose results nothing uses.
 fn needed(f: &Function) -> Function {
-    fn in_body(b: &mut Body) {
-        b.stms.iter_mut().for_each(|s| s.exp.change(&mut |_| {}, &mut in_body));
+    fn in_body(b: &mut Body, sizes: &BTreeSet<Var>) {
+        b.stms.iter_mut().for_each(|s| s.exp.change(&mut |_| {}, &mut |b| in_body(b, sizes)));
         loop {
-            let mut used = BTreeSet::new();
-            b.results.iter().for_each(|a| used.extend([*a]));
+            let mut used: BTreeSet<Atom> = b.results.iter().copied().collect();
             b.stms.iter().for_each(|s| uses(&s.exp, &mut used));
             let before = b.stms.len();
-            let is_needed =
-                |s: &Stm| s.vars.is_empty() || s.vars.iter().any(|v| used.contains(&Atom::Var(*v)));
-            b.stms.retain(is_needed);
+            let is_used = |v: &Var| sizes.contains(v) || used.contains(&Atom::Var(*v));
+            b.stms.retain(|s| s.vars.is_empty() || s.vars.iter().any(is_used));
             if b.stms.len() == before {
                 return;
             }
         }
     }
     let mut f = f.clone();
-    in_body(&mut f.body);
+    // Any integer may be a size.
+    let is_integer = |k: &u32| *f.ty(Var(*k)) == Type::scalar(Elem::I64);
+    let sizes = (0..f.vars.len() as u32).filter(is_integer).map(Var).collect();
+    in_body(&mut f.body, &sizes);
     f
 }
 

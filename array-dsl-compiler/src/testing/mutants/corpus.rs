@@ -115,7 +115,8 @@ fn item(trees: &[TokenTree]) -> Option<Item> {
     let inside = attribute.stream().to_string();
     let word = inside.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let is_kernel = word == "kernel";
-    if !is_kernel && !(word == "derive" && inside.contains("Record")) {
+    let is_record = word == "derive" && inside.contains("Record");
+    if !is_kernel && !is_record {
         return None;
     }
     let keyword = if is_kernel { "fn" } else { "struct" };
