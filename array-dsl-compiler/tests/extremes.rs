@@ -1,13 +1,11 @@
 //! Integers of any size where steps, turns and ranges are asked for: what Rust gives, or an error; never another number.
 
-mod common;
-
 use array_dsl_compiler::core;
 use array_dsl_compiler::pipeline;
+use array_dsl_compiler::testing::compare::{derivatives, values};
 use array_dsl_compiler::testing::kernels::{compile, kernel};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::Value;
-use common::{derivatives, values};
 
 const ENDS: [i64; 17] = [
     i64::MIN,
