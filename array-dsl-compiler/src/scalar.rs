@@ -121,7 +121,7 @@ table! {
     Div       "div"      2 Num   Same | "({0} / {1})"            "D::quotient({0}, {1}, status, SITE)" | "({0} / {1})"           ""                         | ["1 / b", "-y / b"] true;
     Scale     "scale"    2 Float Same | "R::scale({0}, {1})"     ""                       | "adsl_scaled({0}, {1})" "adsl64_scaled({0}, {1})"  | ["b", "a"] true;
     Rem       "rem"      2 Num   Same | "({0} % {1})"            "D::remainder({0}, {1}, status, SITE)" | "({0} % {1})"           ""                         | ["1", "-trunc(a / b)"] true;
-    RemEuclid "rem_euclid" 2 Num Same | "{0}.rem_euclid({1})"    "D::remainder_euclid({0}, {1}, status, SITE)" | "adsl_rem_euclid({0}, {1})" ""                         | ["1", "-floor(a / b)"] true;
+    RemEuclid "rem_euclid" 2 Num Same | "{0}.rem_euclid({1})"    "D::remainder_euclid({0}, {1}, status, SITE)" | "adsl_rem_euclid({0}, {1})" ""                         | ["1", "select(b >= 0, -floor(a / b), -ceil(a / b))"] true;
     Neg       "neg"      1 Num   Same | "(-{0})"                 "{0}.wrapping_neg()"     | "(-{0})"                ""                         | ["-1"] false;
     Abs       "abs"      1 Num   Same | "{0}.abs()"              "{0}.wrapping_abs()"     | "abs({0})"              ""                         | ["signum0(a)"] false;
     Signum0   "signum0"  1 Num   Same | "R::signum0({0})"        "{0}.signum()"           | "sign({0})"             ""                         | [] false;

@@ -8,9 +8,10 @@ use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::Value;
 
 /// What was wrong, and a program.
-const FOUND: &[(&str, &str)] = &[(
-    "the states of a loop in a branch started from what was computed in the loop",
-    "fn f(x: [[f64; g]; m], at: [i64; k], first: [i64; q], e: [f64; l]) -> [f64; l] {
+const FOUND: &[(&str, &str)] = &[
+    (
+        "the states of a loop in a branch started from what was computed in the loop",
+        "fn f(x: [[f64; g]; m], at: [i64; k], first: [i64; q], e: [f64; l]) -> [f64; l] {
             build(l, |i| {
                 let mut h = 0.5;
                 if first[i] < first[i + 1] {
@@ -20,7 +21,38 @@ const FOUND: &[(&str, &str)] = &[(
                 h
             })
         }",
-)];
+    ),
+    (
+        "a check of sizes was a reason for the reads before it",
+        "fn f(y: [f64; m], q: [f64; n]) -> f64 { let s = sum(build(m, |i| q[i])); let w: [f64; n] = y; s + sum(w) }",
+    ),
+    ("a result of another size was a reason for the reads of its elements", "fn f(x: [[f64]; n]) -> [[f64]; n] { concat(x, x) }"),
+    (
+        "a slice was a reason for the reads before it",
+        "fn f(x: [f64; n], at: [i64; 1]) -> f64 { let k = at[0]; let s = sum(build(k, |i| x[i] * x[i])); s + sum(x[..k] * s) }",
+    ),
+    ("a number was flattened to the first parameter", "fn f(x: [f64; n]) -> f64 { sum(flatten(sum(x * x))) + sum(flatten(2.0)) }"),
+    (
+        "the strips of a Hessian used the trips of a loop before they were counted",
+        "fn f(z: [f64; n], c: i64) -> f64 {
+            if c > 0 { let mut h = z[1].abs() + 0.1; while h < 10.0 { h = h * 2.0 + z[0].abs(); } h * z[1] } else { 0.3 }
+        }",
+    ),
+    ("a view of a view was no longer one of the array", "fn f(a: [[f64; m]; n]) -> [f64; m] { flatten(a) }"),
+    ("views of rows of unnamed sizes", "fn f(a: [[[f64; k]]], b: [[f64; k]]) -> [[[f64]]] { a + flatten(b) }"),
+    (
+        "the slope of a remainder by a negative divisor",
+        "fn f(y: [f64; n]) -> [f64; n] { build(n, |i| (1.1).rem_euclid(-1.0 - y[i].abs())) }",
+    ),
+    (
+        "remainders around a circle, one in another",
+        "fn f(x: [f64; n]) -> f64 { sum(build(n, |i| { let k = (i + 1).rem_euclid(n); x[(k + n - 1) % n] * x[k] })) }",
+    ),
+    (
+        "positions that change places",
+        "fn f(x: [f64; n]) -> [f64; n] { let o = argsort(x); let p = gather(o, o); gather(x, p) }",
+    ),
+];
 
 #[test]
 fn programs_that_were_found() {

@@ -151,8 +151,8 @@ fn functions_are_closures_kernels_and_built_in_ones() {
     gives(
         &[
             RELU,
-            "fn all(f: impl Fn(f64) -> f64, x: [f64; n]) -> [f64; n] { f(x) }",
-            "fn on(g: impl Fn(f64) -> f64, x: [f64; k]) -> f64 { sum(all(g, x)) }",
+            "fn each(f: impl Fn(f64) -> f64, x: [f64; n]) -> [f64; n] { f(x) }",
+            "fn on(g: impl Fn(f64) -> f64, x: [f64; k]) -> f64 { sum(each(g, x)) }",
         ],
         "fn f(x: [f64; n]) -> f64 { on(relu, x) }",
         &[floats(&[-1.0, 2.0, 3.0])],

@@ -106,7 +106,7 @@ impl Lift<'_> {
                 self.p.stms.push(Stm::Custom(Custom { results, values, args, ..*c }));
                 Ok(())
             }
-            Stm::Contract(_) => Ok(()),
+            Stm::Contract(_) => panic!("a contraction is still one after it was made a nest"),
         }
     }
 

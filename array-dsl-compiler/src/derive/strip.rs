@@ -11,6 +11,7 @@
 use std::collections::HashSet;
 
 use crate::bulk::build::Code;
+use crate::bulk::sizes::scalars;
 use crate::bulk::{
     ArrayId, Atom, Block, Carried, Nest, Program, Repeat, Stm, Strip, Trips, Yield, YieldKind,
 };
@@ -143,7 +144,12 @@ impl Cut {
         let mut depends = HashSet::from([self.trip]);
         let (mut inside, mut outside) = (Vec::new(), Vec::new());
         for s in std::mem::take(&mut p.stms) {
-            if s.inputs().iter().any(|a| depends.contains(a)) {
+            let mut varies = s.inputs().iter().any(|a| depends.contains(a));
+            // A `while` that carries directions counts its trips with them, and these are a size of what is stored for each.
+            let mut mention = |d: &Dim| varies |= scalars(d).any(|a| depends.contains(&a));
+            s.visit_sizes(&mut mention);
+            s.results().iter().flat_map(|a| &p.arrays[a.0 as usize].dims).for_each(&mut mention);
+            if varies {
                 depends.extend(s.results());
                 inside.push(s);
             } else {

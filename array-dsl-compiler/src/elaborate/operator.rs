@@ -140,6 +140,15 @@ impl Elaborator<'_> {
                 return None;
             }
         }
+        if body.stms.iter().any(has_loop) {
+            self.error(
+                Code::Operator,
+                span,
+                format!("the operator of {what} has a loop in it"),
+                "an operator is applied at every step: write its result as an expression, or the whole as a `for` of your own",
+            );
+            return None;
+        }
         if body.stms.iter().all(|s| is_scalar_code(self, s)) {
             return Some(Combine::Positions(core::Operator { left, right, body, neutral: Vec::new() }));
         }
@@ -273,6 +282,11 @@ fn not_associative(stms: &[Stm], result: Atom, l: Atom, r: Atom) -> Option<&'sta
         }
         _ => None,
     }
+}
+
+/// Whether a statement of an operator is a loop, or has one inside: its state would be one of each step of the operator.
+fn has_loop(s: &Stm) -> bool {
+    matches!(s.exp, Exp::Loop(_)) || s.exp.bodies().into_iter().any(|b| b.stms.iter().any(has_loop))
 }
 
 /// Whether a statement of an operator makes no array.

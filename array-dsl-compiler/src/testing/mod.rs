@@ -12,6 +12,7 @@
 
 pub mod compare;
 pub mod constructs;
+pub mod growing;
 pub mod kernels;
 pub mod loops;
 pub mod mutants;

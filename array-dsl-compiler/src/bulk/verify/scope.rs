@@ -380,7 +380,7 @@ impl<'a> Scope<'a> {
 }
 
 /// Whether arrays of dimensions `a` and `b` have the same number of elements, given the checks made before: the
-/// products are equal as polynomials, or what they differ by, with or without common dimensions, is what a check compares.
+/// products are equal as polynomials, or what they differ by, times any of the common dimensions, is what a check compares.
 /// A check with guards counts if the guards are among the common dimensions: where one of them is zero, so are both products.
 /// A check without guards that one size is something else replaces it by that first.
 pub(crate) fn same_product(a: &[Dim], b: &[Dim], checks: &[Check]) -> bool {
@@ -413,15 +413,22 @@ fn same_up_to_one_check(a: &[Dim], b: &[Dim], checks: &[Check]) -> bool {
         }
     }
     let difference = Dim::product(own).sub(&Dim::product(rest));
-    let whole = Dim::product(a).sub(&Dim::product(b));
-    let zero = Dim::default();
-    difference == zero
-        || checks.iter().any(|c| match &c.kind {
-            CheckKind::Equal(x, y) => {
-                let d = x.sub(y);
-                let compared = [&difference, &whole].iter().any(|e| d == **e || d.scale(-1) == **e);
-                compared && c.guards.iter().all(|g| common.contains(&g))
-            }
-            _ => false,
-        })
+    if difference == Dim::default() {
+        return true;
+    }
+    // With none, some or all of the common dimensions.
+    let mut differences = vec![difference.clone()];
+    for c in &common {
+        let more: Vec<Dim> =
+            differences.iter().map(|d| d.mul(c)).filter(|d| !differences.contains(d)).collect();
+        differences.extend(more);
+    }
+    checks.iter().any(|c| match &c.kind {
+        CheckKind::Equal(x, y) => {
+            let d = x.sub(y);
+            let compared = differences.contains(&d) || differences.contains(&d.scale(-1));
+            compared && c.guards.iter().all(|g| common.contains(&g))
+        }
+        _ => false,
+    })
 }

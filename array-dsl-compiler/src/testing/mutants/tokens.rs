@@ -129,6 +129,6 @@ mod tests {
         let tokens = flat("f(a, g(b)); { c; d } e".parse().expect("tokens"));
         let found: Vec<String> = pieces(&tokens).into_iter().map(|p| tokens[p].join(" ")).collect();
         assert_eq!(found, ["a", "b", "g ( b )", "f ( a , g ( b ) )", "c", "d", "{ c ; d }"]);
-        assert_eq!(tree(&tokens, 1), 1..8);
+        assert_eq!(tree(&tokens, 1), 1..9);
     }
 }
