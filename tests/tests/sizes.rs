@@ -445,7 +445,7 @@ fn reshaped_sums(x: [[f64; m]; n]) -> [[[f64; 1]; 1]; n] {
 }
 
 #[kernel]
-fn one_row(a: [[f64; m]; n]) -> [f64; m] {
+fn only_row(a: [[f64; m]; n]) -> [f64; m] {
     flatten(a)
 }
 
@@ -457,8 +457,8 @@ fn numbers_are_arrays_of_one_element() {
     assert_eq!(flattened_sum(&x), 61.0);
     assert_eq!(grad(flattened_sum)(&x), array![10.0, 12.0]);
     assert_eq!(reshaped_sums(&array![[1.0, 2.0], [3.0, 4.0]]), array![[[3.0]], [[7.0]]]);
-    assert_eq!(one_row(&array![[1.0, 2.0, 3.0]]), array![1.0, 2.0, 3.0]);
-    assert!(Cpu.run(one_row, (&Array2::zeros((2, 3)),)).is_err());
-    assert_eq!(Cpu.run(one_row, (&Array2::zeros((2, 0)),)).map(|r| r.len()).ok(), Some(0));
-    assert!(Cpu.run(one_row, (&Array2::zeros((0, 3)),)).is_err());
+    assert_eq!(only_row(&array![[1.0, 2.0, 3.0]]), array![1.0, 2.0, 3.0]);
+    assert!(Cpu.run(only_row, (&Array2::zeros((2, 3)),)).is_err());
+    assert_eq!(Cpu.run(only_row, (&Array2::zeros((2, 0)),)).map(|r| r.len()).ok(), Some(0));
+    assert!(Cpu.run(only_row, (&Array2::zeros((0, 3)),)).is_err());
 }
