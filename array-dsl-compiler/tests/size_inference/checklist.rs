@@ -109,13 +109,13 @@ fn a_call_has_the_sizes_and_checks_of_its_own_arguments() {
         "{ENDS} fn f(a: [f64; k]) -> [f64; _] {{ ends(concat(a, a)) * concat(a, a, a, a)[2..] }}"
     ));
     assert_eq!(shape(&f), "[4 * k - 2]");
-    assert_eq!(checks(&f), ["0 <= 2 * k - 1", "0 <= 4 * k - 2"]);
+    assert_eq!(checks(&f), ["1 <= 2 * k", "0 <= 2 * k - 1", "2 <= 4 * k"]);
     // Lifted, the check is for the rows: without rows there is none.
     let f = kernel(&format!("{ENDS} fn f(a: [[f64; m]; n]) -> [[f64; _]; _] {{ ends(a) }}"));
     assert_eq!(shape(&f), "[n, 2 * m - 2]");
-    assert_eq!(checks(&f), ["0 <= m - 1 when n"]);
+    assert_eq!(checks(&f), ["1 <= m when n", "0 <= m - 1 when n"]);
     gives(&f, &[floats(&[1, 2], &[1.0, 2.0])], &[1, 2], &[2.0, 1.0]);
-    fails(&f, &[floats(&[1, 0], &[])], &["m - 1"]);
+    fails(&f, &[floats(&[1, 0], &[])], &["1 <= m"]);
     // What only data tell is another size in each call.
     let f = kernel(&format!(
         "{POSITIVE} fn f(x: [f64; n], y: [f64; m]) -> ([f64; _], [f64; _]) {{ (positive(x), positive(y)) }}"

@@ -52,7 +52,7 @@ const OPERATORS: &[(&str, &str, &str, &[&str])] = &[
     // Parts, and several as one.
     (VECTOR, "a[p]", "[m]", &[]),
     (VECTOR, "x[..p]", "[p]", &["0 <= p", "p <= n"]),
-    (VECTOR, "x[p..]", "[n - p]", &["0 <= n - p", "0 <= p"]),
+    (VECTOR, "x[p..]", "[n - p]", &["0 <= p", "p <= n"]),
     (VECTOR, "x[1..n]", "[n - 1]", &["0 <= n - 1"]),
     (VECTOR, "concat(x, y)[..n]", "[n]", &[]),
     (VECTOR, "x.step_by(2)", "[computed_size]", &["0 <= computed_size"]),

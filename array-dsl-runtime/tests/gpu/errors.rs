@@ -167,8 +167,8 @@ fn threads_get_their_own_errors() {
                 for round in 0..60 {
                     let n = 3 + (thread + round) % 5;
                     let fails = (thread + round) % 2 == 0;
-                    let last = if fails { n as i32 + thread as i32 } else { 0 };
-                    let result = gather(&gpu, (0..n as i32).map(|i| if i == 2 { last } else { i }).collect());
+                    let last = if fails { n + thread } else { 0 };
+                    let result = gather(&gpu, (0..n).map(|i| if i == 2 { last } else { i }).collect());
                     std::thread::yield_now();
                     match result.download() {
                         Err(e) if fails => assert_eq!(e, outside(last.into(), n as i64)),
