@@ -30,9 +30,8 @@ pub struct Minima {
 
 /// Finds all of them.
 pub fn minima(system: &System) -> Result<Minima, Error> {
-    let greatest = greatest_rank(system);
-    let none = if greatest > GREATEST_RANK { Error::Limit } else { Error::NoSolution };
-    let mut whole = Ranges::new(system, greatest.min(GREATEST_RANK));
+    let none = if given(system) > GREATEST_RANK { Error::Limit } else { Error::NoSolution };
+    let mut whole = Ranges::new(system, GREATEST_RANK);
     if !whole.narrow(system, None) {
         return Err(none);
     }
@@ -85,8 +84,8 @@ pub fn decisions(system: &System) -> impl Iterator<Item = Unknown> + use<> {
     (0..system.frames.len()).flat_map(|i| [Unknown::Maps(i), Unknown::Reps(i)])
 }
 
-/// A rank that no minimal solution exceeds: every rank is a sum of some of those that types give.
-fn greatest_rank(system: &System) -> i64 {
+/// The sum of the ranks that types give. Ranks may be greater: `r = 2` and `m = r + r` make 4 of 2.
+fn given(system: &System) -> i64 {
     let forms = system.equations.iter().chain(&system.bounds).chain(&system.frames);
-    forms.map(|f| f.constant.abs()).sum::<i64>() + 1
+    forms.map(|f| f.constant.abs()).sum()
 }

@@ -126,6 +126,18 @@ fn systems() -> impl Strategy<Value = System> {
     })
 }
 
+#[test]
+fn a_rank_may_be_more_than_types_give() {
+    let r = Unknown::Rank(TypeVariable(0));
+    let equations = vec![
+        Linear::unknown(r).plus(1, &Linear::constant(-2)),
+        Linear::default().plus(2, &Linear::unknown(r)).plus(-1, &Linear::unknown(Unknown::Maps(0))),
+    ];
+    let system = System { equations, bounds: Vec::new(), frames: vec![Linear::default()] };
+    assert_eq!(minima(&system).map(|m| m.cost), Ok(4));
+    agree(&system, 5).expect("the same");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
