@@ -7,6 +7,7 @@ use proc_macro2::Span;
 use syn::spanned::Spanned;
 
 use super::ast::{Arm, Binary, Expr, ExprKind, IndexKind, Member, Pattern, Stmt, Type, Unary};
+use super::chain::binary;
 use super::parse::{Parser, ident, path};
 use super::reference::refers;
 use super::types::Place;
@@ -19,11 +20,11 @@ pub(super) const MAX_DEPTH: usize = 256;
 impl Parser<'_> {
     /// Reads an expression.
     pub(super) fn expr(&mut self, e: &syn::Expr) -> Expr {
-        if self.depth == MAX_DEPTH {
+        if self.depth >= MAX_DEPTH {
             let span = e.span();
             if !std::mem::replace(&mut self.too_deep, true) {
                 let message = format!("this is nested more than {MAX_DEPTH} levels deep");
-                let help = "bind parts of it with `let`; a long sum or product can be one of an array";
+                let help = "bind parts of it with `let`";
                 self.diagnostics.error(Code::Limit, span, message, help);
             }
             return Expr { kind: ExprKind::Error, span };
@@ -48,10 +49,7 @@ impl Parser<'_> {
             syn::Expr::Path(e) => self.path(e),
             syn::Expr::Binary(e) if self.is_power(e) => ExprKind::Error,
             syn::Expr::Binary(e) => match binary(&e.op) {
-                Some(op) => {
-                    let left = self.expr(&e.left);
-                    ExprKind::Binary(op, Box::new(left), Box::new(self.expr(&e.right)), e.op.span())
-                }
+                Some(op) => return self.chain(e, op),
                 None => self.assignment(&e.left, assigning(&e.op), &e.right, e.op.span()),
             },
             syn::Expr::Assign(e) => self.assignment(&e.left, None, &e.right, e.eq_token.span),
@@ -316,31 +314,6 @@ pub(super) fn successor(e: Expr) -> Expr {
     let span = e.span;
     let one = Expr { kind: ExprKind::Int(1, None), span };
     Expr { kind: ExprKind::Binary(Binary::Add, Box::new(e), Box::new(one), span), span }
-}
-
-/// The operator, unless it assigns.
-fn binary(op: &syn::BinOp) -> Option<Binary> {
-    Some(match op {
-        syn::BinOp::Add(_) => Binary::Add,
-        syn::BinOp::Sub(_) => Binary::Sub,
-        syn::BinOp::Mul(_) => Binary::Mul,
-        syn::BinOp::Div(_) => Binary::Div,
-        syn::BinOp::Rem(_) => Binary::Rem,
-        syn::BinOp::And(_) => Binary::And,
-        syn::BinOp::Or(_) => Binary::Or,
-        syn::BinOp::BitXor(_) => Binary::BitXor,
-        syn::BinOp::BitAnd(_) => Binary::BitAnd,
-        syn::BinOp::BitOr(_) => Binary::BitOr,
-        syn::BinOp::Shl(_) => Binary::Shl,
-        syn::BinOp::Shr(_) => Binary::Shr,
-        syn::BinOp::Eq(_) => Binary::Eq,
-        syn::BinOp::Ne(_) => Binary::Ne,
-        syn::BinOp::Lt(_) => Binary::Lt,
-        syn::BinOp::Le(_) => Binary::Le,
-        syn::BinOp::Gt(_) => Binary::Gt,
-        syn::BinOp::Ge(_) => Binary::Ge,
-        _ => return None,
-    })
 }
 
 /// The operator of `a op= b`.

@@ -1,7 +1,7 @@
 //! Scalar code as Rust.
 
-use super::Cpu;
 use super::region::Region;
+use super::{Cpu, runs};
 use crate::bulk::{ArrayId, Atom, Branch, Exp, Let, Reducer};
 use crate::internal::expect;
 use crate::loops::Home;
@@ -108,14 +108,14 @@ impl Cpu<'_> {
                     if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(", ")) };
                 let c = r.atom(*c);
                 let (x, y) = (self.branch(x, r), self.branch(y, r));
-                format!("let {left} = if {c} {{\n{x}}} else {{\n{y}}};\n")
+                runs::marked(&format!("let {left} = if {c} {{\n{x}}} else {{\n{y}}};\n"))
             }
             Exp::Scan(s) => self.scan(l, s, r),
             e => {
                 let text = self.expression(e, l, r);
                 r.bound(l.vars[0]);
                 let elem = self.p.vars[l.vars[0].0 as usize];
-                format!("let v{}: {elem} = {text};\n", l.vars[0].0)
+                runs::marked(&format!("let v{}: {elem} = {text};\n", l.vars[0].0))
             }
         }
     }

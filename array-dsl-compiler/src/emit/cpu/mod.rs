@@ -22,6 +22,7 @@
 //! | `scan` | states that go from trip to trip |
 //! | `strip` | reductions of many neighbors at once |
 //! | `expr` | scalar code |
+//! | `runs` | long runs of it |
 
 mod angles;
 mod expr;
@@ -32,6 +33,7 @@ mod nodes;
 mod peel;
 mod region;
 mod repeat;
+mod runs;
 mod scan;
 mod strip;
 mod tree;
@@ -77,7 +79,7 @@ pub fn emit(p: &Verified<Program>, prefix: &str) -> CpuCode {
             }
         }
     }
-    CpuCode { items: c.items, body, sites: c.sites }
+    CpuCode { items: runs::divided(&c.items), body: runs::divided(&body), sites: c.sites }
 }
 
 /// Returns the first failure so far, if there is one.
