@@ -110,9 +110,21 @@ pub(crate) struct Facts {
     /// How integers are computed.
     definitions: HashMap<Var, (Op, Atom, Atom)>,
     /// Integers that conditions are about, although they may have wrapped: they stand for themselves.
-    names: HashSet<Var>,
+    names: Vec<Var>,
     /// Integers that are less than what a size is when running.
     less: Vec<(Var, Dim)>,
+    /// The variables that something is known of, in the order in which it was learned.
+    learned: Vec<Var>,
+}
+
+/// How much was known where a branch or a loop begins.
+#[must_use = "what holds inside is forgotten by `leave`"]
+pub(crate) struct Scope {
+    learned: usize,
+    names: usize,
+    less: usize,
+    here: usize,
+    sizes: usize,
 }
 
 impl Facts {
@@ -131,15 +143,41 @@ impl Facts {
             guarded,
             here: Vec::new(),
             definitions: HashMap::new(),
-            names: HashSet::new(),
+            names: Vec::new(),
             less: Vec::new(),
+            learned: Vec::new(),
         };
         axes.iter().for_each(|a| f.enter(a));
         f
     }
 
+    /// At the start of a branch or a loop.
+    pub fn scope(&self) -> Scope {
+        let Facts { learned, names, less, here, sizes, .. } = self;
+        let (learned, names, less) = (learned.len(), names.len(), less.len());
+        Scope { learned, names, less, here: here.len(), sizes: sizes.len() }
+    }
+
+    /// At its end: what is known inside is not known outside.
+    pub fn leave(&mut self, scope: Scope) {
+        for v in self.learned.drain(scope.learned..) {
+            self.extents.remove(&v);
+            self.forms.remove(&v);
+            self.around.remove(&v);
+            self.quotients.remove(&v);
+            self.conditions.remove(&v);
+            self.below.remove(&v);
+            self.definitions.remove(&v);
+        }
+        self.names.truncate(scope.names);
+        self.less.truncate(scope.less);
+        self.here.truncate(scope.here);
+        self.sizes.truncate(scope.sizes);
+    }
+
     /// Goes into a loop.
     pub fn enter(&mut self, a: &Axis) {
+        self.learned.push(a.var);
         self.extents.insert(a.var, a.extent.clone());
         self.forms.insert(a.var, Affine::axis(a.var));
     }
@@ -147,6 +185,7 @@ impl Facts {
     /// Learns what a statement binds.
     pub fn learn(&mut self, t: Types<'_>, l: &Let) {
         let v = l.vars[0];
+        self.learned.extend(&l.vars);
         match &l.exp {
             Exp::Size(d) => {
                 self.forms.insert(v, Affine::constant(d.clone()));
@@ -160,10 +199,13 @@ impl Facts {
                 self.below.insert(v, self.positions[array].clone());
             }
             Exp::If(c, yes, no) if l.vars.iter().any(|v| t.vars[v.0 as usize] == Elem::I64) => {
-                let side = |b: &Branch, when: bool| {
-                    let mut inside = self.assume(*c, when);
-                    b.block.lets.iter().for_each(|l| inside.learn(t, l));
-                    b.results.iter().map(|r| inside.position(*r)).collect::<Vec<_>>()
+                let mut side = |b: &Branch, when: bool| {
+                    let scope = self.scope();
+                    self.assume(*c, when);
+                    b.block.lets.iter().for_each(|l| self.learn(t, l));
+                    let positions = b.results.iter().map(|r| self.position(*r)).collect::<Vec<_>>();
+                    self.leave(scope);
+                    positions
                 };
                 let sides = side(yes, true).into_iter().zip(side(no, false));
                 for (v, (a, b)) in l.vars.iter().zip(sides) {
@@ -247,7 +289,7 @@ impl Facts {
         match (form, a) {
             (Some(form), _) => Some(form),
             (None, Atom::Var(v)) => {
-                self.names.insert(v);
+                self.names.push(v);
                 Some(Affine::axis(v))
             }
             (None, Atom::Const(_)) => None,
@@ -269,20 +311,14 @@ impl Facts {
         }
     }
 
-    /// The facts inside a branch taken when `c` is `when`.
-    pub fn assume(&self, c: Atom, when: bool) -> Facts {
-        let mut f = self.clone();
-        f.add_condition(c, when);
-        f
-    }
-
-    fn add_condition(&mut self, c: Atom, when: bool) {
+    /// At the start of a branch taken when `c` is `when`.
+    pub fn assume(&mut self, c: Atom, when: bool) {
         let Atom::Var(v) = c else { return };
         let Some((op, a, b)) = self.conditions.get(&v).copied() else { return };
         if op == Op::And {
             if when {
-                self.add_condition(a, true);
-                self.add_condition(b, true);
+                self.assume(a, true);
+                self.assume(b, true);
             }
             return;
         }
@@ -391,7 +427,7 @@ impl Facts {
     /// Whether a read at `index` of an array of dimensions `dims` is certainly inside. A check that was made only where
     /// some dimensions are positive counts if the index moves along axes of these: then the read stays within their loops. It
     /// counts as well where enclosing conditions say that they are.
-    pub fn all_inside(&self, index: &[Atom], dims: &[Dim]) -> bool {
+    pub fn all_inside(&mut self, index: &[Atom], dims: &[Dim]) -> bool {
         let inside = |f: &Facts| index.iter().zip(dims).all(|(i, d)| f.inside(*i, d));
         if inside(self) {
             return true;
@@ -411,9 +447,11 @@ impl Facts {
         if more.is_empty() {
             return false;
         }
-        let mut known = self.clone();
-        known.sizes.extend(more);
-        inside(&known)
+        let scope = self.scope();
+        self.sizes.extend(more);
+        let is_inside = inside(self);
+        self.leave(scope);
+        is_inside
     }
 
     /// Whether `index` tells the values of all `axes`, so that different points have different indices: each component

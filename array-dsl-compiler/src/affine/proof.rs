@@ -26,7 +26,7 @@ impl<'a> Proof<'a> {
         Proof { types, facts: Facts::new(&[], checked), dims, unproven: Vec::new() }
     }
 
-    /// Into a loop. What is known of the scalars around it holds in it, and nobody asks about its own after it.
+    /// Into a loop. What is known of the scalars around it holds in it.
     pub fn enter(&mut self, axis: &Axis) {
         self.facts.enter(axis);
     }
@@ -42,14 +42,18 @@ impl<'a> Proof<'a> {
             Exp::If(c, yes, no) => {
                 for (branch, when) in [(yes, true), (no, false)] {
                     if has_unchecked_reads(&branch.block.lets) {
-                        let inside = self.facts.assume(*c, when);
-                        let outside = std::mem::replace(&mut self.facts, inside);
+                        let scope = self.facts.scope();
+                        self.facts.assume(*c, when);
                         branch.block.lets.iter().for_each(|l| self.binding(l));
-                        self.facts = outside;
+                        self.facts.leave(scope);
                     }
                 }
             }
-            Exp::Scan(s) => s.step.block.lets.iter().for_each(|l| self.binding(l)),
+            Exp::Scan(s) => {
+                let scope = self.facts.scope();
+                s.step.block.lets.iter().for_each(|l| self.binding(l));
+                self.facts.leave(scope);
+            }
             _ => {}
         }
         self.facts.learn(self.types, l);

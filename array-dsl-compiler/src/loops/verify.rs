@@ -503,8 +503,11 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, checked: &mut Checked) {
         match n {
             Node::Let(l) => proof.binding(l),
             Node::Loop(l) => {
+                // What its points say, that it has some before all, is not known after it.
+                let scope = proof.facts.scope();
                 proof.enter(&l.axis);
                 nodes(&l.body, proof, checked);
+                proof.facts.leave(scope);
             }
             Node::Store { array, value, .. } => checked.stored(*array, *value, &proof.facts),
             Node::Accumulate { .. } | Node::Write { .. } => {}

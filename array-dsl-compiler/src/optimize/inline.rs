@@ -180,17 +180,19 @@ fn block(
             }
             Exp::If(_, x, y) => {
                 for b in [x, y] {
-                    let mut inner = map.clone();
+                    let scope = facts.scope();
                     let lets = std::mem::take(&mut b.block.lets);
-                    b.block.lets = block(p, lets, axes, &mut facts.clone(), producers, &mut inner, &mut []);
-                    b.results.iter_mut().for_each(|a| *a = renamed(&inner, *a));
+                    b.block.lets = block(p, lets, axes, facts, producers, map, &mut []);
+                    b.results.iter_mut().for_each(|a| *a = renamed(map, *a));
+                    facts.leave(scope);
                 }
             }
             Exp::Scan(s) => {
-                let mut inner = map.clone();
+                let scope = facts.scope();
                 let lets = std::mem::take(&mut s.step.block.lets);
-                s.step.block.lets = block(p, lets, axes, &mut facts.clone(), producers, &mut inner, &mut []);
-                s.step.results.iter_mut().for_each(|a| *a = renamed(&inner, *a));
+                s.step.block.lets = block(p, lets, axes, facts, producers, map, &mut []);
+                s.step.results.iter_mut().for_each(|a| *a = renamed(map, *a));
+                facts.leave(scope);
             }
             _ => {}
         }

@@ -70,10 +70,10 @@ impl<'a> Inside<'a> {
             match &l.exp {
                 Exp::If(c, yes, no) => {
                     for (branch, when) in [(yes, true), (no, false)] {
-                        let inside = self.facts.assume(*c, when);
-                        let outside = std::mem::replace(&mut self.facts, inside);
+                        let scope = self.facts.scope();
+                        self.facts.assume(*c, when);
                         self.block(&branch.block);
-                        self.facts = outside;
+                        self.facts.leave(scope);
                     }
                 }
                 Exp::Scan(s) => self.block(&s.step.block),
@@ -97,7 +97,7 @@ impl<'a> Inside<'a> {
     }
 
     /// Why a read is checked.
-    fn why(&self, array: ArrayId, index: &[Atom]) -> String {
+    fn why(&mut self, array: ArrayId, index: &[Atom]) -> String {
         let info = self.p.array(array);
         let mut reasons = Vec::new();
         for (k, (i, dim)) in index.iter().zip(&info.dims).enumerate() {

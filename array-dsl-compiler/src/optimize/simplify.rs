@@ -2,6 +2,7 @@
 //! branches, reads proven inside, unused code removed.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use crate::affine::{Checked, Facts};
 use crate::bulk::build::{Renaming, renamed};
@@ -58,10 +59,51 @@ pub(crate) fn rename_yield(y: &mut YieldKind, map: &Renaming) {
 }
 
 /// Expressions already computed, in scope.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Known {
-    expressions: HashMap<Exp, Vec<Var>>,
-    definitions: HashMap<Var, Exp>,
+    expressions: HashMap<Rc<Exp>, Vec<Var>>,
+    definitions: HashMap<Var, Rc<Exp>>,
+    /// In the order in which they were computed.
+    order: Vec<Rc<Exp>>,
+}
+
+impl Known {
+    fn learn(&mut self, l: &Let) {
+        let exp = Rc::new(l.exp.clone());
+        self.expressions.insert(exp.clone(), l.vars.clone());
+        self.definitions.insert(l.vars[0], exp.clone());
+        self.order.push(exp);
+    }
+
+    /// At the end of a branch that began when so many were known.
+    fn leave(&mut self, before: usize) {
+        for exp in self.order.drain(before..) {
+            if let Some(vars) = self.expressions.remove(&exp) {
+                self.definitions.remove(&vars[0]);
+            }
+        }
+    }
+}
+
+/// What is inside a branch or the step of a scan: facts and expressions of it are not known after it.
+fn inside(
+    p: &Program,
+    b: &Branch,
+    when: Option<(Atom, bool)>,
+    map: &mut Renaming,
+    facts: &mut Facts,
+    known: &mut Known,
+) -> Branch {
+    let (scope, before) = (facts.scope(), known.order.len());
+    if let Some((c, when)) = when {
+        facts.assume(c, when);
+    }
+    let lets = block(p, &b.block.lets, map, facts, known);
+    facts.leave(scope);
+    known.leave(before);
+    let results: Vec<Atom> = b.results.iter().map(|a| renamed(map, *a)).collect();
+    let mut live = results.iter().copied().filter_map(var).collect();
+    Branch { block: Block { lets: live_lets(lets, &mut live) }, results }
 }
 
 fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known: &mut Known) -> Vec<Let> {
@@ -80,36 +122,32 @@ fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known
                     }
                     continue;
                 }
-                let side = |b: &Branch, when: bool, out: &mut Vec<Let>| {
-                    let mut facts = facts.assume(c, when);
-                    let (mut map, mut inner) = (map.clone(), known.clone());
-                    let lets = block(p, &b.block.lets, &mut map, &mut facts, &mut inner);
-                    let results: Vec<Atom> = b.results.iter().map(|a| renamed(&map, *a)).collect();
-                    let mut live = results.iter().copied().filter_map(var).collect();
-                    let lets = live_lets(lets, &mut live);
-                    let (hoisted, kept) = speculate(p, lets);
-                    out.extend(hoisted);
-                    Branch { block: Block { lets: kept }, results }
-                };
                 let mut hoisted = Vec::new();
-                let mut x = side(x, true, &mut hoisted);
-                let mut y = side(y, false, &mut hoisted);
+                let mut side = |b: &Branch, when: bool| {
+                    let mut b = inside(p, b, Some((c, when)), map, facts, known);
+                    let (out, kept) = speculate(p, b.block.lets);
+                    hoisted.extend(out);
+                    b.block.lets = kept;
+                    b
+                };
+                let (mut x, mut y) = (side(x, true), side(y, false));
                 hoisted.extend(read_in_both(p, facts, &mut x, &mut y));
+                let mut shared = false;
                 for h in hoisted {
                     // Both branches may have computed the same.
+                    let h = Let { exp: rename_exp(&h.exp, map), ..h };
+                    let v = h.vars[0];
                     remember(p, h, map, facts, known, &mut out);
+                    shared |= map.contains_key(&v);
                 }
-                let rename_branch = |b: Branch| rename_in(b, map);
-                choice(p, l, c, rename_branch(x), rename_branch(y), map, facts, known, &mut out);
+                if shared {
+                    (x, y) = (rename_in(x, map), rename_in(y, map));
+                }
+                choice(p, l, c, x, y, map, facts, known, &mut out);
             }
             Exp::Scan(s) => {
-                let mut map = map.clone();
-                let (mut facts, mut inner) = (facts.clone(), known.clone());
-                let lets = block(p, &s.step.block.lets, &mut map, &mut facts, &mut inner);
-                let results: Vec<Atom> = s.step.results.iter().map(|a| renamed(&map, *a)).collect();
-                let mut live = results.iter().copied().filter_map(var).collect();
-                let step = Branch { block: Block { lets: live_lets(lets, &mut live) }, results };
-                let rename = |atoms: &[Atom]| atoms.iter().map(|a| renamed(&map, *a)).collect();
+                let step = inside(p, &s.step, None, map, facts, known);
+                let rename = |atoms: &[Atom]| atoms.iter().map(|a| renamed(map, *a)).collect();
                 let (start, values) = (rename(&s.start), rename(&s.values));
                 let exp = Exp::Scan(Box::new(Scan { start, values, step, ..(**s).clone() }));
                 out.push(Let { vars: l.vars.clone(), exp, loc: l.loc });
@@ -132,7 +170,7 @@ fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known
 }
 
 /// Takes out the elements that both branches read, wherever it is known without the condition that they are there.
-fn read_in_both(p: &Program, facts: &Facts, x: &mut Branch, y: &mut Branch) -> Vec<Let> {
+fn read_in_both(p: &Program, facts: &mut Facts, x: &mut Branch, y: &mut Branch) -> Vec<Let> {
     let inside: HashSet<Var> = x.block.lets.iter().flat_map(|l| &l.vars).copied().collect();
     let mut common = Vec::new();
     let mut same = Renaming::new();
@@ -163,7 +201,6 @@ fn remember(
     known: &mut Known,
     out: &mut Vec<Let>,
 ) {
-    let l = Let { exp: rename_exp(&l.exp, map), ..l };
     if let Some(vars) = known.expressions.get(&l.exp) {
         for (v, w) in l.vars.iter().zip(vars) {
             map.insert(*v, Atom::Var(*w));
@@ -171,8 +208,7 @@ fn remember(
         return;
     }
     facts.learn(p.into(), &l);
-    known.expressions.insert(l.exp.clone(), l.vars.clone());
-    known.definitions.insert(l.vars[0], l.exp.clone());
+    known.learn(&l);
     out.push(l);
 }
 
@@ -327,7 +363,7 @@ enum Simple {
     Exp(Exp),
 }
 
-fn simple(p: &Program, e: &Exp, facts: &Facts, known: &Known) -> Simple {
+fn simple(p: &Program, e: &Exp, facts: &mut Facts, known: &Known) -> Simple {
     match e {
         Exp::Size(d) => match d.as_constant() {
             Some(c) => Simple::Atom(Atom::Const(Const::int(Elem::I64, c))),
@@ -357,7 +393,7 @@ fn operation(p: &Program, op: Op, args: &[Atom], facts: &Facts, known: &Known) -
     let one = |i: usize| constant(i).is_some_and(Const::is_one);
     let elem = p.elem(args[0]);
     let same = args.len() == 2 && args[0] == args[1];
-    let definition = |a: Atom| var(a).and_then(|v| known.definitions.get(&v));
+    let definition = |a: Atom| var(a).and_then(|v| known.definitions.get(&v)).map(|e| &**e);
     match op {
         // `x + 0.0` is not `x` for `x = -0.0`; the difference is accepted.
         Op::Add if zero(0) => Simple::Atom(args[1]),

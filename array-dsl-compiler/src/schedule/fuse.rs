@@ -345,10 +345,11 @@ impl<'a> Fuse<'a> {
         let starts = next.as_ref().map_or_else(HashSet::new, |_| starts(&o.rest));
         let mut rest = Vec::new();
         for l in std::mem::take(&mut o.rest) {
-            let mut exists = true;
+            let (mut exists, mut inside) = (true, HashSet::new());
+            bound(&l.exp, &mut inside);
             l.exp.visit_atoms(&mut |a| {
                 if let Atom::Var(v) = a {
-                    exists &= o.map.contains_key(&v) || binds(&l.exp, v);
+                    exists &= o.map.contains_key(&v) || inside.contains(&v);
                 }
             });
             // A scan stands in the loop that it runs along.
@@ -362,7 +363,7 @@ impl<'a> Fuse<'a> {
                 rest.push(l);
                 continue;
             }
-            let exp = known.forward(&rename(&l.exp, &o.map));
+            let exp = known.forward(&l.exp, &mut o.map);
             match exp {
                 Forwarded::Atom(a) => {
                     o.map.insert(l.vars[0], a);
@@ -374,21 +375,11 @@ impl<'a> Fuse<'a> {
                         }
                         continue;
                     }
-                    let mut fresh = |v: &Var| {
-                        let elem = self.vars[v.0 as usize];
-                        self.vars.push(elem);
-                        Var(self.vars.len() as u32 - 1)
-                    };
                     // Members of other groups hold copies of the same statements: names are made new.
-                    let vars: Vec<Var> = l.vars.iter().map(&mut fresh).collect();
-                    let key = exp.clone();
-                    let exp = self.fresh_branches(exp);
-                    known.expressions.insert(key, vars.clone());
-                    for (v, w) in l.vars.iter().zip(&vars) {
-                        o.map.insert(*v, Atom::Var(*w));
-                    }
-                    known.expressions.insert(exp.clone(), vars.clone());
-                    nodes.push(Node::Let(Let { vars, exp, loc: l.loc }));
+                    let vars = self.fresh_vars(&l.vars, &mut o.map);
+                    let fresh = self.fresh(&exp, &mut Renaming::new());
+                    known.expressions.insert(exp, vars.clone());
+                    nodes.push(Node::Let(Let { vars, exp: fresh, loc: l.loc }));
                 }
             }
         }
@@ -397,7 +388,7 @@ impl<'a> Fuse<'a> {
 
     /// Emits a statement that may report an error before the loop that it stood in: executed only if that has trips.
     fn guarded(&mut self, extent: &Dim, l: Let, map: &mut Renaming, nodes: &mut Vec<Node>) {
-        let exp = self.fresh_branches(rename(&l.exp, map));
+        let exp = self.fresh(&l.exp, &mut map.clone());
         let elems: Vec<Elem> = l.vars.iter().map(|v| self.vars[v.0 as usize]).collect();
         let [inside, outside] =
             [(), ()].map(|()| -> Vec<Var> { elems.iter().map(|e| self.new_var(*e)).collect() });
@@ -420,38 +411,37 @@ impl<'a> Fuse<'a> {
         nodes.extend(lets.map(|(vars, exp)| Node::Let(Let { vars, exp, loc: l.loc })));
     }
 
-    fn fresh_branches(&mut self, e: Exp) -> Exp {
+    /// An expression renamed, with new names for what its branches bind.
+    fn fresh(&mut self, e: &Exp, map: &mut Renaming) -> Exp {
         match e {
             Exp::If(c, x, y) => {
-                let (x, y) = (self.fresh_branch(x, Renaming::new()), self.fresh_branch(y, Renaming::new()));
-                Exp::If(c, x, y)
+                let c = renamed(map, *c);
+                Exp::If(c, self.fresh_branch(x, map), self.fresh_branch(y, map))
             }
             Exp::Scan(s) => {
-                let mut map = Renaming::new();
-                let mut fresh = |vars: &[Var]| -> Vec<Var> {
-                    let new: Vec<Var> = vars.iter().map(|v| self.new_var(self.vars[v.0 as usize])).collect();
-                    map.extend(vars.iter().copied().zip(new.iter().map(|v| Atom::Var(*v))));
-                    new
-                };
-                let (left, right) = (fresh(&s.left), fresh(&s.right));
-                let step = self.fresh_branch(s.step.clone(), map);
-                Exp::Scan(Box::new(Scan { left, right, step, ..*s }))
+                let all = |atoms: &[Atom], map: &Renaming| atoms.iter().map(|a| renamed(map, *a)).collect();
+                let (start, values) = (all(&s.start, map), all(&s.values, map));
+                let (left, right) = (self.fresh_vars(&s.left, map), self.fresh_vars(&s.right, map));
+                let step = self.fresh_branch(&s.step, map);
+                Exp::Scan(Box::new(Scan { start, values, left, right, step, ..(**s).clone() }))
             }
-            e => e,
+            e => rename(e, map),
         }
     }
 
-    fn fresh_branch(&mut self, b: Branch, mut map: Renaming) -> Branch {
+    fn fresh_vars(&mut self, vars: &[Var], map: &mut Renaming) -> Vec<Var> {
+        let new: Vec<Var> = vars.iter().map(|v| self.new_var(self.vars[v.0 as usize])).collect();
+        map.extend(vars.iter().copied().zip(new.iter().map(|v| Atom::Var(*v))));
+        new
+    }
+
+    fn fresh_branch(&mut self, b: &Branch, map: &mut Renaming) -> Branch {
         let mut lets = Vec::new();
-        for l in b.block.lets {
-            let exp = self.fresh_branches(rename(&l.exp, &map));
-            let vars: Vec<Var> = l.vars.iter().map(|v| self.new_var(self.vars[v.0 as usize])).collect();
-            for (v, w) in l.vars.iter().zip(&vars) {
-                map.insert(*v, Atom::Var(*w));
-            }
-            lets.push(Let { vars, exp, loc: l.loc });
+        for l in &b.block.lets {
+            let exp = self.fresh(&l.exp, map);
+            lets.push(Let { vars: self.fresh_vars(&l.vars, map), exp, loc: l.loc });
         }
-        let results = b.results.iter().map(|a| renamed(&map, *a)).collect();
+        let results = b.results.iter().map(|a| renamed(map, *a)).collect();
         Branch { block: Block { lets }, results }
     }
 }
@@ -493,33 +483,42 @@ enum Forwarded {
 }
 
 impl Known {
-    /// A read of an element stored in scope is its value.
-    fn forward(&self, e: &Exp) -> Forwarded {
-        match e {
-            Exp::Read { array, index, .. } => match self.stored.get(&(*array, index.clone())) {
-                Some(a) => Forwarded::Atom(*a),
-                None => Forwarded::Exp(e.clone()),
-            },
-            Exp::If(c, x, y) => Forwarded::Exp(Exp::If(*c, self.branch(x), self.branch(y))),
-            Exp::Scan(s) => {
-                Forwarded::Exp(Exp::Scan(Box::new(Scan { step: self.branch(&s.step), ..(**s).clone() })))
+    /// An expression renamed. A read of an element stored in scope is its value.
+    fn forward(&self, e: &Exp, map: &mut Renaming) -> Forwarded {
+        Forwarded::Exp(match e {
+            Exp::Read { array, index, checked } => {
+                let index: Vec<Atom> = index.iter().map(|a| renamed(map, *a)).collect();
+                let key = (*array, index);
+                if let Some(a) = self.stored.get(&key) {
+                    return Forwarded::Atom(*a);
+                }
+                Exp::Read { array: *array, index: key.1, checked: *checked }
             }
-            e => Forwarded::Exp(e.clone()),
-        }
+            Exp::If(c, x, y) => {
+                let c = renamed(map, *c);
+                Exp::If(c, self.branch(x, map), self.branch(y, map))
+            }
+            Exp::Scan(s) => {
+                let all = |atoms: &[Atom]| atoms.iter().map(|a| renamed(map, *a)).collect();
+                let (start, values) = (all(&s.start), all(&s.values));
+                let step = self.branch(&s.step, map);
+                Exp::Scan(Box::new(Scan { start, values, step, ..(**s).clone() }))
+            }
+            e => rename(e, map),
+        })
     }
 
-    fn branch(&self, b: &Branch) -> Branch {
-        let mut map = Renaming::new();
+    fn branch(&self, b: &Branch, map: &mut Renaming) -> Branch {
         let mut lets = Vec::new();
         for l in &b.block.lets {
-            match self.forward(&rename(&l.exp, &map)) {
+            match self.forward(&l.exp, map) {
                 Forwarded::Atom(a) => {
                     map.insert(l.vars[0], a);
                 }
                 Forwarded::Exp(exp) => lets.push(Let { vars: l.vars.clone(), exp, loc: l.loc }),
             }
         }
-        Branch { block: Block { lets }, results: b.results.iter().map(|a| renamed(&map, *a)).collect() }
+        Branch { block: Block { lets }, results: b.results.iter().map(|a| renamed(map, *a)).collect() }
     }
 }
 
@@ -527,18 +526,19 @@ fn rename(e: &Exp, map: &Renaming) -> Exp {
     crate::optimize::rename_exp(e, map)
 }
 
-/// Whether `v` is bound inside the branches of `e`.
-fn binds(e: &Exp, v: Var) -> bool {
-    match e {
-        Exp::If(_, x, y) => {
-            [x, y].iter().any(|b| b.block.lets.iter().any(|l| l.vars.contains(&v) || binds(&l.exp, v)))
-        }
+/// What is bound inside the branches of an expression.
+fn bound(e: &Exp, out: &mut HashSet<Var>) {
+    let branches: &[&Branch] = match e {
+        Exp::If(_, x, y) => &[x, y],
         Exp::Scan(s) => {
-            s.left.contains(&v)
-                || s.right.contains(&v)
-                || s.step.block.lets.iter().any(|l| l.vars.contains(&v) || binds(&l.exp, v))
+            out.extend(s.left.iter().chain(&s.right));
+            &[&s.step]
         }
-        _ => false,
+        _ => return,
+    };
+    for l in branches.iter().flat_map(|b| &b.block.lets) {
+        out.extend(&l.vars);
+        bound(&l.exp, out);
     }
 }
 
