@@ -36,6 +36,7 @@ pub mod sizes;
 pub mod verify;
 
 pub use crate::core::{Check, CheckKind, Prefix, Reducer};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use crate::dim::Dim;
@@ -477,7 +478,48 @@ impl Exp {
     }
 }
 
+impl Exp {
+    /// Calls `f` with every variable that is bound inside.
+    pub fn visit_bound(&self, f: &mut impl FnMut(Var)) {
+        match self {
+            Exp::If(_, x, y) => [x, y].into_iter().for_each(|b| b.visit_bound(f)),
+            Exp::Scan(s) => {
+                s.left.iter().chain(&s.right).for_each(|v| f(*v));
+                s.step.visit_bound(f);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Scan {
+    /// What there has to be before the first step: what the states start from, and what an associative operator uses, which joins
+    /// states outside of the loop as well.
+    pub fn needed_before(&self) -> Vec<Atom> {
+        let mut needed = self.start.clone();
+        if !self.is_associative() {
+            return needed;
+        }
+        let mut inside: HashSet<Var> = self.left.iter().chain(&self.right).copied().collect();
+        self.step.visit_bound(&mut |v| drop(inside.insert(v)));
+        self.step.visit_atoms(&mut |a| {
+            if !matches!(a, Atom::Var(v) if inside.contains(&v)) {
+                needed.push(a);
+            }
+        });
+        needed
+    }
+}
+
 impl Branch {
+    /// Calls `f` with every variable that is bound inside.
+    pub fn visit_bound(&self, f: &mut impl FnMut(Var)) {
+        for l in &self.block.lets {
+            l.vars.iter().for_each(|v| f(*v));
+            l.exp.visit_bound(f);
+        }
+    }
+
     /// Calls `f` with every atom used inside.
     pub fn visit_atoms(&self, f: &mut impl FnMut(Atom)) {
         self.block.lets.iter().for_each(|l| l.exp.visit_atoms(f));

@@ -1,6 +1,6 @@
 //! The rules of Loops, as in the header of `loops`:
 //!
-//! * scalar code follows the rules of Bulk; what a loop folds is bound after it; what its scans start from is bound before it;
+//! * scalar code follows the rules of Bulk; what a loop folds is bound after it; what its scans need is bound before it;
 //! * an array is read after it is written: by an earlier step, or by an earlier node of the tree; dimensions and
 //!   extents mention only scalars that earlier steps wrote;
 //! * every `Heap` array is written whole by a `Fill`, a `Copy`, a contraction or a `Store` indexed by axes that cover
@@ -366,12 +366,12 @@ impl<'a> Verifier<'a> {
     fn sequential(&mut self, l: &'a Loop) {
         self.scope.loc(l.loc);
         let mark = self.scope.mark();
-        // States exist before the first trip.
+        // States exist before the first trip, and so does what joins them.
         for node in &l.body {
             if let Node::Let(Let { exp: Exp::Scan(s), loc, .. }) = node {
                 self.scope.loc(*loc);
-                for a in &s.start {
-                    self.scope.atom(*a);
+                for a in s.needed_before() {
+                    self.scope.atom(a);
                 }
             }
         }

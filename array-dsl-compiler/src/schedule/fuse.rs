@@ -9,7 +9,8 @@
 //! 3. they have an array in common.
 //!
 //! Scalar code is placed at the outermost level where its operands exist, unless it may fail: then it stays where its nest has
-//! points. What a scan starts from is needed before its loop all the same, and is computed there if the loop has trips.
+//! points. What a scan starts from and what its steps use is needed before its loop all the same (its chunks are joined outside of
+//! it), and is computed there if the loop has trips.
 
 use std::collections::{HashMap, HashSet};
 
@@ -336,7 +337,7 @@ impl<'a> Fuse<'a> {
     /// Emits the statements of a member whose operands exist, in order.
     fn ready(&mut self, o: &mut Open, nodes: &mut Vec<Node>, known: &mut Known) {
         let all = o.map.len() >= o.m.axes.len() && o.m.axes.iter().all(|a| o.map.contains_key(&a.var));
-        // The axis that scans run along is the next one: what they start from is needed before it.
+        // The axis that scans run along is the next one: what they start from and what their steps use is needed before it.
         let next = o.m.axes.last().filter(|last| {
             let is_open = |a: &Axis| o.map.contains_key(&a.var);
             !is_open(last) && o.m.axes[..o.m.axes.len() - 1].iter().all(is_open)
@@ -346,7 +347,7 @@ impl<'a> Fuse<'a> {
         let mut rest = Vec::new();
         for l in std::mem::take(&mut o.rest) {
             let (mut exists, mut inside) = (true, HashSet::new());
-            bound(&l.exp, &mut inside);
+            l.exp.visit_bound(&mut |v| drop(inside.insert(v)));
             l.exp.visit_atoms(&mut |a| {
                 if let Atom::Var(v) = a {
                     exists &= o.map.contains_key(&v) || inside.contains(&v);
@@ -526,23 +527,7 @@ fn rename(e: &Exp, map: &Renaming) -> Exp {
     crate::optimize::rename_exp(e, map)
 }
 
-/// What is bound inside the branches of an expression.
-fn bound(e: &Exp, out: &mut HashSet<Var>) {
-    let branches: &[&Branch] = match e {
-        Exp::If(_, x, y) => &[x, y],
-        Exp::Scan(s) => {
-            out.extend(s.left.iter().chain(&s.right));
-            &[&s.step]
-        }
-        _ => return,
-    };
-    for l in branches.iter().flat_map(|b| &b.block.lets) {
-        out.extend(&l.vars);
-        bound(&l.exp, out);
-    }
-}
-
-/// What the scans among statements start from, with everything that it is made of.
+/// What the scans among statements need before their loop, with everything that it is made of.
 fn starts(lets: &[Let]) -> HashSet<Var> {
     let mut needed = HashSet::new();
     let note = |a: Atom, needed: &mut HashSet<Var>| {
@@ -552,7 +537,7 @@ fn starts(lets: &[Let]) -> HashSet<Var> {
     };
     for l in lets.iter().rev() {
         match &l.exp {
-            Exp::Scan(s) => s.start.iter().for_each(|a| note(*a, &mut needed)),
+            Exp::Scan(s) => s.needed_before().into_iter().for_each(|a| note(a, &mut needed)),
             e if l.vars.iter().any(|v| needed.contains(v)) => e.visit_atoms(&mut |a| note(a, &mut needed)),
             _ => {}
         }
