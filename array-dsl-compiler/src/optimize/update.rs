@@ -73,7 +73,12 @@ fn accumulated(p: &Program, s: &Stm) -> Option<ArrayId> {
 fn term(p: &Program, n: &Nest, yielded: usize, c: ArrayId) -> Option<Sum> {
     let y = &n.yields[yielded];
     let YieldKind::Store(Atom::Var(stored)) = y.kind else { return None };
-    let whole = p.array(y.array).dims == p.array(c).dims;
+    // The nest reads `c` at its own point and nowhere else.
+    let mut reads = 0;
+    n.body.visit_reads(&mut |a, _| reads += usize::from(a == c));
+    let whole = p.array(y.array).dims == p.array(c).dims && reads == 1 && !n.yields.iter().any(|y| {
+        matches!(&y.kind, YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } if *into == c)
+    });
     let mut uses: HashMap<Var, usize> = HashMap::new();
     let mut note = |a: Atom| {
         if let Atom::Var(v) = a {
