@@ -1,5 +1,7 @@
 //! Nests with scans in parts: what is differentiated by the rule for scans alone, and what by that for nests.
 
+use std::collections::HashSet;
+
 use super::fresh;
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{
@@ -18,7 +20,9 @@ pub(super) fn separate(p: &mut Program, s: &Stm) -> Vec<Stm> {
             Trips::For(index, count) => Trips::For(*index, not_negative(p, count, r.loc, &mut out)),
             trips => trips.clone(),
         };
-        let body = r.body.iter().flat_map(|s| separate(p, s)).collect();
+        let body: Vec<Stm> = r.body.iter().flat_map(|s| separate(p, s)).collect();
+        let (counts, body) = counted_before(r, body);
+        out.extend(counts);
         out.push(Stm::Repeat(Repeat { trips, body, ..r.clone() }));
         return out;
     }
@@ -82,6 +86,45 @@ fn not_negative(p: &mut Program, count: &Dim, loc: Loc, out: &mut Vec<Stm>) -> D
     let kind = CheckKind::AtLeast(trips.clone(), count.clone());
     out.push(Stm::Check(Check { kind, guards: vec![trips.clone()] }, loc));
     trips
+}
+
+/// The counts of trips that are the same in each trip of the loop around, and the other statements: histories have these counts
+/// as dimensions.
+fn counted_before(r: &Repeat, body: Vec<Stm>) -> (Vec<Stm>, Vec<Stm>) {
+    let mut inside: HashSet<ArrayId> =
+        r.bound().into_iter().chain(body.iter().flat_map(Stm::results)).collect();
+    let mut counts: HashSet<Dim> = HashSet::new();
+    let (mut before, mut rest) = (Vec::new(), Vec::new());
+    for s in body {
+        let is_known = |d: &Dim| {
+            d.atoms().iter().all(|a| !matches!(a, SizeAtom::Scalar(s) if inside.contains(&ArrayId(*s))))
+        };
+        let is_fixed = match &s {
+            Stm::Nest(Nest { axes, body, yields, .. }) => {
+                let of_sizes = |l: &Let| match &l.exp {
+                    Exp::Size(d) => is_known(d),
+                    Exp::Op(op, _) => *op == Op::Max,
+                    _ => false,
+                };
+                let is_stored = |y: &Yield| matches!(y.kind, YieldKind::Store(_));
+                axes.is_empty() && yields.iter().all(is_stored) && body.lets.iter().all(of_sizes)
+            }
+            Stm::Check(Check { kind: CheckKind::AtLeast(trips, count), guards }, _) => {
+                counts.contains(trips) && guards[..] == [trips.clone()] && is_known(count)
+            }
+            _ => false,
+        };
+        if !is_fixed {
+            rest.push(s);
+            continue;
+        }
+        for a in s.results() {
+            inside.remove(&a);
+            counts.insert(Dim::atom(SizeAtom::Scalar(a.0)));
+        }
+        before.push(s);
+    }
+    (before, rest)
 }
 
 /// A copy of the first `count` statements with stored scans read.
