@@ -37,6 +37,42 @@ fn square_of_least(dest: [f64; k], is: [i64; n], vs: [f64; n]) -> f64 {
     dot(y, y)
 }
 
+#[kernel]
+fn put(xs: [f64; n], is: [i64; k], vs: [f64; k]) -> [f64; n] {
+    scatter(xs, is, vs)
+}
+
+/// Rows, by what the user says and by what is counted.
+#[kernel]
+fn put_rows(xs: [[f64; m]; n], is: [i64; k], vs: [[f64; m]; k]) -> [[f64; m]; n] {
+    scatter(xs, is, vs)
+}
+
+#[test]
+fn of_values_for_one_place_the_one_that_stays_has_a_derivative() {
+    let is = array![2, 0, 2, 5, -1, 2, 1];
+    let (xs, vs) = (wave(4), wave(7));
+    let seed = array![1.0, 10.0, 100.0, 1000.0];
+    let (value, (dest, values)) = vjp(put)(&xs, &is, &vs, &seed);
+    assert_eq!(value, array![vs[1], vs[6], vs[5], xs[3]]);
+    assert_eq!(dest, array![0.0, 0.0, 0.0, 1000.0]);
+    assert_eq!(values, array![0.0, 1.0, 0.0, 0.0, 0.0, 100.0, 10.0]);
+    let (xs, vs) =
+        (Array2::from_elem((4, 2), 0.5), Array2::from_shape_fn((7, 2), |(i, j)| (i * 2 + j) as f64));
+    let seed = Array2::from_shape_fn((4, 2), |(i, j)| (i * 10 + j + 1) as f64);
+    let (_, (dest, values)) = vjp(put_rows)(&xs, &is, &vs, &seed);
+    assert_eq!(dest.row(3), seed.row(3));
+    assert_eq!(dest.sum(), seed.row(3).sum());
+    for (i, place) in [None, Some(0), None, None, None, Some(2), Some(1)].into_iter().enumerate() {
+        assert_eq!(values.row(i), place.map_or(Array1::zeros(2), |k: usize| seed.row(k).to_owned()));
+    }
+    let (tangent_of_xs, tangent) =
+        (Array2::zeros((4, 2)), Array2::from_shape_fn((7, 2), |(i, j)| (i + j) as f64));
+    let (_, along) = jvp(put_rows)(&xs, &is, &vs, &tangent_of_xs, &tangent);
+    let (forward, reverse) = ((&along * &seed).sum(), (&values * &tangent).sum());
+    assert_eq!(forward, reverse);
+}
+
 fn wave(n: usize) -> Array1<f64> {
     Array1::from_shape_fn(n, |i| (i as f64 * 1.7).sin() + 0.05 * (i % 3) as f64)
 }

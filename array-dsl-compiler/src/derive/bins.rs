@@ -11,7 +11,10 @@
 //! as much as there are bins. Products by index are in `product`.
 //!
 //! Cost: points and bins. Source: thesis 3.4.2 (special operators); the target takes part.
+//!
+//! Writes of several points to one place have a winner as well: the last one ([`last_writers`]).
 
+use crate::affine::{Checked, Facts};
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{ArrayId, Atom, Axis, Block, Nest, Program, Reducer, Stm, Yield, YieldKind};
 use crate::dim::Dim;
@@ -29,7 +32,11 @@ struct ByIndex<'a> {
 
 impl<'a> ByIndex<'a> {
     fn new(nest: &'a Nest, y: &'a Yield) -> Option<ByIndex<'a>> {
-        let YieldKind::Accumulate { into, index, value, .. } = &y.kind else { return None };
+        let (YieldKind::Accumulate { into, index, value, .. } | YieldKind::Write { into, index, value }) =
+            &y.kind
+        else {
+            return None;
+        };
         Some(ByIndex { nest, result: y.array, into: *into, index, value: *value })
     }
 
@@ -152,6 +159,42 @@ pub(super) fn chosen(p: &mut Program, n: &Nest, y: &Yield) -> Option<Nest> {
     let value = code.choose(p, is_point, (point, vec![chosen]), (own, vec![kept]))[0];
     let yields = vec![Yield { array: r.result, kind: YieldKind::Store(value) }];
     Some(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc })
+}
+
+/// Of the points that write to a place, the one whose value stays there.
+pub(super) struct LastWriters {
+    numbering: Numbering,
+    /// The number of the last point of each place.
+    last: ArrayId,
+}
+
+/// The last writers of a nest, unless every point has a place of its own. Only the value that stays is in the result, so only its
+/// point is in the derivative:
+///
+/// ```text
+/// y = write v_p into d at [ix_p]:    last = accumulate(max) p into -1.. at [ix_p];    v_p' = last[ix_p] == p ? y'[ix_p] : 0
+/// ```
+pub(super) fn last_writers(p: &mut Program, n: &Nest, y: &Yield) -> Option<LastWriters> {
+    let r = ByIndex::new(n, y)?;
+    let numbering = r.numbering(p);
+    let mut facts = Facts::new(&n.axes, &Checked::default());
+    n.body.lets.iter().for_each(|l| facts.learn((&*p).into(), l));
+    if facts.tells_all(r.index, &n.axes.iter().map(|a| a.var).collect()) {
+        return None;
+    }
+    let dims = p.array(r.result).dims.clone();
+    let nobody = p.constant("last", &dims, Const::int(Elem::I64, -1), n.loc);
+    let last = r.again(p, Reducer::Max, nobody, |p, code, map, _, _| numbering.number(p, code, &n.axes, map));
+    Some(LastWriters { numbering, last })
+}
+
+impl LastWriters {
+    /// Whether what the current point writes stays. The index lies inside.
+    pub fn stays(&self, p: &mut Program, code: &mut Code, n: &Nest, map: &Renaming, index: &[Atom]) -> Atom {
+        let last = code.read(p, self.last, index);
+        let number = self.numbering.number(p, code, &n.axes, map);
+        code.op(p, Op::Eq, &[last, number])
+    }
 }
 
 /// What `f` gives where the index lies in the dimensions, else `outside`.

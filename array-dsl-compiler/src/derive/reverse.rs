@@ -20,6 +20,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::adjoint::{Adjoints, Contribution, active_scalars, backwards};
+use super::bins::LastWriters;
 use super::product;
 use super::reduce::{self, Slope};
 use super::{
@@ -235,11 +236,15 @@ impl Reverse {
                     continue;
                 }
                 YieldKind::Write { into, .. } => {
-                    if self.active.contains(into) {
+                    let last = bins::last_writers(&mut self.p, n, y);
+                    let is_active = self.active.contains(into);
+                    if is_active || last.is_some() {
                         // What the points need is read first, so that the zeros can be written in place.
-                        let seeds = self.seeds(n, y, adj);
-                        let cleared = self.cleared(n, y, adj);
-                        self.contribute(*into, cleared);
+                        let seeds = self.seeds(n, y, adj, last.as_ref());
+                        if is_active {
+                            let cleared = self.cleared(n, y, adj);
+                            self.contribute(*into, cleared);
+                        }
                         adj = seeds;
                         Slope::Point
                     } else {
@@ -376,14 +381,21 @@ impl Reverse {
     }
 
     /// The adjoints of what the points write.
-    fn seeds(&mut self, n: &Nest, y: &Yield, adj: ArrayId) -> ArrayId {
+    fn seeds(&mut self, n: &Nest, y: &Yield, adj: ArrayId, last: Option<&LastWriters>) -> ArrayId {
         let YieldKind::Write { index, .. } = &y.kind else { return adj };
         let mut map = fresh();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let mut code = Code::new(n.loc);
         code.lets = self.p.copy_lets(&n.body.lets, &mut map);
         let index: Vec<Atom> = index.iter().map(|a| renamed(&map, *a)).collect();
-        let value = guarded_read(&mut self.p, &mut code, adj, &index);
+        let info = self.p.array(adj).clone();
+        let zero = Atom::Const(Const::of(info.elem, 0));
+        let value = bins::inside(&mut self.p, &mut code, &index, &info.dims, zero, |p, code| {
+            let seed = code.read(p, adj, &index);
+            let Some(last) = last else { return seed };
+            let stays = last.stays(p, code, n, &map, &index);
+            code.select(p, stays, seed, zero)
+        });
         let dims: Vec<Dim> = axes.iter().map(|a| a.extent.clone()).collect();
         let array = self.p.new_array("written_adj", self.p.array(adj).elem, dims);
         let yields = vec![Yield { array, kind: YieldKind::Store(value) }];
