@@ -49,6 +49,18 @@ const FOUND: &[(&str, &str)] = &[
         "fn f(x: [f64; n]) -> f64 { sum(build(n, |i| { let k = (i + 1).rem_euclid(n); x[(k + n - 1) % n] * x[k] })) }",
     ),
     (
+        "of several values for one place only one stays, and all had derivatives",
+        "fn f(xs: [f64; n], is: [i64; k], vs: [f64; k]) -> [f64; n] { scatter(xs, is, vs) }",
+    ),
+    (
+        "what an accumulation is added to read it at two places",
+        "fn f(x: [f64; n], k: i64) -> [f64; n] { rotate(reverse(x) + x, k) }",
+    ),
+    (
+        "the trips of a loop in a loop were counted in the outer one, and a dimension outside of it",
+        "fn f(x: [f64; n], k: i64) -> [f64; n] { let mut a = x; for i in 0..k { for j in 0..k { a[j] = 1.0; } } a }",
+    ),
+    (
         "positions that change places",
         "fn f(x: [f64; n]) -> [f64; n] { let o = argsort(x); let p = gather(o, o); gather(x, p) }",
     ),

@@ -18,33 +18,33 @@ use std::collections::HashMap;
 
 use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Reducer, Stm, Var};
 use crate::dim::{Dim, SizeAtom};
-use crate::ty::{Elem, Loc, Name};
+use crate::ty::{Const, Elem, Loc, Name};
 use crate::value::{Fault, Scalar, Value, apply, combine, improves, work};
 
 /// The results (the leaves of the result's structure) for these arguments (the leaves of the parameters).
 pub fn run(f: &Function, args: &[Value]) -> Result<Vec<Value>, Fault> {
-    let mut m = Machine::new(f, args)?;
-    let results = m.body(&f.body)?;
-    let leaf = |i: &usize| {
-        results.get(*i).cloned().ok_or_else(|| Fault::internal(format!("there is no result {i}")))
-    };
-    f.result.leaves().into_iter().map(leaf).collect()
+    Machine::new(f, args)?.results()
 }
 
-/// The faults of a run that goes on after them, as compiled code does: what failed gives zero. Sizes that are wrong end it.
-pub fn faults(f: &Function, args: &[Value]) -> Vec<Fault> {
-    let ended = Machine::new(f, args).map(|mut m| {
-        m.faults = Some(Vec::new());
-        let ended = m.body(&f.body).err();
-        m.faults.into_iter().flatten().chain(ended).collect()
-    });
-    ended.unwrap_or_else(|fault| vec![fault])
+/// The results of a run that goes on after faults, as compiled code does, and these: what failed gives `instead`. Sizes that are
+/// wrong end it.
+pub fn going_on(f: &Function, args: &[Value], instead: i64) -> (Result<Vec<Value>, Fault>, Vec<Fault>) {
+    match Machine::new(f, args) {
+        Ok(mut m) => {
+            m.going_on = Some((instead, Vec::new()));
+            let results = m.results();
+            let faults = m.going_on.into_iter().flat_map(|(_, faults)| faults);
+            let all = faults.chain(results.as_ref().err().cloned()).collect();
+            (results, all)
+        }
+        Err(fault) => (Err(fault.clone()), vec![fault]),
+    }
 }
 
 struct Machine<'a> {
     f: &'a Function,
-    /// The faults so far, if the run goes on after them.
-    faults: Option<Vec<Fault>>,
+    /// If the run goes on after faults: what is taken instead, and the faults so far.
+    going_on: Option<(i64, Vec<Fault>)>,
     sizes: HashMap<Name, i64>,
     vars: Vec<Option<Value>>,
 }
@@ -53,13 +53,21 @@ impl<'a> Machine<'a> {
     /// With the arguments bound.
     fn new(f: &'a Function, args: &[Value]) -> Result<Machine<'a>, Fault> {
         work::begin();
-        let mut m = Machine { f, faults: None, sizes: HashMap::new(), vars: vec![None; f.vars.len()] };
+        let mut m = Machine { f, going_on: None, sizes: HashMap::new(), vars: vec![None; f.vars.len()] };
         m.bind_params(args)?;
         Ok(m)
     }
 }
 
 impl Machine<'_> {
+    fn results(&mut self) -> Result<Vec<Value>, Fault> {
+        let results = self.body(&self.f.body)?;
+        let leaf = |i: &usize| {
+            results.get(*i).cloned().ok_or_else(|| Fault::internal(format!("there is no result {i}")))
+        };
+        self.f.result.leaves().into_iter().map(leaf).collect()
+    }
+
     /// Binds the arguments and the sizes. A dimension that is a size alone tells it where it stands first; then
     /// all dimensions must be as declared.
     fn bind_params(&mut self, args: &[Value]) -> Result<(), Fault> {
@@ -179,17 +187,18 @@ impl Machine<'_> {
 
     /// What a statement that failed gives, if the run goes on.
     fn recovered(&mut self, s: &Stm, fault: Fault) -> Result<Vec<Value>, Fault> {
-        let Some(faults) = &mut self.faults else { return Err(fault) };
+        let Some((instead, faults)) = &mut self.going_on else { return Err(fault) };
+        let instead = *instead;
         match fault {
             Fault::IndexOutOfRange { .. } | Fault::DivisionByZero { .. } | Fault::EmptyExtremum { .. } => {}
             fault => return Err(fault),
         }
         faults.push(fault);
-        let zero = |v: &Var| {
+        let value = |v: &Var| {
             let ty = self.f.ty(*v);
-            Ok(Value::filled(self.shape(&ty.dims)?, Scalar::zero(ty.elem)))
+            Ok(Value::filled(self.shape(&ty.dims)?, Const::of(ty.elem, instead).into()))
         };
-        s.vars.iter().map(zero).collect()
+        s.vars.iter().map(value).collect()
     }
 
     /// The results of a body that gives scalars.

@@ -13,6 +13,7 @@
 //! and the comparison is left out, as it is for numbers too large for the difference to mean anything.
 
 mod derivatives;
+mod failing;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -29,6 +30,7 @@ use crate::ty::Elem;
 use crate::value::{Fault, Value, approx_eq};
 
 pub use derivatives::{Derived, Modes, arguments_of, derivatives};
+pub use failing::{Class, Failing};
 
 /// What a comparison came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,6 +21,9 @@ pub const GROWING: &[Growing] = &[
     Growing { of: "loops one after another", program: loops },
     Growing { of: "loops over arrays one after another", program: array_loops },
     Growing { of: "calls", program: calls },
+    Growing { of: "else-ifs", program: else_ifs },
+    Growing { of: "loops in loops", program: loops_in_loops },
+    Growing { of: "derivatives inside, each of the one before", program: derivatives },
 ];
 
 fn by_number(n: usize) -> String {
@@ -89,6 +92,30 @@ fn array_loops(n: usize) -> String {
         let _ = writeln!(body, "for i in 1..n {{ a[i] = sin(a[i - 1]) * a[i] + {k}.0; }}");
     }
     format!("fn f(x: [f64; n]) -> f64 {{ {body} sum(a) }}")
+}
+
+fn else_ifs(n: usize) -> String {
+    let mut body = String::new();
+    for k in 1..=n {
+        let _ = write!(body, "if x > {k}.0 {{ x * {k}.5 }} else ");
+    }
+    format!("fn f(x: f64) -> f64 {{ {body} {{ sin(x) }} }}")
+}
+
+fn loops_in_loops(n: usize) -> String {
+    let mut body = String::from("let mut s = 0.0;\n");
+    for k in 1..=n {
+        let _ = writeln!(body, "for i in 0..n {{ for j in 0..n {{ s = sin(s * x[i] + x[j] * {k}.0); }} }}");
+    }
+    format!("fn f(x: [f64; n]) -> f64 {{ {body} s }}")
+}
+
+fn derivatives(n: usize) -> String {
+    let mut body = String::from("let v0 = x;\n");
+    for k in 1..=n {
+        let _ = writeln!(body, "let v{k} = grad(|y| sum(sin(y) * v{0}))(v{0} * {k}.0);", k - 1);
+    }
+    format!("fn f(x: [f64; n]) -> f64 {{ {body} sum(v{n}) }}")
 }
 
 fn calls(n: usize) -> String {

@@ -123,10 +123,10 @@ pub fn last(file: &syn::File) -> Result<Linked, Vec<String>> {
             }
             _ => return Err(vec!["neither a kernel nor a record".into()]),
         };
-        let ast = parse_function(&linked.item, &mut Diagnostics::default());
+        let mut diagnostics = Diagnostics::default();
+        let ast = parse_function(&linked.item, &mut diagnostics);
         let name = linked.item.sig.ident.unraw().to_string();
         if ast.is_generic() {
-            let mut diagnostics = Diagnostics::default();
             generic::check(&linked.item, &ast, &linked.callees, &linked.options, &mut diagnostics)
                 .ok_or_else(|| said(&diagnostics))?;
             scope.0.push((name, generic::carried(&linked.item, &linked.known)));

@@ -2,7 +2,7 @@
 //!
 //! The programs are many, so they come in parts, each a test of its own: `random_0.rs` and so on. `build.rs` makes the programs' kernels, as `#[kernel]` would. The value must be what the Core interpreter gives and
 //! the pullback of ones what the Bulk interpreter gives for the derived program. Where the program itself fails, the
-//! compiled one fails too, or did not need what failed.
+//! compiled one does what a program that fails may do: see [`Failing`].
 //!
 //! On the GPU the programs are in single precision. Some of them step over a jump, or lose all digits, because of
 //! rounding: where the interpreter in single and in double precision disagree, nothing is compared.
@@ -13,6 +13,7 @@ use array_dsl_compiler::bulk;
 use array_dsl_compiler::core::{self, Function};
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::pipeline;
+use array_dsl_compiler::testing::compare::{Class, Failing};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within, program};
 use array_dsl_compiler::ty::{Const, Elem};
 pub use array_dsl_compiler::value::Value;
@@ -77,13 +78,50 @@ struct Compared {
     /// Lists of arguments that the program itself fails for, and others.
     faults: usize,
     runs: usize,
+    /// Of the former, those that were compared.
+    failing: usize,
+}
+
+/// The class and the line of an error, and the interpreters' text of it.
+fn described(e: &Error) -> (Option<Class>, Option<u32>, String) {
+    match e {
+        Error::IndexOutOfRange { index, length, line, .. } => {
+            (Some(Class::Index), Some(*line), format!("index {index} is out of range for length {length}"))
+        }
+        Error::DivisionByZero { line, .. } => (Some(Class::Division), Some(*line), String::new()),
+        Error::EmptyExtremum { line, .. } | Error::SizeCheck { line, .. } => {
+            (Some(Class::Size), Some(*line), String::new())
+        }
+        _ => (None, None, String::new()),
+    }
 }
 
 impl Compared {
+    /// A run that fails in the interpreter: see [`Failing`].
+    fn failed(&mut self, seed: u64, f: &Function, arguments: &[Value], found: Outcome, tolerance: f64) {
+        self.failing += 1;
+        let failing = Failing::new(f, arguments);
+        let error = match &found {
+            Ok(_) => match &failing.results {
+                Some(expected) => same(&found, expected, tolerance).err(),
+                None => Some("does not fail".to_string()),
+            },
+            Err(error) => {
+                let (class, line, text) = described(error);
+                let is_known = class.is_some_and(|class| failing.has(f, class, line, &text));
+                (!is_known).then(|| error.to_string())
+            }
+        };
+        if let Some(error) = error {
+            self.failures.push(format!("seed {seed}, with faults {:?}: {error}", failing.faults));
+        }
+    }
+
     /// Fails with all that went wrong, and if too little was compared: a program fails for one list of arguments in
     /// four at most, and rounding spoils one comparison in four at most.
     fn report(self) {
-        let Compared { failures, made, unstable, faults, runs } = self;
+        let Compared { failures, made, unstable, faults, runs, failing } = self;
+        println!("{made} comparisons, {failing} of failing runs; {faults} runs fail, {runs} do not");
         assert!(failures.is_empty(), "{} of {made} comparisons:\n{}", failures.len(), failures.join("\n"));
         assert!(made >= runs.saturating_sub(unstable) && runs > 0, "{made} comparisons of {runs} runs");
         assert!(faults * 3 <= runs, "{faults} runs fail by themselves, {runs} do not");
@@ -99,8 +137,9 @@ pub fn compare_on_cpu(programs: &[(u64, Option<OnCpu>, Option<OnCpu>)]) {
         for arguments in arguments(&f, *seed) {
             let Some(expected) = interpreted(&f, &arguments) else {
                 total.faults += 1;
-                // It may do without what fails, but it must come back.
-                let _ = value.map(|value| value(&arguments));
+                if let Some(value) = value {
+                    total.failed(*seed, &f, &arguments, value(&arguments), 1e-9);
+                }
                 continue;
             };
             total.runs += 1;
@@ -160,8 +199,9 @@ pub fn compare_on_gpu(programs: &[(u64, Option<OnGpu>, Option<OnGpu>)]) {
         for arguments in arguments(&f, *seed) {
             let Some(expected) = interpreted(&f, &arguments) else {
                 total.faults += 1;
-                // The next download is this one's, so that it is not taken for another program's failure.
-                let _ = value.map(|value| value(&gpu, &arguments));
+                if let Some(value) = value {
+                    total.failed(*seed, &f, &arguments, value(&gpu, &arguments), 1e-3);
+                }
                 continue;
             };
             let Some(precise) = interpreted(&double, &widened(&arguments)) else { continue };

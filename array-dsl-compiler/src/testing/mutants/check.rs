@@ -7,7 +7,6 @@
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::rc::Rc;
 
@@ -16,18 +15,17 @@ use quote::ToTokens;
 
 use super::outcome::{Finding, Report};
 use crate::bulk::{self, Program};
-use crate::core::{self, Atom, Body, Exp, Function, Type, Var};
+use crate::core::{self, Body, Exp, Function};
 use crate::derive::{Derivative, NotDifferentiable};
 use crate::emit::host::{self, Variant};
 use crate::emit::signature::Signature;
 use crate::emit::wgsl;
 use crate::flatten::flatten;
 use crate::pipeline;
-use crate::testing::compare::{self, Modes, Staged};
+use crate::testing::compare::{self, Class, Failing, Modes, Staged};
 use crate::testing::kernels::{self, Linked};
 use crate::testing::loops;
 use crate::testing::random::{Ranges, arguments_with};
-use crate::ty::{Elem, Place};
 use crate::value::work::limited;
 use crate::value::{Fault, Value};
 
@@ -221,7 +219,6 @@ fn meant(
         Ok(flat) => flat,
         Err(e) => return Err(Finding::new("flatten", e.what)),
     };
-    let needed = needed(f);
     let find = |d: Derivative| programs.iter().find(|m| m.path == [d]).map(|m| Rc::clone(&m.staged));
     let modes = if find(Derivative::Vjp).is_some() && find(Derivative::Jvp).is_some() {
         let made = |d: Derivative| find(d).ok_or_else(|| format!("no `{}`, but others", d.name()));
@@ -236,29 +233,29 @@ fn meant(
             .enumerate()
     {
         let seed = seed.wrapping_add(k as u64 * 1_000_003);
-        let args = arguments_with(f, seed, &Ranges { sizes, integers, floats: (-1.5, 1.5) }, scalars);
+        let ranges = Ranges { sizes, integers, floats: (-1.5, 1.5) };
+        let Some(args) = arguments_with(f, seed, &ranges, scalars) else { continue };
         let run = |f: &Function| limited(WORK, || stage("core", || core::interp::run(f, &args)));
-        let mut expected = run(f)?;
-        let mut all = Vec::new();
-        if expected.is_err() {
-            // Code that nothing needs may go, with what fails in it.
-            expected = run(&needed)?;
-            all = limited(WORK * MORE, || stage("core", || core::interp::faults(f, &args)))?;
-        }
+        let expected = run(f)?;
         if expected == Err(Fault::Exhausted) {
             continue;
         }
+        let failing = match &expected {
+            Ok(_) => None,
+            Err(_) => Some(limited(WORK * MORE, || stage("core", || Failing::new(f, &args)))?),
+        };
+        let expected = failing.as_ref().and_then(|f| f.results.clone()).map_or(expected, Ok);
         report.runs.0 += 1;
         report.runs.1 += usize::from(expected.is_err());
         let expected = &expected;
         limited(WORK * MORE, || -> Result<(), Finding> {
-            let all = Some((all.as_slice(), f.places.as_slice()));
+            let all = failing.as_ref().map(|failing| (f, failing));
             agree("flatten", stage("flatten", || bulk::interp::run(&flat, &args))?, expected, all)?;
             agree("middle", stage("middle", || bulk::interp::run(p, &args))?, expected, all)?;
             for (name, l) in programs[0].staged.loops() {
                 agree(name, stage(name, || loops::run(l, &args))?, expected, all)?;
             }
-            let compared = modes.as_ref().filter(|_| expected.is_ok() && f.rules.is_empty());
+            let compared = modes.as_ref().filter(|_| failing.is_none() && f.rules.is_empty());
             for made in programs[1..].iter().filter(|m| compared.is_none() || !Modes::has(&m.path)) {
                 derived(made, &args, seed)?;
             }
@@ -274,45 +271,13 @@ fn meant(
     Ok(())
 }
 
-/// The program without the statements whose results nothing uses.
-fn needed(f: &Function) -> Function {
-    fn in_body(b: &mut Body, sizes: &BTreeSet<Var>) {
-        b.stms.iter_mut().for_each(|s| s.exp.change(&mut |_| {}, &mut |b| in_body(b, sizes)));
-        loop {
-            let mut used: BTreeSet<Atom> = b.results.iter().copied().collect();
-            b.stms.iter().for_each(|s| uses(&s.exp, &mut used));
-            let before = b.stms.len();
-            let is_used = |v: &Var| sizes.contains(v) || used.contains(&Atom::Var(*v));
-            b.stms.retain(|s| s.vars.is_empty() || s.vars.iter().any(is_used));
-            if b.stms.len() == before {
-                return;
-            }
-        }
-    }
-    let mut f = f.clone();
-    // Any integer may be a size.
-    let is_integer = |k: &u32| *f.ty(Var(*k)) == Type::scalar(Elem::I64);
-    let sizes = (0..f.vars.len() as u32).filter(is_integer).map(Var).collect();
-    in_body(&mut f.body, &sizes);
-    f
-}
-
-/// The atoms of an expression and of the bodies in it.
-fn uses(e: &Exp, used: &mut BTreeSet<Atom>) {
-    used.extend(e.operands());
-    for b in e.bodies() {
-        used.extend(&b.results);
-        b.stms.iter().for_each(|s| uses(&s.exp, used));
-    }
-}
-
-/// A later stage gives what the first one does. Where that fails, it fails in a way that is among all faults of the program, at
-/// the same line. Of stages of a derivative, which have no list of faults, both fail.
+/// A later stage gives what the first one does. Where that fails, it does what a program that fails may do. Of stages of a
+/// derivative, whose faults are not listed, both fail.
 fn agree(
     name: &str,
     found: Result<Vec<Value>, Fault>,
     expected: &Result<Vec<Value>, Fault>,
-    all: Option<(&[Fault], &[Place])>,
+    failing: Option<(&Function, &Failing)>,
 ) -> Result<(), Finding> {
     match (&found, expected) {
         (Err(Fault::Internal { message, .. }), _) => {
@@ -322,43 +287,24 @@ fn agree(
         // Loops may make some trips too many.
         (Err(Fault::Exhausted), _) | (_, Err(Fault::Exhausted)) => Ok(()),
         (Ok(a), Ok(b)) => compare::same(name, a, b, 1e-9).map_err(|e| Finding::new(name, e)),
-        (Err(fault), Ok(_)) => match all {
-            // What fails is not needed, but was not removed.
-            Some((all, _)) if !all.is_empty() => Ok(()),
-            _ => Err(Finding::new(&format!("{name} fails, the stage before does not"), fault.to_string())),
-        },
-        (Ok(values), Err(fault)) => {
-            // Of a row without elements nothing is read.
-            if values.iter().any(|v| v.data().is_empty()) {
-                return Ok(());
-            }
+        (Ok(_), Err(fault)) => {
             Err(Finding::new(&format!("{name} does not fail, the stage before does"), fault.to_string()))
         }
-        (Err(fault), Err(first)) => {
-            let Some((all, places)) = all else { return Ok(()) };
-            let what = |f: &Fault| (class(f), places.get(f.loc().0 as usize).map(|p| p.line));
-            if all.iter().any(|other| what(other) == what(fault)) {
+        (Err(fault), Ok(_)) if failing.is_none() => {
+            Err(Finding::new(&format!("{name} fails, the stage before does not"), fault.to_string()))
+        }
+        (Err(fault), _) => {
+            let Some((f, failing)) = failing else { return Ok(()) };
+            let line = |fault: &Fault| f.places.get(fault.loc().0 as usize).map(|p| p.line);
+            let class = Class::of(fault);
+            if failing.has(f, class, line(fault), &fault.to_string()) {
                 return Ok(());
             }
-            let message =
-                format!("{fault} in line {:?} instead of {first} in line {:?}", what(fault).1, what(first).1);
-            Err(Finding {
-                kind: format!("{name} fails in another way, {} for {}", class(fault), class(first)),
-                message,
-            })
+            let others: Vec<String> =
+                failing.faults.iter().map(|x| format!("{x} in line {:?}", line(x))).collect();
+            let message = format!("{fault} in line {:?} instead of {}", line(fault), others.join(", "));
+            Err(Finding { kind: format!("{name} fails in another way: {class:?}"), message })
         }
-    }
-}
-
-/// Which error it becomes.
-fn class(f: &Fault) -> &'static str {
-    match f {
-        Fault::IndexOutOfRange { .. } => "index",
-        Fault::DivisionByZero { .. } => "division",
-        // An empty extremum is a size that is too small.
-        Fault::EmptyExtremum { .. } | Fault::SizeCheck { .. } => "size",
-        Fault::Exhausted => "work",
-        Fault::Internal { .. } => "internal",
     }
 }
 

@@ -27,11 +27,15 @@ pub fn arguments(f: &Function, seed: u64) -> Vec<Value> {
 
 /// Arguments within ranges. Scalar integers are never negative: they may be sizes.
 pub fn arguments_within(f: &Function, seed: u64, ranges: &Ranges) -> Vec<Value> {
-    arguments_with(f, seed, ranges, (ranges.integers.0.max(0), ranges.integers.1.min(4)))
+    let counts = (ranges.integers.0.max(0), ranges.integers.1.min(4));
+    arguments_with(f, seed, ranges, counts).expect("arguments of a reasonable size")
 }
 
-/// Arguments within ranges, scalar integers within another.
-pub fn arguments_with(f: &Function, seed: u64, ranges: &Ranges, counts: (i64, i64)) -> Vec<Value> {
+/// An argument has no more elements.
+const MOST: usize = 1 << 22;
+
+/// Arguments within ranges, scalar integers within another; none if one would have millions of elements, or fewer than none.
+pub fn arguments_with(f: &Function, seed: u64, ranges: &Ranges, counts: (i64, i64)) -> Option<Vec<Value>> {
     let mut rng = Rng::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d));
     let mut sizes: HashMap<Name, i64> = HashMap::new();
     for name in &f.sizes {
@@ -55,19 +59,22 @@ pub fn arguments_with(f: &Function, seed: u64, ranges: &Ranges, counts: (i64, i6
             SizeAtom::Name(n) => sizes.get(n).copied().unwrap_or(0),
             SizeAtom::Scalar(s) => scalars.get(s).and_then(Value::item).and_then(Scalar::as_i64).unwrap_or(0),
         });
-        usize::try_from(n.unwrap_or(0)).unwrap_or(0)
+        usize::try_from(n?).ok()
     };
     vars.iter()
         .map(|v| {
             if let Some(x) = scalars.get(&v.0) {
-                return x.clone();
+                return Some(x.clone());
             }
             let ty = f.ty(*v);
-            let mut out = Value::filled(ty.dims.iter().map(dim).collect(), Scalar::zero(ty.elem));
+            let dims = ty.dims.iter().map(dim).collect::<Option<Vec<usize>>>()?;
+            let elements = dims.iter().try_fold(1, |n: usize, d| n.checked_mul(*d));
+            elements.filter(|n| *n <= MOST)?;
+            let mut out = Value::filled(dims, Scalar::zero(ty.elem));
             for x in out.data_mut() {
                 *x = element(&mut rng, ty.elem, ranges).into();
             }
-            out
+            Some(out)
         })
         .collect()
 }

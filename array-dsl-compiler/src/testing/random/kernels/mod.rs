@@ -89,12 +89,29 @@ struct Writer {
     constructs: BTreeMap<&'static str, usize>,
 }
 
+/// What a kernel's text begins with if it has any of the words.
+const BEFORE: &[(&[&str], &str)] =
+    &[(&["bent(", "mixed("], CALLED), (&["waved(", "twice("], GENERIC), (&["paired("], RECORD)];
+
 /// The kernels that a kernel calls: one with its own derivative, the rule that is it, and one without.
 const CALLED: &str = "
 fn bent_rule(a: [f64; k], ct: [f64; k]) -> [f64; k] { ct * (1.0 - a.tanh() * a.tanh()) }
 #[kernel(vjp = bent_rule)]
 fn bent(a: [f64; k]) -> [f64; k] { a.tanh() }
 fn mixed(a: [f64; k], s: f64) -> ([f64; k], f64) { (reverse(a) * s, sum(a).sin()) }
+";
+
+/// A generic kernel, and one that takes a function.
+const GENERIC: &str = "
+fn waved<T: Float>(a: T, b: T) -> T { sin(a) * b + 0.5 * a }
+fn twice<T>(f: impl Fn(T) -> T, a: T) -> T { f(f(a)) }
+";
+
+/// A record, and a kernel that gives one.
+const RECORD: &str = "
+#[derive(Record)]
+struct Pair { #[shape(k)] a: Array1<f64>, b: f64 }
+fn paired(a: [f64; k], b: f64) -> Pair { Pair { a: cos(a), b: b * 0.5 } }
 ";
 
 /// The kernel of a seed.
@@ -133,8 +150,9 @@ pub fn write(seed: u64) -> Written {
     } else {
         ("f64".into(), unused.into_iter().map(total).collect::<Vec<_>>().join(" + "))
     };
-    let called = if ["bent(", "mixed("].iter().any(|call| body.contains(call)) { CALLED } else { "" };
-    let source = format!("{called}fn random({params}) -> {ty} {{\n{body}    {result}\n}}\n");
+    let is_called = |words: &[&str]| words.iter().any(|word| body.contains(word));
+    let before: String = BEFORE.iter().filter(|b| is_called(b.0)).map(|b| b.1).collect();
+    let source = format!("{before}fn random({params}) -> {ty} {{\n{body}    {result}\n}}\n");
     Written { source, constructs: w.constructs }
 }
 

@@ -11,6 +11,12 @@ pub(super) const FORMS: &[Form] = &[
     form("`match`", Writer::matched),
     form("`match`", Writer::matched),
     form("indices that data decide", chosen_by_data),
+    form("generic kernels", Writer::generic),
+    form("reads that may fail", |w, _| {
+        let d = w.extent();
+        let (v, at) = (w.leaf(&[d]), w.any_int());
+        format!("({v})[{at}]")
+    }),
     form("`sum`, `mean`, `dot`", sums),
     form("`prod`", |w, _| {
         let d = w.extent();

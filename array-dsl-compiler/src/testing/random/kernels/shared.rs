@@ -90,6 +90,18 @@ impl Writer {
         format!("(stop_gradient({a}) * {b})")
     }
 
+    /// A call of a kernel for any type.
+    pub(super) fn generic(&mut self, dims: &[String]) -> String {
+        let (a, b) = (self.value(dims), self.lifted(dims));
+        match self.rng.below(3) {
+            0 => {
+                let (p, s) = (self.name("p"), self.leaf(&[]));
+                format!("twice(|{p}| sin({p}) + {s}, {a})")
+            }
+            _ => format!("waved({a}, {b})"),
+        }
+    }
+
     /// The next state of a loop, and what it is called: small whatever the state is.
     fn next(&mut self, dims: &[String], state: &str) -> String {
         let e = self.value(dims);

@@ -54,6 +54,12 @@ impl Writer {
         }
     }
 
+    /// A small integer that data decide, negative ones among them.
+    pub(super) fn any_int(&mut self) -> String {
+        let x = self.leaf(&[]);
+        format!("((2.7 * sin({x})) as i64)")
+    }
+
     /// An index in sight of that dimension.
     pub(super) fn axis_of(&mut self, d: &str) -> Option<String> {
         let same: Vec<String> = self.axes.iter().filter(|a| a.1 == d).map(|a| a.0.clone()).collect();

@@ -1,6 +1,6 @@
 //! How vectors are made.
 
-use super::{Form, Kind, Writer, form};
+use super::{Form, Kind, Writer, form, outside};
 
 pub(super) const FORMS: &[Form] = &[
     form("arithmetic, scalar functions", Writer::arithmetic),
@@ -103,6 +103,27 @@ pub(super) const FORMS: &[Form] = &[
     form("`vjp = rule`", |w, d| {
         let v = w.vector(&d[0]);
         format!("bent({v})")
+    }),
+    form("generic kernels", Writer::generic),
+    form("generic kernels", Writer::generic),
+    form("records", |w, d| {
+        let (v, s, r) = (w.vector(&d[0]), w.leaf(&[]), w.name("r"));
+        format!("{{ let {r} = paired({v}, {s}); {r}.a * {r}.b }}")
+    }),
+    outside("slices that may fail", |w, d| {
+        let (v, e, at, d) = (w.vector(&d[0]), w.leaf(&["2".into()]), w.any_int(), &d[0]);
+        let i = w.name("i");
+        format!("{{ let {i} = {at}; concat({v}, {e})[{i}..{i} + {d}] }}")
+    }),
+    outside("sizes that may fail", |w, d| {
+        // Sizes that are known to differ are refused.
+        let other = match d[0].as_str() {
+            "n" => "m",
+            "m" => "n",
+            size => size,
+        };
+        let (v, u) = (w.vector(other), w.name("u"));
+        format!("{{ let {u}: [f64; {}] = {v}; {u} }}", d[0])
     }),
     form("kernels called", |w, d| {
         let (v, s) = (w.vector(&d[0]), w.leaf(&[]));
