@@ -10,6 +10,13 @@
 //!     --file FILE     print the code of the program there, and what becomes of it
 //! ```
 //!
+//! The last large run: seed 2026, 200,000 mutants of 1,665 sources, two processes on 2 cores, 171 a second together (20 minutes), 19,743
+//! accepted, 86,701 comparisons of derivatives; 55 findings of 20 kinds. Of these were mended since: a sum that reads an accumulation
+//! twice, the trips of loops in loops, negative sizes of arguments, derivatives of what a remainder by tiny numbers jumps over.
+//! Open: a derivative inside a branch reads outside its condition; a reshape whose declared result has other names for its sizes;
+//! `max` and `min` with NaN have the other argument's derivative; the Jacobian of sums of sorted slices; scans over rows whose slices
+//! are summed; faults in derivatives that nothing needs; `while` loops of derivatives that do not end.
+//!
 //! The mutants are executed in batches by processes of their own, which have limits of time and memory: what ends such a process,
 //! or does not end, is a finding like any other.
 

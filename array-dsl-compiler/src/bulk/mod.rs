@@ -501,7 +501,7 @@ impl Scan {
             return needed;
         }
         let mut inside: HashSet<Var> = self.left.iter().chain(&self.right).copied().collect();
-        self.step.visit_bound(&mut |v| drop(inside.insert(v)));
+        self.step.visit_bound(&mut |v| inside.extend([v]));
         self.step.visit_atoms(&mut |a| {
             if !matches!(a, Atom::Var(v) if inside.contains(&v)) {
                 needed.push(a);

@@ -347,7 +347,7 @@ impl<'a> Fuse<'a> {
         let mut rest = Vec::new();
         for l in std::mem::take(&mut o.rest) {
             let (mut exists, mut inside) = (true, HashSet::new());
-            l.exp.visit_bound(&mut |v| drop(inside.insert(v)));
+            l.exp.visit_bound(&mut |v| inside.extend([v]));
             l.exp.visit_atoms(&mut |a| {
                 if let Atom::Var(v) = a {
                     exists &= o.map.contains_key(&v) || inside.contains(&v);
