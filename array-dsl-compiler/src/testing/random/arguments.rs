@@ -32,9 +32,9 @@ pub fn arguments_within(f: &Function, seed: u64, ranges: &Ranges) -> Vec<Value> 
 }
 
 /// An argument has no more elements.
-const MOST: usize = 1 << 22;
+const MOST: usize = 1 << 25;
 
-/// Arguments within ranges, scalar integers within another; none if one would have millions of elements, or fewer than none.
+/// Arguments within ranges, scalar integers within another; none if one would have some ten million elements, or fewer than none.
 pub fn arguments_with(f: &Function, seed: u64, ranges: &Ranges, counts: (i64, i64)) -> Option<Vec<Value>> {
     let mut rng = Rng::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d));
     let mut sizes: HashMap<Name, i64> = HashMap::new();
