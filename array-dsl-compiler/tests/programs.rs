@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use array_dsl_compiler::core::{Body, Exp, Function};
+use array_dsl_compiler::core::{Body, Exp, Function, Placing};
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::diagnostics::Diagnostics;
 use array_dsl_compiler::elaborate::{Callee, Callees, Generic};
@@ -160,7 +160,7 @@ impl File {
 
 /// Whether something is written at computed indices.
 fn writes(b: &Body) -> bool {
-    let written = |e: &Exp| matches!(e, Exp::Scatter { reducer: None, .. });
+    let written = |e: &Exp| matches!(e, Exp::Scatter { how: Placing::Only | Placing::Last, .. });
     b.stms.iter().any(|s| written(&s.exp) || s.exp.bodies().into_iter().any(writes))
 }
 

@@ -138,7 +138,7 @@ impl Shift<'_> {
             match &mut y.kind {
                 YieldKind::Store(v) | YieldKind::Reduce { value: v, .. } => self.atom(v),
                 YieldKind::Accumulate { into, index, value, .. }
-                | YieldKind::Write { into, index, value } => {
+                | YieldKind::Write { into, index, value, .. } => {
                     self.to(into);
                     index.iter_mut().for_each(|a| self.atom(a));
                     self.atom(value);

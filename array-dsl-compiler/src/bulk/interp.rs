@@ -11,7 +11,7 @@ mod order;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use self::control::Control;
@@ -95,6 +95,8 @@ struct Target {
     best: Vec<Scalar>,
     /// For `Reduce`: how many points make one element.
     over: usize,
+    /// For `Write`: the places that were written.
+    written: HashSet<usize>,
 }
 
 impl<'a> Machine<'a> {
@@ -301,7 +303,7 @@ impl<'a> Machine<'a> {
 
     /// A result before the first point.
     fn target(&self, kind: &YieldKind, extents: &[usize]) -> Result<Target, Fault> {
-        let plain = |value| Target { value, best: Vec::new(), over: 1 };
+        let plain = |value| Target { value, best: Vec::new(), over: 1, written: HashSet::new() };
         Ok(match kind {
             YieldKind::Store(v) => plain(Value::filled(extents.to_vec(), Scalar::zero(self.p.elem(*v)))),
             YieldKind::Reduce { reducer, over, value } => {
@@ -313,11 +315,12 @@ impl<'a> Machine<'a> {
                         value: Value::filled(outer.to_vec(), neutral),
                         best: Vec::new(),
                         over,
+                        written: HashSet::new(),
                     });
                 }
                 let value = Value::filled(outer.to_vec(), Scalar::I64(0));
                 let best = vec![neutral; value.data().len()];
-                Target { value, best, over }
+                Target { value, best, over, written: HashSet::new() }
             }
             YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } => {
                 let into = self.array(*into)?;
@@ -348,7 +351,12 @@ impl<'a> Machine<'a> {
             YieldKind::Accumulate { reducer, index, value, .. } => {
                 self.update(&mut target.value, Some(*reducer), index, *value)?;
             }
-            YieldKind::Write { index, value, .. } => self.update(&mut target.value, None, index, *value)?,
+            YieldKind::Write { index, value, contested, .. } => {
+                let place = self.update(&mut target.value, None, index, *value)?;
+                if !contested && place.is_some_and(|place| !target.written.insert(place)) {
+                    return Err(Fault::internal("two points write to one place"));
+                }
+            }
         }
         Ok(())
     }
@@ -359,16 +367,16 @@ impl<'a> Machine<'a> {
         how: Option<Reducer>,
         index: &[Atom],
         value: Atom,
-    ) -> Result<(), Fault> {
+    ) -> Result<Option<usize>, Fault> {
         self.counts.updates += 1;
         let value = self.atom(value);
-        let Ok(place) = self.place(into, index)? else { return Ok(()) };
+        let Ok(place) = self.place(into, index)? else { return Ok(None) };
         let element = &mut into.data_mut()[place];
         *element = match how {
             Some(reducer) => combine(reducer, *element, value)?,
             None => value,
         };
-        Ok(())
+        Ok(Some(place))
     }
 
     /// Where an element is in row-major order; `Err` of the index and the dimension where it is outside.

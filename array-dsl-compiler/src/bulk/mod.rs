@@ -14,8 +14,8 @@
 //!     error is for a `Check` to say, since derivatives ask for the place of an extremum that nobody uses.
 //!   - `Accumulate { reducer, into, index, value }`: starts from the array `into`, combines `value` in at `index`; an index
 //!     outside is ignored. Only `Add`, `Mul`, `Min`, `Max`, `And`, `Or`.
-//!   - `Write { into, index, value }`: starts from `into`, overwrites; outside is ignored; of several values for one
-//!     place one is kept.
+//!   - `Write { into, index, value, contested }`: starts from `into`, overwrites; outside is ignored. Two points write to one place
+//!     only if the write is contested; then the last one's value is kept.
 //! * A [`Scan`] runs along the last axis: at each point it combines the point's values into a state that it had from the
 //!   point before, and gives the state. It stands in the nest's body itself, not in a branch; a nest that has one is
 //!   **ordered**: its last axis is executed in order, and its axes do not change places.
@@ -27,6 +27,7 @@
 //! * The form is closed: the bulk-operation transform produces nests, differentiation maps nests to nests,
 //!   fusion merges nests, both back ends print them.
 
+pub mod bins;
 pub mod build;
 mod import;
 pub mod interp;
@@ -181,7 +182,7 @@ pub enum YieldKind {
     Store(Atom),
     Reduce { reducer: Reducer, over: usize, value: Atom },
     Accumulate { reducer: Reducer, into: ArrayId, index: Vec<Atom>, value: Atom },
-    Write { into: ArrayId, index: Vec<Atom>, value: Atom },
+    Write { into: ArrayId, index: Vec<Atom>, value: Atom, contested: bool },
 }
 
 /// A sum of products of two arrays: `result[out] = sum over the other axes of a[a_axes] * b[b_axes]`.

@@ -379,7 +379,12 @@ impl Parser {
                     value: self.atom()?,
                 }
             }
-            "write" => YieldKind::Write { into: self.array()?, index: self.index()?, value: self.atom()? },
+            how @ ("write" | "overwrite") => YieldKind::Write {
+                into: self.array()?,
+                index: self.index()?,
+                value: self.atom()?,
+                contested: how == "overwrite",
+            },
             other => return Err(format!("`{other}` is no kind of yield")),
         })
     }

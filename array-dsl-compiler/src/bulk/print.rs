@@ -268,8 +268,9 @@ impl Text {
             YieldKind::Accumulate { reducer, into, index, value } => {
                 format!("accumulate({}) {} {}", reducer.name(), self.element(*into, index), atom(*value))
             }
-            YieldKind::Write { into, index, value } => {
-                format!("write {} {}", self.element(*into, index), atom(*value))
+            YieldKind::Write { into, index, value, contested } => {
+                let how = if *contested { "overwrite" } else { "write" };
+                format!("{how} {} {}", self.element(*into, index), atom(*value))
             }
         }
     }

@@ -257,7 +257,7 @@ impl<'a> Verifier<'a> {
                 self.scope.reducer(*reducer, result.elem, true);
                 self.into(&name, result, *into, index, *value);
             }
-            YieldKind::Write { into, index, value } => self.into(&name, result, *into, index, *value),
+            YieldKind::Write { into, index, value, .. } => self.into(&name, result, *into, index, *value),
         }
     }
 

@@ -14,9 +14,9 @@
 mod derivative;
 mod sequence;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Reducer, Stm, Var};
+use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Placing, Reducer, Stm, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Const, Elem, Loc, Name};
 use crate::value::{Fault, Scalar, Value, apply, combine, improves, work};
@@ -214,9 +214,7 @@ impl Machine<'_> {
             }
             Exp::Build(axes, body) => self.build(s, axes, body),
             Exp::Reduce(reducers, axis, body) => self.reduce(reducers, axis, body, s.loc),
-            Exp::Scatter { reducer, dest, axes, body } => {
-                Ok(vec![self.scatter(*reducer, *dest, axes, body, s.loc)?])
-            }
+            Exp::Scatter { how, dest, axes, body } => Ok(vec![self.scatter(*how, *dest, axes, body, s.loc)?]),
             Exp::Scan(reducers, prefix, axis, body) => self.scan(s, reducers, *prefix, axis, body),
             Exp::Fold(operator, prefix, axis, body) => self.fold(s, operator, *prefix, axis, body),
             Exp::Loop(l) => self.repeat(l),
@@ -361,7 +359,7 @@ impl Machine<'_> {
 
     fn scatter(
         &mut self,
-        reducer: Option<Reducer>,
+        how: Placing,
         dest: Var,
         axes: &[Axis],
         body: &Body,
@@ -370,6 +368,7 @@ impl Machine<'_> {
         let extents: Result<Vec<usize>, Fault> = axes.iter().map(|a| self.trips(a)).collect();
         let extents = extents.map_err(|f| f.at(loc))?;
         let mut out = self.var(dest)?.clone();
+        let mut written = HashSet::new();
         self.points(axes, &extents, &mut |m| {
             let mut index = m.scalars(body)?;
             let value = index.pop().ok_or_else(|| Fault::internal("a scatter without a value").at(loc))?;
@@ -380,9 +379,12 @@ impl Machine<'_> {
                 Err(fault) => return Err(fault.at(loc)),
             };
             let old = &mut out.data_mut()[place];
-            *old = match reducer {
-                Some(r) => combine(r, *old, value).map_err(|f| f.at(loc))?,
-                None => value,
+            *old = match how {
+                Placing::Combined(r) => combine(r, *old, value).map_err(|f| f.at(loc))?,
+                Placing::Only if !written.insert(place) => {
+                    return Err(Fault::internal("values meet that never should").at(loc));
+                }
+                Placing::Only | Placing::Last => value,
             };
             Ok(())
         })?;

@@ -304,6 +304,17 @@ pub struct Stm {
     pub loc: Loc,
 }
 
+/// What becomes of a value at its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placing {
+    /// It is combined with what is there, in any order.
+    Combined(Reducer),
+    /// It is written; no other one is written to the same place.
+    Only,
+    /// It is written over what is there: several may meet at a place, as the indices are a user's, and the last one stays.
+    Last,
+}
+
 /// Expressions. `vars` of the statement are the results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exp {
@@ -329,11 +340,11 @@ pub enum Exp {
     Loop(Box<Loop>),
     /// The array with the element or sub-array at leading indices replaced. An index outside is an error.
     Update(Var, Vec<Atom>, Atom),
-    /// `dest` with values combined in (`Some`, any order) or written (`None`) at indices. The body gives
+    /// `dest` with values combined in or written at indices. The body gives
     /// `indices` index values and then the value, all scalars; indices outside `dest` are ignored. The result is a new array.
     Scatter {
-        /// How values are combined; `None`: written, one of them for each place.
-        reducer: Option<Reducer>,
+        /// What becomes of a value at its place.
+        how: Placing,
         /// The array to start from.
         dest: Var,
         /// The points.

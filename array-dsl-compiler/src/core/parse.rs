@@ -11,8 +11,8 @@ mod tokens;
 use std::rc::Rc;
 
 use super::{
-    Atom, Axis, Body, Check, CheckKind, Exp, Function, MAX_DEPTH, Param, Reducer, Rule, Stm, Type, Var,
-    VarInfo,
+    Atom, Axis, Body, Check, CheckKind, Exp, Function, MAX_DEPTH, Param, Placing, Reducer, Rule, Stm, Type,
+    Var, VarInfo,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -456,9 +456,15 @@ impl Parser {
                 Ok(Exp::Update(array, index, self.atom()?))
             }
             "scatter" => {
-                let reducer = if self.take("write") { None } else { Some(self.reducer()?) };
+                let how = if self.take("write") {
+                    Placing::Only
+                } else if self.take("overwrite") {
+                    Placing::Last
+                } else {
+                    Placing::Combined(self.reducer()?)
+                };
                 self.expect("into")?;
-                Ok(Exp::Scatter { reducer, dest: self.var()?, axes: self.axes()?, body: self.block()? })
+                Ok(Exp::Scatter { how, dest: self.var()?, axes: self.axes()?, body: self.block()? })
             }
             name => {
                 let op = Op::from_name(name).ok_or_else(|| format!("there is no function `{name}`"))?;

@@ -29,7 +29,7 @@
 //! | loop | `loop for t.1 < k.2 with s.3: [n]f64 from a.4, e.5: f64 from 0.0f64 { ... => b.6, d.7 }` |
 //! | | `loop while { ... => c.1 } with s.3: f64 from x.2 { ... => y.4 }` |
 //! | update | `update a.1[i.2] with x.3` |
-//! | scatter | `scatter add into a.1 [i.2 < n] { ... => k.3, x.4 }`, `scatter write into ...` |
+//! | scatter | `scatter add into a.1 [i.2 < n] { ... => k.3, x.4 }`, `scatter write into ...`, `scatter overwrite into ...` |
 //! | reshape, gradient | `reshape a.1 [n * m]`, `stop_gradient x.1` |
 //! | derivatives | `point (x.1, w.2)`, `point (x.1) along (t.2)`; `pushforward (y.3) of (r.4)` |
 //! | | `pullback (y.3, v.4) of (r.5, s.6) from (1.0f64, c.7)` |
@@ -46,7 +46,8 @@
 //!   listed: `-> types f64, i64 as (1, 0)`.
 
 use super::{
-    Atom, Axis, Body, Check, CheckKind, Exp, Function, Loop, Operator, Param, Prefix, Stm, Trips, Type, Var,
+    Atom, Axis, Body, Check, CheckKind, Exp, Function, Loop, Operator, Param, Placing, Prefix, Stm, Trips,
+    Type, Var,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Const, Elem, Loc, Tree};
@@ -259,8 +260,12 @@ impl Text<'_> {
                 self.blocks(depth, &[(&head, &operator.body), (&over, body)], &loc);
             }
             Exp::Loop(l) => self.repeat(&vars, l, depth, &loc),
-            Exp::Scatter { reducer, dest, axes, body } => {
-                let how = reducer.map_or("write", |r| r.name());
+            Exp::Scatter { how, dest, axes, body } => {
+                let how = match how {
+                    Placing::Combined(r) => r.name(),
+                    Placing::Only => "write",
+                    Placing::Last => "overwrite",
+                };
                 let head = format!("{vars}scatter {how} into {} [{}]", self.var(*dest), self.axes(axes));
                 self.blocks(depth, &[(&head, body)], &loc);
             }

@@ -21,7 +21,7 @@
 mod derivative;
 mod sequence;
 
-use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Reducer, Stm, Type, Var};
+use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Placing, Reducer, Stm, Type, Var};
 use crate::Verified;
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::{Class, Op};
@@ -316,11 +316,11 @@ impl Scope<'_> {
             Exp::Fold(operator, prefix, axis, body) => self.fold(operator, *prefix, axis, body),
             Exp::Loop(l) => self.repeat(l),
             Exp::Update(array, index, x) => self.update(*array, index, *x),
-            Exp::Scatter { reducer, dest, axes, body } => {
+            Exp::Scatter { how, dest, axes, body } => {
                 let dest = self.var(*dest);
                 let types = self.points(axes, body);
                 let dest = dest?;
-                self.scatter(*reducer, &dest, &types?);
+                self.scatter(*how, &dest, &types?);
                 Some(vec![dest])
             }
             Exp::Reshape(a, dims) => {
@@ -403,7 +403,7 @@ impl Scope<'_> {
         }
     }
 
-    fn scatter(&mut self, reducer: Option<Reducer>, dest: &Type, types: &[Type]) {
+    fn scatter(&mut self, how: Placing, dest: &Type, types: &[Type]) {
         let Some((value, indices)) = types.split_last() else {
             return self.error("a scatter without a value");
         };
@@ -418,12 +418,12 @@ impl Scope<'_> {
             let found = self.show_type(value);
             self.error(format!("a scatter of {found} into an array of {}", dest.elem));
         }
-        match reducer {
-            Some(Reducer::ArgMin | Reducer::ArgMax) => {
+        match how {
+            Placing::Combined(Reducer::ArgMin | Reducer::ArgMax) => {
                 self.error("a scatter cannot combine by `argmin` or `argmax`")
             }
-            Some(r) => self.reducer(r, &Type::scalar(dest.elem)),
-            None => {}
+            Placing::Combined(r) => self.reducer(r, &Type::scalar(dest.elem)),
+            Placing::Only | Placing::Last => {}
         }
     }
 

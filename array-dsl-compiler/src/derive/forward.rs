@@ -197,7 +197,7 @@ impl Forward {
                     };
                     Some(YieldKind::Accumulate { reducer: Reducer::Add, into: start, index, value: value_t })
                 }
-                YieldKind::Write { into, index: at, value } => {
+                YieldKind::Write { into, index: at, value, contested } => {
                     let t = of(&tangents, renamed(&map, *value));
                     if t.is_none() && !self.tangents.contains_key(into) {
                         continue;
@@ -208,6 +208,7 @@ impl Forward {
                         into,
                         index: at.iter().map(|a| renamed(&map, *a)).collect(),
                         value,
+                        contested: *contested,
                     })
                 }
             };

@@ -183,7 +183,10 @@ fn store_in_trip(
     let trip = code.read(p, index, &[]);
     let value = value(p, &mut code, &places);
     let place = [trip].into_iter().chain(places).collect();
-    let yields = vec![Yield { array: next, kind: YieldKind::Write { into: state, index: place, value } }];
+    let yields = vec![Yield {
+        array: next,
+        kind: YieldKind::Write { into: state, index: place, value, contested: false },
+    }];
     r.body.insert(at, Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: r.loc }));
     r.carried.push(Carried { state, start, next, result });
     result
@@ -202,7 +205,8 @@ pub(super) fn undone(p: &mut Program, state: ArrayId, log: &Log, trip: ArrayId, 
     let value = code.read(p, log.value, &at);
     let info = p.array(state).clone();
     let array = p.new_array(info.name, info.elem, info.dims);
-    let yields = vec![Yield { array, kind: YieldKind::Write { into: state, index, value } }];
+    let yields =
+        vec![Yield { array, kind: YieldKind::Write { into: state, index, value, contested: false } }];
     p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc }));
     array
 }

@@ -155,7 +155,7 @@ impl Lift<'_> {
         for y in &n.yields {
             let mut kind = y.kind.clone();
             if let YieldKind::Accumulate { into, index, value, .. }
-            | YieldKind::Write { into, index, value } = &mut kind
+            | YieldKind::Write { into, index, value, .. } = &mut kind
             {
                 *into = everywhere(self.p, *into, self.frame, self.arrays);
                 *index = prefix.iter().copied().chain(index.iter().map(|a| renamed(&map, *a))).collect();

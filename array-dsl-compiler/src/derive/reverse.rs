@@ -10,6 +10,7 @@
 //! accumulate(+) into d at [ix] of v     v's seed is y_adj[ix] (0 outside);   d_adj = y_adj
 //! accumulate(min, max, *)               see `bins`
 //! write into d at [ix] of v             likewise;   d_adj = y_adj with zeros written at the same places
+//! overwrite ..                          likewise, for the last writers; the others have 0
 //! reshape              the adjoint is reshaped back
 //! ```
 //!
@@ -20,12 +21,12 @@
 use std::collections::{HashMap, HashSet};
 
 use super::adjoint::{Adjoints, Contribution, active_scalars, backwards};
-use super::bins::LastWriters;
 use super::product;
 use super::reduce::{self, Slope};
 use super::{
     Derivative, NotDifferentiable, active_arrays, active_params, as_nest, bins, bundle, fresh, separate,
 };
+use crate::bulk::bins::{LastWriters, inside, last_writers};
 use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{
     ArrayId, ArrayInfo, Atom, Axis, Block, Check, CheckKind, Exp, Nest, Param, Program, Reducer, Stm, Yield,
@@ -236,7 +237,7 @@ impl Reverse {
                     continue;
                 }
                 YieldKind::Write { into, .. } => {
-                    let last = bins::last_writers(&mut self.p, n, y);
+                    let last = last_writers(&mut self.p, n, y);
                     let is_active = self.active.contains(into);
                     if is_active || last.is_some() {
                         // What the points need is read first, so that the zeros can be written in place.
@@ -390,7 +391,7 @@ impl Reverse {
         let index: Vec<Atom> = index.iter().map(|a| renamed(&map, *a)).collect();
         let info = self.p.array(adj).clone();
         let zero = Atom::Const(Const::of(info.elem, 0));
-        let value = bins::inside(&mut self.p, &mut code, &index, &info.dims, zero, |p, code| {
+        let value = inside(&mut self.p, &mut code, &index, &info.dims, zero, |p, code| {
             let seed = code.read(p, adj, &index);
             let Some(last) = last else { return seed };
             let stays = last.stays(p, code, n, &map, &index);
@@ -405,7 +406,7 @@ impl Reverse {
 
     /// `adj` with zeros where the nest writes.
     fn cleared(&mut self, n: &Nest, y: &Yield, adj: ArrayId) -> ArrayId {
-        let YieldKind::Write { index, .. } = &y.kind else { return adj };
+        let YieldKind::Write { index, contested, .. } = &y.kind else { return adj };
         let mut map = fresh();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let lets = self.p.copy_lets(&n.body.lets, &mut map);
@@ -415,6 +416,7 @@ impl Reverse {
             into: adj,
             index: index.iter().map(|a| renamed(&map, *a)).collect(),
             value: Atom::Const(Const::of(info.elem, 0)),
+            contested: *contested,
         };
         let yields = vec![Yield { array, kind }];
         self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc: n.loc }));

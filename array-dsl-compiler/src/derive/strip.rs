@@ -129,7 +129,10 @@ impl Cut {
             }
             let from = self.from(p, &mut code);
             index[direction] = code.op(p, Op::Add, &[from, index[direction]]);
-            let yields = vec![Yield { array: next, kind: YieldKind::Write { into: state, index, value } }];
+            let yields = vec![Yield {
+                array: next,
+                kind: YieldKind::Write { into: state, index, value, contested: false },
+            }];
             body.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: Loc::default() }));
             carried.push(Carried { state, start, next, result });
         }

@@ -12,7 +12,7 @@ use super::Elaborator;
 use super::operator::{Combine, same_structure};
 use super::segments::Bins;
 use super::value::{Function, Value};
-use crate::core::{Atom, Axis, Body, Exp, Reducer, Type};
+use crate::core::{Atom, Axis, Body, Exp, Placing, Reducer, Type};
 use crate::diagnostics::Code;
 use crate::ty::{Elem, Name};
 
@@ -100,7 +100,8 @@ impl Elaborator<'_> {
         let results = match combine {
             Combine::Reducers(reducers) => {
                 let parts = reducers.into_iter().zip(bins.dest).zip(bins.values);
-                let each = parts.map(|((r, d), v)| self.placed(bins.what, Some(r), *d, bins.at, *v, span));
+                let each = parts
+                    .map(|((r, d), v)| self.placed(bins.what, Placing::Combined(r), *d, bins.at, *v, span));
                 each.collect::<Option<Vec<Atom>>>()?
             }
             Combine::Positions(operator) => self.by_segments(operator, bins, false, neutral, span)?,
@@ -112,7 +113,7 @@ impl Elaborator<'_> {
     /// `scatter(dest, at, values)`.
     pub(super) fn scatter(&mut self, args: &[Value], span: Span) -> Option<Value> {
         let atoms = self.plain_atoms("`scatter`", args, span)?;
-        Some(Value::Atom(self.placed("`scatter`", None, atoms[0], atoms[1], atoms[2], span)?))
+        Some(Value::Atom(self.placed("`scatter`", Placing::Last, atoms[0], atoms[1], atoms[2], span)?))
     }
 
     /// The leaves of the values, which must be nested as the neutral element or the target is.
@@ -168,7 +169,7 @@ impl Elaborator<'_> {
     pub(super) fn placed(
         &mut self,
         what: &str,
-        r: Option<Reducer>,
+        how: Placing,
         dest: Atom,
         at: Atom,
         v: Atom,
@@ -196,7 +197,7 @@ impl Elaborator<'_> {
         self.frame.truncate(depth);
         let (stms, results) = body?;
         let Atom::Var(dest) = dest else { return None };
-        let exp = Exp::Scatter { reducer: r, dest, axes, body: Body { stms, results } };
+        let exp = Exp::Scatter { how, dest, axes, body: Body { stms, results } };
         Some(self.emit("scatter", td, exp, span))
     }
 }

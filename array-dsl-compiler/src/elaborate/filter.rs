@@ -15,7 +15,7 @@ use proc_macro2::Span;
 
 use super::Elaborator;
 use super::value::{Function, Value};
-use crate::core::{Atom, Axis, Body, Exp, Prefix, Reducer, Type};
+use crate::core::{Atom, Axis, Body, Exp, Placing, Prefix, Reducer, Type};
 use crate::diagnostics::Code;
 use crate::dim::Dim;
 use crate::scalar::Op;
@@ -188,7 +188,7 @@ impl Elaborator<'_> {
             });
             self.frame.truncate(depth);
             let (stms, results) = body?;
-            let exp = Exp::Scatter { reducer: None, dest, axes, body: Body { stms, results } };
+            let exp = Exp::Scatter { how: Placing::Only, dest, axes, body: Body { stms, results } };
             out.push(self.emit(name, Type { elem: ty.elem, dims }, exp, span));
         }
         Some(xs.with_atoms(&mut out.into_iter()))

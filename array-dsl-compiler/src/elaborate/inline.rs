@@ -232,13 +232,13 @@ impl Inliner<'_> {
                 let ix = ix.iter().map(|a| self.atom(*a)).collect();
                 Exp::Update(self.array(e, *v)?, ix, self.atom(*x))
             }
-            Exp::Scatter { reducer, dest, axes, body } => {
+            Exp::Scatter { how, dest, axes, body } => {
                 let dest = self.array(e, *dest)?;
                 let axes = self.axes(e, axes)?;
                 e.frame.extend(axes.iter().map(|a| (a.extent.clone(), Name::from("i"))));
                 let body = self.nested(e, body);
                 e.frame.truncate(frame);
-                Exp::Scatter { reducer: *reducer, dest, axes, body: body? }
+                Exp::Scatter { how: *how, dest, axes, body: body? }
             }
             Exp::Reshape(v, dims) => {
                 let v = self.array(e, *v)?;

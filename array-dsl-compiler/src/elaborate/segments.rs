@@ -24,7 +24,7 @@ use proc_macro2::Span;
 use super::Elaborator;
 use super::scan::points;
 use super::value::{Function, Value};
-use crate::core::{self, Atom, Body, Exp, Prefix, Stm, Type, Var};
+use crate::core::{self, Atom, Body, Exp, Placing, Prefix, Stm, Type, Var};
 use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
@@ -105,7 +105,7 @@ impl Elaborator<'_> {
         })?;
         let ends = ends.atoms()?;
         let each = bins.dest.iter().zip(ends);
-        each.map(|(d, v)| self.placed(bins.what, None, *d, sorted.place, v, span)).collect()
+        each.map(|(d, v)| self.placed(bins.what, Placing::Only, *d, sorted.place, v, span)).collect()
     }
 
     /// Sorts the points by their index.

@@ -21,7 +21,7 @@ use super::Elaborator;
 use super::effects::{self, negated};
 use super::scope::Slot;
 use super::value::Value;
-use crate::core::{Atom, Axis, Body, Exp, Reducer, Stm, Type, Var};
+use crate::core::{Atom, Axis, Body, Exp, Placing, Reducer, Stm, Type, Var};
 use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::syntax::ast::{Binary, Expr};
@@ -314,7 +314,8 @@ impl Elaborator<'_> {
         self.frame.truncate(depth);
         let (stms, results) = body?;
         let name = self.vars[dest.0 as usize].name.clone();
-        let exp = Exp::Scatter { reducer: w.reducer, dest, axes, body: Body { stms, results } };
+        let how = w.reducer.map_or(Placing::Only, Placing::Combined);
+        let exp = Exp::Scatter { how, dest, axes, body: Body { stms, results } };
         Some(self.emit(&name, ty, exp, span))
     }
 }

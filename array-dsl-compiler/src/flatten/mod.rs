@@ -37,7 +37,7 @@ use crate::bulk::{
     ArrayId, Atom, Axis, Block, Branch, Custom, Exp, Let, Param, Program, Rule, Sort, Sorted, Stm, Var,
     YieldKind,
 };
-use crate::core::{self, CheckKind};
+use crate::core::{self, CheckKind, Placing};
 use crate::derive::NotDifferentiable;
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::{at, expect};
@@ -263,7 +263,7 @@ impl Flatten<'_> {
             core::Exp::Fold(operator, prefix, axis, body) => self.fold(s, operator, *prefix, axis, body),
             core::Exp::Loop(l) => self.looped(s, l),
             core::Exp::Update(a, index, value) => self.update(s, *a, index, *value),
-            core::Exp::Scatter { reducer, dest, axes, body } => self.scatter(s, *reducer, *dest, axes, body),
+            core::Exp::Scatter { how, dest, axes, body } => self.scatter(s, *how, *dest, axes, body),
             core::Exp::Pushforward { results, .. } => self.pushforward(s, results),
             core::Exp::Pullback { results, cotangents, .. } => self.pullback(s, results, cotangents),
             core::Exp::Custom { values, args, rule } => self.custom(s, values, args, *rule),
@@ -453,7 +453,7 @@ impl Flatten<'_> {
     fn scatter(
         &mut self,
         s: &core::Stm,
-        reducer: Option<core::Reducer>,
+        how: Placing,
         dest: core::Var,
         axes: &[core::Axis],
         body: &core::Body,
@@ -478,9 +478,10 @@ impl Flatten<'_> {
         self.nest(&values, s.loc, |atoms, axes| {
             let (value, at) = (atoms[atoms.len() - 1], &atoms[..atoms.len() - 1]);
             let index: Vec<Atom> = axes[..outer].iter().copied().chain(at.iter().copied()).collect();
-            let kind = match reducer {
-                Some(reducer) => YieldKind::Accumulate { reducer, into, index, value },
-                None => YieldKind::Write { into, index, value },
+            let kind = match how {
+                Placing::Combined(reducer) => YieldKind::Accumulate { reducer, into, index, value },
+                Placing::Only => YieldKind::Write { into, index, value, contested: false },
+                Placing::Last => YieldKind::Write { into, index, value, contested: true },
             };
             vec![(result, kind)]
         });

@@ -270,7 +270,7 @@ impl Flatten<'_> {
         let count = place.len();
         self.nest(&wanted, loc, |atoms, axes| {
             let index = axes[..outer].iter().chain(&atoms[..count]).copied().collect();
-            vec![(result, YieldKind::Write { into, index, value: atoms[count] })]
+            vec![(result, YieldKind::Write { into, index, value: atoms[count], contested: false })]
         });
         self.pop_frame();
         self.updated.insert(result, into);

@@ -14,6 +14,7 @@
 //! | `network` | sorts as loops, where the target has none |
 //! | `sorted` | sorts of which nothing needs the positions |
 //! | `update` | accumulations into what they are added to |
+//! | `writers` | writes to one place, where the target has no order |
 //!
 //! `remaining` changes nothing: it tells which checks are left, and why.
 
@@ -29,6 +30,7 @@ mod sorted;
 mod split;
 mod states;
 mod update;
+mod writers;
 
 use crate::affine::{Checked, compare};
 use crate::bulk::{Program, Stm};
@@ -106,8 +108,12 @@ fn ordinary(stms: Vec<Stm>) -> Vec<Stm> {
     out
 }
 
-/// Runs the last steps: contractions; on the CPU also sorts of values and updates in place, on the GPU sorts as loops.
+/// Runs the last steps: contractions; on the CPU also sorts of values and updates in place, on the GPU sorts as loops and writes that
+/// never meet.
 pub fn finish(p: &mut Program, target: Target) {
+    if target == Target::Gpu && writers::only_last(p) {
+        optimize(p);
+    }
     in_every_block(p, CONTRACT.1);
     match target {
         Target::Cpu => {

@@ -131,6 +131,13 @@ impl Steps<'_> {
                     let (YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. }) = kind else {
                         return;
                     };
+                    let ordered =
+                        matches!(kind, YieldKind::Write { contested: true, value: bulk::Atom::Var(_), .. });
+                    assert!(
+                        self.target == Target::Cpu || !ordered,
+                        "points write to one place of `{}` in no order",
+                        self.p.array(*array).name
+                    );
                     let mut tree = update(n, *array, kind);
                     let prepare = match self.constants.get(into) {
                         Some(c) => Step::Fill { array: *array, value: *c },

@@ -83,7 +83,7 @@ fn rows_reduce_accumulate_and_write() {
          z.5: [3]f64 = nest [%3 < 3] { } store 10.0f64
          nest [%4 < n] { %5 = k.1[%4]; %6 = x.0[%4, 0]? } yields (
            h.6: [3]f64 = accumulate(add) z.5[%5] %6,
-           w.7: [3]f64 = write z.5[%5] %6,
+           w.7: [3]f64 = overwrite z.5[%5] %6,
          )
          v.8: [m * n]f64 = reshape t.4
          => (s.2, b.3, h.6, w.7, v.8)",

@@ -85,7 +85,11 @@ fn scatters() {
     ];
     assert_eq!(run_text(&text("add"), &args), Ok(vec![floats(&[3], &[41., 2., 23.])]));
     assert_eq!(run_text(&text("min"), &args), Ok(vec![floats(&[3], &[1., 2., 3.])]));
-    assert_eq!(run_text(&text("write"), &args), Ok(vec![floats(&[3], &[30., 2., 20.])]));
+    assert_eq!(run_text(&text("overwrite"), &args), Ok(vec![floats(&[3], &[30., 2., 20.])]));
+    // Compiler-made writes that meet are a broken invariant.
+    assert!(matches!(run_text(&text("write"), &args), Err(Fault::Internal { .. })));
+    let apart = [args[0].clone(), ints(&[5], &[0, 2, 1, -1, 3]), args[2].clone()];
+    assert_eq!(run_text(&text("write"), &apart), Ok(vec![floats(&[3], &[10., 30., 20.])]));
 }
 
 #[test]

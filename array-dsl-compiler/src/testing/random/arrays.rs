@@ -1,7 +1,7 @@
 //! Random array code: builds, parts, reshapes, scatters, branches.
 
 use super::{Generator, float, int};
-use crate::core::{Atom, Axis, Body, Exp, Reducer, Type, Var};
+use crate::core::{Atom, Axis, Body, Exp, Placing, Reducer, Type, Var};
 use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::Elem;
@@ -141,7 +141,8 @@ impl Generator {
             results.push(g.float(fuel.saturating_sub(1)));
             results
         });
-        self.emit(ty, Exp::Scatter { reducer, dest, axes, body })
+        let how = reducer.map_or(Placing::Only, Placing::Combined);
+        self.emit(ty, Exp::Scatter { how, dest, axes, body })
     }
 
     /// One of two arrays of the same type.
