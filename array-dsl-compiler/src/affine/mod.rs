@@ -428,6 +428,11 @@ impl Facts {
     /// some dimensions are positive counts if the index moves along axes of these: then the read stays within their loops. It
     /// counts as well where enclosing conditions say that they are.
     pub fn all_inside(&mut self, index: &[Atom], dims: &[Dim]) -> bool {
+        self.all_inside_row(&[], index, dims)
+    }
+
+    /// The same of a row that exists once for each point of loops with these extents: an index into it moves along them as well.
+    pub fn all_inside_row(&mut self, around: &[Dim], index: &[Atom], dims: &[Dim]) -> bool {
         let inside = |f: &Facts| index.iter().zip(dims).all(|(i, d)| f.inside(*i, d));
         if inside(self) {
             return true;
@@ -437,6 +442,7 @@ impl Facts {
             .filter_map(|i| self.form(*i))
             .flat_map(|f| f.axes.into_keys())
             .filter_map(|v| self.extents.get(&v))
+            .chain(around)
             .collect();
         let more: Vec<Dim> = self
             .guarded

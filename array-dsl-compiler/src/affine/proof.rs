@@ -14,15 +14,19 @@ pub(crate) struct Proof<'a> {
     types: Types<'a>,
     /// What is known at this place.
     pub facts: Facts,
-    /// The dimensions that the indices of a read count, of all that an array has.
-    dims: &'a dyn Fn(ArrayId) -> &'a [Dim],
+    /// The dimensions of an array: those of the loops around it, if it is a row of them, and those that the indices of a read count.
+    dims: &'a dyn Fn(ArrayId) -> (&'a [Dim], &'a [Dim]),
     /// The scalars that are read without a reason, and of which arrays.
     pub unproven: Vec<(Var, ArrayId)>,
 }
 
 impl<'a> Proof<'a> {
     /// Of code that comes after statements that have established `checked`.
-    pub fn new(types: Types<'a>, checked: &Checked, dims: &'a dyn Fn(ArrayId) -> &'a [Dim]) -> Self {
+    pub fn new(
+        types: Types<'a>,
+        checked: &Checked,
+        dims: &'a dyn Fn(ArrayId) -> (&'a [Dim], &'a [Dim]),
+    ) -> Self {
         Proof { types, facts: Facts::new(&[], checked), dims, unproven: Vec::new() }
     }
 
@@ -34,10 +38,11 @@ impl<'a> Proof<'a> {
     /// One statement.
     pub fn binding(&mut self, l: &Let) {
         match &l.exp {
-            Exp::Read { array, index, checked: false }
-                if !self.facts.all_inside(index, (self.dims)(*array)) =>
-            {
-                self.unproven.push((l.vars[0], *array));
+            Exp::Read { array, index, checked: false } => {
+                let (around, dims) = (self.dims)(*array);
+                if !self.facts.all_inside_row(around, index, dims) {
+                    self.unproven.push((l.vars[0], *array));
+                }
             }
             Exp::If(c, yes, no) => {
                 for (branch, when) in [(yes, true), (no, false)] {
@@ -81,7 +86,7 @@ pub(crate) fn compare(p: &mut Program) {
 
 /// The reads of statements that have no reason to be inside.
 pub(crate) fn of_stms(p: &Program, stms: &[Stm], mut checked: Checked, out: &mut Vec<(Var, ArrayId)>) {
-    let dims = |a: ArrayId| p.array(a).dims.as_slice();
+    let dims = |a: ArrayId| p.array(a).dims.split_at(0);
     for s in stms {
         match s {
             Stm::Nest(n) => {

@@ -14,7 +14,7 @@
 
 mod scope;
 
-pub(crate) use scope::{Scope, Visible, same_product};
+pub(crate) use scope::{Scope, Visible, resolved, same_product};
 
 use std::collections::HashSet;
 

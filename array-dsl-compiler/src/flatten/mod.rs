@@ -24,6 +24,7 @@
 //! A scalar of an outer frame that a deeper nest needs is copied into it if it is cheap, and else stored once
 //! per point of its own frame. The scalars in frames are templates: each nest gets copies with new variables.
 
+mod choice;
 mod derivative;
 mod fold;
 mod nest;
@@ -33,9 +34,9 @@ mod reshape;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::bulk::verify::resolved;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Branch, Custom, Exp, Let, Param, Program, Rule, Sort, Sorted, Stm, Var,
-    YieldKind,
+    ArrayId, Atom, Axis, Custom, Exp, Param, Program, Rule, Sort, Sorted, Stm, Var, YieldKind,
 };
 use crate::core::{self, CheckKind, Placing};
 use crate::derive::NotDifferentiable;
@@ -57,6 +58,14 @@ enum Val {
 struct View {
     array: ArrayId,
     prefix: Vec<Atom>,
+    /// Where the prefix was written, if it was: a row that is not there is an error of that place.
+    loc: Option<Loc>,
+}
+
+impl View {
+    fn of(array: ArrayId, prefix: Vec<Atom>) -> View {
+        View { array, prefix, loc: None }
+    }
 }
 
 /// Transforms a kernel. It has no Bulk form if something inside it that is differentiated has no derivative.
@@ -83,6 +92,7 @@ pub fn flatten(f: &core::Function) -> Result<Program, NotDifferentiable> {
         host: HashMap::new(),
         sizes: HashMap::new(),
         updated: HashMap::new(),
+        checks: Vec::new(),
         points: Vec::new(),
         without: None,
     };
@@ -115,6 +125,8 @@ struct Flatten<'a> {
     sizes: HashMap<core::Var, Dim>,
     /// What updated arrays started from.
     updated: HashMap<ArrayId, ArrayId>,
+    /// The checks made before, on every path.
+    checks: Vec<core::Check>,
     /// The points whose derivatives are still to come.
     points: Vec<derivative::Point>,
     /// A derivative that does not exist.
@@ -146,7 +158,7 @@ impl Flatten<'_> {
                     let x = self.bind(ty.elem, read, Loc::default());
                     self.env.insert(*v, Val::Scalar(x));
                 } else {
-                    self.env.insert(*v, Val::View(View { array: id, prefix: Vec::new() }));
+                    self.env.insert(*v, Val::View(View::of(id, Vec::new())));
                 }
             }
         }
@@ -252,6 +264,7 @@ impl Flatten<'_> {
                     let e = elem(0);
                     self.scalar(s, e, Exp::Read { array: id, index: view.prefix, checked: true });
                 } else {
+                    view.loc = Some(s.loc);
                     self.env.insert(s.vars[0], Val::View(view));
                 }
             }
@@ -277,7 +290,9 @@ impl Flatten<'_> {
                     CheckKind::AtLeast(a, b) => CheckKind::AtLeast(self.dim(a), self.dim(b)),
                 };
                 let guards = c.guards.iter().map(|d| self.dim(d)).collect();
-                self.p.stms.push(Stm::Check(core::Check { kind, guards }, s.loc));
+                let check = core::Check { kind, guards };
+                self.checks.push(check.clone());
+                self.p.stms.push(Stm::Check(check, s.loc));
             }
         }
     }
@@ -324,11 +339,11 @@ impl Flatten<'_> {
         }
     }
 
-    /// The element of a view at the remaining indices.
+    /// The element of a view at the remaining indices, which lie inside.
     fn read(&mut self, v: &View, index: &[Atom], loc: Loc) -> Atom {
         let elem = self.p.array(v.array).elem;
         let index = [v.prefix.as_slice(), index].concat();
-        self.bind(elem, Exp::Read { array: v.array, index, checked: true }, loc)
+        self.bind(elem, Exp::Read { array: v.array, index, checked: true }, v.loc.unwrap_or(loc))
     }
 
     /// A nest over the frame and these dimensions of Core, storing what `f` gives.
@@ -356,7 +371,7 @@ impl Flatten<'_> {
     /// Binds `v` to an array over the current frame.
     fn bind_whole(&mut self, v: core::Var, array: ArrayId) {
         let prefix = self.frame_index();
-        self.env.insert(v, Val::View(View { array, prefix }));
+        self.env.insert(v, Val::View(View::of(array, prefix)));
     }
 
     fn core_axes(&mut self, axes: &[core::Axis]) -> Vec<Axis> {
@@ -399,13 +414,10 @@ impl Flatten<'_> {
         match a {
             core::Atom::Var(v) => match self.env[&v].clone() {
                 Val::View(view) => {
-                    // The first rows of a longer array are another array.
-                    let is_framed = view.prefix == self.frame_index()
-                        && self.p.array(view.array).dims.starts_with(&self.frame_extents());
-                    if is_framed {
+                    let dims = self.f.ty(v).dims.clone();
+                    if view.prefix == self.frame_index() && self.is_of(&view, &dims) {
                         return view.array;
                     }
-                    let dims = self.f.ty(v).dims.clone();
                     self.elementwise(&dims, self.name(v), loc, |t, index| t.read(&view, index, loc))
                 }
                 Val::Scalar(x) => {
@@ -417,6 +429,16 @@ impl Flatten<'_> {
             },
             core::Atom::Const(c) => self.store_nest(&[(Atom::Const(c), "constant".into())], loc)[0],
         }
+    }
+
+    /// Whether a view's array has the current frame's extents and then these dimensions. The first rows of a longer array are
+    /// another array; and what is equal only where a branch is taken, or where a `Build` has points, is another one elsewhere.
+    fn is_of(&mut self, view: &View, dims: &[Dim]) -> bool {
+        let mut want = self.frame_extents();
+        want.extend(dims.iter().map(|d| self.dim(d)));
+        let have = &self.p.array(view.array).dims;
+        let same = |a: &Dim, b: &Dim| a == b || resolved(a, &self.checks) == resolved(b, &self.checks);
+        have.len() == want.len() && have.iter().zip(&want).all(|(a, b)| same(a, b))
     }
 
     fn reduce(&mut self, s: &core::Stm, reducers: &[core::Reducer], axis: &core::Axis, body: &core::Body) {
@@ -498,12 +520,12 @@ impl Flatten<'_> {
             view
         } else {
             let array = self.whole(core::Atom::Var(v), s.loc);
-            View { array, prefix: self.frame_index() }
+            View::of(array, self.frame_index())
         };
         let dims = self.p.array(keys.array).dims.clone();
         let result = self.p.new_array(self.name(s.vars[0]), Elem::I64, dims);
         self.p.stms.push(Stm::Sort(Sort { result, gives: Sorted::Positions, keys: keys.array }));
-        self.env.insert(s.vars[0], Val::View(View { array: result, prefix: keys.prefix }));
+        self.env.insert(s.vars[0], Val::View(View { array: result, ..keys }));
     }
 
     /// Whether a view's indices are axes of the frames that run over whole dimensions, each once.
@@ -516,102 +538,5 @@ impl Flatten<'_> {
             found.extend(at);
             new
         })
-    }
-
-    fn choice(&mut self, s: &core::Stm, c: core::Atom, a: &core::Body, b: &core::Body) {
-        let c = self.atom(c);
-        let (va, la) = self.branch(c, true, a);
-        let (vb, lb) = self.branch(c, false, b);
-        let types: Vec<core::Type> = s.vars.iter().map(|v| self.f.ty(*v).clone()).collect();
-        let names: Vec<crate::ty::Name> = s.vars.iter().map(|v| self.name(*v)).collect();
-        let values = self.merged(c, (&va, &la), (&vb, &lb), &types, &names, s.loc);
-        for (v, value) in s.vars.iter().zip(values) {
-            self.env.insert(*v, value);
-        }
-    }
-
-    /// The values of the branch that `c` chooses, which are of these types.
-    fn merged(
-        &mut self,
-        c: Atom,
-        (va, la): (&[Val], &Vec<Let>),
-        (vb, lb): (&[Val], &Vec<Let>),
-        types: &[core::Type],
-        names: &[crate::ty::Name],
-        loc: Loc,
-    ) -> Vec<Val> {
-        let mut out: Vec<Val> = va.to_vec();
-        let scalars: Vec<usize> = (0..types.len()).filter(|i| types[*i].rank() == 0).collect();
-        if !scalars.is_empty() {
-            let side = |vals: &[Val], lets: &Vec<Let>| Branch {
-                block: Block { lets: lets.clone() },
-                results: scalars
-                    .iter()
-                    .map(|i| match &vals[*i] {
-                        Val::Scalar(a) => *a,
-                        Val::View(_) => panic!("a branch gives an array for the scalar `{}`", names[*i]),
-                    })
-                    .collect(),
-            };
-            let exp = Exp::If(c, side(va, la), side(vb, lb));
-            let elems: Vec<Elem> = scalars.iter().map(|i| types[*i].elem).collect();
-            let vars = self.bind_several(&elems, exp, loc);
-            for (i, v) in scalars.iter().zip(vars) {
-                out[*i] = Val::Scalar(Atom::Var(v));
-            }
-        }
-        for (i, ty) in types.iter().enumerate() {
-            if ty.rank() == 0 {
-                continue;
-            }
-            let (Val::View(x), Val::View(y)) = (&va[i], &vb[i]) else {
-                panic!("a branch gives a scalar for the array `{}`", names[i])
-            };
-            // A branch that updates an array which the other leaves alone updates nothing if it is not taken.
-            if let Some(view) = self.updates(x, y).or_else(|| self.updates(y, x)) {
-                out[i] = Val::View(view);
-                continue;
-            }
-            let elem = ty.elem;
-            let array = self.elementwise(&ty.dims, names[i].clone(), loc, |t, index| {
-                let mut side = |view: &View, lets: &Vec<Let>| {
-                    let var = t.p.new_var(elem);
-                    let index = [view.prefix.as_slice(), index].concat();
-                    let read = Exp::Read { array: view.array, index, checked: true };
-                    let mut lets = lets.clone();
-                    lets.push(Let { vars: vec![var], exp: read, loc });
-                    Branch { block: Block { lets }, results: vec![Atom::Var(var)] }
-                };
-                let (x, y) = (side(x, la), side(y, lb));
-                t.bind(elem, Exp::If(c, x, y), loc)
-            });
-            out[i] = Val::View(View { array, prefix: self.frame_index() });
-        }
-        out
-    }
-
-    /// The view `new`, if it is what updates have made of `old`.
-    fn updates(&self, new: &View, old: &View) -> Option<View> {
-        let mut at = new.array;
-        while at != old.array {
-            at = *self.updated.get(&at)?;
-        }
-        (new.prefix == old.prefix && new.prefix == self.frame_index()).then(|| new.clone())
-    }
-
-    /// The values of a branch, and the scalar code they need. Nests made inside are guarded.
-    fn branch(&mut self, c: Atom, when: bool, b: &core::Body) -> (Vec<Val>, Vec<Let>) {
-        self.push_frame(Frame { guard: Some((c, when)), ..Frame::default() });
-        self.body(b);
-        let values = b
-            .results
-            .iter()
-            .map(|a| match a {
-                core::Atom::Var(v) => self.env[v].clone(),
-                core::Atom::Const(c) => Val::Scalar(Atom::Const(*c)),
-            })
-            .collect();
-        let frame = self.pop_frame();
-        (values, frame.lets)
     }
 }

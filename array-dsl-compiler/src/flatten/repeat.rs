@@ -31,6 +31,7 @@ struct Outside {
     stms: Vec<Stm>,
     stored: HashMap<Var, (ArrayId, Vec<Var>)>,
     host: HashMap<core::Var, ArrayId>,
+    checks: usize,
 }
 
 impl Flatten<'_> {
@@ -157,7 +158,7 @@ impl Flatten<'_> {
             let elem = ty.elem;
             Val::Scalar(self.bind(elem, Exp::Read { array, index, checked: false }, loc))
         } else {
-            Val::View(View { array, prefix: index })
+            Val::View(View::of(array, index))
         };
         self.env.insert(v, value);
     }
@@ -221,6 +222,7 @@ impl Flatten<'_> {
             stms: std::mem::take(&mut self.p.stms),
             stored: self.stored.clone(),
             host: self.host.clone(),
+            checks: self.checks.len(),
         };
         self.push_frame(Frame::default());
         outside
@@ -230,6 +232,7 @@ impl Flatten<'_> {
         self.pop_frame();
         self.stored = outside.stored;
         self.host = outside.host;
+        self.checks.truncate(outside.checks);
         std::mem::replace(&mut self.p.stms, outside.stms)
     }
 

@@ -24,16 +24,10 @@ impl Flatten<'_> {
         let (outer, have) = info.dims.split_at(view.prefix.len());
         let want: Vec<Dim> = dims.iter().map(|d| self.dim(d)).collect();
         let all = [outer, &want].concat();
-        let checks: Vec<Check> = self
-            .p
-            .stms
-            .iter()
-            .filter_map(|s| if let Stm::Check(c, _) = s { Some(c.clone()) } else { None })
-            .collect();
-        if same_product(&all, &info.dims, &checks) {
+        if same_product(&all, &info.dims, &self.checks) {
             let result = self.p.new_array(self.name(s.vars[0]), info.elem, all);
             self.p.stms.push(Stm::Reshape { result, source: view.array });
-            self.env.insert(s.vars[0], Val::View(View { array: result, prefix: view.prefix }));
+            self.env.insert(s.vars[0], Val::View(View { array: result, ..view }));
             return;
         }
         let equal = |a: &Dim, b: &Dim| {
@@ -41,7 +35,7 @@ impl Flatten<'_> {
                 CheckKind::Equal(x, y) => (a, b) == (x, y) || (b, a) == (x, y),
                 _ => false,
             };
-            a == b || checks.iter().any(checked)
+            a == b || self.checks.iter().any(checked)
         };
         if have.len() == want.len() && have.iter().zip(&want).all(|(a, b)| equal(a, b)) {
             self.env.insert(s.vars[0], Val::View(view));

@@ -11,12 +11,15 @@
 //!   nothing refers to a `Nowhere` array;
 //! * a read that is not compared with its array's dimensions has a reason to be inside (`affine`).
 
+mod reasons;
+
+use self::reasons::Reasons;
 use super::print::{root, types};
 use super::{Fold, Home, Loop, Node, Program, Repeat, Step, Tree};
 use crate::Verified;
-use crate::affine::{Checked, Proof, Types};
+use crate::affine::Checked;
 use crate::bulk::verify::{Scope, Visible, same_product, unproven_read};
-use crate::bulk::{self, ArrayId, ArrayInfo, Atom, Axis, Exp, Let, Trips, Var};
+use crate::bulk::{ArrayId, ArrayInfo, Atom, Axis, Exp, Let, Trips};
 use crate::dim::Dim;
 
 /// The program as one the back ends take, or every rule it breaks.
@@ -450,87 +453,11 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// What the steps before a place establish, and which reads they make without a reason.
-struct Reasons<'a> {
-    p: &'a Program,
-    arrays: &'a [ArrayInfo],
-}
-
-impl Reasons<'_> {
-    /// Adds what a step establishes.
-    fn step(&self, s: &Step, checked: &mut Checked) {
-        match s {
-            Step::Check(c, _) => checked.check(c),
-            Step::Sort(s) => checked.sort(s, self.arrays),
-            Step::Move { array, source } | Step::Copy { array, source } => checked.same(*array, *source),
-            Step::Tree(t) => drop(self.tree(t, checked)),
-            Step::Repeat(r) => {
-                let inside = self.inside(r, checked);
-                checked.after(&inside, &carried(r));
-            }
-            Step::Fill { .. } | Step::Contract(_) => {}
-        }
-        for (i, info) in self.p.arrays.iter().enumerate() {
-            if let Home::View(of) = info.home {
-                checked.same(ArrayId(i as u32), of);
-            }
-        }
-    }
-
-    /// What is established at the start of a trip.
-    fn inside(&self, r: &Repeat, checked: &Checked) -> Checked {
-        checked.inside(&r.trips, &carried(r), |c| r.steps.iter().for_each(|s| self.step(s, c)))
-    }
-
-    /// The arrays that a tree reads without a reason; adds what it establishes.
-    fn tree(&self, t: &Tree, checked: &mut Checked) -> Vec<(Var, ArrayId)> {
-        let dims = |a: ArrayId| match self.p.arrays[a.0 as usize].home {
-            Home::Row { depth } => &self.arrays[a.0 as usize].dims[depth..],
-            _ => self.arrays[a.0 as usize].dims.as_slice(),
-        };
-        // What is changed in place is not what it was, from the first point on.
-        t.body.iter().for_each(|n| changed(n, &mut |a| checked.forget(a)));
-        let types = Types { arrays: self.arrays, vars: &self.p.vars };
-        let mut proof = Proof::new(types, checked, &dims);
-        t.axes.iter().for_each(|x| proof.enter(x));
-        nodes(&t.body, &mut proof, checked);
-        proof.unproven
-    }
-}
-
-fn nodes(body: &[Node], proof: &mut Proof<'_>, checked: &mut Checked) {
-    for n in body {
-        match n {
-            Node::Let(l) => proof.binding(l),
-            Node::Loop(l) => {
-                // What its points say, that it has some before all, is not known after it.
-                let scope = proof.facts.scope();
-                proof.enter(&l.axis);
-                nodes(&l.body, proof, checked);
-                proof.facts.leave(scope);
-            }
-            Node::Store { array, value, .. } => checked.stored(*array, *value, &proof.facts),
-            Node::Accumulate { .. } | Node::Write { .. } => {}
-        }
-    }
-}
-
-fn changed(n: &Node, f: &mut impl FnMut(ArrayId)) {
-    match n {
-        Node::Loop(l) => l.body.iter().for_each(|n| changed(n, f)),
-        Node::Accumulate { array, .. } | Node::Write { array, .. } => f(*array),
-        Node::Let(_) | Node::Store { .. } => {}
-    }
-}
-
-fn carried(r: &Repeat) -> Vec<bulk::Carried> {
-    r.carried.iter().map(|c| c.arrays).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::print::tests::sample;
     use super::*;
+    use crate::bulk::Var;
 
     /// The errors of the sample after a change.
     fn errors(change: impl FnOnce(&mut Program)) -> Vec<String> {

@@ -382,21 +382,30 @@ impl<'a> Scope<'a> {
 /// Whether arrays of dimensions `a` and `b` have the same number of elements, given the checks made before: the
 /// products are equal as polynomials, or what they differ by, times any of the common dimensions, is what a check compares.
 /// A check with guards counts if the guards are among the common dimensions: where one of them is zero, so are both products.
-/// A check without guards that one size is something else replaces it by that first.
+/// A check without guards that one size is something else replaces it by that first, in the other checks as well.
 pub(crate) fn same_product(a: &[Dim], b: &[Dim], checks: &[Check]) -> bool {
+    if same_up_to_one_check(a, b, checks) {
+        return true;
+    }
     let replaced = |dims: &[Dim]| -> Vec<Dim> { dims.iter().map(|d| resolved(d, checks)).collect() };
-    same_up_to_one_check(a, b, checks) || same_up_to_one_check(&replaced(a), &replaced(b), checks)
+    let mut all = checks.to_vec();
+    all.extend(checks.iter().filter_map(|c| {
+        let CheckKind::Equal(x, y) = &c.kind else { return None };
+        let kind = CheckKind::Equal(resolved(x, checks), resolved(y, checks));
+        Some(Check { kind, guards: replaced(&c.guards), ..c.clone() })
+    }));
+    same_up_to_one_check(&replaced(a), &replaced(b), &all)
 }
 
-/// A dimension with the sizes that checks say are others replaced by those.
-fn resolved(d: &Dim, checks: &[Check]) -> Dim {
+/// A dimension with the sizes that checks without guards say are others replaced by those.
+pub(crate) fn resolved(d: &Dim, checks: &[Check]) -> Dim {
     let mut out = d.clone();
     for c in checks.iter().filter(|c| c.guards.is_empty()) {
-        if let CheckKind::Equal(x, y) = &c.kind
-            && let Some(atom) = x.as_atom()
-            && !y.atoms().contains(atom)
-        {
-            out = out.substitute(&mut |a| if a == atom { y.clone() } else { Dim::atom(a.clone()) });
+        let CheckKind::Equal(x, y) = &c.kind else { continue };
+        let sides = [(x, y), (y, x)].into_iter();
+        let mut atoms = sides.filter_map(|(x, y)| Some((x.as_atom().filter(|a| !y.atoms().contains(a))?, y)));
+        if let Some((atom, other)) = atoms.next() {
+            out = out.substitute(&mut |a| if a == atom { other.clone() } else { Dim::atom(a.clone()) });
         }
     }
     out
