@@ -126,8 +126,8 @@ table! {
     Abs       "abs"      1 Num   Same | "{0}.abs()"              "{0}.wrapping_abs()"     | "abs({0})"              ""                         | ["signum0(a)"] false;
     Signum0   "signum0"  1 Num   Same | "R::signum0({0})"        "{0}.signum()"           | "sign({0})"             ""                         | [] false;
     Signum    "signum"   1 Float Same | "{0}.signum()"           ""                       | "adsl_signum({0})"      "adsl64_signum({0})"       | [] false;
-    Min       "min"      2 Num   Same | "R::min({0}, {1})"       "{0}.min({1})"           | "min({0}, {1})"         ""                         | ["select(a <= b, 1, 0)", "select(a <= b, 0, 1)"] false;
-    Max       "max"      2 Num   Same | "R::max({0}, {1})"       "{0}.max({1})"           | "max({0}, {1})"         ""                         | ["select(a >= b, 1, 0)", "select(a >= b, 0, 1)"] false;
+    Min       "min"      2 Num   Same | "R::min({0}, {1})"       "{0}.min({1})"           | "min({0}, {1})"         ""                         | ["select(a == y, 1, 0)", "select(a == y, 0, 1)"] false;
+    Max       "max"      2 Num   Same | "R::max({0}, {1})"       "{0}.max({1})"           | "max({0}, {1})"         ""                         | ["select(a == y, 1, 0)", "select(a == y, 0, 1)"] false;
     Eq        "eq"       2 Any   Bool | "({0} == {1})"           ""                       | "({0} == {1})"          ""                         | [] false;
     Ne        "ne"       2 Any   Bool | "({0} != {1})"           ""                       | "({0} != {1})"          ""                         | [] false;
     Lt        "lt"       2 Num   Bool | "({0} < {1})"            ""                       | "({0} < {1})"           ""                         | [] false;

@@ -30,6 +30,11 @@ fn larger(a: f64, b: f64) -> f64 {
 }
 
 #[kernel]
+fn rectified(xs: [f64; n]) -> f64 {
+    sum(max(xs, 0.0))
+}
+
+#[kernel]
 fn places(xs: [f64; n]) -> (i64, i64) {
     (argmin(xs), argmax(xs))
 }
@@ -55,6 +60,18 @@ fn ties_in_functions_of_two_go_to_the_first() {
     assert_eq!(grad(smaller)(2.0, 1.0), (0.0, 1.0));
     assert_eq!(grad(larger)(1.0, 2.0), (0.0, 1.0));
     assert_eq!(grad(larger)(2.0, 1.0), (1.0, 0.0));
+}
+
+#[test]
+fn the_slope_goes_where_the_value_comes_from() {
+    // What is no number is neither the smaller nor the larger one.
+    assert_eq!(value_and_grad(larger)(2.0, f64::NAN), (2.0, (1.0, 0.0)));
+    assert_eq!(value_and_grad(larger)(f64::NAN, 2.0), (2.0, (0.0, 1.0)));
+    assert_eq!(value_and_grad(smaller)(2.0, f64::NAN), (2.0, (1.0, 0.0)));
+    assert_eq!(value_and_grad(smaller)(f64::NAN, 2.0), (2.0, (0.0, 1.0)));
+    assert_eq!(jvp(larger)(2.0, f64::NAN, 3.0, 5.0), (2.0, 3.0));
+    // A constant takes the place of what is no number, and has no slope.
+    assert_eq!(grad(rectified)(&array![2.0, -1.0, f64::NAN, 0.0]), array![1.0, 0.0, 0.0, 1.0]);
 }
 
 #[test]

@@ -419,6 +419,16 @@ fn operation(p: &Program, op: Op, args: &[Atom], facts: &Facts, known: &Known) -
         Op::Mul if elem.is_float() && constant(0).is_some_and(|c| c.as_f64() == -1.0) => {
             Simple::Exp(Exp::Op(Op::Neg, vec![args[1]]))
         }
+        // Whose slope `max(a, c)` has.
+        Op::Eq if elem.is_float() => match definition(args[1]) {
+            Some(Exp::Op(which @ (Op::Min | Op::Max), of))
+                if of[0] == args[0] && matches!(of[1], Atom::Const(c) if !c.as_f64().is_nan()) =>
+            {
+                let compare = if *which == Op::Max { Op::Ge } else { Op::Le };
+                Simple::Exp(Exp::Op(compare, of.clone()))
+            }
+            _ => kept,
+        },
         Op::Neg => match definition(args[0]) {
             Some(Exp::Op(Op::Neg, inner)) => Simple::Atom(inner[0]),
             _ => kept,
