@@ -12,6 +12,8 @@
 
 use std::collections::HashMap;
 
+use crate::internal::expect;
+
 /// More operands are not tried in every order.
 pub(super) const MAX_OPERANDS: usize = 12;
 
@@ -109,7 +111,9 @@ impl Search {
         // In the order in which the operands have them.
         let mut left: Vec<char> = Vec::new();
         for c in (0..terms.len()).filter(|i| operands >> i & 1 == 1).flat_map(|i| &terms[i]) {
-            let at = letters.iter().position(|l| l == c).unwrap_or(0);
+            let at = expect(letters.iter().position(|l| l == c), || {
+                format!("the letter `{c}` is none of the operands")
+            });
             if kept >> at & 1 == 1 && !left.contains(c) {
                 left.push(*c);
             }

@@ -141,9 +141,10 @@ impl Elaborator<'_> {
         }
         for w in writes {
             if plan.iter().any(|(_, slot, _)| *slot == w.slot) {
-                let Value::Atom(array) = self.scope.variable(w.slot).value else { return None };
-                let array = self.scatter_write(array, &w)?;
-                self.scope.set(w.slot, Value::Atom(array));
+                let value = self.scope.variable(w.slot).value.clone();
+                let mut arrays = value.atoms()?;
+                arrays[w.part] = self.scatter_write(arrays[w.part], &w)?;
+                self.scope.set(w.slot, value.with_atoms(&mut arrays.into_iter()));
             } else {
                 self.writes.push(w);
             }
@@ -207,7 +208,7 @@ impl Elaborator<'_> {
         self.statement(&t.body)?;
         for (slot, at, row) in kept {
             let value = self.scope.variable(row).value.clone();
-            self.write(slot, None, vec![at], value, span)?;
+            self.write(slot, None, &[at], value, span)?;
         }
         Some(())
     }

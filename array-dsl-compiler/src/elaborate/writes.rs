@@ -41,6 +41,8 @@ pub(super) enum Part {
 pub(super) struct Write {
     /// The variable.
     pub slot: Slot,
+    /// Which of the arrays that it consists of: the only one, unless it is a tuple or a record.
+    pub part: usize,
     /// How values are combined; `None`: written.
     pub reducer: Option<Reducer>,
     /// The loops that it left so far, and the dimensions of the row it writes, outermost first.
@@ -145,20 +147,39 @@ impl Elaborator<'_> {
         };
         let v = self.expr(&value)?;
         let at = effects::indices(target)?.into_iter().map(|i| self.place(i)).collect::<Option<Vec<_>>>()?;
-        self.write(slot, reducer, at, v, span)?;
+        self.write(slot, reducer, &at, v, span)?;
         Some(Value::unit())
     }
 
-    /// Records a write of a row at leading indices.
+    /// Records a write of a row at leading indices, to each array of a variable.
     pub(super) fn write(
         &mut self,
         slot: Slot,
         reducer: Option<Reducer>,
-        at: Vec<Atom>,
+        at: &[Atom],
         v: Value,
         span: Span,
     ) -> Option<()> {
-        let Value::Atom(array) = self.scope.variable(slot).value else { return None };
+        let value = self.scope.variable(slot).value.clone();
+        if let Value::Atom(array) = value {
+            return self.write_part((slot, 0), array, reducer, at, v, span);
+        }
+        let arrays = value.atoms()?;
+        for (part, (array, v)) in arrays.into_iter().zip(v.atoms()?).enumerate() {
+            self.write_part((slot, part), array, reducer, at, Value::Atom(v), span)?;
+        }
+        Some(())
+    }
+
+    fn write_part(
+        &mut self,
+        (slot, part): (Slot, usize),
+        array: Atom,
+        reducer: Option<Reducer>,
+        at: &[Atom],
+        v: Value,
+        span: Span,
+    ) -> Option<()> {
         let ty = self.atom_type(array);
         if ty.rank() < at.len() {
             // Records that there are too many.
@@ -187,8 +208,8 @@ impl Elaborator<'_> {
             }
         };
         let axes = row.dims.iter().map(|d| (d.clone(), Name::from("j"))).collect();
-        let at = at.into_iter().map(Part::scalar).chain((0..row.rank()).map(Part::Axis)).collect();
-        self.writes.push(Write { slot, reducer, axes, at, value, when: Vec::new(), span });
+        let at = at.iter().copied().map(Part::scalar).chain((0..row.rank()).map(Part::Axis)).collect();
+        self.writes.push(Write { slot, part, reducer, axes, at, value, when: Vec::new(), span });
         Some(())
     }
 
