@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use array_dsl_compiler::kernel;
 use array_dsl_compiler::testing::constructs::CONSTRUCTS;
-use array_dsl_compiler::testing::growing::GROWING;
+use array_dsl_compiler::testing::growing::{GROWING, NESTED};
 use proc_macro2::TokenStream;
 
 /// The shortest of some runs, and the characters of the code.
@@ -43,7 +43,7 @@ fn main() {
         total.as_secs_f64()
     );
     println!("milliseconds and thousands of characters, of programs that grow");
-    for growing in GROWING {
+    for growing in GROWING.iter().chain([&NESTED]) {
         print!("{:<44}", growing.of);
         for n in [8, 16, 32, 64] {
             let (time, code) = measured(&(growing.program)(n), 1);

@@ -8,6 +8,15 @@
 //!          contribution A[i] += x_adj
 //! ```
 //!
+//! A choice within a branch is in a block that is executed again already. It is not executed a second time, or the innermost one would
+//! be as often as choices are nested, but gives what its adjoint needs:
+//!
+//! ```text
+//! before   r = if c { b1 } else { b2 }                                         in a branch
+//! after    (r, kept1.., kept2..) = if c { b1; .. kept1.., 0.. } else { b2; .. 0.., kept2.. }      in its place
+//!          (s.., contributions) = if c { backwards of b1 } else { backwards of b2 }
+//! ```
+//!
 //! Cost: a constant factor of the block. A branch that was not taken contributes nothing, because its
 //! adjoint is never executed. (Source: DESIGN 5.4; scalar rules: `partial`.)
 
@@ -17,6 +26,7 @@ use super::partial::scaled;
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Program, Var};
 use crate::internal::expect;
+use crate::optimize::rename_exp;
 use crate::scalar::{Op, partials};
 use crate::ty::{Const, Elem, Loc};
 
@@ -88,6 +98,29 @@ pub(super) fn backwards(
     adjoints: &mut Adjoints,
     out: &mut Vec<Contribution>,
 ) {
+    walk(p, code, lets, Executed::Again, arrays, active, adjoints, out);
+}
+
+/// How a choice's branches are there for its adjoint.
+#[derive(Clone, Copy, PartialEq)]
+enum Executed {
+    /// They are executed again.
+    Again,
+    /// The choice is in `code`, and gives what its adjoint needs.
+    Kept,
+}
+
+#[allow(clippy::too_many_arguments, reason = "the state of one walk")]
+fn walk(
+    p: &mut Program,
+    code: &mut Code,
+    lets: &[Let],
+    executed: Executed,
+    arrays: &HashSet<ArrayId>,
+    active: &HashSet<Var>,
+    adjoints: &mut Adjoints,
+    out: &mut Vec<Contribution>,
+) {
     for l in lets.iter().rev() {
         code.loc = l.loc;
         match &l.exp {
@@ -107,7 +140,7 @@ pub(super) fn backwards(
                     );
                 }
             }
-            Exp::If(c, x, y) => choice(p, code, l, *c, [x, y], arrays, active, adjoints, out),
+            Exp::If(c, x, y) => choice(p, code, l, *c, [x, y], executed, arrays, active, adjoints, out),
             Exp::Size(_) | Exp::StopGradient(_) | Exp::Scan(_) => {}
         }
     }
@@ -151,14 +184,84 @@ fn operation(
     }
 }
 
-/// A branch executed again, with what leaves it.
+/// The adjoint of a branch, with what leaves it.
 struct Side {
-    code: Code,
+    /// The branch itself.
+    primal: Vec<Let>,
+    adjoint: Vec<Let>,
     /// Adjoints of scalars bound outside.
     free: BTreeMap<Var, Atom>,
     contributions: Vec<Contribution>,
-    /// The scalars bound inside.
-    bound: HashSet<Var>,
+}
+
+impl Side {
+    /// The scalars bound in the adjoint.
+    fn bound(&self) -> HashSet<Var> {
+        self.adjoint.iter().flat_map(|l| l.vars.iter().copied()).collect()
+    }
+
+    /// The scalars of the branch that the adjoint uses, in the order of the branch.
+    fn needed(&self) -> Vec<Var> {
+        let mut used = HashSet::new();
+        let mut uses = |a: Atom| {
+            if let Atom::Var(v) = a {
+                used.insert(v);
+            }
+        };
+        self.adjoint.iter().for_each(|l| l.exp.visit_atoms(&mut uses));
+        self.free.values().for_each(|a| uses(*a));
+        self.contributions.iter().for_each(|c| c.index.iter().chain([&c.value]).for_each(|a| uses(*a)));
+        self.primal.iter().flat_map(|l| &l.vars).copied().filter(|v| used.contains(v)).collect()
+    }
+
+    fn rename(&mut self, map: &Renaming) {
+        self.adjoint.iter_mut().for_each(|l| l.exp = rename_exp(&l.exp, map));
+        self.free.values_mut().for_each(|a| *a = renamed(map, *a));
+        for c in &mut self.contributions {
+            c.index.iter_mut().chain([&mut c.value]).for_each(|a| *a = renamed(map, *a));
+        }
+    }
+}
+
+/// Has a choice in `code` give what the adjoints of its branches need of them. Both branches use the same results: only those
+/// of the one that is taken are of use. Of the other a number is zero, and an index is outside.
+fn keep(p: &mut Program, code: &mut Code, l: &Let, sides: &mut [Side]) {
+    let needed: Vec<Vec<Var>> = sides.iter().map(Side::needed).collect();
+    let mut vars = l.vars.clone();
+    let mut results: [Vec<Atom>; 2] = [Vec::new(), Vec::new()];
+    let Exp::If(c, x, y) = &l.exp else { return };
+    for (k, (own, branch)) in needed.iter().zip([x, y]).enumerate() {
+        let mut map = Renaming::new();
+        // The results that the first branch has added, which the second one may use as well.
+        let mut free: Vec<usize> = (l.vars.len()..vars.len()).collect();
+        for v in own {
+            let elem = p.vars[v.0 as usize];
+            if let Some(i) = branch.results.iter().position(|r| *r == Atom::Var(*v)) {
+                map.insert(*v, Atom::Var(vars[i]));
+                continue;
+            }
+            let at = match free.iter().position(|i| p.vars[vars[*i].0 as usize] == elem) {
+                Some(i) => free.remove(i),
+                None => {
+                    vars.push(p.new_var(elem));
+                    let none = if elem == Elem::I64 { int(-1) } else { Atom::Const(Const::of(elem, 0)) };
+                    results.iter_mut().for_each(|r| r.push(none));
+                    vars.len() - 1
+                }
+            };
+            results[k][at - l.vars.len()] = Atom::Var(*v);
+            map.insert(*v, Atom::Var(vars[at]));
+        }
+        sides[k].rename(&map);
+    }
+    let mut branches = sides.iter_mut().zip([x, y]).zip(results).map(|((side, branch), more)| Branch {
+        block: Block { lets: std::mem::take(&mut side.primal) },
+        results: branch.results.iter().copied().chain(more).collect(),
+    });
+    let [x, y] = [branches.next(), branches.next()].map(|b| expect(b, || "an `if` with one branch".into()));
+    let executed = code.lets.iter_mut().find(|x| x.vars == l.vars);
+    let executed = expect(executed, || "a choice whose adjoint is wanted is not executed".into());
+    (executed.vars, executed.exp) = (vars, Exp::If(*c, x, y));
 }
 
 #[allow(clippy::too_many_arguments, reason = "the state of one walk")]
@@ -168,6 +271,7 @@ fn choice(
     l: &Let,
     c: Atom,
     branches: [&Branch; 2],
+    executed: Executed,
     arrays: &HashSet<ArrayId>,
     active: &HashSet<Var>,
     adjoints: &mut Adjoints,
@@ -177,12 +281,15 @@ fn choice(
     if seeds.iter().all(Option::is_none) {
         return;
     }
-    // Each branch again, and its adjoint.
+    // Each branch, and its adjoint.
     let mut sides: Vec<Side> = Vec::new();
     for b in branches {
         let mut inner = Code::new(l.loc);
         let mut map = Renaming::new();
-        let lets = p.copy_lets(&b.block.lets, &mut map);
+        let lets = match executed {
+            Executed::Again => p.copy_lets(&b.block.lets, &mut map),
+            Executed::Kept => b.block.lets.clone(),
+        };
         let own: HashSet<Var> = lets.iter().flat_map(|l| l.vars.iter().copied()).collect();
         inner.lets = lets.clone();
         let inside = active_scalars(p, &lets, arrays, active);
@@ -195,10 +302,21 @@ fn choice(
             }
         }
         let mut contributions = Vec::new();
-        backwards(p, &mut inner, &lets, arrays, &inside, &mut adj, &mut contributions);
+        walk(p, &mut inner, &lets, Executed::Kept, arrays, &inside, &mut adj, &mut contributions);
         let free = adj.0.into_iter().filter(|(v, _)| !own.contains(v) && active.contains(v)).collect();
-        let bound: HashSet<Var> = inner.lets.iter().flat_map(|l| l.vars.iter().copied()).collect();
-        sides.push(Side { code: inner, free, contributions, bound });
+        let adjoint = inner.lets.split_off(lets.len());
+        sides.push(Side { primal: inner.lets, adjoint, free, contributions });
+    }
+    let executed_again = match executed {
+        Executed::Again => sides.iter_mut().map(|s| std::mem::take(&mut s.primal)).collect(),
+        Executed::Kept => {
+            keep(p, code, l, &mut sides);
+            vec![Vec::new(); sides.len()]
+        }
+    };
+    for (side, mut lets) in sides.iter_mut().zip(executed_again) {
+        lets.append(&mut side.adjoint);
+        side.adjoint = lets;
     }
     // What leaves the branches: adjoints of free scalars, and each contribution with the indices that only
     // its branch knows (outside it the index is -1, which is ignored).
@@ -219,9 +337,10 @@ fn choice(
     }
     let mut leaving: Vec<(Contribution, Vec<bool>)> = Vec::new();
     for (i, side) in sides.iter().enumerate() {
+        let bound = side.bound();
         for k in &side.contributions {
             let local: Vec<bool> =
-                k.index.iter().map(|a| matches!(a, Atom::Var(v) if side.bound.contains(v))).collect();
+                k.index.iter().map(|a| matches!(a, Atom::Var(v) if bound.contains(v))).collect();
             for (a, _) in k.index.iter().zip(&local).filter(|(_, l)| **l) {
                 elems.push(Elem::I64);
                 results[i].push(*a);
@@ -241,7 +360,7 @@ fn choice(
     let mut make = results
         .into_iter()
         .zip(sides)
-        .map(|(results, side)| Branch { block: Block { lets: side.code.lets }, results });
+        .map(|(results, side)| Branch { block: Block { lets: side.adjoint }, results });
     let [x, y] = [make.next(), make.next()].map(|b| expect(b, || "an `if` with one branch".into()));
     code.lets.push(Let { vars: vars.clone(), exp: Exp::If(c, x, y), loc: l.loc });
     let mut vars = vars.into_iter().map(Atom::Var);

@@ -26,6 +26,10 @@ pub const GROWING: &[Growing] = &[
     Growing { of: "derivatives inside, each of the one before", program: derivatives },
 ];
 
+/// A program that grows in depth. What a derivative needs of the innermost branch leaves all of them, so that the number of names, though
+/// not of operations, grows with depth times text.
+pub const NESTED: Growing = Growing { of: "branches in branches", program: branches_in_branches };
+
 fn by_number(n: usize) -> String {
     let mut body = String::new();
     for k in 1..=n {
@@ -100,6 +104,15 @@ fn else_ifs(n: usize) -> String {
         let _ = write!(body, "if x > {k}.0 {{ x * {k}.5 }} else ");
     }
     format!("fn f(x: f64) -> f64 {{ {body} {{ sin(x) }} }}")
+}
+
+fn branches_in_branches(n: usize) -> String {
+    let (mut before, mut after) = (String::new(), String::new());
+    for k in 1..=n {
+        let _ = writeln!(before, "if x > 0.{k:03} {{ let y = y.sin() * x; let z =");
+        let _ = writeln!(after, "; y * z.cos() }} else {{ y.exp() + {k}.0 }}");
+    }
+    format!("fn f(x: f64, y: f64) -> f64 {{ {before} y {after} }}")
 }
 
 fn loops_in_loops(n: usize) -> String {
