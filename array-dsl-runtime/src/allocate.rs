@@ -90,7 +90,7 @@ impl Owner {
     /// A result as an ndarray.
     ///
     /// # Errors
-    /// [`Error::Broken`] if there are more or fewer elements than the dimensions say.
+    /// [`Error::Internal`] if there are more or fewer elements than the dimensions say.
     pub fn shaped<T, D: Dimension>(self, data: Vec<T>, dims: &[i64]) -> Result<Array<T, D>, Error> {
         let found = data.len();
         let mut shape = D::zeros(dims.len());
@@ -99,8 +99,10 @@ impl Owner {
         }
         Array::from_shape_vec(shape, data).map_err(|_| {
             let Signature { kernel, file, line, .. } = *self.signature;
-            let message = format!("{found} elements for the dimensions {dims:?} of `{}`", self.array);
-            Error::Broken { kernel, message, file, line }
+            let array = self.array;
+            let message =
+                format!("{found} elements for the dimensions {dims:?} of `{array}` ({file}:{line})");
+            Error::Internal { kernel, message }
         })
     }
 

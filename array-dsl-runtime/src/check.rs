@@ -26,6 +26,7 @@ pub fn check_grad<K: Directional>(kernel: K, args: K::Args<'_>) -> Result<Gradie
 
 /// The result of a comparison. Errors are relative to the largest gradient entry (or to 1, if that is larger).
 #[derive(Clone, Debug, PartialEq)]
+#[must_use = "whether it agrees is what it says"]
 pub struct GradientCheck {
     /// The kernel.
     pub kernel: &'static str,

@@ -71,12 +71,6 @@ pub enum Error {
     #[error("kernel `{kernel}`: no memory for `{array}`, which takes {bytes} bytes ({file}:{line})")]
     OutOfMemory { kernel: &'static str, array: &'static str, bytes: u64, file: &'static str, line: u32 },
 
-    /// What the compiler guarantees does not hold: a mistake in array-dsl.
-    #[error(
-        "kernel `{kernel}`: array-dsl breaks a rule of its own, please report it: {message} ({file}:{line})"
-    )]
-    Broken { kernel: &'static str, message: String, file: &'static str, line: u32 },
-
     /// An array has too many elements for 32-bit indices on the GPU, or for its buffers.
     #[error(
         "kernel `{kernel}`: `{array}` has {elements} elements, which take {bytes} bytes; \

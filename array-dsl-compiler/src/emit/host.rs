@@ -12,6 +12,7 @@ use crate::Verified;
 use crate::bulk::{ArrayId, Strip};
 use crate::derive::Derivative;
 use crate::dim::{Dim, SizeAtom};
+use crate::internal::expect;
 use crate::lexer;
 use crate::loops::{Home, Program};
 use crate::ty::{Elem, Name};
@@ -202,10 +203,20 @@ impl Host<'_> {
         out
     }
 
+    /// The number of a named size.
+    fn size(&self, name: &Name) -> usize {
+        expect(self.p.sizes.iter().position(|s| s == name), || {
+            format!("the size `{name}` is none of the kernel")
+        })
+    }
+
     fn atom(&self, a: &SizeAtom, scalars: &[ArrayId]) -> usize {
         match a {
-            SizeAtom::Name(n) => self.p.sizes.iter().position(|s| s == n).unwrap_or(0),
-            SizeAtom::Scalar(s) => self.p.sizes.len() + scalars.iter().position(|x| x.0 == *s).unwrap_or(0),
+            SizeAtom::Name(n) => self.size(n),
+            SizeAtom::Scalar(s) => {
+                let at = scalars.iter().position(|x| x.0 == *s);
+                self.p.sizes.len() + expect(at, || format!("the size `{a:?}` is no argument"))
+            }
         }
     }
 
@@ -385,9 +396,7 @@ impl Host<'_> {
             let mut term = format!("({c}i64)");
             for a in m {
                 let atom = match a {
-                    SizeAtom::Name(n) => {
-                        format!("n{}", self.p.sizes.iter().position(|s| s == n).unwrap_or(0))
-                    }
+                    SizeAtom::Name(n) => format!("n{}", self.size(n)),
                     SizeAtom::Scalar(s) => format!("a{}", self.root(ArrayId(*s)).0),
                 };
                 term = format!("{term}.saturating_mul({atom})");
