@@ -277,6 +277,16 @@ impl Fault {
         self
     }
 
+    /// Whether compiled code goes on after it: what failed has some value, and the fault is told in the end.
+    pub(crate) fn is_gone_on_after(&self) -> bool {
+        match self {
+            Fault::IndexOutOfRange { .. } | Fault::DivisionByZero { .. } | Fault::EmptyExtremum { .. } => {
+                true
+            }
+            Fault::SizeCheck { .. } | Fault::Internal { .. } | Fault::Exhausted => false,
+        }
+    }
+
     /// Where it happened.
     pub fn loc(&self) -> Loc {
         match self {

@@ -1,7 +1,7 @@
 //! Loops with checkpoints: the same values and derivatives with fewer states.
 
 use array_dsl_compiler::bulk::Program;
-use array_dsl_compiler::bulk::interp::{Counts, run_counted};
+use array_dsl_compiler::bulk::interp::{Counts, run, run_counted};
 use array_dsl_compiler::core::{self};
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::pipeline;
@@ -10,7 +10,7 @@ use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::testing::kernels::{kernel, program};
 use array_dsl_compiler::testing::loops;
 use array_dsl_compiler::ty::Elem;
-use array_dsl_compiler::value::{Value, approx_eq};
+use array_dsl_compiler::value::{Scalar, Value, approx_eq};
 
 fn value(shape: &[usize], data: &[f64]) -> Value {
     Value::from_f64(Elem::F64, shape.to_vec(), data).expect("a value")
@@ -29,25 +29,40 @@ const SETTINGS: [&str; 6] = [
     "#[checkpoint(levels = 4)]",
 ];
 
-/// A kernel with `LOOP` for `#[checkpoint]` gives what it gives without.
+/// A kernel with `LOOP` for `#[checkpoint]` gives what it gives without, and so does its pullback.
 fn same(source: &str, args: impl Fn(i64) -> Vec<Value>) {
+    let middle = |f: &core::Function| pipeline::middle(f).expect("its derivatives exist");
+    let pullback = |p: &Program| pipeline::derivative(p, Derivative::Vjp).expect("it has one");
     let plain = kernel(&source.replace("LOOP", ""));
+    let plain_pullback = pullback(&middle(&plain));
     for setting in SETTINGS {
         let f = kernel(&source.replace("LOOP", setting));
+        let p = middle(&f);
+        let with_states = pullback(&p);
         for n in [-1, 0, 1, 2, 3, 4, 5, 8, 9, 17, 27, 64] {
             let args = args(n);
+            let near = |a: &[Value], b: &[Value], tolerance: f64| {
+                assert_eq!(a.len(), b.len(), "{setting}, {n}");
+                for (a, b) in a.iter().zip(b) {
+                    approx_eq(a, b, tolerance, tolerance).unwrap_or_else(|e| panic!("{setting}, {n}: {e}"));
+                }
+            };
             let (a, b) = (core::interp::run(&plain, &args), core::interp::run(&f, &args));
             let (a, b) = (a.expect("it runs"), b.expect("it runs"));
-            for (a, b) in a.iter().zip(&b) {
-                approx_eq(a, b, 0.0, 0.0).unwrap_or_else(|e| panic!("{setting}, {n}: {e}"));
-            }
+            near(&a, &b, 0.0);
+            let seeds: Vec<Value> =
+                a.iter().map(|v| Value::filled(v.shape().to_vec(), Scalar::F64(0.7))).collect();
+            let pulled = [args.as_slice(), &seeds].concat();
+            let [a, b] = [&plain_pullback, &with_states].map(|d| run(d, &pulled).expect("it runs"));
+            near(&a, &b, 1e-12);
             if [0, 1, 5, 17].contains(&n) {
-                compare::values(&f, &args).unwrap_or_else(|e| panic!("{setting}, {n}: {e}"));
+                let checked = compare::values(&f, &args).unwrap_or_else(|e| panic!("{setting}, {n}: {e}"));
+                assert_eq!(checked, compare::Checked::Agree, "{setting}, {n}");
             }
             if n == 5 {
-                let p = pipeline::middle(&f).expect("its derivatives exist");
-                compare::derivatives(&p, &args, 3, 1, false)
+                let done = compare::derivatives(&p, &args, 3, 1, false)
                     .unwrap_or_else(|e| panic!("{setting}, {n}: {e}"));
+                assert!(done.identities > 0, "{setting}, {n}");
             }
         }
     }

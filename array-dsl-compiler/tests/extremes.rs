@@ -2,7 +2,7 @@
 
 use array_dsl_compiler::core;
 use array_dsl_compiler::pipeline;
-use array_dsl_compiler::testing::compare::{derivatives, values};
+use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 use array_dsl_compiler::testing::kernels::{compile, kernel};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::Value;
@@ -37,8 +37,10 @@ fn int(i: i64) -> Value {
 
 /// The integers of the only result, the same in every stage; `None`: an error.
 fn run(f: &core::Function, args: &[Value]) -> Option<Vec<i64>> {
-    values(f, args).unwrap_or_else(|e| panic!("{}: {e}", f.name));
-    let found = core::interp::run(f, args).ok()?;
+    let checked = values(f, args).unwrap_or_else(|e| panic!("{}: {e}", f.name));
+    let found = core::interp::run(f, args).ok();
+    assert_eq!(checked == Checked::Agree, found.is_some(), "{}", f.name);
+    let found = found?;
     Some(found[0].data().iter().map(|x| x.as_i64().expect("an integer")).collect())
 }
 
@@ -66,7 +68,8 @@ fn derivatives_of_any_steps() {
     let p = pipeline::middle(&f).expect("its derivatives exist");
     let x = Value::from_f64(Elem::F64, vec![3], &[0.5, 1.5, -2.0]).expect("a vector");
     for k in [1, 2, 1 << 40, i64::MAX] {
-        derivatives(&p, &[x.clone(), int(k)], 3, 1, false).unwrap_or_else(|e| panic!("{k}: {e}"));
+        let done = derivatives(&p, &[x.clone(), int(k)], 3, 1, false).unwrap_or_else(|e| panic!("{k}: {e}"));
+        assert!(done.identities > 0, "{k}");
     }
 }
 
@@ -86,10 +89,14 @@ fn turns_of_any_size() {
 #[test]
 fn windows_of_any_size() {
     let f = kernel("fn f(x: [i64; n], k: i64) -> [[i64; _]; _] { windows(x, k) }");
-    for k in ENDS {
-        let found = core::interp::run(&f, &[ints(&[7, 8, 9]), int(k)]).ok();
-        let fits = (0..=4).contains(&k);
-        assert_eq!(found.is_some(), fits, "{k}: {found:?}");
+    let x = [7, 8, 9];
+    for k in ENDS.into_iter().chain([4]) {
+        // From four windows of nothing to none of four; of more there would be fewer than none.
+        let width = usize::try_from(k).ok().filter(|k| *k <= 4);
+        let windows = |k: usize| (0..4 - k).flat_map(|i| x[i..i + k].to_vec()).collect::<Vec<i64>>();
+        let args = [ints(&x), int(k)];
+        let shape = core::interp::run(&f, &args).ok().map(|v| v[0].shape().to_vec());
+        assert_eq!(shape.zip(run(&f, &args)), width.map(|k| (vec![4 - k, k], windows(k))), "{k}");
     }
 }
 

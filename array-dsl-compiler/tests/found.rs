@@ -61,6 +61,50 @@ const FOUND: &[(&str, &str)] = &[
         "fn f(x: [f64; n], k: i64) -> [f64; n] { let mut a = x; for i in 0..k { for j in 0..k { a[j] = 1.0; } } a }",
     ),
     (
+        "a size that checks give two names",
+        "fn f(a: [f64; n], p: usize, q: usize) -> [[f64; q]; p] { reshape(a, (n, q)) }",
+    ),
+    (
+        "a derivative in a branch read what is as long only there",
+        "fn f(x: [f64; _], y: [f64; _]) -> f64 {
+            if x.len() == y.len() { dot(vjp(|q| q * (map(|a| a * a, x)))(-1.0, y).1, y) } else { -1.0 }
+        }",
+    ),
+    (
+        "the greater of a number and none is the number, and has its slope",
+        "fn f(x: f64, y: f64) -> f64 { max(x, y.sqrt()) + min(x.ln(), y) }",
+    ),
+    (
+        "a size whose negative is another",
+        "fn f(a: [f64; n], p: usize, q: usize) -> [[f64; q]; p] { reshape(a, (-(n), q)) }",
+    ),
+    (
+        "rows that exist once a trip are read where a check holds if there are trips",
+        "fn f(a: [[f64; m]; n], k: i64) -> [f64; n] { map(|r| sum(r[k..]), cumsum(a)) }",
+    ),
+    (
+        "the arrays of a tuple, assigned at fewer places than they have",
+        "fn f(x: [f64], y: [f64; n]) -> f64 { let mut ps = (x,); for i in 0..n { ps[i].0 += 1.0 } sum(ps.0) }",
+    ),
+    (
+        "a loop goes on while a derivative says so, and the work in that was not counted",
+        "fn f(x: f64) -> f64 {
+            let mut y = x;
+            while (y * y - x).abs() > grad(|q| q * (1e-12 * x))(y) { y = 0.5 * (y + x / y); }
+            y
+        }",
+    ),
+    (
+        "branches in branches were executed once more for each around them",
+        "fn f(x: f64, y: f64) -> f64 {
+            if x > 0.1 {
+                x * (if y > 0.2 { (x * y).sin() * (if x > y { x.exp() * y } else { y.cos() + x }) } else { y * x }).cos()
+            } else {
+                x * y.sin()
+            }
+        }",
+    ),
+    (
         "positions that change places",
         "fn f(x: [f64; n]) -> [f64; n] { let o = argsort(x); let p = gather(o, o); gather(x, p) }",
     ),
@@ -69,11 +113,14 @@ const FOUND: &[(&str, &str)] = &[
 #[test]
 fn programs_that_were_found() {
     for (what, source) in FOUND {
+        let mut runs = 0;
         for seed in 0..4 {
             let report = check(source, 4 * seed, |_| Ok(()));
             assert!(report.is_accepted, "{what}: rejected\n{source}");
             assert!(report.findings.is_empty(), "{what}: {:?}\n{source}", report.findings);
+            runs += report.runs.0;
         }
+        assert!(runs > 0, "{what}: nothing was compared\n{source}");
     }
 }
 

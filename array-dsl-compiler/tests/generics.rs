@@ -50,10 +50,12 @@ fn gives(before: &[&str], f: &str, args: &[Value], expected: &[Value], different
     for (a, b) in found.iter().zip(expected) {
         approx_eq(a, b, 1e-9, 1e-9).unwrap_or_else(|e| panic!("{e}\n{source}"));
     }
-    compare::values(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    let checked = compare::values(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    assert_eq!(checked, compare::Checked::Agree, "{source}");
     if differentiable {
         let p = pipeline::middle(&f).expect("its derivatives exist");
-        compare::derivatives(&p, args, 5, 1, false).unwrap_or_else(|e| panic!("{e}\n{source}"));
+        let done = compare::derivatives(&p, args, 5, 1, false).unwrap_or_else(|e| panic!("{e}\n{source}"));
+        assert!(done.identities > 0, "{source}");
     }
 }
 

@@ -18,8 +18,8 @@ fn emitted(p: &Program) -> String {
     p.arrays.iter_mut().for_each(|a| a.name = "array".into());
     let [cpu, gpu] = [Target::Cpu, Target::Gpu].map(|t| pipeline::back(&p, t).expect("verified"));
     let code = cpu::emit(&cpu, "");
-    let shaders =
-        wgsl::emit(&gpu).map_or_else(|e| e.to_string(), |g| g.shaders.into_iter().map(|s| s.wgsl).collect());
+    let on_gpu = wgsl::emit(&gpu).unwrap_or_else(|e| panic!("{e}"));
+    let shaders: String = on_gpu.shaders.into_iter().map(|s| s.wgsl).collect();
     renumbered(&format!("{}{}{shaders}", code.items, code.body))
 }
 

@@ -270,12 +270,12 @@ fn run(seed: u64, numbers: std::ops::Range<u64>) -> ExitCode {
             next = k + 1;
         }
         if numbers.end - numbers.start > BATCH {
-            eprintln!(
-                "{} mutants, {} accepted, {} kinds of findings",
-                totals.mutants,
-                totals.accepted,
-                totals.findings.len()
-            );
+            let found: Vec<String> = totals
+                .findings
+                .iter()
+                .map(|(kind, (n, of))| format!("\n    {n} x {kind}, first {}", of[0].0))
+                .collect();
+            eprintln!("{} mutants, {} accepted{}", totals.mutants, totals.accepted, found.concat());
         }
     }
     let time = started.elapsed().as_secs_f64();
@@ -299,8 +299,9 @@ fn run(seed: u64, numbers: std::ops::Range<u64>) -> ExitCode {
             println!("{}", minimized(&mutant(&sources, seed, *k), *k, kind));
         }
     }
-    let enough =
-        totals.accepted * 20 > totals.mutants && totals.runs > totals.accepted && totals.derivatives > 0;
+    let enough = totals.accepted * 20 > totals.mutants
+        && totals.runs > totals.accepted
+        && totals.derivatives > totals.accepted;
     if totals.findings.is_empty() && enough { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

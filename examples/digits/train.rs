@@ -134,7 +134,7 @@ pub fn first_losses(
 pub fn largest_difference(a: &[f32], b: &[f32]) -> f32 {
     // Not `f32::max`, which would drop a NaN.
     let differences = a.iter().zip(b).map(|(a, b)| ((a - b) / b).abs());
-    differences.fold(0.0, |largest, d| if d <= largest { largest } else { d })
+    differences.fold(0.0, |largest, d| if largest.is_nan() || d <= largest { largest } else { d })
 }
 
 fn classify(scores: &Array2<f32>) -> Vec<i32> {

@@ -70,6 +70,9 @@ fn assert_near(
     expected: impl IntoIterator<Item = f64>,
     tolerance: f64,
 ) {
+    let (found, expected): (Vec<f64>, Vec<f64>) =
+        (found.into_iter().collect(), expected.into_iter().collect());
+    assert_eq!(found.len(), expected.len());
     for (i, (f, e)) in found.into_iter().zip(expected).enumerate() {
         assert!((f - e).abs() <= tolerance * (1.0 + e.abs()), "{i}: {f} instead of {e}");
     }

@@ -71,7 +71,8 @@ fn describe(entry: &Entry, program: usize, n: i64) -> String {
     format!("{name}, {}, {}, n = {n}", entry.float, NAMES[program])
 }
 
-/// The first difference of two lists of values: entries agree to `tolerance`, measured by the largest of their array.
+/// The first difference of two lists of values: entries agree to `tolerance`, measured by the largest of their array, however
+/// small it is; numbers are measured by 1 at least.
 fn difference(found: &[Value], expected: &[Value], tolerance: f64) -> Option<String> {
     if found.len() != expected.len() {
         return Some(format!("{} results instead of {}", found.len(), expected.len()));
@@ -80,12 +81,13 @@ fn difference(found: &[Value], expected: &[Value], tolerance: f64) -> Option<Str
         if a.shape() != b.shape() || a.elem() != b.elem() {
             return Some(format!("result {k}: {:?} of {} instead of {:?}", a.shape(), a.elem(), b.shape()));
         }
+        let least = if b.shape().is_empty() { 1.0 } else { 0.0 };
         let (a, b) = (a.to_f64(), b.to_f64());
-        let scale = b.iter().filter(|x| x.is_finite()).fold(1.0, |m: f64, x| m.max(x.abs()));
+        let scale = b.iter().filter(|x| x.is_finite()).fold(least, |m: f64, x| m.max(x.abs()));
         let close =
             |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance * scale;
         let at = (0..a.len()).find(|i| !close(a[*i], b[*i]))?;
-        Some(format!("result {k}, element {at}: {} instead of {}, the largest is {scale}", a[at], b[at]))
+        Some(format!("result {k}, element {at}: {} instead of {}, the scale is {scale:e}", a[at], b[at]))
     })
 }
 

@@ -48,6 +48,7 @@ fn products() {
     }
     let (a, b) = (noise3((3, 4, 5), 0.7).mapv(|x| x as f32), noise3((3, 6, 5), 0.3).mapv(|x| x as f32));
     let found = batched(&a, &b);
+    assert_eq!(found.dim(), (3, 4, 6));
     for (i, c) in found.outer_iter().enumerate() {
         let expected = a.index_axis(ndarray::Axis(0), i).dot(&b.index_axis(ndarray::Axis(0), i).t());
         assert!(c.iter().zip(&expected).all(|(x, y)| (x - y).abs() < 1e-5), "{c} {expected}");
@@ -83,5 +84,6 @@ fn diagonals_and_implicit_results() {
 #[test]
 fn gradients() {
     let at = |by| noise3((2, 4, 3), by);
-    check_grad(attention, (&at(0.3), &at(0.7), &at(1.1))).unwrap();
+    let check = check_grad(attention, (&at(0.3), &at(0.7), &at(1.1))).unwrap();
+    assert!(check.agrees(1e-6), "{check}");
 }

@@ -77,7 +77,7 @@ fn examples_of_the_literature() {
     assert_eq!(negative(&array![1.0, -2.0, 3.0, -4.0, -5.0]), array![-2.0, -4.0, -5.0]);
     assert_eq!(of_two(&array![-1.0, 2.0, -3.0]), array![-2.0, -6.0]);
     let text = Cpu.run(of_two, (&array![-1.0, 0.0, -3.0],)).unwrap_err().to_string();
-    assert!(text.contains("kept") && text.contains('2') && text.contains('3'), "{text}");
+    assert!(text.contains("sizes that must be equal differ: kept = 3 and kept = 2"), "{text}");
     assert_eq!(negative_sums(&array![[1.0, -1.0, -2.0], [-3.0, 4.0, 5.0]]), array![-3.0, -3.0]);
 }
 

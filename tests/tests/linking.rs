@@ -211,6 +211,7 @@ fn a_batch_is_each_of_its_rows() {
     let (w, b) = (array![[1.0, -2.0], [0.5, 0.25], [-1.0, 3.0]], array![0.1, 0.2, 0.3]);
     let xs = Array2::from_shape_fn((4, 2), |(i, j)| i as f64 - 1.5 * j as f64);
     let batch = dense_of_a_batch(&w, &b, &xs);
+    assert_eq!(batch.dim(), (4, 3));
     for (row, x) in batch.rows().into_iter().zip(xs.rows()) {
         assert_close(row.to_owned(), dense(&w, &b, &x), 1e-14);
     }

@@ -96,15 +96,11 @@ fn s3_check_at_run_time() {
     assert_eq!(product_with_annotation(&a, &b), array![4.0, 10.0, 18.0]);
     let short = array![4.0, 5.0];
     let text = Cpu.run(product_of_unnamed, (&a, &short)).unwrap_err().to_string();
-    assert!(
-        text.contains("kernel `product_of_unnamed`") && text.contains('3') && text.contains('2'),
-        "{text}"
-    );
+    let differ = "kernel `product_of_unnamed`: sizes that must be equal differ: b.len() = 2 and a.len() = 3";
+    assert!(text.starts_with(differ), "{text}");
     let text = Cpu.run(product_with_annotation, (&a, &short)).unwrap_err().to_string();
-    assert!(
-        text.contains("kernel `product_with_annotation`") && text.contains('3') && text.contains('2'),
-        "{text}"
-    );
+    let differ = "kernel `product_with_annotation`: sizes that must be equal differ: m = 2 and n = 3";
+    assert!(text.starts_with(differ), "{text}");
 }
 
 // S4: one name, checked on entry.
@@ -173,7 +169,8 @@ fn s10_reshape_is_checked() {
     assert_eq!(folded(&a, 3, 2), array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
     assert_eq!(folded(&a, 6, 1).shape(), [6, 1]);
     let text = Cpu.run(folded, (&a, 4, 2)).unwrap_err().to_string();
-    assert!(text.contains("kernel `folded`") && text.contains('6') && text.contains('8'), "{text}");
+    let differ = "kernel `folded`: sizes that must be equal differ: n = 6 and p * q = 8";
+    assert!(text.starts_with(differ), "{text}");
 }
 
 // S12: a size that can become negative.
@@ -255,7 +252,8 @@ fn s15_matrix_product() {
         "{text}"
     );
     let text = Cpu.run(product_unnamed, (&a, &a)).unwrap_err().to_string();
-    assert!(text.contains("kernel `product_unnamed`") && text.contains('3') && text.contains('2'), "{text}");
+    let differ = "kernel `product_unnamed`: sizes that must be equal differ: b.len() = 2 and a.len() = 3";
+    assert!(text.starts_with(differ), "{text}");
 }
 
 #[test]

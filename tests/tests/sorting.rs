@@ -122,6 +122,7 @@ fn many() {
     expected.sort_by(|i, j| x[*i as usize].total_cmp(&x[*j as usize]));
     assert_eq!(order(&x).to_vec(), expected);
     let s = sorted(&x);
+    assert_eq!(s.len(), expected.len());
     assert!(expected.iter().zip(&s).all(|(i, s)| x[*i as usize] == *s));
     // The order is unique, whatever the number of threads.
     let single = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
@@ -132,6 +133,7 @@ fn many() {
 fn rows_and_keys() {
     let x = Array2::from_shape_fn((300, 500), |(i, j)| ((i * 31 + j * 17) % 101) as f64);
     let check = |found: &Array2<f64>, x: &Array2<f64>| {
+        assert_eq!(found.dim(), x.dim());
         for (f, x) in found.axis_iter(Axis(0)).zip(x.axis_iter(Axis(0))) {
             let mut x = x.to_vec();
             x.sort_by(f64::total_cmp);

@@ -3,6 +3,8 @@
 //!
 //! In `ui/rustc/` rustc has a word in the messages too, so there they are those of one release of it.
 
+use std::io::Write;
+
 /// The release whose words are in `ui/rustc/`.
 const RUSTC: &str = "rustc 1.95.";
 
@@ -10,8 +12,13 @@ const RUSTC: &str = "rustc 1.95.";
 fn wrong_programs_are_explained() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("ui/*.rs");
-    if rustc_version().starts_with(RUSTC) {
+    let rustc = rustc_version();
+    if rustc.starts_with(RUSTC) {
         cases.compile_fail("ui/rustc/*.rs");
+    } else {
+        // Not by `eprintln!`, which is not shown of a test that passes.
+        let text = format!("skipped: ui/rustc is of {RUSTC}*, this is {}\n", rustc.trim());
+        std::io::stderr().write_all(text.as_bytes()).expect("it can be written");
     }
 }
 

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
-use crate::ty::{Loc, Name};
+use crate::ty::{Const, Loc, Name};
 use crate::value::{Fault, Scalar, Value, apply, combine, improves, work};
 
 /// The work a run has done.
@@ -53,28 +53,36 @@ pub fn run(p: &Program, args: &[Value]) -> Result<Vec<Value>, Fault> {
 /// As [`run`], with the work done.
 pub fn run_counted(p: &Program, args: &[Value]) -> Result<(Vec<Value>, Counts), Fault> {
     work::begin();
-    let mut m = Machine {
-        p,
-        sizes: HashMap::new(),
-        arrays: vec![None; p.arrays.len()],
-        vars: vec![Scalar::Bool(false); p.vars.len()],
-        states: HashMap::new(),
-        first: true,
-        control: Control::new(p),
-        in_order: Rc::default(),
-        counts: Counts::default(),
-    };
-    m.bind_params(args)?;
-    for stm in &p.stms {
-        m.stm(stm)?;
-    }
-    let results: Result<Vec<Value>, Fault> =
-        p.result.leaves().into_iter().map(|a| m.array(*a).cloned()).collect();
-    Ok((results?, m.counts))
+    let mut m = Machine::new(p);
+    Ok((m.results(args)?, m.counts))
+}
+
+/// The greatest number among the results of a program's scalar functions: numbers of size 1 that it is added to lose their digits.
+/// What is no number is infinite.
+pub fn greatest(p: &Program, args: &[Value]) -> Result<f64, Fault> {
+    work::begin();
+    let mut m = Machine::new(p);
+    m.results(args)?;
+    Ok(m.greatest)
+}
+
+/// The results of a program that is a part of another one, within the work that is left to that. If it goes on after faults, what failed
+/// gives `instead`, and the faults are added.
+pub(crate) fn run_inside(
+    p: &Program,
+    args: &[Value],
+    going_on: &mut Option<(i64, Vec<Fault>)>,
+) -> Result<Vec<Value>, Fault> {
+    let mut m = Machine { going_on: going_on.take(), ..Machine::new(p) };
+    let results = m.results(args);
+    *going_on = m.going_on;
+    results
 }
 
 struct Machine<'a> {
     p: &'a Program,
+    /// If the run goes on after faults: what is taken instead, and the faults so far.
+    going_on: Option<(i64, Vec<Fault>)>,
     sizes: HashMap<Name, i64>,
     arrays: Vec<Option<Value>>,
     vars: Vec<Scalar>,
@@ -86,6 +94,8 @@ struct Machine<'a> {
     /// Of the scans of the current nest.
     in_order: Rc<HashMap<Var, Block>>,
     counts: Counts,
+    /// See [`greatest`].
+    greatest: f64,
 }
 
 /// A result of a nest while the nest runs.
@@ -100,6 +110,39 @@ struct Target {
 }
 
 impl<'a> Machine<'a> {
+    fn new(p: &'a Program) -> Machine<'a> {
+        Machine {
+            p,
+            going_on: None,
+            sizes: HashMap::new(),
+            arrays: vec![None; p.arrays.len()],
+            vars: vec![Scalar::Bool(false); p.vars.len()],
+            states: HashMap::new(),
+            first: true,
+            control: Control::new(p),
+            in_order: Rc::default(),
+            counts: Counts::default(),
+            greatest: 0.0,
+        }
+    }
+
+    fn results(&mut self, args: &[Value]) -> Result<Vec<Value>, Fault> {
+        self.bind_params(args)?;
+        for stm in &self.p.stms {
+            self.stm(stm)?;
+        }
+        self.p.result.leaves().into_iter().map(|a| self.array(*a).cloned()).collect()
+    }
+
+    /// What a scalar that failed is, if the run goes on.
+    fn recovered(&mut self, v: Var, fault: Fault) -> Result<Scalar, Fault> {
+        let Some((instead, faults)) = self.going_on.as_mut().filter(|_| fault.is_gone_on_after()) else {
+            return Err(fault);
+        };
+        faults.push(fault);
+        Ok(Const::of(self.p.vars[v.0 as usize], *instead).into())
+    }
+
     fn bind_params(&mut self, args: &[Value]) -> Result<(), Fault> {
         let params = || self.p.params.iter().flat_map(|p| p.arrays.leaves().into_iter().map(|a| (*a, p.loc)));
         if params().count() != args.len() {
@@ -427,7 +470,10 @@ impl<'a> Machine<'a> {
                 }
                 Exp::StopGradient(a) => Ok(self.atom(*a)),
             };
-            let value = value.map_err(|f| f.at(l.loc))?;
+            let value = match value {
+                Ok(value) => value,
+                Err(fault) => self.recovered(l.vars[0], fault.at(l.loc))?,
+            };
             for v in &l.vars {
                 self.vars[v.0 as usize] = value;
             }
@@ -464,13 +510,18 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn op(&self, op: Op, args: &[Atom]) -> Result<Scalar, Fault> {
+    fn op(&mut self, op: Op, args: &[Atom]) -> Result<Scalar, Fault> {
         let mut values = [Scalar::Bool(false); 3];
         let count = args.len().min(values.len());
         for (value, a) in values.iter_mut().zip(args) {
             *value = self.atom(*a);
         }
-        apply(op, &values[..count])
+        let result = apply(op, &values[..count])?;
+        if let Scalar::F32(_) | Scalar::F64(_) = result {
+            let size = result.as_f64().abs();
+            self.greatest = if size.is_nan() { f64::INFINITY } else { self.greatest.max(size) };
+        }
+        Ok(result)
     }
 
     fn read(&self, array: ArrayId, index: &[Atom], checked: bool) -> Result<Scalar, Fault> {

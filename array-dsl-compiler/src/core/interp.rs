@@ -167,7 +167,7 @@ impl Machine<'_> {
             let values = match &s.exp {
                 Exp::Pushforward { point, .. } | Exp::Pullback { point, .. } => {
                     let from = b.stms.iter().position(|s| s.vars == *point).unwrap_or(i);
-                    self.derivative(&b.stms[from..=i]).map_err(|f| f.at(s.loc))?
+                    self.derivative(&b.stms[from..=i])?
                 }
                 Exp::Point { at, .. } | Exp::Custom { values: at, .. } => {
                     at.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?
@@ -187,12 +187,10 @@ impl Machine<'_> {
 
     /// What a statement that failed gives, if the run goes on.
     fn recovered(&mut self, s: &Stm, fault: Fault) -> Result<Vec<Value>, Fault> {
-        let Some((instead, faults)) = &mut self.going_on else { return Err(fault) };
+        let Some((instead, faults)) = self.going_on.as_mut().filter(|_| fault.is_gone_on_after()) else {
+            return Err(fault);
+        };
         let instead = *instead;
-        match fault {
-            Fault::IndexOutOfRange { .. } | Fault::DivisionByZero { .. } | Fault::EmptyExtremum { .. } => {}
-            fault => return Err(fault),
-        }
         faults.push(fault);
         let value = |v: &Var| {
             let ty = self.f.ty(*v);

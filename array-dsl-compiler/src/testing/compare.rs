@@ -6,8 +6,8 @@
 //!               and each derivative's loops agree with its bulk
 //! ```
 //!
-//! A program that fails when it is executed as Core must not be compared: `Checked::Fault` says so. After that every stage
-//! may report the fault or (where the failing code was not needed) give a value.
+//! Of a program that fails when it is executed as Core every stage does what such a program may do (`failing`), and `Checked::Fault`
+//! says so: it has no derivatives to compare.
 //!
 //! Central differences are taken with two steps; where the two quotients differ the point is near a kink or a jump,
 //! and the comparison is left out, as it is for numbers too large for the difference to mean anything.
@@ -29,10 +29,11 @@ use crate::testing::loops;
 use crate::ty::Elem;
 use crate::value::{Fault, Value, approx_eq};
 
-pub use derivatives::{Derived, Modes, arguments_of, derivatives};
-pub use failing::{Class, Failing};
+pub use derivatives::{BATCH, Derived, Modes, arguments_of, derivatives};
+pub use failing::{Class, Disagreement, Failing, agree};
 
 /// What a comparison came to.
+#[must_use]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checked {
     /// All stages agree.
@@ -151,22 +152,27 @@ pub fn values(f: &core::Function, args: &[Value]) -> Result<Checked, String> {
     if !errors.is_empty() {
         return Err(format!("flatten: {}", errors.join("; ")));
     }
-    let found = bulk::interp::run(&flat, args);
-    let middle = stage("middle", || pipeline::middle(f).expect("its derivatives exist"))?;
-    let optimized = bulk::interp::run(&middle, args);
-    let expected = match expected {
+    let failing = match &expected {
         Err(Fault::Internal { message, .. }) => return Err(format!("core: {message}")),
-        Err(_) => {
-            if let Err(Fault::Internal { message, .. }) = found {
-                return Err(format!("flatten: {message}"));
-            }
-            careful(&middle, args)?;
-            return Ok(Checked::Fault);
-        }
-        Ok(v) => v,
+        Err(Fault::Exhausted) => return Ok(Checked::Fault),
+        Err(_) => Some(Failing::new(f, args)),
+        Ok(_) => None,
     };
-    later("flatten", found, &expected)?;
-    later("middle", optimized, &expected)?;
-    Staged::new("middle", middle)?.gives("middle", args, &expected)?;
+    let expected = failing.as_ref().and_then(|f| f.results.clone()).map_or(expected, Ok);
+    let agrees = |name: &str, found| {
+        let all = failing.as_ref().map(|failing| (f, failing));
+        agree(name, found, &expected, all).map_err(|d| format!("{}: {}", d.what, d.message))
+    };
+    agrees("flatten", bulk::interp::run(&flat, args))?;
+    let middle = stage("middle", || pipeline::middle(f).expect("its derivatives exist"))?;
+    agrees("middle", bulk::interp::run(&middle, args))?;
+    let staged = Staged::new("middle", middle)?;
+    for (target, l) in staged.loops() {
+        agrees(target, loops::run(l, args))?;
+    }
+    if failing.is_some() {
+        careful(&staged.program, args)?;
+        return Ok(Checked::Fault);
+    }
     Ok(Checked::Agree)
 }

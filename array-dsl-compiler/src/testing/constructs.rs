@@ -57,7 +57,7 @@ const fn of(name: &'static str, body: &'static str, result: &'static str) -> Con
     Construct { name, body, result }
 }
 
-/// All of them.
+/// All of them. Products have factors near 1 too: those of hundreds of numbers of -1..1 are nothing but zeros.
 pub const CONSTRUCTS: &[Construct] = &[
     of("arithmetic, scalar functions", "(x * y + s).sin() / (2.0 + x.abs().sqrt())", "[T; n]"),
     of("powers", "x.abs().powf(s) + x.powi(3)", "[T; n]"),
@@ -76,7 +76,7 @@ pub const CONSTRUCTS: &[Construct] = &[
     of("`transpose`, `permute`, `reshape`", "flatten(transpose(m) * permute(m, (1, 0)))", "[T; _]"),
     of("tuples, `zip`", "map(|(a, b)| (b, a * s), zip(x, y))", "([T; n], [T; n])"),
     of("`sum`, `mean`, `dot`", "sum(x) + dot(x, y) * sum(m).sum()", "T"),
-    of("`prod`", "prod(x)", "T"),
+    of("`prod`", "prod(x) + prod(1.0 + x / 64.0)", "T"),
     of("`minimum`, `maximum`", "concat(minimum(m), maximum(m))", "[T; _]"),
     of("`argmin`, `argmax`", "build(n, |i| m[i][argmin(m[i])] - m[i][argmax(m[i])])", "[T; n]"),
     of("`matmul`, `matvec`, `outer`", "matmul(m, m) + outer(matvec(m, x), y)", "[[T; n]; n]"),
@@ -89,7 +89,7 @@ pub const CONSTRUCTS: &[Construct] = &[
         "reduce(|(a, b), (c, d)| (a * c, b * c + d), (1.0, 0.0), (x, y))",
         "(T, T)",
     ),
-    of("`cumsum`, `cumprod`", "cumsum(x) * cumprod(y)", "[T; n]"),
+    of("`cumsum`, `cumprod`", "cumsum(x) + cumprod(y)", "[T; n]"),
     of(
         "`scan`, `scan_exclusive` by `min`, `max`",
         "scan(min, 9.0, x) * scan_exclusive(max, -9.0, y)",
@@ -102,9 +102,9 @@ pub const CONSTRUCTS: &[Construct] = &[
     ),
     of("`scan` of rows", "scan(|a, b| a * b + a + b, 0.0, m)", "[[T; n]; n]"),
     of("`hist` by `add`", "hist(add, 0.0, 3, at, x)", "[T; 3]"),
-    of("`hist` by `mul`", "hist(mul, 1.0, 3, at, x)", "[T; 3]"),
+    of("`hist` by `mul`", "hist(mul, 1.0, 3, at, x) + hist(mul, 1.0, 3, at, 1.0 + x / 64.0)", "[T; 3]"),
     of("`hist` by `min`, `max`", "(hist(min, 9.0, 3, at, x), hist(max, -9.0, 3, at, x))", "([T; 3], [T; 3])"),
-    of("`hist` by an operator", "hist(|a, b| a * b + a + b, 0.0, 3, at, x)", "[T; 3]"),
+    of("`hist` by an operator", "hist(|a, b| a * b + a + b, 0.0, 3, at, x / 8.0)", "[T; 3]"),
     of("`reduce_by_index`", "reduce_by_index(y, mul, at, x)", "[T; n]"),
     of("`scatter`", "scatter(y, iota(n) + 1, x)", "[T; n]"),
     of("`scatter_add`", "scatter_add(y, at, x)", "[T; n]"),

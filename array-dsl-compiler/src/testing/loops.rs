@@ -139,10 +139,10 @@ impl Machine<'_> {
             unknown |= value.is_none();
             value.unwrap_or(0)
         });
-        match value {
-            Some(n) if !unknown => Ok(n),
-            _ => Err(Fault::internal(format!("the size {d} has no value"))),
+        if unknown {
+            return Err(Fault::internal(format!("a part of the size {d} has no value")));
         }
+        value.ok_or_else(|| Fault::size(format!("the size {d} is too large")))
     }
 
     fn trips(&self, d: &Dim) -> Result<usize, Fault> {

@@ -7,7 +7,7 @@ use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::value::{Scalar, Value};
 
 use super::{checks, refused, shapes};
-use array_dsl_compiler::testing::compare::values;
+use array_dsl_compiler::testing::compare::{Checked, values};
 
 /// The parameters of all programs: vectors and matrices of named sizes, `z` of an unnamed one, indices, and a number.
 const PARAMS: &str =
@@ -138,8 +138,9 @@ fn what_is_inferred_is_what_comes() {
             let sizes = if seed % 3 == 0 { (0, 3) } else { (2, 2) };
             let ranges = Ranges { sizes, integers: (0, 1), floats: (-1.0, 1.0) };
             let args = arguments_within(&f, seed, &ranges);
-            values(&f, &args).unwrap_or_else(|e| panic!("{body}: {e}"));
+            let checked = values(&f, &args).unwrap_or_else(|e| panic!("{body}: {e}"));
             let Ok(found) = interp::run(&f, &args) else { continue };
+            assert_eq!(checked, Checked::Agree, "{body}");
             ran += 1;
             for (ty, value) in f.result_types.iter().zip(found) {
                 assert_eq!(ty.dims.len(), value.shape().len(), "{body}");

@@ -1,12 +1,13 @@
 //! A kernel on the CPU and on the GPU, with the same arguments, and the two results compared.
 //!
-//! Floats agree when `|gpu - cpu| <= tolerance * (1 + |cpu|)`, when they are equal infinities, or when both are NaN;
-//! everything else agrees when it is equal. Shapes must be the same.
+//! Floats agree when `|gpu - cpu| <= tolerance * (scale + |cpu|)`, when they are equal infinities, or when both are NaN;
+//! everything else agrees when it is equal. Shapes must be the same. The scale of an array is its largest finite entry
+//! on the CPU, or 1 if that is larger: an array of small entries is not one of zeros. That of a scalar is 1.
 
 use std::sync::LazyLock;
 
 use array_dsl::{Cpu, Error, Gpu, GpuArray, GpuKernel};
-use ndarray::{Array, ArrayRef, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4};
+use ndarray::{Array, Array1, Array2, ArrayRef, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4};
 
 /// What most kernels are compared with: a few units in the last place, for each of a few dozen operations.
 pub const TOLERANCE: f64 = 1e-5;
@@ -58,8 +59,8 @@ pub fn integers<D: Dimension>(
     noise(shape, seed).mapv(|x| ((x + 1.0) * 0.5 * below as f32) as i32)
 }
 
-fn are_close(a: f64, e: f64, tolerance: f64) -> bool {
-    a == e || (a.is_nan() && e.is_nan()) || (a - e).abs() <= tolerance * (1.0 + e.abs())
+fn are_close(a: f64, e: f64, scale: f64, tolerance: f64) -> bool {
+    a == e || (a.is_nan() && e.is_nan()) || (a - e).abs() <= tolerance * (scale + e.abs())
 }
 
 /// What is passed to a kernel without giving it away: scalars by value, arrays by reference.
@@ -88,6 +89,18 @@ pub trait Fetch {
     fn fetch(&self) -> Result<Self::Host, Error>;
 }
 
+/// An element of an array, or a scalar.
+pub trait Number: Copy + std::fmt::Debug {
+    /// Its size, if it is a float.
+    fn magnitude(self) -> f64;
+    /// Whether it agrees with what was expected.
+    fn is_close(self, expected: Self, scale: f64, tolerance: f64) -> bool;
+    /// What is wrong otherwise.
+    fn deviation(self, expected: Self, scale: f64, tolerance: f64) -> Option<String> {
+        (!self.is_close(expected, scale, tolerance)).then(|| format!("found {self:?}, expected {expected:?}"))
+    }
+}
+
 /// A kernel's result on the host.
 pub trait Compare {
     /// The first difference from what was expected.
@@ -95,7 +108,7 @@ pub trait Compare {
 }
 
 macro_rules! scalars {
-    ($($t:ty: $close:expr;)*) => {$(
+    ($($t:ty: $magnitude:expr, $close:expr;)*) => {$(
         impl Lend for $t {
             type Lent<'a> = $t;
             fn lend(&self) -> $t {
@@ -108,10 +121,19 @@ macro_rules! scalars {
                 Ok(*self)
             }
         }
+        impl Number for $t {
+            fn magnitude(self) -> f64 {
+                let magnitude: fn($t) -> f64 = $magnitude;
+                magnitude(self)
+            }
+            fn is_close(self, expected: $t, scale: f64, tolerance: f64) -> bool {
+                let close: fn($t, $t, f64, f64) -> bool = $close;
+                close(self, expected, scale, tolerance)
+            }
+        }
         impl Compare for $t {
             fn difference(&self, expected: &$t, tolerance: f64) -> Option<String> {
-                let close: fn($t, $t, f64) -> bool = $close;
-                (!close(*self, *expected, tolerance)).then(|| format!("found {self:?}, expected {expected:?}"))
+                self.deviation(*expected, 1.0, tolerance)
             }
         }
         impl<D: Dimension + 'static> Argument for Array<$t, D> {
@@ -139,12 +161,12 @@ macro_rules! scalars {
 }
 
 scalars! {
-    f32: |a, e, tolerance| are_close(a.into(), e.into(), tolerance);
-    f64: are_close;
-    i32: |a, e, _| a == e;
-    u32: |a, e, _| a == e;
-    i64: |a, e, _| a == e;
-    bool: |a, e, _| a == e;
+    f32: |a| f64::from(a).abs(), |a, e, scale, tolerance| are_close(a.into(), e.into(), scale, tolerance);
+    f64: f64::abs, are_close;
+    i32: |_| 0.0, |a, e, _, _| a == e;
+    u32: |_| 0.0, |a, e, _, _| a == e;
+    i64: |_| 0.0, |a, e, _, _| a == e;
+    bool: |_| 0.0, |a, e, _, _| a == e;
 }
 
 impl<T: 'static, D: 'static> Lend for Array<T, D>
@@ -164,14 +186,16 @@ impl<T: 'static, D: 'static> Lend for GpuArray<T, D> {
     }
 }
 
-impl<T: Compare, D: Dimension> Compare for Array<T, D> {
+impl<T: Number, D: Dimension> Compare for Array<T, D> {
     fn difference(&self, expected: &Self, tolerance: f64) -> Option<String> {
         if self.shape() != expected.shape() {
             return Some(format!("found shape {:?}, expected {:?}", self.shape(), expected.shape()));
         }
+        let finite = expected.iter().map(|e| e.magnitude()).filter(|m| m.is_finite());
+        let scale = finite.fold(0.0, f64::max).min(1.0);
         self.indexed_iter().zip(expected.iter()).find_map(|((at, found), wanted)| {
-            let difference = found.difference(wanted, tolerance)?;
-            Some(format!("at {at:?}: {difference}"))
+            let difference = found.deviation(*wanted, scale, tolerance)?;
+            Some(format!("at {at:?}, in an array of scale {scale:e}: {difference}"))
         })
     }
 }
@@ -257,5 +281,22 @@ where
         }
         (Err(error), _) => panic!("{} fails on the GPU: {error}", K::NAME),
         (_, Err(error)) => panic!("{} fails on the CPU: {error}", K::NAME),
+    }
+}
+
+/// Fails unless rows of a table of functions have their digits, however small they are: row k has function k of `x`.
+#[track_caller]
+pub fn assert_digits(
+    found: &Array2<f32>,
+    expected: &Array2<f32>,
+    functions: &[(usize, &str)],
+    x: &Array1<f32>,
+) {
+    assert_eq!(found.dim(), expected.dim());
+    for (k, name) in functions {
+        for (i, x) in x.iter().enumerate() {
+            let (f, e) = (found[[*k, i]], expected[[*k, i]]);
+            assert!((f - e).abs() <= 1e-5 * e.abs(), "{name}({x:e}) is {f:e} on the GPU, {e:e} on the CPU");
+        }
     }
 }

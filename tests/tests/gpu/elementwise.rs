@@ -3,7 +3,9 @@
 use array_dsl::prelude::*;
 use ndarray::{Array1, Array2, Array3, array, s};
 
-use super::agreement::{Compare, LENGTHS, SHAPES, TOLERANCE, agree, is_skipped, noise, on, own_gpu};
+use super::agreement::{
+    Compare, LENGTHS, SHAPES, TOLERANCE, agree, assert_digits, is_skipped, noise, on, own_gpu,
+};
 
 #[kernel]
 fn arithmetic(x: [f32; n], y: [f32; n]) -> [f32; n] {
@@ -123,10 +125,21 @@ fn functions_near_their_special_points() {
     if is_skipped() {
         return;
     }
+    let gpu = own_gpu();
     // The remainder of a division by zero is not among the things compared.
-    let found: Array2<f32> = on(&own_gpu(), of_two_numbers, &(a.clone(), b.clone())).unwrap();
+    let found: Array2<f32> = on(&gpu, of_two_numbers, &(a.clone(), b.clone())).unwrap();
     let (found, expected) = (found.slice_move(s![..4, ..]), of_two_numbers(&a, &b).slice_move(s![..4, ..]));
     assert_eq!(found.difference(&expected, 1e-6), None);
+    // What is small there is not lost beside what is not.
+    let x = array![0.0, 1e-6, -1e-6, 1e-4, -1e-3];
+    let found: Array2<f32> = on(&gpu, of_any_number, &(x.clone(),)).unwrap();
+    let functions = [(2, "exp_m1"), (3, "sin"), (5, "atan"), (6, "sinh"), (8, "tanh"), (10, "cbrt")];
+    assert_digits(&found, &of_any_number(&x), &functions, &x);
+    let found: Array2<f32> = on(&gpu, of_small_numbers, &(x.clone(),)).unwrap();
+    assert_digits(&found, &of_small_numbers(&x), &[(0, "asin"), (2, "tan"), (3, "ln_1p")], &x);
+    let x = array![-5.0, -20.0];
+    let found: Array2<f32> = on(&gpu, of_any_number, &(x.clone(),)).unwrap();
+    assert_digits(&found, &of_any_number(&x), &[(0, "exp"), (1, "exp2"), (9, "sigmoid")], &x);
 }
 
 #[kernel]

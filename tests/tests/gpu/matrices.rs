@@ -62,6 +62,7 @@ fn products_with_the_seeds_of_a_coloring_give_a_sparse_jacobian() {
         product.download().expect("it ran").iter().map(|v| f64::from(*v)).collect()
     });
     let sparse = coloring.recover(products).expect("products of the right length");
+    assert_eq!([sparse.rows.len(), sparse.columns.len(), sparse.values.len()], [2 * 39; 3]);
     for ((i, j), value) in sparse.rows.iter().zip(&sparse.columns).zip(&sparse.values) {
         let slope = 2.0 * (x[i + 1] - x[*i]);
         let expected = if i == j { -slope } else { slope };

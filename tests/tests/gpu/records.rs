@@ -46,6 +46,7 @@ fn descend(net: &Net, by: &Net, rate: f32) -> Net {
 
 fn close(a: &Net, b: &Net) {
     let near = |x: f32, y: f32| assert!((x - y).abs() <= 1e-4 * y.abs().max(1.0), "{x} {y}");
+    assert_eq!((a.layer.w.dim(), a.layer.b.dim()), (b.layer.w.dim(), b.layer.b.dim()));
     a.layer.w.iter().zip(&b.layer.w).for_each(|(x, y)| near(*x, *y));
     a.layer.b.iter().zip(&b.layer.b).for_each(|(x, y)| near(*x, *y));
     near(a.gain, b.gain);

@@ -179,7 +179,7 @@ fn free_variables() {
 #[kernel]
 fn within(x: [f32; n], y: [f32; n]) -> f32 {
     let p = cumsum(x * y + 1.0) / n as f32;
-    sum(sin(p) * y) / n as f32
+    sum(sin(p) * y)
 }
 
 #[kernel]

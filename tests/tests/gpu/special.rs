@@ -1,9 +1,9 @@
 //! Functions that no shading language has: the error function, the gamma function's, inverse hyperbolic ones.
 
 use array_dsl::prelude::*;
-use ndarray::array;
+use ndarray::{Array1, Array2, Axis, array};
 
-use super::agreement::{agree, noise};
+use super::agreement::{agree, assert_digits, is_skipped, noise, on, own_gpu};
 
 #[kernel]
 fn of_any_number(x: [f32; n]) -> [[f32; n]; 4] {
@@ -90,4 +90,19 @@ fn near_their_special_points() {
     );
     agree(of_large_numbers, (array![1.0, 1.000_001, 1.5, 1e9, 1e20],), 1e-5);
     agree(of_small_numbers, (array![0.0, 1e-6, -1e-3, 0.5, -0.999_999],), 1e-5);
+    if is_skipped() {
+        return;
+    }
+    // What is small there is not lost beside what is not.
+    let gpu = own_gpu();
+    let x = array![0.0, 1e-6, -1e-6, 1e-4, -1e-3];
+    let found: Array2<f32> = on(&gpu, of_any_number, &(x.clone(),)).unwrap();
+    assert_digits(&found, &of_any_number(&x), &[(0, "erf"), (2, "asinh")], &x);
+    let found: Array1<f32> = on(&gpu, of_small_numbers, &(x.clone(),)).unwrap();
+    let row = |values: Array1<f32>| values.insert_axis(Axis(0));
+    assert_digits(&row(found), &row(of_small_numbers(&x)), &[(0, "atanh")], &x);
+    // Farther in the tail the device's `exp` has fewer digits.
+    let x = array![1.5, 3.0, 5.0];
+    let found: Array2<f32> = on(&gpu, of_any_number, &(x.clone(),)).unwrap();
+    assert_digits(&found, &of_any_number(&x), &[(1, "erfc")], &x);
 }

@@ -58,7 +58,7 @@ impl Machine<'_> {
         for a in directions {
             args.push(self.atom(*a)?);
         }
-        let mut found = bulk::interp::run(&derived, &args)?;
+        let mut found = bulk::interp::run_inside(&derived, &args, &mut self.going_on)?;
         Ok(found.split_off(results.len()))
     }
 

@@ -29,12 +29,69 @@ impl Failing {
         Failing { results: zero.ok().filter(|_| is_certain), faults }
     }
 
-    /// Whether an error of this class and line, or of this text, is one of the program's. A row may be named in one line, and read
-    /// in another.
-    pub fn has(&self, f: &Function, class: Class, line: Option<u32>, text: &str) -> bool {
-        let at = |fault: &Fault| f.places.get(fault.loc().0 as usize).map(|p| p.line);
-        let is_row = |fault: &Fault| class == Class::Index && fault.to_string() == text;
-        self.faults.iter().any(|x| Class::of(x) == class && (at(x) == line || is_row(x)))
+    /// Whether an error of this class and line is one of the program's.
+    pub fn has(&self, f: &Function, class: Class, line: Option<u32>) -> bool {
+        self.faults.iter().any(|x| Class::of(x) == class && self::line(f, x) == line)
+    }
+}
+
+fn line(f: &Function, fault: &Fault) -> Option<u32> {
+    f.places.get(fault.loc().0 as usize).map(|p| p.line)
+}
+
+/// What a stage does that it may not.
+#[derive(Clone, Debug)]
+pub struct Disagreement {
+    /// Stage and kind of what is wrong.
+    pub what: String,
+    /// What was found.
+    pub message: String,
+}
+
+impl Disagreement {
+    fn new(what: String, message: impl Into<String>) -> Disagreement {
+        Disagreement { what, message: message.into() }
+    }
+}
+
+/// A later stage gives what the first one does. Where that fails, it does what a program that fails may do. Of stages of a
+/// derivative, whose faults are not listed, both fail.
+///
+/// # Errors
+/// What it does instead.
+pub fn agree(
+    name: &str,
+    found: Result<Vec<Value>, Fault>,
+    expected: &Result<Vec<Value>, Fault>,
+    failing: Option<(&Function, &Failing)>,
+) -> Result<(), Disagreement> {
+    match (&found, expected) {
+        (Err(Fault::Internal { message, .. }), _) => {
+            Err(Disagreement::new(format!("{name}, internal fault"), message))
+        }
+        (_, Err(Fault::Internal { message, .. })) => {
+            Err(Disagreement::new("core, internal fault".into(), message))
+        }
+        // Loops may make some trips too many.
+        (Err(Fault::Exhausted), _) | (_, Err(Fault::Exhausted)) => Ok(()),
+        (Ok(a), Ok(b)) => same(name, a, b, 1e-9).map_err(|e| Disagreement::new(name.into(), e)),
+        (Ok(_), Err(fault)) => {
+            Err(Disagreement::new(format!("{name} does not fail, the stage before does"), fault.to_string()))
+        }
+        (Err(fault), Ok(_)) if failing.is_none() => {
+            Err(Disagreement::new(format!("{name} fails, the stage before does not"), fault.to_string()))
+        }
+        (Err(fault), _) => {
+            let Some((f, failing)) = failing else { return Ok(()) };
+            let class = Class::of(fault);
+            if failing.has(f, class, line(f, fault)) {
+                return Ok(());
+            }
+            let others: Vec<String> =
+                failing.faults.iter().map(|x| format!("{x} in line {:?}", line(f, x))).collect();
+            let message = format!("{fault} in line {:?} instead of {}", line(f, fault), others.join(", "));
+            Err(Disagreement::new(format!("{name} fails in another way: {class:?}"), message))
+        }
     }
 }
 

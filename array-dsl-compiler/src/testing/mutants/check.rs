@@ -22,12 +22,12 @@ use crate::emit::signature::Signature;
 use crate::emit::wgsl;
 use crate::flatten::flatten;
 use crate::pipeline;
-use crate::testing::compare::{self, Class, Failing, Modes, Staged};
+use crate::testing::compare::{self, Failing, Modes, Staged};
 use crate::testing::kernels::{self, Linked};
 use crate::testing::loops;
 use crate::testing::random::{Ranges, arguments_with};
 use crate::value::work::limited;
-use crate::value::{Fault, Value};
+use crate::value::{Fault, Scalar, Value};
 
 /// What the interpreter of Core may do in one run, and how much more others may.
 const WORK: u64 = 4_000;
@@ -128,7 +128,38 @@ fn compiled(source: &str, seed: u64, validate: Validate, report: &mut Report) ->
     if is_sampled(seed) {
         syn::parse2::<syn::File>(items).map_err(|e| Finding::new("emit", format!("no Rust: {e}")))?;
     }
-    meant(&again, p, &programs, seed, report)
+    meant(&again, &unsigned(&linked.item), p, &programs, seed, report)
+}
+
+/// The parameters of unsigned integers: the host has no negative ones.
+fn unsigned(item: &syn::ItemFn) -> Vec<String> {
+    let of = |a: &syn::FnArg| match a {
+        syn::FnArg::Typed(a) if mentions_usize(a.ty.to_token_stream()) => {
+            Some(a.pat.to_token_stream().to_string())
+        }
+        _ => None,
+    };
+    item.sig.inputs.iter().filter_map(of).collect()
+}
+
+fn mentions_usize(t: TokenStream) -> bool {
+    t.into_iter().any(|t| match t {
+        TokenTree::Group(g) => mentions_usize(g.stream()),
+        TokenTree::Ident(i) => i == "usize",
+        TokenTree::Literal(_) | TokenTree::Punct(_) => false,
+    })
+}
+
+/// Makes the unsigned arguments what they can be.
+fn made_unsigned(f: &Function, unsigned: &[String], args: &mut [Value]) {
+    let leaves = f.params.iter().flat_map(|p| p.vars.leaves().into_iter().map(move |_| p));
+    for (_, arg) in leaves.zip(args).filter(|(p, _)| unsigned.iter().any(|u| *u == *p.name.to_string())) {
+        for x in arg.data_mut() {
+            if let Scalar::I64(x) = x {
+                *x = x.abs();
+            }
+        }
+    }
 }
 
 /// What costs much is done for some.
@@ -210,6 +241,7 @@ fn is_stopped(f: &Function) -> bool {
 /// Compares what the stages give for some arguments.
 fn meant(
     f: &Function,
+    unsigned: &[String],
     p: &Program,
     programs: &[Made],
     seed: u64,
@@ -234,7 +266,8 @@ fn meant(
     {
         let seed = seed.wrapping_add(k as u64 * 1_000_003);
         let ranges = Ranges { sizes, integers, floats: (-1.5, 1.5) };
-        let Some(args) = arguments_with(f, seed, &ranges, scalars) else { continue };
+        let Some(mut args) = arguments_with(f, seed, &ranges, scalars) else { continue };
+        made_unsigned(f, unsigned, &mut args);
         let run = |f: &Function| limited(WORK, || stage("core", || core::interp::run(f, &args)));
         let expected = run(f)?;
         if expected == Err(Fault::Exhausted) {
@@ -257,7 +290,7 @@ fn meant(
             }
             let compared = modes.as_ref().filter(|_| failing.is_none() && f.rules.is_empty());
             for made in programs[1..].iter().filter(|m| compared.is_none() || !Modes::has(&m.path)) {
-                derived(made, &args, seed)?;
+                derived(p, made, &args, seed)?;
             }
             if let Some(modes) = compared {
                 let order = if seed.is_multiple_of(16) && f.vars.len() < 60 { 2 } else { 1 };
@@ -271,45 +304,17 @@ fn meant(
     Ok(())
 }
 
-/// A later stage gives what the first one does. Where that fails, it does what a program that fails may do. Of stages of a
-/// derivative, whose faults are not listed, both fail.
 fn agree(
     name: &str,
     found: Result<Vec<Value>, Fault>,
     expected: &Result<Vec<Value>, Fault>,
     failing: Option<(&Function, &Failing)>,
 ) -> Result<(), Finding> {
-    match (&found, expected) {
-        (Err(Fault::Internal { message, .. }), _) => {
-            Err(Finding::new(&format!("{name}, internal fault"), message))
-        }
-        (_, Err(Fault::Internal { message, .. })) => Err(Finding::new("core, internal fault", message)),
-        // Loops may make some trips too many.
-        (Err(Fault::Exhausted), _) | (_, Err(Fault::Exhausted)) => Ok(()),
-        (Ok(a), Ok(b)) => compare::same(name, a, b, 1e-9).map_err(|e| Finding::new(name, e)),
-        (Ok(_), Err(fault)) => {
-            Err(Finding::new(&format!("{name} does not fail, the stage before does"), fault.to_string()))
-        }
-        (Err(fault), Ok(_)) if failing.is_none() => {
-            Err(Finding::new(&format!("{name} fails, the stage before does not"), fault.to_string()))
-        }
-        (Err(fault), _) => {
-            let Some((f, failing)) = failing else { return Ok(()) };
-            let line = |fault: &Fault| f.places.get(fault.loc().0 as usize).map(|p| p.line);
-            let class = Class::of(fault);
-            if failing.has(f, class, line(fault), &fault.to_string()) {
-                return Ok(());
-            }
-            let others: Vec<String> =
-                failing.faults.iter().map(|x| format!("{x} in line {:?}", line(x))).collect();
-            let message = format!("{fault} in line {:?} instead of {}", line(fault), others.join(", "));
-            Err(Finding { kind: format!("{name} fails in another way: {class:?}"), message })
-        }
-    }
+    compare::agree(name, found, expected, failing).map_err(|d| Finding::new(&d.what, d.message))
 }
 
-/// The loops of a derivative give what its Bulk gives.
-fn derived(made: &Made, args: &[Value], seed: u64) -> Result<(), Finding> {
+/// The loops of a derivative give what its Bulk gives; a batch what the program `p` gives for each of its rows.
+fn derived(p: &Program, made: &Made, args: &[Value], seed: u64) -> Result<(), Finding> {
     let name = made.path.iter().map(|d| d.name()).collect::<Vec<_>>().join(" of ");
     let d = &made.staged.program;
     let Some(args) = compare::arguments_of(d, &made.path, args, seed) else { return Ok(()) };
@@ -325,6 +330,14 @@ fn derived(made: &Made, args: &[Value], seed: u64) -> Result<(), Finding> {
         let name = format!("{name}, {loops_of}");
         let found = stage(&name, || loops::run(l, &args))?;
         agree(&name, found, &expected, None)?;
+    }
+    if let (Ok(batch), [Derivative::Vmap]) = (&expected, &made.path[..]) {
+        let row = |of: &[Value], k: i64| of.iter().map(|v| v.index(&[k])).collect::<Result<Vec<_>, _>>();
+        for k in 0..compare::BATCH {
+            let (Ok(args), found) = (row(&args, k), row(batch, k)) else { continue };
+            let expected = stage("a row of the batch", || bulk::interp::run(p, &args))?;
+            agree("a row of the batch", found, &expected, None)?;
+        }
     }
     Ok(())
 }
