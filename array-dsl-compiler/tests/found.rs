@@ -79,6 +79,19 @@ const FOUND: &[(&str, &str)] = &[
         "fn f(a: [f64; n], p: usize, q: usize) -> [[f64; q]; p] { reshape(a, (-(n), q)) }",
     ),
     (
+        "two sizes that are each a third one",
+        "fn f(a: [f64; n], p: usize, q: usize) -> [[f64; q]; p] { reshape(a, (n, n)) }",
+    ),
+    (
+        "a loop that nothing needs, and that does not end without what fails in it",
+        "fn f(next: [i32; n], start: i32) -> i32 {
+            let mut here = start;
+            let mut steps = 0;
+            while here != 0 { here = next[here as usize]; }
+            steps
+        }",
+    ),
+    (
         "rows that exist once a trip are read where a check holds if there are trips",
         "fn f(a: [[f64; m]; n], k: i64) -> [f64; n] { map(|r| sum(r[k..]), cumsum(a)) }",
     ),

@@ -35,7 +35,7 @@ use array_dsl_compiler::testing::mutants::{Report, Source, check, corpus, minimi
 const BATCH: u64 = 2000;
 
 /// A mutant may take so long; a test on a slow and busy machine has to pass.
-const TIME: Duration = Duration::from_secs(30);
+const TIME: Duration = Duration::from_secs(60);
 
 /// The memory of a process, in KiB.
 const MEMORY: u64 = 3 << 20;

@@ -57,8 +57,8 @@ pub fn run_counted(p: &Program, args: &[Value]) -> Result<(Vec<Value>, Counts), 
     Ok((m.results(args)?, m.counts))
 }
 
-/// The greatest number among the results of a program's scalar functions: numbers of size 1 that it is added to lose their digits.
-/// What is no number is infinite.
+/// The greatest number among the results of a program's scalar functions, and the constants that they take: numbers of size 1 that it
+/// is added to lose their digits. What is no number is infinite.
 pub fn greatest(p: &Program, args: &[Value]) -> Result<f64, Fault> {
     work::begin();
     let mut m = Machine::new(p);
@@ -520,6 +520,13 @@ impl<'a> Machine<'a> {
         if let Scalar::F32(_) | Scalar::F64(_) = result {
             let size = result.as_f64().abs();
             self.greatest = if size.is_nan() { f64::INFINITY } else { self.greatest.max(size) };
+        }
+        for a in args {
+            if let Atom::Const(c) = a
+                && c.as_f64().is_finite()
+            {
+                self.greatest = self.greatest.max(c.as_f64().abs());
+            }
         }
         Ok(result)
     }

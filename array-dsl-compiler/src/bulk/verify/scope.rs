@@ -397,18 +397,23 @@ pub(crate) fn same_product(a: &[Dim], b: &[Dim], checks: &[Check]) -> bool {
     same_up_to_one_check(&replaced(a), &replaced(b), &all)
 }
 
-/// A dimension with the sizes that checks without guards say are others replaced by those.
+/// A dimension with the sizes that checks without guards say are others replaced by those. What is replaced is so in the checks
+/// after it as well: of `n == p` and `n == q` follows `p == q`.
 pub(crate) fn resolved(d: &Dim, checks: &[Check]) -> Dim {
-    let mut out = d.clone();
+    let mut replaced: Vec<(SizeAtom, Dim)> = Vec::new();
+    let replace = |d: &Dim, replaced: &[(SizeAtom, Dim)]| {
+        replaced.iter().fold(d.clone(), |d, (atom, by)| {
+            d.substitute(&mut |a| if a == atom { by.clone() } else { Dim::atom(a.clone()) })
+        })
+    };
     for c in checks.iter().filter(|c| c.guards.is_empty()) {
         let CheckKind::Equal(x, y) = &c.kind else { continue };
-        let sides = [(x, y), (y, x)].into_iter();
-        let mut atoms = sides.filter_map(|(x, y)| Some((x.as_atom().filter(|a| !y.atoms().contains(a))?, y)));
-        if let Some((atom, other)) = atoms.next() {
-            out = out.substitute(&mut |a| if a == atom { other.clone() } else { Dim::atom(a.clone()) });
-        }
+        let (x, y) = (replace(x, &replaced), replace(y, &replaced));
+        let side =
+            |x: &Dim, y: &Dim| Some((x.as_atom().filter(|a| !y.atoms().contains(a))?.clone(), y.clone()));
+        replaced.extend(side(&x, &y).or_else(|| side(&y, &x)));
     }
-    out
+    replace(d, &replaced)
 }
 
 fn same_up_to_one_check(a: &[Dim], b: &[Dim], checks: &[Check]) -> bool {

@@ -20,13 +20,16 @@ pub struct Failing {
 impl Failing {
     /// Of a program for arguments that it fails for.
     pub fn new(f: &Function, args: &[Value]) -> Failing {
-        let (zero, faults) = interp::going_on(f, args, 0);
-        let is_zero = |other: Result<Vec<Value>, Fault>| match (&other, &zero) {
-            (Ok(other), Ok(zero)) => same("", other, zero, 0.0).is_ok(),
-            _ => false,
-        };
-        let is_certain = [1, 3].into_iter().all(|instead| is_zero(interp::going_on(f, args, instead).0));
-        Failing { results: zero.ok().filter(|_| is_certain), faults }
+        let runs = [0, 1, 3].map(|instead| interp::going_on(f, args, instead));
+        let faults = runs[0].1.clone();
+        // A loop that does not end without what failed may be one that nothing needs.
+        let ended = runs.into_iter().map(|(run, _)| run).filter(|run| *run != Err(Fault::Exhausted));
+        let results: Result<Vec<_>, Fault> = ended.collect();
+        let results = results.ok().and_then(|all| {
+            let (first, others) = all.split_first()?;
+            others.iter().all(|o| same("", o, first, 0.0).is_ok()).then(|| first.clone())
+        });
+        Failing { results, faults }
     }
 
     /// Whether an error of this class and line is one of the program's.

@@ -284,7 +284,12 @@ fn meant(
         limited(WORK * MORE, || -> Result<(), Finding> {
             let all = failing.as_ref().map(|failing| (f, failing));
             agree("flatten", stage("flatten", || bulk::interp::run(&flat, &args))?, expected, all)?;
-            agree("middle", stage("middle", || bulk::interp::run(p, &args))?, expected, all)?;
+            let found = stage("middle", || bulk::interp::run(p, &args))?;
+            if found == Err(Fault::Exhausted) {
+                // Without what failed it does not end, and neither do derivatives.
+                return Ok(());
+            }
+            agree("middle", found, expected, all)?;
             for (name, l) in programs[0].staged.loops() {
                 agree(name, stage(name, || loops::run(l, &args))?, expected, all)?;
             }
