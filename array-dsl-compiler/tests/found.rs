@@ -2,7 +2,7 @@
 //! stages agree on what they mean.
 
 use array_dsl_compiler::testing::compare::{Checked, values};
-use array_dsl_compiler::testing::kernels::kernel;
+use array_dsl_compiler::testing::kernels::{compile, kernel};
 use array_dsl_compiler::testing::mutants::check;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::Value;
@@ -79,6 +79,10 @@ const FOUND: &[(&str, &str)] = &[
         "fn f(a: [f64; n], p: usize, q: usize) -> [[f64; q]; p] { reshape(a, (-(n), q)) }",
     ),
     (
+        "sizes of which one is the negative of another",
+        "fn f(a: [f64; n], p: usize, q: usize) -> [[f64; q]; -(p)] { reshape(a, (-(n), q)) }",
+    ),
+    (
         "two sizes that are each a third one",
         "fn f(a: [f64; n], p: usize, q: usize) -> [[f64; q]; p] { reshape(a, (n, n)) }",
     ),
@@ -134,6 +138,16 @@ fn programs_that_were_found() {
             runs += report.runs.0;
         }
         assert!(runs > 0, "{what}: nothing was compared\n{source}");
+    }
+}
+
+/// Its code would have meant itself by `f64`.
+#[test]
+fn no_kernel_has_the_name_of_a_type() {
+    for name in ["f64", "bool", "usize"] {
+        let errors =
+            compile(&format!("fn {name}(x: [f32; n]) -> f32 {{ sum(x) }}")).expect_err("it is a type");
+        assert!(errors[0].contains(&format!("the name of the type `{name}`")), "{errors:?}");
     }
 }
 

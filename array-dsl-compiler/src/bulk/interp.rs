@@ -57,8 +57,8 @@ pub fn run_counted(p: &Program, args: &[Value]) -> Result<(Vec<Value>, Counts), 
     Ok((m.results(args)?, m.counts))
 }
 
-/// The greatest number among the results of a program's scalar functions, and the constants that they take: numbers of size 1 that it
-/// is added to lose their digits. What is no number is infinite.
+/// The greatest number among the results of a program's scalar functions and reductions, the constants that they take, and the quotients
+/// of which they give the remainder: numbers of size 1 that it is added to lose their digits. What is no number is infinite.
 pub fn greatest(p: &Program, args: &[Value]) -> Result<f64, Fault> {
     work::begin();
     let mut m = Machine::new(p);
@@ -339,6 +339,9 @@ impl<'a> Machine<'a> {
             }
         }
         for (y, target) in n.yields.iter().zip(targets) {
+            if let YieldKind::Reduce { .. } = y.kind {
+                target.value.data().iter().for_each(|x| self.seen(*x));
+            }
             self.bind(y.array, target.value);
         }
         Ok(())
@@ -510,6 +513,14 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
+    /// Notes a result for [`greatest`].
+    fn seen(&mut self, x: Scalar) {
+        if let Scalar::F32(_) | Scalar::F64(_) = x {
+            let size = x.as_f64().abs();
+            self.greatest = if size.is_nan() { f64::INFINITY } else { self.greatest.max(size) };
+        }
+    }
+
     fn op(&mut self, op: Op, args: &[Atom]) -> Result<Scalar, Fault> {
         let mut values = [Scalar::Bool(false); 3];
         let count = args.len().min(values.len());
@@ -517,9 +528,9 @@ impl<'a> Machine<'a> {
             *value = self.atom(*a);
         }
         let result = apply(op, &values[..count])?;
-        if let Scalar::F32(_) | Scalar::F64(_) = result {
-            let size = result.as_f64().abs();
-            self.greatest = if size.is_nan() { f64::INFINITY } else { self.greatest.max(size) };
+        self.seen(result);
+        if let (Op::Rem | Op::RemEuclid, [Scalar::F64(x), Scalar::F64(y), _]) = (op, values) {
+            self.seen(Scalar::F64(x / y));
         }
         for a in args {
             if let Atom::Const(c) = a

@@ -258,11 +258,14 @@ impl Flatten<'_> {
             core::Exp::StopGradient(a) => self.stop_gradient(s, *a),
             core::Exp::Index(v, ix) => {
                 let mut view = self.view(*v);
+                let named = view.prefix.len();
                 view.prefix.extend(ix.iter().map(|a| self.atom(*a)));
                 let id = view.array;
                 if self.p.array(id).dims.len() == view.prefix.len() {
-                    let e = elem(0);
-                    self.scalar(s, e, Exp::Read { array: id, index: view.prefix, checked: true });
+                    let loc = view.loc.filter(|_| self.are_axes(id, &view.prefix, named)).unwrap_or(s.loc);
+                    let read = Exp::Read { array: id, index: view.prefix, checked: true };
+                    let x = self.bind(elem(0), read, loc);
+                    self.env.insert(s.vars[0], Val::Scalar(x));
                 } else {
                     view.loc = Some(s.loc);
                     self.env.insert(s.vars[0], Val::View(view));
@@ -337,6 +340,17 @@ impl Flatten<'_> {
                 self.scalar(s, ty.elem, Exp::StopGradient(a));
             }
         }
+    }
+
+    /// Whether the indices from that one on run over their dimensions, so that only those before can be outside.
+    fn are_axes(&self, array: ArrayId, index: &[Atom], from: usize) -> bool {
+        let axes = || self.frames.iter().flat_map(|f| &f.axes);
+        let dims = &self.p.array(array).dims;
+        index
+            .iter()
+            .zip(dims)
+            .skip(from)
+            .all(|(i, d)| axes().any(|x| Atom::Var(x.var) == *i && x.extent == *d))
     }
 
     /// The element of a view at the remaining indices, which lie inside.

@@ -20,6 +20,7 @@ use crate::ty::Name;
 /// nothing was.
 pub fn parse_function(item: &syn::ItemFn, diagnostics: &mut Diagnostics) -> ast::Function {
     let mut parser = Parser::new(diagnostics);
+    parser.name(&item.sig.ident);
     parser.qualifiers(item);
     parser.generics(&item.sig.generics);
     let params = parser.params(&item.sig);
@@ -39,6 +40,27 @@ pub(super) struct Parser<'a> {
     pub(super) depth: usize,
     /// That it is nested too deeply somewhere has been said.
     pub(super) too_deep: bool,
+}
+
+/// Types that generated code and users name without a path.
+const TYPES: [&str; 17] = [
+    "bool", "char", "str", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32",
+    "u64", "u128", "usize",
+];
+
+impl Parser<'_> {
+    /// A kernel is a type, which hides others of its name.
+    fn name(&mut self, name: &syn::Ident) {
+        let own = name.unraw().to_string();
+        if TYPES.contains(&own.as_str()) {
+            self.diagnostics.error(
+                Code::BuiltinName,
+                name.span(),
+                format!("the kernel has the name of the type `{own}`, which nothing next to it could mean any more"),
+                format!("give it another name: `my_{own}`, say"),
+            );
+        }
+    }
 }
 
 /// The tree's identifier for one of `syn`.

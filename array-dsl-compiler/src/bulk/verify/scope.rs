@@ -411,9 +411,19 @@ pub(crate) fn resolved(d: &Dim, checks: &[Check]) -> Dim {
         let (x, y) = (replace(x, &replaced), replace(y, &replaced));
         let side =
             |x: &Dim, y: &Dim| Some((x.as_atom().filter(|a| !y.atoms().contains(a))?.clone(), y.clone()));
-        replaced.extend(side(&x, &y).or_else(|| side(&y, &x)));
+        replaced.extend(side(&x, &y).or_else(|| side(&y, &x)).or_else(|| solved(&x.sub(&y))));
     }
     replace(d, &replaced)
+}
+
+/// A size that is alone in one term of a polynomial, and what it is if the polynomial is zero.
+fn solved(d: &Dim) -> Option<(SizeAtom, Dim)> {
+    d.terms().find_map(|(m, c)| {
+        let [atom] = &m[..] else { return None };
+        let is_alone = c.abs() == 1 && d.terms().filter(|(m, _)| m.contains(atom)).count() == 1;
+        let rest = d.sub(&Dim::atom(atom.clone()).scale(c));
+        is_alone.then(|| (atom.clone(), rest.scale(-c)))
+    })
 }
 
 fn same_up_to_one_check(a: &[Dim], b: &[Dim], checks: &[Check]) -> bool {

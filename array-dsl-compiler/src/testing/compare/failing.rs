@@ -5,7 +5,8 @@
 //! * one that fails reports one of the program's faults, by its kind and its line.
 
 use super::same;
-use crate::core::{Function, interp};
+use crate::core::{Body, Exp, Function, interp};
+use crate::ty::Loc;
 use crate::value::{Fault, Value};
 
 /// What a program that fails may do.
@@ -15,6 +16,8 @@ pub struct Failing {
     pub results: Option<Vec<Value>>,
     /// What fails, in the order of execution.
     pub faults: Vec<Fault>,
+    /// A loop does not end without what failed; nothing is known of one that nothing needs.
+    pub is_endless: bool,
 }
 
 impl Failing {
@@ -24,18 +27,36 @@ impl Failing {
         let faults = runs[0].1.clone();
         // A loop that does not end without what failed may be one that nothing needs.
         let ended = runs.into_iter().map(|(run, _)| run).filter(|run| *run != Err(Fault::Exhausted));
-        let results: Result<Vec<_>, Fault> = ended.collect();
-        let results = results.ok().and_then(|all| {
+        let all: Result<Vec<_>, Fault> = ended.collect();
+        let is_endless = all.as_ref().is_ok_and(Vec::is_empty);
+        let results = all.ok().and_then(|all| {
             let (first, others) = all.split_first()?;
             others.iter().all(|o| same("", o, first, 0.0).is_ok()).then(|| first.clone())
         });
-        Failing { results, faults }
+        Failing { results, faults, is_endless }
     }
 
-    /// Whether an error of this class and line is one of the program's.
+    /// Whether an error of this class and line is one of the program's. Where a row is named in one line, and an element of it in
+    /// another, and both may be outside, the other line is told.
     pub fn has(&self, f: &Function, class: Class, line: Option<u32>) -> bool {
-        self.faults.iter().any(|x| Class::of(x) == class && self::line(f, x) == line)
+        let named = rows(f, &f.body);
+        self.faults.iter().any(|x| {
+            let is_row = class == Class::Index && named.contains(&x.loc());
+            Class::of(x) == class && (self::line(f, x) == line || is_row)
+        })
     }
+}
+
+/// Where rows are named.
+fn rows(f: &Function, b: &Body) -> Vec<Loc> {
+    let mut out = Vec::new();
+    for s in &b.stms {
+        if matches!(&s.exp, Exp::Index(..)) && f.ty(s.vars[0]).rank() > 0 {
+            out.push(s.loc);
+        }
+        s.exp.bodies().into_iter().for_each(|b| out.extend(rows(f, b)));
+    }
+    out
 }
 
 fn line(f: &Function, fault: &Fault) -> Option<u32> {

@@ -11,21 +11,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 use std::rc::Rc;
 
 use proc_macro2::{TokenStream, TokenTree};
-use quote::ToTokens;
+use quote::{ToTokens, format_ident, quote};
 
 use super::outcome::{Finding, Report};
 use crate::bulk::{self, Program};
 use crate::core::{self, Body, Exp, Function};
 use crate::derive::{Derivative, NotDifferentiable};
 use crate::emit::host::{self, Variant};
-use crate::emit::signature::Signature;
+use crate::emit::signature::{Signature, Types};
 use crate::emit::wgsl;
 use crate::flatten::flatten;
 use crate::pipeline;
 use crate::testing::compare::{self, Failing, Modes, Staged};
 use crate::testing::kernels::{self, Linked};
 use crate::testing::loops;
-use crate::testing::random::{Ranges, arguments_with};
+use crate::testing::random::{Ranges, arguments_with, program};
 use crate::value::work::limited;
 use crate::value::{Fault, Scalar, Value};
 
@@ -92,6 +92,30 @@ pub fn code(source: &str) -> Option<TokenStream> {
     // The others are made of these two.
     programs.retain(|m| matches!(m.path[..], [] | [Derivative::Vjp | Derivative::Jvp]));
     items(&linked, &programs, &|_, _| Ok(())).ok()
+}
+
+/// The code of a random program and of its pullback, likewise.
+pub fn random_code(seed: u64) -> Option<TokenStream> {
+    let made = stage("", || {
+        let p = pipeline::middle(&program(seed)).ok()?;
+        let derived = Some(Derivative::Vjp).filter(|d| d.exists(&p));
+        let derived = derived.and_then(|d| pipeline::derivative(&p, d).ok());
+        let mut items = TokenStream::new();
+        for (name, p) in [("value", Some(p)), ("pullback", derived)] {
+            let Some(p) = p else { continue };
+            let staged = Staged::new(name, p).ok()?;
+            let (types, gpu) = (Types::plain(&staged.cpu), wgsl::emit(&staged.gpu));
+            let variant = Variant { path: Vec::new(), cpu: staged.cpu, gpu, explain: String::new(), types };
+            items.extend(host::items(
+                &format_ident!("{name}"),
+                &quote!(pub),
+                &TokenStream::new(),
+                &[variant],
+            ));
+        }
+        Some(items)
+    });
+    made.ok()?
 }
 
 fn compiled(source: &str, seed: u64, validate: Validate, report: &mut Report) -> Result<(), Finding> {
