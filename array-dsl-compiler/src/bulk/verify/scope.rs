@@ -392,7 +392,7 @@ pub(crate) fn same_product(a: &[Dim], b: &[Dim], checks: &[Check]) -> bool {
     all.extend(checks.iter().filter_map(|c| {
         let CheckKind::Equal(x, y) = &c.kind else { return None };
         let kind = CheckKind::Equal(resolved(x, checks), resolved(y, checks));
-        Some(Check { kind, guards: replaced(&c.guards), ..c.clone() })
+        Some(Check { kind, guards: replaced(&c.guards) })
     }));
     same_up_to_one_check(&replaced(a), &replaced(b), &all)
 }
