@@ -151,9 +151,9 @@ table! {
     Sqrt      "sqrt"     1 Float Same | "{0}.sqrt()"             ""                       | "sqrt({0})"             ""                         | ["0.5 / y"] true;
     Cbrt      "cbrt"     1 Float Same | "R::cbrt({0})"           ""                       | "adsl_cbrt({0})"        "adsl64_cbrt({0})"         | ["1 / (3 * y * y)"] true;
     Recip     "recip"    1 Float Same | "(1.0 / {0})"            ""                       | "(1.0 / {0})"           "(1.0lf / {0})"            | ["-y * y"] true;
-    Sin       "sin"      1 Float Same | "R::sin({0})"            ""                       | "sin({0})"              "adsl64_sin({0})"          | ["cos(a)"] true;
-    Cos       "cos"      1 Float Same | "R::cos({0})"            ""                       | "cos({0})"              "adsl64_cos({0})"          | ["-sin(a)"] true;
-    Tan       "tan"      1 Float Same | "R::tan({0})"            ""                       | "tan({0})"              "adsl64_tan({0})"          | ["1 + y * y"] true;
+    Sin       "sin"      1 Float Same | "R::sin({0})"            ""                       | "adsl_sin({0})"         "adsl64_sin({0})"          | ["cos(a)"] true;
+    Cos       "cos"      1 Float Same | "R::cos({0})"            ""                       | "adsl_cos({0})"         "adsl64_cos({0})"          | ["-sin(a)"] true;
+    Tan       "tan"      1 Float Same | "R::tan({0})"            ""                       | "adsl_tan({0})"         "adsl64_tan({0})"          | ["1 + y * y"] true;
     Asin      "asin"     1 Float Same | "R::asin({0})"           ""                       | "adsl_asin({0})"        "adsl64_asin({0})"         | ["1 / sqrt(1 - a * a)"] true;
     Acos      "acos"     1 Float Same | "R::acos({0})"           ""                       | "adsl_acos({0})"        "adsl64_acos({0})"         | ["-1 / sqrt(1 - a * a)"] true;
     Atan      "atan"     1 Float Same | "R::atan({0})"           ""                       | "adsl_atan({0})"        "adsl64_atan({0})"         | ["1 / (1 + a * a)"] false;

@@ -64,6 +64,49 @@ fn of_small_numbers(x: [f32; n]) -> [[f32; n]; 4] {
 }
 
 #[kernel]
+fn of_angles(x: [f32; n]) -> [[f32; n]; 3] {
+    build((3, n), |k, i| {
+        let v = x[i];
+        match k {
+            0 => v.sin(),
+            1 => v.cos(),
+            _ => v.tan(),
+        }
+    })
+}
+
+/// Of every finite angle, to three units in the last place: those that drivers have are made for angles of at most pi.
+#[test]
+fn functions_of_angles() {
+    if is_skipped() {
+        return;
+    }
+    let gpu = own_gpu();
+    let short = [1.0, 10.0, 300.0, 2e3, 4e3, 1e5].into_iter().flat_map(|bound| noise(1000, 1) * bound);
+    let long =
+        noise(4000, 2).into_iter().map(|v| (v * 125.0).exp2() * if v.fract() > 0.5 { -1.0 } else { 1.0 });
+    // Next to multiples of pi / 2, where all digits of the angle count; and one of the nearest.
+    let near = (1..3000).map(|k| (f64::from(k) * std::f64::consts::FRAC_PI_2) as f32);
+    let special = [0.0, -0.0, 2e-4, -2e-4, 4000.5, -4000.5, f32::MAX, f32::MIN, 16_367_173.0 * 2f32.powi(72)];
+    let x: Array1<f32> = short.chain(long).chain(near).chain(special).collect();
+    let found: Array2<f32> = on(&gpu, of_angles, &(x.clone(),)).unwrap();
+    for (i, &v) in x.iter().enumerate() {
+        let wide = f64::from(v);
+        for (k, expected) in [wide.sin(), wide.cos(), wide.tan()].into_iter().enumerate() {
+            let off = (f64::from(found[[k, i]]) - expected).abs();
+            assert!(
+                off <= 3.6e-7 * expected.abs(),
+                "function {k} of {v:e} is {:e}, not {expected:e}",
+                found[[k, i]]
+            );
+        }
+    }
+    let outside = array![f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+    let found: Array2<f32> = on(&gpu, of_angles, &(outside,)).unwrap();
+    assert!(found.iter().all(|v| v.is_nan()), "{found}");
+}
+
+#[kernel]
 fn of_positive_numbers(x: [f32; n]) -> [[f32; n]; 6] {
     build((6, n), |k, i| {
         let v = x[i];

@@ -184,9 +184,8 @@ fn functions_of_angles() {
     }
     let gpu = own_gpu();
     let limits = [("sin", 4), ("cos", 4), ("tan", 6)];
-    for bound in [1.0, 10.0, 8e8] {
-        let x: Array1<f64> =
-            points(bound).into_iter().filter(|v| !(v.is_finite() && v.abs() > 8e8)).collect();
+    for bound in [1.0, 10.0, 8e8, 1e12] {
+        let x = points(bound);
         let found: Array2<f64> = on(&gpu, of_angles, &(x.clone(),)).unwrap();
         assert_units(&found, &of_angles(&x), limits, |i| format!("{:e}", x[i]));
     }
@@ -194,10 +193,10 @@ fn functions_of_angles() {
     let x: Array1<f64> = (1..2000).map(|k| f64::from(k * k * 100) * std::f64::consts::FRAC_PI_2).collect();
     let found: Array2<f64> = on(&gpu, of_angles, &(x.clone(),)).unwrap();
     assert_units(&found, &of_angles(&x), limits, |i| format!("{:e}", x[i]));
-    // Longer angles than that give something in range.
-    let x = array![1e9, -1e15, 3e100, f64::MAX];
-    let found: Array2<f64> = on(&gpu, of_angles, &(x,)).unwrap();
-    assert!(found.row(0).iter().chain(found.row(1)).all(|v| v.abs() <= 1.0), "{found}");
+    // So do these two, of all numbers the nearest to one.
+    let x = array![5.319372648326541e255, -5.319372648326541e255, 6381956970095103.0 * 2f64.powi(797)];
+    let found: Array2<f64> = on(&gpu, of_angles, &(x.clone(),)).unwrap();
+    assert_units(&found, &of_angles(&x), limits, |i| format!("{:e}", x[i]));
 }
 
 #[kernel]

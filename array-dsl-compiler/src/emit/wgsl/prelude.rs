@@ -8,7 +8,7 @@
 //! | `status` | what can fail: indices and integer division |
 //! | `rounding` | rounding, conversion, remainder of floats |
 //! | `exponential` | logarithms by fdlibm's `logf`; `exp(r) - 1` by a Taylor polynomial after reduction by `ln 2` in two parts; the hyperbolic functions from it, so that they are accurate near zero and do not overflow |
-//! | `trigonometry` | inverse functions, by the polynomials of Cephes |
+//! | `trigonometry` | sine, cosine and tangent of every finite number, by the methods of the CPU's: the built-in ones are made for angles of at most pi; inverse functions, by the polynomials of Cephes |
 //! | `special` | error function and its complement, by polynomials computed for these intervals; logarithm of the gamma function and its derivatives, by recurrence, asymptotic series and reflection; inverse hyperbolic functions |
 //! | `power` | roots and powers; `powf` by fdlibm with `log2` in two parts, without its tables |
 //! | `integers64` | what can fail for `i64`; powers with such exponents |

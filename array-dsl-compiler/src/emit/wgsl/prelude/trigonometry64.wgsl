@@ -1,15 +1,71 @@
-// x - n pi in [-limit, limit], for multiples n of 1/2 below 2^29. Pi is a sum of numbers of which the first three have
-// exact products with n; the differences are exact too, since x and a product nearly cancel or are short. Longer x
-// give some value in the interval.
-fn adsl64_off_pi(x: f64, n: f64, limit: f64) -> f64 {
+// 64 bits of 1 / pi after the point, from number `at` on; before them stand 64 zeros.
+fn adsl64_inverse_pi(at: u32) -> u64 {
+    var words = array<u64, 20>(0lu, 0x517cc1b727220a94lu, 0xfe13abe8fa9a6ee0lu, 0x6db14acc9e21c820lu,
+        0xff28b1d5ef5de2b0lu, 0xdb92371d2126e970lu, 0x0324977504e8c90elu, 0x7f0ef58e5894d39flu,
+        0x74411afa975da242lu, 0x74ce38135a2fbf20lu, 0x9cc8eb1cc1a99cfalu, 0x4e422fc5defc941dlu,
+        0x8ffc4bffef02cc07lu, 0xf79788c5ad05368flu, 0xb69b3f6793e584dblu, 0xa7a31fb34f2ff516lu,
+        0xba93dd63f5f2f8bdlu, 0x9e839cfbc5294975lu, 0x35fdafd88fc6ae84lu, 0x2b0198237e3db5d5lu);
+    let shift = at & 63u;
+    return (words[at >> 6u] << shift) | ((words[(at >> 6u) + 1u] >> 1u) >> (63u - shift));
+}
+
+// The upper half of a product.
+fn adsl64_product_above(a: u64, b: u64) -> u64 {
+    let low = (a & 0xfffffffflu) * (b & 0xfffffffflu);
+    let cross = (a >> 32u) * (b & 0xfffffffflu) + (low >> 32u);
+    let other = (a & 0xfffffffflu) * (b >> 32u) + (cross & 0xfffffffflu);
+    return (a >> 32u) * (b >> 32u) + (cross >> 32u) + (other >> 32u);
+}
+
+// |x| / pi modulo 2 with 127 bits after the point, high word first, as `adsl_half_turns` has it; for 2^-11 <= |x|.
+fn adsl64_half_turns(x: f64) -> vec2<u64> {
+    let bits = bitcast<u64>(x);
+    let m = (bits & 0xffffffffffffflu) | 0x10000000000000lu;
+    let at = (u32(bits >> 52u) & 0x7ffu) - 1012u;
+    let middle = adsl64_inverse_pi(at + 64u);
+    let product = m * middle;
+    let low = product + adsl64_product_above(m, adsl64_inverse_pi(at + 128u));
+    let high = m * adsl64_inverse_pi(at) + adsl64_product_above(m, middle);
+    return vec2<u64>(high + select(0lu, 1lu, low < product), low);
+}
+
+// The distance of half turns from the nearest integer, times pi, and whether that integer is odd (1) or even (0).
+fn adsl64_off_half_turn(turns: vec2<u64>) -> vec2<f64> {
+    var high = (turns.x << 1u) | (turns.y >> 63u);
+    var low = turns.y << 1u;
+    let below = (high >> 63u) == 1lu;
+    let odd = select(0.0lf, 1.0lf, ((turns.x >> 63u) == 1lu) != below);
+    if below {
+        low = ~low + 1lu;
+        high = ~high + select(0lu, 1lu, low == 0lu);
+    }
+    var zeros = 0u;
+    if high == 0lu {
+        high = low;
+        low = 0lu;
+        zeros = 64u;
+    }
+    if high == 0lu { return vec2<f64>(0.0lf, odd); }
+    var shift = countLeadingZeros(u32(high >> 32u));
+    if shift == 32u { shift = 32u + countLeadingZeros(u32(high & 0xfffffffflu)); }
+    high = (high << shift) | ((low >> 1u) >> (63u - shift));
+    // The factor is pi / 4 after the point. A product of two words, in two parts that are numbers without rounding.
+    let product = adsl64_product_above(high, 0xc90fdaa22168c235lu);
+    let number = f64(u32(product >> 32u)) * 4294967296.0lf + f64(u32(product & 0xfffffffflu));
+    let d = adsl64_scale(number, -62i - i32(zeros + shift));
+    return vec2<f64>(select(d, -d, below), odd);
+}
+
+// x - n pi for multiples n of 1/2 below 2^29. Pi is a sum of numbers of which the first three have
+// exact products with n; the differences are exact too, since x and a product nearly cancel or are short.
+fn adsl64_off_pi(x: f64, n: f64) -> f64 {
     let a = x - n * 3.141592502593994lf;
     // Masks keep n from being multiplied by a sum of two parts.
     let a_h = adsl64_upper(a);
     let b = a_h + ((a - a_h) - n * 1.5099578831723193e-07lf);
     let c = n * 1.078060505991553e-14lf;
     let b_h = adsl64_upper(b - c);
-    let d = b_h + (((b - b_h) - c) - n * 6.564007085747001e-22lf);
-    return max(-limit, min(limit, d));
+    return b_h + (((b - b_h) - c) - n * 6.564007085747001e-22lf);
 }
 
 // sin d for |d| <= pi / 2.
@@ -28,20 +84,31 @@ fn adsl64_is_odd(n: f64) -> bool {
     return adsl64_floor(h) != h;
 }
 
-// sin(n pi + d) = (-1)^n sin d. Arguments up to 8e8 are reduced without loss.
+// sin(n pi + d) = (-1)^n sin d.
 fn adsl64_sin(x: f64) -> f64 {
     if !adsl64_is_finite(x) { return adsl64_nan(); }
     if abs(x) < 1e-8lf { return x; }
+    if abs(x) > 8e8lf {
+        let long = adsl64_off_half_turn(adsl64_half_turns(x));
+        let s = adsl64_sin_kernel(long.x);
+        return select(s, -s, (x < 0.0lf) != (long.y == 1.0lf));
+    }
     let n = adsl64_nearest(x * 0.3183098861837907lf);
-    let s = adsl64_sin_kernel(adsl64_off_pi(x, n, 1.571lf));
+    let s = adsl64_sin_kernel(adsl64_off_pi(x, n));
     return select(s, -s, adsl64_is_odd(n));
 }
 
 // cos((n + 1/2) pi + d) = -(-1)^n sin d.
 fn adsl64_cos(x: f64) -> f64 {
     if !adsl64_is_finite(x) { return adsl64_nan(); }
+    if abs(x) > 8e8lf {
+        let turns = adsl64_half_turns(x);
+        let long = adsl64_off_half_turn(vec2<u64>(turns.x - 0x4000000000000000lu, turns.y));
+        let s = adsl64_sin_kernel(long.x);
+        return select(-s, s, long.y == 1.0lf);
+    }
     let n = adsl64_nearest(x * 0.3183098861837907lf - 0.5lf);
-    let s = adsl64_sin_kernel(adsl64_off_pi(x, n + 0.5lf, 1.571lf));
+    let s = adsl64_sin_kernel(adsl64_off_pi(x, n + 0.5lf));
     return select(-s, s, adsl64_is_odd(n));
 }
 
@@ -53,16 +120,24 @@ fn adsl64_cos_kernel(d: f64) -> f64 {
     return 1.0lf - (0.5lf * z - z * z * p);
 }
 
-// tan(n pi / 2 + d) is `sin d / cos d` for even n, else `-cos d / sin d`.
+// The tangent of d for |d| <= pi / 4, or the negative reciprocal of that if `odd`.
+fn adsl64_tan_kernel(d: f64, odd: bool) -> f64 {
+    let s = adsl64_sin_kernel(d);
+    let c = adsl64_cos_kernel(d);
+    return select(s, -c, odd) / select(c, s, odd);
+}
+
+// tan(n pi / 2 + d).
 fn adsl64_tan(x: f64) -> f64 {
     if !adsl64_is_finite(x) { return adsl64_nan(); }
     if abs(x) < 1e-8lf { return x; }
+    if abs(x) > 8e8lf {
+        let turns = adsl64_half_turns(x);
+        let long = adsl64_off_half_turn(vec2<u64>((turns.x << 1u) | (turns.y >> 63u), turns.y << 1u));
+        return adsl64_tan_kernel(0.5lf * select(long.x, -long.x, x < 0.0lf), long.y == 1.0lf);
+    }
     let n = adsl64_nearest(x * 0.6366197723675814lf);
-    let d = adsl64_off_pi(x, 0.5lf * n, 0.786lf);
-    let s = adsl64_sin_kernel(d);
-    let c = adsl64_cos_kernel(d);
-    let odd = adsl64_is_odd(n);
-    return select(s, -c, odd) / select(c, s, odd);
+    return adsl64_tan_kernel(adsl64_off_pi(x, 0.5lf * n), adsl64_is_odd(n));
 }
 
 // atan(b / a) for a >= b >= 0, a > 0. Beyond tan(pi/8) through atan(t) = pi/4 + atan((t - 1) / (t + 1)).
