@@ -6,6 +6,15 @@ use std::sync::Arc;
 /// A name the user wrote, or one derived from it.
 pub type Name = Arc<str>;
 
+/// Whether Rust has a type of this name, which users and generated code write without a path.
+pub fn is_type_of_rust(name: &str) -> bool {
+    const TYPES: [&str; 17] = [
+        "bool", "char", "str", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32",
+        "u64", "u128", "usize",
+    ];
+    TYPES.contains(&name)
+}
+
 /// The type of one number. In a kernel `usize` is another spelling of `i64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Elem {

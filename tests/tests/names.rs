@@ -64,3 +64,88 @@ fn kernels_that_a_macro_writes() {
     assert_eq!(once(3.0), 16.0);
     assert_eq!(value_and_grad(twice)(3.0), (23.0, 10.0));
 }
+
+/// Code next to types, functions and macros that have the names of Rust's own.
+#[allow(dead_code, unused_macros, reason = "they are there to be in the way")]
+mod hidden {
+    use ::array_dsl::prelude::{Record, kernel};
+    use ::ndarray::Array1;
+
+    pub struct Ok;
+    pub struct Err;
+    pub struct Some;
+    pub struct None;
+    pub struct Option;
+    pub struct Vec;
+    pub struct String;
+    pub struct Box;
+    pub struct Error;
+    pub type Result = ();
+    pub trait Default {}
+    pub trait Clone {}
+    pub trait Copy {}
+    pub trait Into {}
+    pub trait From {}
+    pub trait Send {}
+    pub trait Sync {}
+    pub trait Drop {}
+    pub trait ToOwned {}
+    pub trait ToString {}
+    pub trait Iterator {}
+    pub trait IntoIterator {}
+    pub mod std {}
+    pub mod core {}
+    pub mod array_dsl {}
+    pub mod ndarray {}
+    macro_rules! vec {
+        () => {};
+    }
+    macro_rules! panic {
+        () => {};
+    }
+
+    #[kernel(jacobian, vmap)]
+    pub fn norm(x: [f64; n]) -> f64 {
+        sum(x * x).sqrt()
+    }
+
+    #[kernel(hvp, hessian)]
+    pub fn several(x: [f32; n], #[no_grad] at: [i32; m], k: i64) -> f32 {
+        let mut s = 0.0;
+        for i in 0..m {
+            s = s * 0.5 + x[at[i]] * x[i];
+        }
+        let mut kept = x.filter(|v| v > 0.5).sort();
+        while kept.sum() > 10.0 {
+            kept = kept * 0.5;
+        }
+        let bins = hist(|a, b| a + b, 0.0, k, at, build(m, |i| x[i]));
+        s + kept.sum() + (bins * bins).sum()
+    }
+
+    #[derive(Record)]
+    pub struct Pair {
+        pub a: f64,
+        #[shape(n)]
+        pub v: Array1<f64>,
+    }
+
+    #[kernel]
+    pub fn scaled(p: Pair) -> Pair {
+        Pair { a: p.a * 2.0, v: p.a * p.v }
+    }
+}
+
+#[test]
+fn names_of_rust_next_to_kernels() {
+    use ndarray::array;
+    let x = array![3.0, 4.0];
+    assert_eq!(value_and_grad(hidden::norm)(&array![0.0, 4.0]), (4.0, array![0.0, 1.0]));
+    let pair = hidden::scaled(&hidden::Pair { a: 3.0, v: x });
+    assert_eq!((pair.a, pair.v), (6.0, array![9.0, 12.0]));
+    let (x, at) = (array![1.0, 0.25, 2.0], array![1, 0]);
+    // 0.5 * 0.25 + 0.25, the sum of 1 and 2, and the squares of 1/4 and 1 in two bins.
+    assert_eq!(hidden::several(&x, &at, 2), 0.375 + 3.0 + 0.0625 + 1.0);
+    assert_eq!(vmap(hidden::norm)(&array![[3.0, 4.0], [5.0, 12.0]]), array![5.0, 13.0]);
+    assert_eq!(hessian(hidden::several)(&x, &at, 2).dim(), (3, 3));
+}

@@ -77,4 +77,14 @@ struct Outer {
     inner: Fields,
 }
 
+mod types {
+    use array_dsl::prelude::*;
+
+    #[derive(Record)]
+    #[allow(non_camel_case_types)]
+    struct u8 {
+        x: f64,
+    }
+}
+
 fn main() {}

@@ -419,7 +419,7 @@ impl Host<'_> {
             }
             Err(reason) => {
                 let text = format!(
-                    "return ::core::result::Result::Err(__rt::Error::UnsupportedOnGpu {{ kernel: {kernel:?}, what: {reason:?}.into(), help: \"run it on the CPU\".into() }});\n"
+                    "return ::core::result::Result::Err(__rt::Error::UnsupportedOnGpu {{ kernel: {kernel:?}, what: ::std::string::String::from({reason:?}), help: ::std::string::String::from(\"run it on the CPU\") }});\n"
                 );
                 return (text, TokenStream::new());
             }

@@ -8,7 +8,7 @@ use syn::spanned::Spanned;
 use super::Records;
 use crate::diagnostics::{Code, Diagnostics};
 use crate::syntax;
-use crate::ty::Elem;
+use crate::ty::{Elem, is_type_of_rust};
 
 /// The highest rank of an array.
 const MAX_RANK: usize = 6;
@@ -87,6 +87,12 @@ pub fn read(item: &syn::DeriveInput, diagnostics: &mut Diagnostics) -> Option<De
         diagnostics.error(Code::RecordDefinition, span, message, help);
         None
     };
+    if is_type_of_rust(&name.to_string()) {
+        let message = format!(
+            "the record has the name of the type `{name}`, which nothing next to it could mean any more"
+        );
+        return wrong(item.ident.span(), message, "give it another name: types begin with a capital letter");
+    }
     let fields = match &item.data {
         syn::Data::Struct(syn::DataStruct { fields: syn::Fields::Named(fields), .. }) => &fields.named,
         syn::Data::Struct(_) => {

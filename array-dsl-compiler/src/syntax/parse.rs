@@ -14,7 +14,7 @@ use super::generics::TypeParameters;
 use super::reference::is_reference_type;
 use super::types::Place;
 use crate::diagnostics::{Code, Diagnostics};
-use crate::ty::Name;
+use crate::ty::{Name, is_type_of_rust};
 
 /// Reads a function. What is wrong with it is recorded in `diagnostics`; the tree is meaningful only where
 /// nothing was.
@@ -42,17 +42,11 @@ pub(super) struct Parser<'a> {
     pub(super) too_deep: bool,
 }
 
-/// Types that generated code and users name without a path.
-const TYPES: [&str; 17] = [
-    "bool", "char", "str", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32",
-    "u64", "u128", "usize",
-];
-
 impl Parser<'_> {
     /// A kernel is a type, which hides others of its name.
     fn name(&mut self, name: &syn::Ident) {
         let own = name.unraw().to_string();
-        if TYPES.contains(&own.as_str()) {
+        if is_type_of_rust(&own) {
             self.diagnostics.error(
                 Code::BuiltinName,
                 name.span(),

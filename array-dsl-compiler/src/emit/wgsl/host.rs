@@ -247,9 +247,9 @@ impl Context<'_> {
             Some((shader, array)) => {
                 let (shader, array, most) = (self.shader(shader)?, at(*array), MOST_PRIVATE as usize);
                 let most = Literal::usize_unsuffixed(most);
-                quote!(Some(__rt::program::Private { shader: #shader, array: #array, most: #most }))
+                quote!(::core::option::Option::Some(__rt::program::Private { shader: #shader, array: #array, most: #most }))
             }
-            None => quote!(None),
+            None => quote!(::core::option::Option::None),
         };
         Ok(quote!(__rt::program::GpuStep::Points { shader: #shader, extents: #extents, private: #private }))
     }
@@ -339,9 +339,9 @@ impl Context<'_> {
         let most = match self.bounds.get(&scalar).filter(|bound| self.check_atoms(bound).is_ok()) {
             Some(bound) => {
                 let bound = self.poly(bound)?;
-                quote!(Some(#bound))
+                quote!(::core::option::Option::Some(#bound))
             }
-            None => quote!(None),
+            None => quote!(::core::option::Option::None),
         };
         Ok(quote!(__rt::program::GpuStep::Size { array: #array, atom: #atom, most: #most }))
     }

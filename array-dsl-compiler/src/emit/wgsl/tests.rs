@@ -511,7 +511,7 @@ fn bins_of_words_may_be_private() {
         let code = b.check();
         assert_eq!(code.shaders.len(), shaders, "{elem}");
         let text = written(&code);
-        assert_eq!(text.contains("private : Some"), shaders == 2, "{text}");
+        assert_eq!(text.contains("private : :: core :: option :: Option :: Some"), shaders == 2, "{text}");
     }
 }
 

@@ -13,7 +13,8 @@ fn code(source: &str) -> GpuCode {
 
 /// The bounds of the sizes of a program in order, as the constant has them; `None` without one.
 fn bounds(code: &GpuCode) -> Vec<String> {
-    let text = written(code).replace("__rt :: program :: ", "").replace(' ', "");
+    let text = written(code).replace(":: core :: option :: Option :: ", "");
+    let text = text.replace("__rt :: program :: ", "").replace(' ', "");
     let steps = text.split("GpuStep::Size{").skip(1);
     let bound = |step: &str| {
         let (_, rest) = step.split_once("most:").expect("every size says");
