@@ -122,6 +122,22 @@ const FOUND: &[(&str, &str)] = &[
         }",
     ),
     (
+        "an array of no sizes is a number",
+        "fn f(a: [[f64; m]; n]) -> [[f64; _]; _] { scan(add, zeros(()), a) }",
+    ),
+    (
+        "there were too many elements to tell whether there are as many",
+        "fn f(a: [[f64; m]; n], b: [f64; _], s: f64) -> [[f64; _]; _] { windows(concat(a[0], b) * s, 9223372036854775807) }",
+    ),
+    (
+        "positions that are stored and read in one tree of loops",
+        "fn f(x: [f64; n]) -> [f64; n] { let o = argsort(x); let p = gather(o[1..], o % max(n - 1, 1)); gather(x, p) }",
+    ),
+    (
+        "a view of a view was one of the array, which no single check says",
+        "fn f(a: [f64; n], p: usize, q: usize) -> [[f64; q]; -(p)] { reshape(a, (-(n), (q) *(n))) }",
+    ),
+    (
         "positions that change places",
         "fn f(x: [f64; n]) -> [f64; n] { let o = argsort(x); let p = gather(o, o); gather(x, p) }",
     ),

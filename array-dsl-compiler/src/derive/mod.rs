@@ -49,6 +49,7 @@ use std::collections::HashSet;
 
 use crate::bulk::build::Renaming;
 use crate::bulk::{ArrayId, Program, Sort, Sorted, Stm};
+use crate::dim::Dim;
 use crate::internal::expect;
 use crate::ty::{Loc, Tree};
 
@@ -162,6 +163,16 @@ pub fn derive(p: &Program, what: Derivative) -> Result<Program, NotDifferentiabl
         }
     };
     d.name = format!("{}({})", what.name(), p.name).into();
+    // Whether two arrays have the same number of elements cannot be told of such.
+    let number = |a: ArrayId| Dim::product(&d.array(a).dims);
+    let is_too_large = |s: &Stm| match s {
+        Stm::Reshape { result, source } => [result, source].into_iter().any(|a| number(*a).is_too_large()),
+        _ => false,
+    };
+    if d.stms.iter().any(is_too_large) {
+        let what = "the number of elements of an array does not fit into 64 bits".into();
+        return Err(NotDifferentiable { what, loc: None });
+    }
     Ok(d)
 }
 

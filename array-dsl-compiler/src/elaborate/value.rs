@@ -250,6 +250,10 @@ impl Elaborator<'_> {
         span: Span,
         f: impl FnOnce(&mut Self, &[Atom]) -> Option<Value>,
     ) -> Option<Value> {
+        if extents.is_empty() {
+            // Of no sizes, `zeros(())`: one value.
+            return f(self, &[]);
+        }
         let axes: Vec<Axis> = extents
             .iter()
             .enumerate()

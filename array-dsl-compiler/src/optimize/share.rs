@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::affine::{Checked, Facts};
 use crate::bulk::build::Renaming;
 use crate::bulk::sizes::scalars;
+use crate::bulk::verify::same_product;
 use crate::bulk::{
     ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Nest, Program, Repeat, Scan, Sorted, Stm,
     Trips, Var, Yield, YieldKind,
@@ -110,6 +111,7 @@ fn equal(p: &mut Program) {
     let mut seen: HashMap<Key, Vec<ArrayId>> = HashMap::new();
     // And their views.
     let mut params: HashSet<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
+    let mut checks = Vec::new();
     let mut stms = Vec::new();
     for mut s in std::mem::take(&mut p.stms) {
         replace.stm(&mut s);
@@ -122,14 +124,18 @@ fn equal(p: &mut Program) {
             if params.contains(&source) {
                 params.insert(result);
             }
-            // A view of a view is a view of the array.
+            // A view of a view is a view of the array, unless only the view between shows that there are as many elements.
             if let Some(Stm::Reshape { source: inner, .. }) = stms
                 .iter()
                 .find(|t: &&Stm| matches!(t, Stm::Reshape { result, .. } if *result == source))
                 .cloned()
+                && same_product(&p.array(result).dims, &p.array(inner).dims, &checks)
             {
                 s = Stm::Reshape { result, source: inner };
             }
+        }
+        if let Stm::Check(c, _) = &s {
+            checks.push(c.clone());
         }
         if let Some((copy, source)) = copy_of(p, &s, &params) {
             replace.arrays.insert(copy, source);

@@ -67,7 +67,11 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, checked: &mut Checked) {
                 nodes(&l.body, proof, checked);
                 proof.facts.leave(scope);
             }
-            Node::Store { array, value, .. } => checked.stored(*array, *value, &proof.facts),
+            Node::Store { array, value, .. } => {
+                // For the trees after this one, and for the loops of this one that read the row.
+                checked.stored(*array, *value, &proof.facts);
+                proof.facts.stored(*array, *value);
+            }
             Node::Accumulate { .. } | Node::Write { .. } => {}
         }
     }
