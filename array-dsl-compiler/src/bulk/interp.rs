@@ -57,13 +57,22 @@ pub fn run_counted(p: &Program, args: &[Value]) -> Result<(Vec<Value>, Counts), 
     Ok((m.results(args)?, m.counts))
 }
 
-/// The greatest number among the results of a program's scalar functions and reductions, the constants that they take, and the quotients
-/// of which they give the remainder: numbers of size 1 that it is added to lose their digits. What is no number is infinite.
-pub fn greatest(p: &Program, args: &[Value]) -> Result<f64, Fault> {
+/// What may cost a program's results their meaning.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extremes {
+    /// The greatest number among the results of scalar functions and reductions, the constants that they take, and the quotients
+    /// of which they give the remainder: numbers of size 1 that it is added to lose their digits. What is no number is infinite.
+    pub greatest: f64,
+    /// A constant zero was multiplied by what is not finite.
+    pub zero_times_infinite: bool,
+}
+
+/// What a run meets.
+pub fn extremes(p: &Program, args: &[Value]) -> Result<Extremes, Fault> {
     work::begin();
     let mut m = Machine::new(p);
     m.results(args)?;
-    Ok(m.greatest)
+    Ok(m.extremes)
 }
 
 /// The results of a program that is a part of another one, within the work that is left to that. If it goes on after faults, what failed
@@ -94,8 +103,7 @@ struct Machine<'a> {
     /// Of the scans of the current nest.
     in_order: Rc<HashMap<Var, Block>>,
     counts: Counts,
-    /// See [`greatest`].
-    greatest: f64,
+    extremes: Extremes,
 }
 
 /// A result of a nest while the nest runs.
@@ -122,7 +130,7 @@ impl<'a> Machine<'a> {
             control: Control::new(p),
             in_order: Rc::default(),
             counts: Counts::default(),
-            greatest: 0.0,
+            extremes: Extremes::default(),
         }
     }
 
@@ -513,11 +521,12 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Notes a result for [`greatest`].
+    /// Notes a result for [`extremes`].
     fn seen(&mut self, x: Scalar) {
         if let Scalar::F32(_) | Scalar::F64(_) = x {
             let size = x.as_f64().abs();
-            self.greatest = if size.is_nan() { f64::INFINITY } else { self.greatest.max(size) };
+            self.extremes.greatest =
+                if size.is_nan() { f64::INFINITY } else { self.extremes.greatest.max(size) };
         }
     }
 
@@ -536,8 +545,13 @@ impl<'a> Machine<'a> {
             if let Atom::Const(c) = a
                 && c.as_f64().is_finite()
             {
-                self.greatest = self.greatest.max(c.as_f64().abs());
+                self.extremes.greatest = self.extremes.greatest.max(c.as_f64().abs());
             }
+        }
+        let zero = |a: &Atom| matches!(a, Atom::Const(c) if c.elem.is_float() && c.as_f64() == 0.0);
+        let infinite = |x: &Scalar| matches!(x, Scalar::F32(_) | Scalar::F64(_)) && !x.as_f64().is_finite();
+        if op == Op::Mul && args.iter().any(zero) && values.iter().any(infinite) {
+            self.extremes.zero_times_infinite = true;
         }
         Ok(result)
     }

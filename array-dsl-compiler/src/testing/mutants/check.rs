@@ -355,11 +355,8 @@ fn derived(p: &Program, made: &Made, args: &[Value], seed: u64) -> Result<(), Fi
         Err(Fault::Exhausted) => return Ok(()),
         _ => {}
     }
-    for (loops_of, l) in made.staged.loops() {
-        let name = format!("{name}, {loops_of}");
-        let found = stage(&name, || loops::run(l, &args))?;
-        agree(&name, found, &expected, None)?;
-    }
+    let agreed = stage(&name, || made.staged.agrees(&name, &args, &expected))?;
+    agreed.map_err(|d| Finding::new(&d.what, d.message))?;
     if let (Ok(batch), [Derivative::Vmap]) = (&expected, &made.path[..]) {
         let row = |of: &[Value], k: i64| of.iter().map(|v| v.index(&[k])).collect::<Result<Vec<_>, _>>();
         for k in 0..compare::BATCH {
