@@ -120,6 +120,12 @@ fn ranges_between_any_ends() {
              }}"
         );
         let inside = kernel(&source);
+        let chosen = kernel(&format!(
+            "fn h(a: i64, b: i64, c: i64) -> [i64; 2] {{
+                 let (a, b) = if c > 0 {{ (a, b) }} else {{ (0, 1) }};
+                 let mut s = 0; let mut t = 0; {body} [s, t]
+             }}"
+        ));
         for a in ENDS {
             for b in ENDS {
                 let lo = if name == "by halves" { a / 2 * 2 } else { a };
@@ -145,6 +151,8 @@ fn ranges_between_any_ends() {
                 }
                 let found = run(&whole, &[int(a), int(b)]);
                 assert_eq!(found, fits.then(|| expected.to_vec()), "{name}: {a}..{b}");
+                let found = run(&chosen, &[int(a), int(b), int(1)]);
+                assert_eq!(found, fits.then(|| expected.to_vec()), "{name}, chosen: {a}..{b}");
                 if fits {
                     let found = run(&inside, &[ints(&[a, b])]);
                     assert_eq!(found, Some(expected.to_vec()), "{name}, inside: {a}..{b}");

@@ -129,3 +129,127 @@ fn a_loop_may_begin_with_a_size() {
         gives(&format!("fn f(x: [f64; n]) -> f64 {{ {begin} {body} }}"), &x, &[expected]);
     }
 }
+
+/// In a branch sizes are checked where it is taken, and where a point decides that, for all points that may take it.
+#[test]
+fn sizes_in_branches() {
+    let x = floats(&[3], &[1.0, 2.0, 3.0]);
+    let int = |i: i64| Value::from_i64(Elem::I64, Vec::new(), &[i]).expect("a number");
+    let of = |k: i64, c: i64| [x.clone(), int(k), int(c)];
+    let fails = |k, c| (of(k, c), None);
+    let is = |k, c, expected: &[f64]| (of(k, c), Some(expected.to_vec()));
+    // An extent, the start and the end of a slice, that there is an element, that a step is positive.
+    for (body, runs) in [
+        (
+            "[if c > 0 { zeros(k).len() as f64 } else { 7.0 }]",
+            vec![is(2, 1, &[2.0]), fails(-1, 1), is(-1, 0, &[7.0])],
+        ),
+        (
+            "[if c > 0 { windows(x, k).flatten().sum() } else { 7.0 }]",
+            vec![is(4, 1, &[0.0]), fails(5, 1), is(5, 0, &[7.0])],
+        ),
+        (
+            "[if 1 < 2 { windows(x, k) } else { windows(x, k) }.len() as f64]",
+            vec![is(4, 0, &[0.0]), fails(5, 0), fails(-1, 0)],
+        ),
+        (
+            "[if c > 0 { x[k..].len() as f64 } else { 7.0 }]",
+            vec![is(3, 1, &[0.0]), fails(4, 1), is(4, 0, &[7.0])],
+        ),
+        (
+            "[if c > 0 { x[..k].sum() } else { 7.0 }]",
+            vec![is(2, 1, &[3.0]), fails(4, 1), fails(-1, 1), is(4, 0, &[7.0])],
+        ),
+        (
+            "[if c > 0 { argmin(x[..k]) as f64 } else { 7.0 }]",
+            vec![is(1, 1, &[0.0]), fails(0, 1), is(0, 0, &[7.0])],
+        ),
+        (
+            "[if c > 0 { x.step_by(k).sum() } else { 7.0 }]",
+            vec![is(2, 1, &[4.0]), fails(0, 1), is(0, 0, &[7.0])],
+        ),
+        // Several conditions, and no comparison.
+        (
+            "[match c { 0 => 7.0, 1 => x[..k].len() as f64, _ => if k == 9 { 8.0 } else { x[k..].len() as f64 } }]",
+            vec![is(4, 0, &[7.0]), fails(4, 1), fails(4, 2), is(9, 2, &[8.0]), is(1, 2, &[2.0])],
+        ),
+        (
+            "[if c > 0 && k > 0 { x[..k].len() as f64 } else { 7.0 }]",
+            vec![is(-1, 1, &[7.0]), is(4, 0, &[7.0]), fails(4, 1), is(3, 1, &[3.0])],
+        ),
+        ("[if x[1] > c as f64 { x[..k].len() as f64 } else { 7.0 }]", vec![fails(4, 1), is(4, 2, &[7.0])]),
+        // Within a loop, where the condition is of no point.
+        (
+            "build(2, |i| if c * c > 1 { x[..k].sum() } else { 7.0 })",
+            vec![is(4, 1, &[7.0, 7.0]), fails(4, 2), is(2, 2, &[3.0, 3.0])],
+        ),
+        (
+            "build(c, |i| if k < 0 { zeros(k).len() as f64 } else { 7.0 })",
+            vec![fails(-1, 1), is(-1, 0, &[]), is(0, 1, &[7.0])],
+        ),
+        // Of a point's index: no point takes the branch.
+        (
+            "{ let z = zeros(n - 3); build(n, |i| if i < z.len() { zeros(n - 4).len() as f64 } else { 7.0 }) }",
+            vec![is(0, 0, &[7.0, 7.0, 7.0])],
+        ),
+        // Of a point's data: all need the size, but an element is looked for only where it is read.
+        (
+            "x.map(|v| if v > 2.0 { zeros(k).len() as f64 } else { 7.0 })",
+            vec![fails(-1, 0), is(2, 0, &[7.0, 7.0, 2.0])],
+        ),
+        (
+            "x.map(|v| if v > 3.0 { x[..k].sum() } else { 7.0 })",
+            vec![is(4, 0, &[7.0, 7.0, 7.0]), fails(-1, 0)],
+        ),
+        (
+            "x.map(|v| if v > 2.0 { x[..k].sum() } else { 7.0 })",
+            vec![fails(4, 0), is(2, 0, &[7.0, 7.0, 3.0])],
+        ),
+        (
+            "x.map(|v| if v > 3.0 { x[k..].sum() } else { 7.0 })",
+            vec![fails(4, 0), is(3, 0, &[7.0, 7.0, 7.0])],
+        ),
+        // Called, with a number and with one that is a point's.
+        ("[chosen(x, k, c)]", vec![is(-1, 0, &[7.0]), fails(-1, 1), is(1, 1, &[1.0])]),
+        (
+            "build(2, |i| chosen(x, k, c * c))",
+            vec![is(-1, 0, &[7.0, 7.0]), fails(-1, 1), is(1, 1, &[1.0, 1.0])],
+        ),
+        ("build(2, |i| chosen(x, k, x[i] as i64 - 1))", vec![fails(-1, 0), is(2, 0, &[7.0, 2.0])]),
+        // In a loop of which nobody knows before whether it makes trips.
+        (
+            "{ let mut s = 0.0; let mut i = 0; while i < c { s += zeros(k).len() as f64; i += 1; } [s] }",
+            vec![is(2, 2, &[4.0]), fails(-1, 1)],
+        ),
+    ] {
+        let source = format!(
+            "fn chosen(x: [f64; n], k: i64, c: i64) -> f64 {{ if c > 0 {{ zeros(k).len() as f64 }} else {{ 7.0 }} }}
+             fn f(x: [f64; n], k: i64, c: i64) -> [f64; _] {{ {body} }}"
+        );
+        for (args, expected) in runs {
+            match expected {
+                Some(expected) => gives(&source, &args, &expected),
+                None => {
+                    let f = kernel(&source);
+                    let found = core::interp::run(&f, &args);
+                    assert!(found.is_err(), "{source}\n{args:?}: {found:?}");
+                    assert_eq!(values(&f, &args), Ok(Checked::Fault), "{source}");
+                }
+            }
+        }
+    }
+}
+
+/// A kernel that is executed for several points at once checks for all of them what one of them decides.
+#[test]
+fn sizes_in_branches_of_batches() {
+    let source = "fn g(c: i64, k: i64, x: [f64; n]) -> f64 { if c > 0 { x[..k].sum() } else { 7.0 } }
+                  fn f(c: [i64; m], k: i64, x: [f64; n]) -> [f64; m] { map(|c| g(c, k, x), c) }";
+    let f = kernel(source);
+    let ints =
+        |shape: &[usize], data: &[i64]| Value::from_i64(Elem::I64, shape.to_vec(), data).expect("integers");
+    let x = floats(&[2], &[1.0, 2.0]);
+    gives(source, &[ints(&[2], &[0, 1]), ints(&[], &[2]), x.clone()], &[7.0, 3.0]);
+    let found = core::interp::run(&f, &[ints(&[1], &[1]), ints(&[], &[3]), x]);
+    assert!(found.is_err());
+}

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{ArrayId, Block, Check, CheckKind, Exp, Program, Stm, Trips};
+use super::{ArrayId, Block, Exp, Program, Stm, Trips};
 use crate::dim::{Dim, SizeAtom};
 
 /// The arrays of rank 0 in a size.
@@ -11,15 +11,6 @@ pub fn scalars(d: &Dim) -> impl Iterator<Item = ArrayId> {
         SizeAtom::Scalar(s) => Some(ArrayId(s)),
         SizeAtom::Name(_) => None,
     })
-}
-
-/// Calls `f` with the sizes of a check.
-pub fn visit_check(c: &Check, f: &mut impl FnMut(&Dim)) {
-    c.guards.iter().for_each(&mut *f);
-    match &c.kind {
-        CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => [a, b].into_iter().for_each(f),
-        CheckKind::NonNegative(a) => f(a),
-    }
 }
 
 impl Exp {
@@ -49,7 +40,7 @@ impl Stm {
                 n.axes.iter().for_each(|a| f(&a.extent));
                 n.body.visit_sizes(f);
             }
-            Stm::Check(c, _) => visit_check(c, f),
+            Stm::Check(c, _) => c.dims().into_iter().for_each(f),
             Stm::Contract(c) => c.extents.iter().for_each(f),
             Stm::Repeat(r) => {
                 if let Trips::For(_, count) = &r.trips {

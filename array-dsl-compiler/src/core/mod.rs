@@ -268,11 +268,7 @@ impl Check {
 
     /// The sizes that it looks at.
     pub fn dims(&self) -> Vec<&Dim> {
-        let compared = match &self.kind {
-            CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => vec![a, b],
-            CheckKind::NonNegative(a) => vec![a],
-        };
-        compared.into_iter().chain(&self.guards).collect()
+        self.kind.dims().into_iter().chain(&self.guards).collect()
     }
 }
 
@@ -285,6 +281,16 @@ pub enum CheckKind {
     NonNegative(Dim),
     /// `lo <= d`: a slice within its array, or a non-empty axis.
     AtLeast(Dim, Dim),
+}
+
+impl CheckKind {
+    /// The sizes that are compared.
+    pub fn dims(&self) -> Vec<&Dim> {
+        match self {
+            CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => vec![a, b],
+            CheckKind::NonNegative(a) => vec![a],
+        }
+    }
 }
 
 /// Statements and the values they are for.

@@ -21,7 +21,7 @@
 mod derivative;
 mod sequence;
 
-use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Placing, Reducer, Stm, Type, Var};
+use super::{Atom, Axis, Body, Check, Exp, Function, Placing, Reducer, Stm, Type, Var};
 use crate::Verified;
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::{Class, Op};
@@ -428,12 +428,7 @@ impl Scope<'_> {
     }
 
     fn sizes_of(&mut self, c: &Check) {
-        match &c.kind {
-            CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => {
-                [a, b].into_iter().for_each(|d| self.dim(d, "a check"))
-            }
-            CheckKind::NonNegative(d) => self.dim(d, "a check"),
-        }
+        c.kind.dims().into_iter().for_each(|d| self.dim(d, "a check"));
         c.guards.iter().for_each(|g| self.dim(g, "the guard of a check"));
     }
 

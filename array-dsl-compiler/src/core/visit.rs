@@ -1,6 +1,6 @@
 //! What an expression has inside: for walks that treat most expressions alike.
 
-use super::{Atom, Body, Check, CheckKind, Exp, Trips, Var};
+use super::{Atom, Body, Exp, Trips, Var};
 use crate::dim::Dim;
 
 impl Exp {
@@ -75,14 +75,7 @@ impl Exp {
                 vec![&axis.extent]
             }
             Exp::Reshape(_, dims) => dims.iter().collect(),
-            Exp::Check(Check { kind, guards }) => {
-                let mut dims: Vec<&Dim> = match kind {
-                    CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => vec![a, b],
-                    CheckKind::NonNegative(d) => vec![d],
-                };
-                dims.extend(guards);
-                dims
-            }
+            Exp::Check(c) => c.dims(),
             Exp::Atom(_)
             | Exp::Op(..)
             | Exp::Index(..)

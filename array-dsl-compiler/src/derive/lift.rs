@@ -13,8 +13,8 @@ use std::collections::{HashMap, HashSet};
 use super::{NotDifferentiable, as_nest};
 use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Carried, CheckKind, Custom, Exp, Let, Nest, Program, Repeat, Sort, Stm,
-    Trips, Yield, YieldKind,
+    ArrayId, Atom, Axis, Block, Carried, Check, Custom, Exp, Let, Nest, Program, Repeat, Sort, Stm, Trips,
+    Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Const, Elem, Loc};
@@ -72,13 +72,11 @@ impl Lift<'_> {
                 Ok(())
             }
             Stm::Check(c, loc) => {
-                let mut dims: Vec<&Dim> = c.guards.iter().collect();
-                match &c.kind {
-                    CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => dims.extend([a, b]),
-                    CheckKind::NonNegative(a) => dims.push(a),
-                }
-                self.same_everywhere(&dims, *loc)?;
-                self.p.stms.push(s);
+                self.same_everywhere(&c.kind.dims(), *loc)?;
+                // A condition that differs from point to point holds at some of them.
+                let guards = c.guards.iter().filter(|g| self.same_everywhere(&[g], *loc).is_ok());
+                let check = Check { kind: c.kind.clone(), guards: guards.cloned().collect() };
+                self.p.stms.push(Stm::Check(check, *loc));
                 Ok(())
             }
             Stm::Sort(q) => {

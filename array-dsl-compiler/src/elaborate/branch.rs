@@ -79,12 +79,12 @@ impl Elaborator<'_> {
     ) -> Option<Value> {
         let before = self.scope.clone();
         let mark = self.writes.len();
-        self.branches.push(self.positive_where(c, true));
+        self.branches.push(self.branch_where(c, true));
         let x = self.in_body(|e| a(e));
         self.branches.pop();
         let left = std::mem::replace(&mut self.scope, before.clone());
         let mut left_writes = self.writes.split_off(mark);
-        self.branches.push(self.positive_where(c, false));
+        self.branches.push(self.branch_where(c, false));
         let y = self.in_body(|e| b(e));
         self.branches.pop();
         let right = std::mem::replace(&mut self.scope, before);

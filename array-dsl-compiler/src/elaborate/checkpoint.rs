@@ -15,6 +15,7 @@
 use proc_macro2::Span;
 
 use super::Elaborator;
+use super::checks::Branch;
 use super::loops::Range;
 use crate::core::{Atom, Trips, Type};
 use crate::diagnostics::Code;
@@ -168,7 +169,7 @@ impl Elaborator<'_> {
         let k = self.new_var("block", Type::scalar(Elem::I64));
         let depth = self.frame.len();
         let branches = self.branches.len();
-        self.branches.extend(extent.is_none().then_some(None));
+        self.branches.extend(extent.is_none().then(Branch::trips));
         self.frame.push((extent.unwrap_or(Dim::constant(1)), "block".into()));
         let body = self.carried(names, &mut |s| {
             let mut stride = inner[0];

@@ -7,6 +7,8 @@
 //! Only scalar functions that cannot fail are moved: code around which has no points, or is not chosen, is not executed. What is
 //! computed twice is computed once, so that equal sizes are one size.
 
+use std::collections::HashMap;
+
 use proc_macro2::Span;
 
 use super::Elaborator;
@@ -83,7 +85,16 @@ impl Elaborator<'_> {
     }
 
     /// A copy, at depth 0, of a scalar bound inside.
-    fn copied_out(&mut self, v: Var, span: Span) -> Option<Atom> {
+    pub(super) fn copied_out(&mut self, v: Var, span: Span) -> Option<Atom> {
+        self.copy_out(v, span, &mut HashMap::new())
+    }
+
+    /// As [`Self::copied_out`], with the copies that are there already; what has none is tried once.
+    fn copy_out(&mut self, v: Var, span: Span, copies: &mut HashMap<Var, Option<Atom>>) -> Option<Atom> {
+        if let Some(found) = copies.get(&v) {
+            return *found;
+        }
+        copies.insert(v, None);
         let Some(Exp::Op(op, args)) = self.definition(v).map(|s| s.exp.clone()) else { return None };
         let mut outer = Vec::new();
         for a in args {
@@ -92,16 +103,34 @@ impl Elaborator<'_> {
                 Atom::Var(w) if self.is_outermost(w) => a,
                 Atom::Var(w) => match self.known.get(&w).cloned() {
                     Some(d) => self.outside(|e| e.size_value(&d, span)),
-                    None => self.copied_out(w, span)?,
+                    None => self.copy_out(w, span, copies)?,
                 },
             });
         }
-        let divisor = |a: &Atom| matches!(a, Atom::Const(c) if c.raw() != 0);
-        if op.can_fail() && !outer.last().is_some_and(divisor) {
+        if op.can_fail() && !outer.last().is_some_and(|a| self.is_divisor(*a)) {
             return None;
         }
-        let same = self.bodies[0].iter().find(|s| self.alike(&s.exp, op, &outer)).map(|s| s.vars[0]);
-        Some(same.map_or_else(|| self.outside(|e| e.op(op, &outer, span)), Atom::Var))
+        let copy = self.computed_once(op, &outer, span);
+        copies.insert(v, Some(copy));
+        Some(copy)
+    }
+
+    /// Whether an integer is certainly not zero: a constant, or no less than a positive one.
+    fn is_divisor(&self, a: Atom) -> bool {
+        let positive = |a: &Atom| matches!(a, Atom::Const(c) if c.as_i64() > 0);
+        match a {
+            Atom::Const(c) => c.raw() != 0,
+            Atom::Var(v) => match self.definition(v).map(|s| &s.exp) {
+                Some(Exp::Op(Op::Max, args)) => args.iter().any(positive),
+                _ => false,
+            },
+        }
+    }
+
+    /// A scalar function at depth 0, which is there only once.
+    pub(super) fn computed_once(&mut self, op: Op, args: &[Atom], span: Span) -> Atom {
+        let same = self.bodies[0].iter().find(|s| self.alike(&s.exp, op, args)).map(|s| s.vars[0]);
+        same.map_or_else(|| self.outside(|e| e.op(op, args, span)), Atom::Var)
     }
 
     /// The first scalar of depth 0 that is computed as this one is.

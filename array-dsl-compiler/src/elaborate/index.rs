@@ -150,7 +150,7 @@ impl Elaborator<'_> {
         if let Some(from) = &from {
             let to = from.add(&length);
             if !from.is_nonnegative() {
-                self.check(CheckKind::NonNegative(from.clone()), span);
+                self.check_slice(CheckKind::NonNegative(from.clone()), span);
             }
             if open && !length.is_nonnegative() {
                 self.check(CheckKind::AtLeast(from.clone(), len.clone()), span);
@@ -168,7 +168,7 @@ impl Elaborator<'_> {
                     return None;
                 }
                 _ if slack.is_nonnegative() => {}
-                _ => self.check(CheckKind::AtLeast(to, len), span),
+                _ => self.check_slice(CheckKind::AtLeast(to, len), span),
             }
         }
         // A start that is a size is the same at every index.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use proc_macro2::Span;
 
 use super::Elaborator;
+use super::checks::Branch;
 use super::value::Value;
 use crate::core::{self, Atom, Body, Check, CheckKind, Exp, Stm, Trips, Type, Var};
 use crate::diagnostics::Code;
@@ -88,6 +89,17 @@ impl Inliner<'_> {
             }
         });
         ok.then_some(result)
+    }
+
+    /// Whether the callee's dimension is one here as well.
+    fn is_size(&self, e: &mut Elaborator<'_>, d: &Dim) -> bool {
+        d.atoms().into_iter().all(|a| match a {
+            SizeAtom::Name(_) => true,
+            SizeAtom::Scalar(s) => match self.atom(Atom::Var(Var(s))) {
+                Atom::Const(_) => true,
+                Atom::Var(v) => e.hoisted(v, self.span).is_some(),
+            },
+        })
     }
 
     fn ty(&self, e: &mut Elaborator<'_>, t: &Type) -> Option<Type> {
@@ -196,10 +208,10 @@ impl Inliner<'_> {
             Exp::If(c, x, y) => {
                 let c = self.atom(*c);
                 let depth = e.branches.len();
-                e.branches.push(e.positive_where(c, true));
+                e.branches.push(e.branch_where(c, true));
                 let x = self.nested(e, x);
                 e.branches.truncate(depth);
-                e.branches.push(e.positive_where(c, false));
+                e.branches.push(e.branch_where(c, false));
                 let y = self.nested(e, y);
                 e.branches.truncate(depth);
                 Exp::If(c, x?, y?)
@@ -251,10 +263,13 @@ impl Inliner<'_> {
                     CheckKind::NonNegative(a) => CheckKind::NonNegative(self.dim(e, a)?),
                     CheckKind::AtLeast(a, b) => CheckKind::AtLeast(self.dim(e, a)?, self.dim(e, b)?),
                 };
-                // The callee's loops that the check was hoisted out of guard it here too.
+                // The callee's loops and conditions that the check was hoisted out of guard it here too, but for what differs
+                // from point to point here.
                 for guard in guards {
-                    let guard = self.dim(e, guard)?;
-                    e.frame.push((guard, Name::from("i")));
+                    if self.is_size(e, guard) {
+                        let guard = self.dim(e, guard)?;
+                        e.frame.push((guard, Name::from("i")));
+                    }
                 }
                 e.check(kind, self.span);
                 e.frame.truncate(frame);
@@ -285,12 +300,12 @@ impl Inliner<'_> {
                 // Like a branch where it cannot be told before whether there are any trips.
                 match e.known_int(count) {
                     Some(extent) => e.frame.push((extent, Name::from("i"))),
-                    None => e.branches.push(None),
+                    None => e.branches.push(Branch::trips()),
                 }
                 Some(Trips::For(self.new_var(e, *v)?, count))
             }
             Trips::While(_) => {
-                e.branches.push(None);
+                e.branches.push(Branch::trips());
                 None
             }
         };

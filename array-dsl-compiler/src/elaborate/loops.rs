@@ -11,6 +11,7 @@
 use proc_macro2::Span;
 
 use super::Elaborator;
+use super::checks::Branch;
 use super::effects::{self, Class};
 use super::rows;
 use super::scope::{Role, Slot};
@@ -267,7 +268,7 @@ impl Elaborator<'_> {
         let depth = self.frame.len();
         // Where the number of trips is no size, checks cannot depend on it: as in an `if`, there are none.
         let branches = self.branches.len();
-        self.branches.extend(extent.is_none().then_some(None));
+        self.branches.extend(extent.is_none().then(Branch::trips));
         self.frame.push((extent.unwrap_or(Dim::constant(1)), name));
         let body = self.carried(names, &mut |s| {
             let k = match first {
@@ -300,7 +301,7 @@ impl Elaborator<'_> {
             return None;
         }
         let names = effects::assigned(body, &nothing);
-        self.branches.push(None);
+        self.branches.push(Branch::trips());
         self.frame.push((Dim::constant(1), "while".into()));
         let mut condition = None;
         let carried = self.carried(&names, &mut |s| {

@@ -274,9 +274,8 @@ struct Elaborator<'a> {
     bodies: Vec<Vec<Stm>>,
     /// Extents of the axes around the current place, outermost first; their names are empty where the user has none for them.
     frame: Vec<(Dim, Name)>,
-    /// What is known where the `if` branches around the current place are taken: dimensions that are all positive exactly then.
-    /// `None`: their condition is none on sizes.
-    branches: Vec<Option<Vec<Dim>>>,
+    /// The branches around the current place, outermost first.
+    branches: Vec<checks::Branch>,
     scope: Scope,
     /// Integers known as polynomials over sizes.
     known: HashMap<Var, Dim>,

@@ -8,6 +8,7 @@
 use proc_macro2::Span;
 
 use super::Elaborator;
+use super::checks::Branch;
 use super::steps::is_small;
 use crate::core::{Atom, CheckKind, Exp, Type, Var};
 use crate::dim::{Dim, SizeAtom};
@@ -26,7 +27,7 @@ impl Elaborator<'_> {
             return end;
         }
         let mut trips = self.op(Op::Sub, &[end, lo], span);
-        if self.bodies.len() == 1 && self.branches.iter().all(Option::is_some) {
+        if self.bodies.len() == 1 && self.branches.iter().all(Branch::is_of_sizes) {
             if let Atom::Var(v) = trips {
                 // A size of its own, of which the check is.
                 let d = Dim::atom(SizeAtom::Scalar(v.0));
@@ -95,9 +96,15 @@ impl Elaborator<'_> {
                 args,
             )) => Some(args.clone()),
             Some(_) => None,
-            // Indices are bound by no statement, as parameters and the states of loops are.
-            None => (!self.params.contains(&v) && !self.states.contains(&v)).then(Vec::new),
+            None => self.is_index(Atom::Var(v)).then(Vec::new),
         }
+    }
+
+    /// Whether an integer is the index of an axis: those are bound by no statement, as are parameters and the states of loops.
+    pub(super) fn is_index(&self, a: Atom) -> bool {
+        let Atom::Var(v) = a else { return false };
+        let bound = || self.bodies.iter().flatten().any(|s| s.vars.contains(&v));
+        self.elem(a) == Elem::I64 && !self.params.contains(&v) && !self.states.contains(&v) && !bound()
     }
 
     /// Whether an integer is in a dimension of some array, which was checked.

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Target;
-use crate::bulk::sizes::{scalars, visit_check};
+use crate::bulk::sizes::scalars;
 use crate::bulk::{self, ArrayId, Atom, Block, Exp};
 use crate::dim::Dim;
 use crate::loops::{Home, Node, Program, Step};
@@ -91,7 +91,7 @@ fn steps(
             }
             Step::Copy { array, source } => fixed.extend([*array, *source]),
             Step::Check(c, _) => {
-                visit_check(c, &mut |d| fixed.extend(scalars(d)));
+                fixed.extend(c.dims().into_iter().flat_map(scalars));
             }
             Step::Move { array, source } => fixed.extend([*array, *source]),
             Step::Sort(s) => fixed.extend([s.result, s.keys]),

@@ -205,8 +205,12 @@ fn checks_are_guarded_by_the_conditions_they_leave() {
     ] {
         assert_eq!(checks(&compiled(body))[0], expected, "{body}");
     }
-    // Another condition leaves the equality that types rest on, whether the branch is taken or not, and no other check.
-    assert_eq!(checks(&compiled("if p > 0 { dot(x, y) + sum(x[..p]) } else { 0.0 }")), ["#y.0 == n"]);
+    // Another condition leaves the equality that types rest on, whether the branch is taken or not; other checks are made where it
+    // holds, if it can be computed before, and that a slice is inside is seen at the read if not.
+    let number = compiled("if p > 0 { dot(x, y) + sum(x[..p]) } else { 0.0 }");
+    assert_eq!(checks(&number), ["#y.0 == n", "0 <= p when as_i64", "p <= n when as_i64"]);
+    let point = compiled("sum(map(|v| if v > 0.0 { dot(x, y) + sum(x[1..p]) } else { 0.0 }, x))");
+    assert_eq!(checks(&point), ["#y.0 == n when n", "0 <= p - 1 when n"]);
     // Not taken, it does not fail; taken, it does.
     let f = compiled("if n > 2 { sum(x[..p]) + dot(x, y) } else { 7.0 }");
     let (two, three, z) = (floats(&[2], &[1.0, 2.0]), floats(&[3], &[1.0, 2.0, 3.0]), floats(&[0], &[]));

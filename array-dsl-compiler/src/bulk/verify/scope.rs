@@ -306,14 +306,7 @@ impl<'a> Scope<'a> {
 
     pub(crate) fn check(&mut self, c: &Check) {
         let of = "a check";
-        match &c.kind {
-            CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => {
-                self.dim(a, of);
-                self.dim(b, of);
-            }
-            CheckKind::NonNegative(d) => self.dim(d, of),
-        }
-        c.guards.iter().for_each(|g| self.dim(g, of));
+        c.dims().into_iter().for_each(|d| self.dim(d, of));
     }
 
     /// The rules of a contraction, except that its result is bound here.

@@ -298,12 +298,7 @@ impl Cpu<'_> {
 
     /// A check with the atoms it mentions as its own little list of sizes.
     fn check(&mut self, c: &Check, l: Loc) -> String {
-        let mut dims: Vec<&Dim> = c.guards.iter().collect();
-        match &c.kind {
-            CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => dims.extend([a, b]),
-            CheckKind::NonNegative(a) => dims.push(a),
-        }
-        let mut atoms: Vec<SizeAtom> = dims.iter().flat_map(|d| d.atoms()).collect();
+        let mut atoms: Vec<SizeAtom> = c.dims().into_iter().flat_map(Dim::atoms).collect();
         atoms.sort();
         atoms.dedup();
         let poly = |d: &Dim| {

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 
 use super::host::known_scalars;
 use super::shader::{Access, visit_arrays};
-use crate::bulk::{ArrayId, Atom, CheckKind, Exp, Let, Trips, Var};
+use crate::bulk::{ArrayId, Atom, Exp, Let, Trips, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{Home, Node, Program, Step};
 use crate::scalar::Op;
@@ -102,13 +102,7 @@ fn host_sizes(steps: &[Step], f: &mut impl FnMut(&Dim)) {
                 extents(&t.body, f);
             }
             Step::Contract(c) => c.extents.iter().for_each(&mut *f),
-            Step::Check(c, _) => {
-                c.guards.iter().for_each(&mut *f);
-                match &c.kind {
-                    CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => [a, b].into_iter().for_each(&mut *f),
-                    CheckKind::NonNegative(a) => f(a),
-                }
-            }
+            Step::Check(c, _) => c.dims().into_iter().for_each(&mut *f),
             Step::Repeat(r) => {
                 if let Trips::For(_, count) = &r.trips {
                     f(count);
