@@ -122,6 +122,10 @@ const FOUND: &[(&str, &str)] = &[
         }",
     ),
     (
+        "how many elements a loop leaves was known in the loop over strips of directions only",
+        "fn f(x: [f32; n]) -> [f32; _] { filter(|v| v == 0.0, { let mut a = x; while sum(a * a) > 0.3 { a = 0.5 * a; } a }) }",
+    ),
+    (
         "an array of no sizes is a number",
         "fn f(a: [[f64; m]; n]) -> [[f64; _]; _] { scan(add, zeros(()), a) }",
     ),

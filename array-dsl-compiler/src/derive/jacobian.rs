@@ -10,7 +10,8 @@
 //! The program, its forward or its reverse mode is executed at every unit; what does not depend on the unit is
 //! computed once. A Jacobian is taken forward unless the result has fewer dimensions than the arguments, and these are known
 //! before it runs. Where there may be many units, the program is executed for strips of them, one after the other (`strip`):
-//! then the tangents of all intermediate arrays are there for a strip at a time.
+//! then the tangents of all intermediate arrays are there for a strip at a time. They are not where a loop computes the size of a result
+//! together with tangents.
 
 use std::collections::HashMap;
 
@@ -84,10 +85,11 @@ fn at_units(
     let mut q = d.clone();
     q.stms.clear();
     q.params.truncate(count);
+    let all_at_once = strip::sized_with_tangents(&d, &units, &outputs);
     let (mut all, mut lifted_outputs) = (Vec::new(), Vec::new());
     for here in &units {
         let info = q.array(*here).clone();
-        let cut = Cut::new(&mut q, &info.dims);
+        let cut = if all_at_once { None } else { Cut::new(&mut q, &info.dims) };
         let (frame, one) = match &cut {
             Some(cut) => (cut.frame(), cut.unit(&mut q, info.elem, &info.dims)),
             None => (info.dims.clone(), unit(&mut q, info.elem, &info.dims)),

@@ -147,12 +147,7 @@ impl Cut {
         let mut depends = HashSet::from([self.trip]);
         let (mut inside, mut outside) = (Vec::new(), Vec::new());
         for s in std::mem::take(&mut p.stms) {
-            let mut varies = s.inputs().iter().any(|a| depends.contains(a));
-            // A `while` that carries directions counts its trips with them, and these are a size of what is stored for each.
-            let mut mention = |d: &Dim| varies |= scalars(d).any(|a| depends.contains(&a));
-            s.visit_sizes(&mut mention);
-            s.results().iter().flat_map(|a| &p.arrays[a.0 as usize].dims).for_each(&mut mention);
-            if varies {
+            if depends_on(p, &s, &depends) {
                 depends.extend(s.results());
                 inside.push(s);
             } else {
@@ -162,6 +157,28 @@ impl Cut {
         p.stms = outside;
         inside
     }
+}
+
+/// Whether a statement reads one of these arrays.
+fn depends_on(p: &Program, s: &Stm, arrays: &HashSet<ArrayId>) -> bool {
+    let mut depends = s.inputs().iter().any(|a| arrays.contains(a));
+    // A `while` that carries directions counts its trips with them, and these are a size of what is stored for each.
+    let mut mention = |d: &Dim| depends |= scalars(d).any(|a| arrays.contains(&a));
+    s.visit_sizes(&mut mention);
+    s.results().iter().flat_map(|a| &p.arrays[a.0 as usize].dims).for_each(&mut mention);
+    depends
+}
+
+/// Whether the sizes of results are computed where tangents are, by a loop that carries both: they are not known outside of a loop over
+/// strips, where the matrices are made.
+pub(super) fn sized_with_tangents(d: &Program, units: &[ArrayId], results: &[ArrayId]) -> bool {
+    let mut depends: HashSet<ArrayId> = units.iter().copied().collect();
+    for s in &d.stms {
+        if depends_on(d, s, &depends) {
+            depends.extend(s.results());
+        }
+    }
+    results.iter().flat_map(|a| &d.array(*a).dims).flat_map(scalars).any(|a| depends.contains(&a))
 }
 
 /// Whether the host can compute a size before the program runs.
