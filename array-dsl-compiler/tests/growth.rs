@@ -3,18 +3,15 @@
 use array_dsl_compiler::bulk::{Program, interp::run_counted};
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::pipeline;
-use array_dsl_compiler::testing::growing::{GROWING, NESTED};
+use array_dsl_compiler::testing::growing::{GROWING, Growing, NESTED, SUMMED};
 use array_dsl_compiler::testing::kernels::kernel;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::Value;
-use proc_macro2::TokenStream;
 
 /// The characters of what a program becomes, with all derivatives that are not on request. Blanks do not count: texts for readers
 /// are indented by how deep they are.
-fn size(source: &str) -> usize {
-    let item: syn::ItemFn = syn::parse_str(source).expect("a function");
-    let code = array_dsl_compiler::kernel::compile(&TokenStream::new(), &item, Vec::new()).to_string();
-    assert!(!code.contains("compile_error"), "{source}\n{code}");
+fn size(growing: &Growing, n: usize) -> usize {
+    let code = growing.expanded(n).unwrap_or_else(|e| panic!("{e}")).to_string();
     code.chars().filter(|c| *c != ' ').count()
 }
 
@@ -22,7 +19,7 @@ fn size(source: &str) -> usize {
 fn code_grows_with_the_text() {
     let mut wrong = Vec::new();
     for growing in GROWING {
-        let [few, more, many] = [16, 32, 64].map(|n| size(&(growing.program)(n)));
+        let [few, more, many] = [16, 32, 64].map(|n| size(growing, n));
         // The growth per line, as what does not depend on their number stays out of it. What grows with the square of the lines
         // doubles it.
         let (first, second) = (more.saturating_sub(few) / 16, many.saturating_sub(more) / 32);
@@ -35,12 +32,14 @@ fn code_grows_with_the_text() {
 }
 
 #[test]
-fn nested_code_grows_with_depth_times_text() {
-    let [few, more, many] = [12, 24, 48].map(|n| size(&(NESTED.program)(n)));
-    println!("{few:>9} {more:>9} {many:>9}  {}", NESTED.of);
-    // It doubles per line, or a derivative executes inner branches once more for each around them.
-    let (first, second) = ((more - few) / 12, (many - more) / 24);
-    assert!(second * 4 < first * 9, "{first} characters a line, and then {second}");
+fn the_others_grow_with_the_square_of_the_text() {
+    for growing in [NESTED, SUMMED] {
+        let [few, more, many] = [12, 24, 48].map(|n| size(&growing, n));
+        println!("{few:>9} {more:>9} {many:>9}  {}", growing.of);
+        // It doubles per line, or a derivative executes inner branches once more for each around them.
+        let (first, second) = ((more - few) / 12, (many - more) / 24);
+        assert!(second * 4 < first * 9, "{first} characters a line, and then {second}: {}", growing.of);
+    }
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub struct Linked {
     /// The kernels and records that it names.
     pub callees: Callees,
     /// The texts that carry these, by path, the records first.
-    known: Vec<(String, String)>,
+    pub known: Vec<(String, String)>,
 }
 
 impl Linked {
