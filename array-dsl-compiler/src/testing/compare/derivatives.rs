@@ -242,10 +242,11 @@ impl<'a> Modes<'a> {
             bulk::interp::extremes(p, args).is_ok_and(|met| met.zero_times_infinite)
         };
         let is_compared = small(&value) && !stopped && !single && keeps_digits(p, args);
+        let is_explained = finite(gradient) && finite(slopes)
+            || is_undefined(&self.reverse.program, &reverse_args)
+            || is_undefined(&self.forward.program, &forward_args);
         if is_compared
-            && !(finite(gradient) && finite(slopes))
-            && !is_undefined(&self.reverse.program, &reverse_args)
-            && !is_undefined(&self.forward.program, &forward_args)
+            && !is_explained
             && let Some(slope) = difference(p, args, &along, &cotangents)
         {
             return Err(format!("a derivative is not finite, differences give {slope}"));
