@@ -77,7 +77,7 @@ fn noise(k: usize) -> f64 {
     ((z >> 11) as f64 / (1u64 << 53) as f64).mul_add(2.0, -1.0)
 }
 
-fn random<T: Flat>(like: &T, from: usize) -> T {
+fn random<T: Flat>(kernel: &'static str, like: &T, from: usize) -> Result<T, Error> {
     let mut k = from;
     let lists: Vec<Vec<f64>> = like
         .lists()
@@ -91,7 +91,12 @@ fn random<T: Flat>(like: &T, from: usize) -> T {
                 .collect()
         })
         .collect();
-    like.with(&mut lists.into_iter())
+    like.with(&mut lists.into_iter()).ok_or_else(|| other_length(kernel))
+}
+
+/// The numbers of a value are no longer as many as they were.
+fn other_length(kernel: &'static str) -> Error {
+    Error::Internal { kernel, message: "`check_grad` made lists of another length".into() }
 }
 
 fn dot<T: Flat>(a: &T, b: &T) -> f64 {
@@ -113,7 +118,7 @@ impl Visit for Compare {
         jvp: impl Fn(&A, &A) -> Result<Y, Error>,
     ) -> Result<GradientCheck, Error> {
         let y = value(at)?;
-        let (cotangent, tangent) = (random(&y, 0), random(at, 1 << 20));
+        let (cotangent, tangent) = (random(kernel, &y, 0)?, random(kernel, at, 1 << 20)?);
         let gradient = vjp(at, &cotangent)?;
         let forward = dot(&cotangent, &jvp(at, &tangent)?);
         let reverse = dot(&gradient, &tangent);
@@ -141,9 +146,9 @@ impl Visit for Compare {
             let shifted = |d: f64| {
                 let mut lists = point.clone();
                 lists[list][entry] = x + d;
-                at.with(&mut lists.into_iter())
+                at.with(&mut lists.into_iter()).ok_or_else(|| other_length(kernel))
             };
-            let (up, down) = (shifted(h), shifted(-h));
+            let (up, down) = (shifted(h)?, shifted(-h)?);
             // The step that was really made, after rounding.
             let made = up.lists()[list][entry] - down.lists()[list][entry];
             let quotient = (dot(&cotangent, &value(&up)?) - dot(&cotangent, &value(&down)?)) / made;

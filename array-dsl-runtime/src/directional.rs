@@ -74,8 +74,10 @@ pub trait Visit {
 pub trait Flat {
     /// One list per array.
     fn lists(&self) -> Vec<Vec<f64>>;
-    /// A value of the same shape with other numbers.
-    fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Self;
+    /// A value of the same shape with other numbers; `None` if these are not as many.
+    fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Option<Self>
+    where
+        Self: Sized;
     /// The spacing of numbers near 1.
     fn epsilon() -> f64;
 }
@@ -86,8 +88,10 @@ macro_rules! float {
             fn lists(&self) -> Vec<Vec<f64>> {
                 vec![vec![f64::from(*self)]]
             }
-            fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Self {
-                lists.next().and_then(|l| l.first().copied()).unwrap_or_default() as $t
+            fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Option<Self> {
+                let list = lists.next()?;
+                let [x] = list[..] else { return None };
+                Some(x as $t)
             }
             fn epsilon() -> f64 {
                 f64::from(<$t>::EPSILON)
@@ -97,11 +101,9 @@ macro_rules! float {
             fn lists(&self) -> Vec<Vec<f64>> {
                 vec![self.iter().map(|x| f64::from(*x)).collect()]
             }
-            fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Self {
-                let mut list = lists.next().unwrap_or_default().into_iter();
-                let mut out = Array::zeros(self.raw_dim());
-                out.iter_mut().for_each(|x| *x = list.next().unwrap_or_default() as $t);
-                out
+            fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Option<Self> {
+                let list = lists.next()?.into_iter().map(|x| x as $t).collect();
+                Array::from_shape_vec(self.raw_dim(), list).ok()
             }
             fn epsilon() -> f64 {
                 f64::from(<$t>::EPSILON)
@@ -118,8 +120,8 @@ macro_rules! tuple {
             fn lists(&self) -> Vec<Vec<f64>> {
                 [$(self.$i.lists()),*].concat()
             }
-            fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Self {
-                ($(self.$i.with(lists),)*)
+            fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Option<Self> {
+                Some(($(self.$i.with(lists)?,)*))
             }
             fn epsilon() -> f64 {
                 0.0f64 $(.max($t::epsilon()))*

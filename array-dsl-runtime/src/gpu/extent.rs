@@ -19,7 +19,7 @@
 //! | a size in a word that is not that number alone | only numbers can be copied |
 //! | no bound | |
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::execute::Run;
 use super::pool::{GpuBuffer, MOST};
@@ -30,9 +30,11 @@ use crate::program::{Check, CheckKind, Poly, Shader, Word};
 /// The values of the atoms of sizes: those of the call, then those that loops and the device make.
 #[derive(Debug)]
 pub(super) struct Atoms<B = GpuBuffer> {
-    /// Of those that are not read, anything.
+    /// Of those that are not read or not there, anything.
     values: Vec<i64>,
     unread: BTreeMap<u16, Unread<B>>,
+    /// Those before the last that nothing has set.
+    missing: BTreeSet<u16>,
 }
 
 /// A number that the device has computed and the host has not read.
@@ -55,17 +57,25 @@ struct Range {
 
 impl<B> Atoms<B> {
     pub(super) fn new(values: &[i64]) -> Atoms<B> {
-        Atoms { values: values.to_vec(), unread: BTreeMap::new() }
+        Atoms { values: values.to_vec(), unread: BTreeMap::new(), missing: BTreeSet::new() }
     }
 
     /// Sets a number that the host knows.
     pub(super) fn set(&mut self, atom: u16, value: i64) {
         let at = usize::from(atom);
-        if self.values.len() <= at {
-            self.values.resize(at + 1, 0);
+        while self.values.len() <= at {
+            self.missing.extend(u16::try_from(self.values.len()));
+            self.values.push(0);
         }
         self.values[at] = value;
         self.unread.remove(&atom);
+        self.missing.remove(&atom);
+    }
+
+    /// An atom of these polynomials that has no value: a defect of the compiler.
+    fn missing_in<'p>(&self, polys: impl IntoIterator<Item = &'p Poly>) -> Option<u16> {
+        let mut atoms = polys.into_iter().flat_map(|p| p.0).flat_map(|(_, atoms)| *atoms).copied();
+        atoms.find(|a| self.missing.contains(a) || usize::from(*a) >= self.values.len())
     }
 
     /// Sets a number that the device knows.
@@ -85,6 +95,9 @@ impl<B> Atoms<B> {
 
     /// Where the value is, as far as bounds tell.
     fn range(&self, poly: &Poly) -> Option<Range> {
+        if self.missing_in([poly]).is_some() {
+            return None;
+        }
         let mut sum = Range { least: 0, most: 0, factors: 0 };
         for (coefficient, atoms) in poly.0 {
             let (mut known, mut bound, mut factors) = (*coefficient, 1i64, 0);
@@ -175,6 +188,8 @@ impl Run<'_> {
 
     /// Reads what the device knows of these polynomials. One wait, if any.
     pub(super) fn know<'p>(&mut self, polys: impl IntoIterator<Item = &'p Poly>) -> Result<(), Error> {
+        let polys: Vec<&Poly> = polys.into_iter().collect();
+        self.set_before(polys.iter().copied())?;
         let unread = self.atoms.unread_in(polys);
         if unread.is_empty() {
             return Ok(());
@@ -185,6 +200,17 @@ impl Run<'_> {
             self.atoms.set(atom, bits.cast_signed());
         }
         Ok(())
+    }
+
+    /// The program has set all of which these sizes are made.
+    fn set_before<'p>(&self, polys: impl IntoIterator<Item = &'p Poly>) -> Result<(), Error> {
+        match self.atoms.missing_in(polys) {
+            None => Ok(()),
+            Some(atom) => Err(Error::Internal {
+                kernel: self.program.name,
+                message: format!("run on a GPU: a size is made of number {atom}, which has no value yet"),
+            }),
+        }
     }
 
     /// The value of a polynomial; `None` on overflow.
@@ -238,6 +264,7 @@ impl Run<'_> {
         if self.atoms.single(size).is_some() {
             return Ok(0);
         }
+        self.set_before([size])?;
         let value = size.eval(&self.atoms.values);
         let small = value.and_then(|v| i32::try_from(v).ok());
         small.filter(|v| v.unsigned_abs() as usize <= MOST).map(i32::cast_unsigned).ok_or_else(|| {
@@ -254,6 +281,7 @@ impl Run<'_> {
 
     /// The bits of a size in 64 bits.
     pub(super) fn long_size(&self, size: &Poly) -> Result<u64, Error> {
+        self.set_before([size])?;
         size.eval(&self.atoms.values).map(i64::cast_unsigned).ok_or_else(|| Error::UnsupportedOnGpu {
             kernel: self.program.name,
             what: "a size overflows".into(),
@@ -305,6 +333,17 @@ mod tests {
             assert_eq!(atoms.product(extents), product, "{extents:?}");
         }
         assert_eq!(atoms.range(&K_LESS_ONE), Some(Range { least: -1, most: 9, factors: 1 }));
+    }
+
+    #[test]
+    fn what_nothing_has_set_has_no_value() {
+        let mut atoms = atoms();
+        atoms.set(5, 7);
+        let late = Poly(&[(1, &[0, 4])]);
+        assert_eq!((atoms.missing_in([&N, &late]), atoms.range(&late)), (Some(4), None));
+        assert_eq!(atoms.missing_in([&Poly(&[(1, &[6])])]), Some(6));
+        atoms.set(4, 2);
+        assert_eq!((atoms.missing_in([&N, &late]), atoms.product(&[late])), (None, Some(20)));
     }
 
     #[test]

@@ -184,8 +184,8 @@ impl Visit for Products<'_> {
         let found = (length(&results), length(at));
         fits(kernel, "Jacobian", coloring, found)?;
         match coloring.side() {
-            Side::Columns => products(coloring, at, |t| jvp(at, t)),
-            Side::Rows => products(coloring, &results, |c| vjp(at, c)),
+            Side::Columns => products(kernel, coloring, at, |t| jvp(at, t)),
+            Side::Rows => products(kernel, coloring, &results, |c| vjp(at, c)),
         }
     }
 }
@@ -202,7 +202,7 @@ pub fn hessian<A: Flat>(
     hvp: impl Fn(&A) -> Result<A, Error>,
 ) -> Result<SparseMatrix, Error> {
     fits(kernel, "Hessian", coloring, (length(at), length(at)))?;
-    products(coloring, at, hvp)
+    products(kernel, coloring, at, hvp)
 }
 
 fn length<T: Flat>(x: &T) -> usize {
@@ -224,23 +224,28 @@ fn fits(
 
 /// The matrix from its product with each seed; seeds are like `like`.
 fn products<S: Flat, P: Flat>(
+    kernel: &'static str,
     coloring: &Coloring,
     like: &S,
     product: impl Fn(&S) -> Result<P, Error>,
 ) -> Result<SparseMatrix, Error> {
+    let other_length = || Error::Internal {
+        kernel,
+        message: "a seed or a product of a sparse matrix has another length".into(),
+    };
     let mut matrix = SparseMatrix::zeros(coloring.pattern());
     let lengths: Vec<usize> = like.lists().iter().map(Vec::len).collect();
     for color in 0..coloring.colors() {
         let seed = coloring.seed(color);
         let mut rest = seed.as_slice();
-        let mut lists = lengths.iter().map(|n| {
-            let (list, after) = rest.split_at(*n);
+        let mut lists = lengths.iter().map_while(|n| {
+            let (list, after) = rest.split_at_checked(*n)?;
             rest = after;
-            list.to_vec()
+            Some(list.to_vec())
         });
-        let found = product(&like.with(&mut lists))?.lists().concat();
-        let read = coloring.read(color, &found, &mut matrix);
-        debug_assert!(read.is_some(), "a product is as long as the matrix is high or wide");
+        let seed = like.with(&mut lists).ok_or_else(other_length)?;
+        let found = product(&seed)?.lists().concat();
+        coloring.read(color, &found, &mut matrix).ok_or_else(other_length)?;
     }
     Ok(matrix)
 }
