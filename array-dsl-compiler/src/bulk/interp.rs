@@ -63,8 +63,8 @@ pub struct Extremes {
     /// The greatest number among the results of scalar functions and reductions, the constants that they take, and the quotients
     /// of which they give the remainder: numbers of size 1 that it is added to lose their digits. What is no number is infinite.
     pub greatest: f64,
-    /// A constant zero was multiplied by what is not finite.
-    pub zero_times_infinite: bool,
+    /// A number that is not zero was multiplied by what is not finite.
+    pub is_infinite: bool,
 }
 
 /// What a run meets.
@@ -548,10 +548,11 @@ impl<'a> Machine<'a> {
                 self.extremes.greatest = self.extremes.greatest.max(c.as_f64().abs());
             }
         }
-        let zero = |a: &Atom| matches!(a, Atom::Const(c) if c.elem.is_float() && c.as_f64() == 0.0);
         let infinite = |x: &Scalar| matches!(x, Scalar::F32(_) | Scalar::F64(_)) && !x.as_f64().is_finite();
-        if op == Op::Mul && args.iter().any(zero) && values.iter().any(infinite) {
-            self.extremes.zero_times_infinite = true;
+        let other = |x: &Scalar| !infinite(x) && x.as_f64() != 0.0;
+        if matches!(op, Op::Mul | Op::Scale) {
+            let factors = &values[..count];
+            self.extremes.is_infinite |= factors.iter().any(infinite) && factors.iter().any(other);
         }
         Ok(result)
     }

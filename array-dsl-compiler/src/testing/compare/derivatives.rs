@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::{Staged, same, stage};
-use crate::bulk;
+use crate::bulk::{self, Atom, Block, Exp, Stm};
 use crate::derive::Derivative;
 use crate::dim::{Dim, SizeAtom};
 use crate::pipeline;
+use crate::scalar::Op;
 use crate::testing::numbers::Rng;
 use crate::ty::{Elem, Tree};
 use crate::value::{Scalar, Value};
@@ -35,6 +36,27 @@ impl std::ops::AddAssign for Derived {
 /// Beyond this, numbers of size 1 have lost the digits that differences need. A sine of 1e300, or a remainder by 1e-300, jumps
 /// more often than numbers can tell.
 const DIGITS: f64 = 1e9;
+
+/// Whether a program makes `f32` of `f64`.
+fn shortens(p: &bulk::Program) -> bool {
+    fn in_block(p: &bulk::Program, b: &Block) -> bool {
+        let is_long = |a: &Atom| matches!(a, Atom::Var(v) if p.vars[v.0 as usize] == Elem::F64);
+        b.lets.iter().any(|l| match &l.exp {
+            Exp::Op(Op::Cast(Elem::F32), args) => args.iter().any(is_long),
+            Exp::If(_, x, y) => in_block(p, &x.block) || in_block(p, &y.block),
+            Exp::Scan(s) => in_block(p, &s.step.block),
+            _ => false,
+        })
+    }
+    fn in_stms(p: &bulk::Program, stms: &[Stm]) -> bool {
+        stms.iter().any(|s| match s {
+            Stm::Nest(n) => in_block(p, &n.body),
+            Stm::Repeat(r) => in_stms(p, &r.body),
+            _ => false,
+        })
+    }
+    in_stms(p, &p.stms)
+}
 
 fn finite(values: &[Value]) -> bool {
     values.iter().all(|v| !v.elem().is_float() || v.to_f64().iter().all(|x| x.is_finite()))
@@ -233,13 +255,14 @@ impl<'a> Modes<'a> {
                 return Err(format!("a cotangent of shape {:?} for {:?}", g.shape(), t.shape()));
             }
         }
-        let single = p.vars.contains(&Elem::F32) || p.arrays.iter().any(|a| a.elem == Elem::F32);
+        let single = args.iter().chain(&value).any(|v| v.elem() == Elem::F32) || shortens(p);
         let keeps_digits = |p: &bulk::Program, args: &[Value]| {
             bulk::interp::extremes(p, args).is_ok_and(|met| met.greatest < DIGITS)
         };
-        // `x.powf(0.0 * y)` for negative `x` has no slope by `y`, although it does not depend on it.
+        // At `x.sqrt()` for 0, or `x.powf(y)` for negative `x`, there is a slope that is no number. What it is multiplied by may be 0
+        // all the same, as in `(x - x).sqrt()`: one mode has that in front and gives 0, the other one behind and gives no number.
         let is_undefined = |p: &bulk::Program, args: &[Value]| {
-            bulk::interp::extremes(p, args).is_ok_and(|met| met.zero_times_infinite)
+            bulk::interp::extremes(p, args).is_ok_and(|met| met.is_infinite)
         };
         let is_compared = small(&value) && !stopped && !single && keeps_digits(p, args);
         let is_explained = finite(gradient) && finite(slopes)
