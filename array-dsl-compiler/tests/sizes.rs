@@ -1,5 +1,6 @@
 //! Sizes computed and checked inside `build`, through every stage and both modes of differentiation.
 
+use array_dsl_compiler::bulk;
 use array_dsl_compiler::core::{self, Exp, Function};
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::pipeline;
@@ -7,7 +8,7 @@ use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 use array_dsl_compiler::testing::kernels::{compile, kernel};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
-use array_dsl_compiler::value::Value;
+use array_dsl_compiler::value::{Fault, Value};
 
 fn floats(shape: &[usize], data: &[f64]) -> Value {
     Value::from_f64(Elem::F64, shape.to_vec(), data).expect("as many as there are places")
@@ -192,6 +193,19 @@ fn sizes_in_branches() {
             "{ let z = zeros(n - 3); build(n, |i| if i < z.len() { zeros(n - 4).len() as f64 } else { 7.0 }) }",
             vec![is(0, 0, &[7.0, 7.0, 7.0])],
         ),
+        // And where one of several conditions can be computed before.
+        (
+            "x.map(|v| if k > 0 && v > 2.0 { zeros(k).len() as f64 } else { 7.0 })",
+            vec![is(-1, 0, &[7.0, 7.0, 7.0]), is(2, 0, &[7.0, 7.0, 2.0])],
+        ),
+        (
+            "x.map(|v| if v > 2.0 && !(k < c * c) { zeros(k - c * c).len() as f64 } else { 7.0 })",
+            vec![is(1, 2, &[7.0, 7.0, 7.0]), is(7, 2, &[7.0, 7.0, 3.0])],
+        ),
+        (
+            "x.map(|v| if v <= 2.0 || k < 0 { 7.0 } else { zeros(k).len() as f64 })",
+            vec![is(-1, 0, &[7.0, 7.0, 7.0]), is(2, 0, &[7.0, 7.0, 2.0])],
+        ),
         // Of a point's data: all need the size, but an element is looked for only where it is read.
         (
             "x.map(|v| if v > 2.0 { zeros(k).len() as f64 } else { 7.0 })",
@@ -240,16 +254,16 @@ fn sizes_in_branches() {
     }
 }
 
-/// A kernel that is executed for several points at once checks for all of them what one of them decides.
+/// In a batch the condition may differ from row to row: then what it guards is checked for all of them.
 #[test]
 fn sizes_in_branches_of_batches() {
-    let source = "fn g(c: i64, k: i64, x: [f64; n]) -> f64 { if c > 0 { x[..k].sum() } else { 7.0 } }
-                  fn f(c: [i64; m], k: i64, x: [f64; n]) -> [f64; m] { map(|c| g(c, k, x), c) }";
-    let f = kernel(source);
-    let ints =
-        |shape: &[usize], data: &[i64]| Value::from_i64(Elem::I64, shape.to_vec(), data).expect("integers");
-    let x = floats(&[2], &[1.0, 2.0]);
-    gives(source, &[ints(&[2], &[0, 1]), ints(&[], &[2]), x.clone()], &[7.0, 3.0]);
-    let found = core::interp::run(&f, &[ints(&[1], &[1]), ints(&[], &[3]), x]);
-    assert!(found.is_err());
+    let f = kernel("fn f(c: f64, x: [f64; n]) -> f64 { if c > 0.0 { sum(x[..n - 2]) } else { 7.0 } }");
+    let p = pipeline::middle(&f).expect("no derivative inside");
+    let batch = pipeline::derivative(&p, Derivative::Vmap).expect("the sizes are the same for each row");
+    let run = |rows: &[f64]| {
+        let n = rows.len() / 2;
+        bulk::interp::run(&batch, &[floats(&[2], &[1.0, -1.0]), floats(&[2, n], rows)])
+    };
+    assert_eq!(run(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).expect("a batch")[0].to_f64(), [1.0, 7.0]);
+    assert!(matches!(run(&[1.0, 2.0]), Err(Fault::SizeCheck { .. })));
 }

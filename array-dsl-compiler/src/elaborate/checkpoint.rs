@@ -15,7 +15,7 @@
 use proc_macro2::Span;
 
 use super::Elaborator;
-use super::checks::Branch;
+use super::conditions::Branch;
 use super::loops::Range;
 use crate::core::{Atom, Trips, Type};
 use crate::diagnostics::Code;

@@ -39,7 +39,7 @@ impl Elaborator<'_> {
 
     /// An integer as a size of its own.
     fn computed(&mut self, v: Var, span: Span) -> Option<Dim> {
-        let outer = if self.is_outermost(v) { self.first_like(v) } else { self.copied_out(v, span)? };
+        let outer = if self.is_outermost(v) { self.first_like(v) } else { self.copied_out(v, &[], span)? };
         if let (Atom::Var(u), None) = (outer, self.known_int(outer)) {
             self.known.insert(u, Dim::atom(SizeAtom::Scalar(u.0)));
             // Messages about sizes name it.
@@ -84,27 +84,36 @@ impl Elaborator<'_> {
         }
     }
 
-    /// A copy, at depth 0, of a scalar bound inside.
-    pub(super) fn copied_out(&mut self, v: Var, span: Span) -> Option<Atom> {
-        self.copy_out(v, span, &mut HashMap::new())
+    /// A scalar at depth 0, or a copy of it there. It may also be bound by `nested`, statements within an expression.
+    pub(super) fn copied_out(&mut self, v: Var, nested: &[Stm], span: Span) -> Option<Atom> {
+        self.copy_out(v, nested, span, &mut HashMap::new())
     }
 
     /// As [`Self::copied_out`], with the copies that are there already; what has none is tried once.
-    fn copy_out(&mut self, v: Var, span: Span, copies: &mut HashMap<Var, Option<Atom>>) -> Option<Atom> {
+    fn copy_out(
+        &mut self,
+        v: Var,
+        nested: &[Stm],
+        span: Span,
+        copies: &mut HashMap<Var, Option<Atom>>,
+    ) -> Option<Atom> {
+        if self.is_outermost(v) {
+            return Some(Atom::Var(v));
+        }
+        if let Some(d) = self.known.get(&v).cloned() {
+            return Some(self.outside(|e| e.size_value(&d, span)));
+        }
         if let Some(found) = copies.get(&v) {
             return *found;
         }
         copies.insert(v, None);
-        let Some(Exp::Op(op, args)) = self.definition(v).map(|s| s.exp.clone()) else { return None };
+        let definition = nested.iter().find(|s| s.vars == [v]).or_else(|| self.definition(v));
+        let Some(Exp::Op(op, args)) = definition.map(|s| s.exp.clone()) else { return None };
         let mut outer = Vec::new();
         for a in args {
             outer.push(match a {
                 Atom::Const(_) => a,
-                Atom::Var(w) if self.is_outermost(w) => a,
-                Atom::Var(w) => match self.known.get(&w).cloned() {
-                    Some(d) => self.outside(|e| e.size_value(&d, span)),
-                    None => self.copy_out(w, span, copies)?,
-                },
+                Atom::Var(w) => self.copy_out(w, nested, span, copies)?,
             });
         }
         if op.can_fail() && !outer.last().is_some_and(|a| self.is_divisor(*a)) {

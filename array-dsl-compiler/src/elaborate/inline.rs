@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proc_macro2::Span;
 
 use super::Elaborator;
-use super::checks::Branch;
+use super::conditions::Branch;
 use super::value::Value;
 use crate::core::{self, Atom, Body, Check, CheckKind, Exp, Stm, Trips, Type, Var};
 use crate::diagnostics::Code;

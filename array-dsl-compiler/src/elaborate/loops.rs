@@ -11,7 +11,7 @@
 use proc_macro2::Span;
 
 use super::Elaborator;
-use super::checks::Branch;
+use super::conditions::Branch;
 use super::effects::{self, Class};
 use super::rows;
 use super::scope::{Role, Slot};

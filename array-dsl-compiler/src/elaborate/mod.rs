@@ -7,6 +7,7 @@
 //! | `value` | what expressions evaluate to; emitting Core statements |
 //! | `infer` | element types of literals (union-find) |
 //! | `sizes`, `checks` | dimensions of expressions and annotations; equal dimensions, what is checked when running |
+//! | `conditions` | where branches are taken, for the checks of their code |
 //! | `hoist` | sizes computed inside loops that do not depend on them |
 //! | `rank` | rank lifting: which maps and replications an application needs |
 //! | `joint`, `terms` | rank lifting where one application does not decide; the terms that `crate::lifting` is asked about |
@@ -46,6 +47,7 @@ mod builtins;
 mod call;
 mod checkpoint;
 mod checks;
+mod conditions;
 mod constants;
 mod custom;
 mod derivative;
@@ -275,7 +277,7 @@ struct Elaborator<'a> {
     /// Extents of the axes around the current place, outermost first; their names are empty where the user has none for them.
     frame: Vec<(Dim, Name)>,
     /// The branches around the current place, outermost first.
-    branches: Vec<checks::Branch>,
+    branches: Vec<conditions::Branch>,
     scope: Scope,
     /// Integers known as polynomials over sizes.
     known: HashMap<Var, Dim>,

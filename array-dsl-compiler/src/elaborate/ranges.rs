@@ -8,7 +8,6 @@
 use proc_macro2::Span;
 
 use super::Elaborator;
-use super::checks::Branch;
 use super::steps::is_small;
 use crate::core::{Atom, CheckKind, Exp, Type, Var};
 use crate::dim::{Dim, SizeAtom};
@@ -27,7 +26,7 @@ impl Elaborator<'_> {
             return end;
         }
         let mut trips = self.op(Op::Sub, &[end, lo], span);
-        if self.bodies.len() == 1 && self.branches.iter().all(Branch::is_of_sizes) {
+        if self.bodies.len() == 1 && self.branches.iter().all(|b| b.sizes().is_some()) {
             if let Atom::Var(v) = trips {
                 // A size of its own, of which the check is.
                 let d = Dim::atom(SizeAtom::Scalar(v.0));
