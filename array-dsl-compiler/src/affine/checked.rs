@@ -33,7 +33,7 @@ impl Checked {
                 n.body.lets.iter().for_each(|l| facts.learn(p.into(), l));
                 for y in &n.yields {
                     if let YieldKind::Store(v) = &y.kind {
-                        self.stored(y.array, *v, &facts);
+                        self.stored(y.array, *v, &mut facts);
                     }
                 }
             }
@@ -91,17 +91,20 @@ impl Checked {
         self.positions.remove(&array);
     }
 
-    /// After this integer has been stored at every place of an array.
-    pub fn stored(&mut self, array: ArrayId, value: Atom, facts: &Facts) {
+    /// After this integer has been stored at every place of an array; what is known here learns it as well.
+    pub fn stored(&mut self, array: ArrayId, value: Atom, facts: &mut Facts) {
         if let Some(form) = facts.form(value).filter(|f| facts.exact(f))
             && let Some(d) = form.as_dim()
         {
             self.values.push((array, d.clone()));
         }
-        match facts.position(value) {
-            Some(d) => self.positions.insert(array, d),
-            None => self.positions.remove(&array),
-        };
+        let position = facts.position(value);
+        for positions in [&mut self.positions, &mut facts.positions] {
+            match &position {
+                Some(d) => positions.insert(array, d.clone()),
+                None => positions.remove(&array),
+            };
+        }
     }
 
     /// After a check.

@@ -175,14 +175,6 @@ impl Facts {
         self.sizes.truncate(scope.sizes);
     }
 
-    /// After this integer has been stored at every place of an array.
-    pub fn stored(&mut self, array: ArrayId, value: Atom) {
-        match self.position(value) {
-            Some(d) => self.positions.insert(array, d),
-            None => self.positions.remove(&array),
-        };
-    }
-
     /// Goes into a loop.
     pub fn enter(&mut self, a: &Axis) {
         self.learned.push(a.var);

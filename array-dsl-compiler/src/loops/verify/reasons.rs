@@ -67,11 +67,8 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, checked: &mut Checked) {
                 nodes(&l.body, proof, checked);
                 proof.facts.leave(scope);
             }
-            Node::Store { array, value, .. } => {
-                // For the trees after this one, and for the loops of this one that read the row.
-                checked.stored(*array, *value, &proof.facts);
-                proof.facts.stored(*array, *value);
-            }
+            // For the trees after this one, and for the loops of this one that read the row.
+            Node::Store { array, value, .. } => checked.stored(*array, *value, &mut proof.facts),
             Node::Accumulate { .. } | Node::Write { .. } => {}
         }
     }
