@@ -7,6 +7,7 @@
 //! mistake of the compiler and reported as an internal fault.
 
 mod control;
+mod extremes;
 mod order;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use self::control::Control;
+pub use self::extremes::Extremes;
 use self::order::in_order;
 use super::{
     ArrayId, Atom, Block, Check, CheckKind, Contract, Exp, Let, Nest, Prefix, Program, Reducer, Repeat, Scan,
@@ -57,17 +59,7 @@ pub fn run_counted(p: &Program, args: &[Value]) -> Result<(Vec<Value>, Counts), 
     Ok((m.results(args)?, m.counts))
 }
 
-/// What may cost a program's results their meaning.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Extremes {
-    /// The greatest number among the results of scalar functions and reductions, the constants that they take, and the quotients
-    /// of which they give the remainder: numbers of size 1 that it is added to lose their digits. What is no number is infinite.
-    pub greatest: f64,
-    /// A number that is not zero was multiplied by what is not finite.
-    pub is_infinite: bool,
-}
-
-/// What a run meets.
+/// The numbers that a run meets.
 pub fn extremes(p: &Program, args: &[Value]) -> Result<Extremes, Fault> {
     work::begin();
     let mut m = Machine::new(p);
@@ -348,7 +340,7 @@ impl<'a> Machine<'a> {
         }
         for (y, target) in n.yields.iter().zip(targets) {
             if let YieldKind::Reduce { .. } = y.kind {
-                target.value.data().iter().for_each(|x| self.seen(*x));
+                target.value.data().iter().for_each(|x| self.extremes.result(*x));
             }
             self.bind(y.array, target.value);
         }
@@ -521,15 +513,6 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Notes a result for [`extremes`].
-    fn seen(&mut self, x: Scalar) {
-        if let Scalar::F32(_) | Scalar::F64(_) = x {
-            let size = x.as_f64().abs();
-            self.extremes.greatest =
-                if size.is_nan() { f64::INFINITY } else { self.extremes.greatest.max(size) };
-        }
-    }
-
     fn op(&mut self, op: Op, args: &[Atom]) -> Result<Scalar, Fault> {
         let mut values = [Scalar::Bool(false); 3];
         let count = args.len().min(values.len());
@@ -537,23 +520,7 @@ impl<'a> Machine<'a> {
             *value = self.atom(*a);
         }
         let result = apply(op, &values[..count])?;
-        self.seen(result);
-        if let (Op::Rem | Op::RemEuclid, [Scalar::F64(x), Scalar::F64(y), _]) = (op, values) {
-            self.seen(Scalar::F64(x / y));
-        }
-        for a in args {
-            if let Atom::Const(c) = a
-                && c.as_f64().is_finite()
-            {
-                self.extremes.greatest = self.extremes.greatest.max(c.as_f64().abs());
-            }
-        }
-        let infinite = |x: &Scalar| matches!(x, Scalar::F32(_) | Scalar::F64(_)) && !x.as_f64().is_finite();
-        let other = |x: &Scalar| !infinite(x) && x.as_f64() != 0.0;
-        if matches!(op, Op::Mul | Op::Scale) {
-            let factors = &values[..count];
-            self.extremes.is_infinite |= factors.iter().any(infinite) && factors.iter().any(other);
-        }
+        self.extremes.op(op, args, &values[..count], result);
         Ok(result)
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::rounding::{explains, spread};
 use super::{Staged, same, stage};
 use crate::bulk::{self, Atom, Block, Exp, Stm};
 use crate::derive::Derivative;
@@ -259,17 +260,20 @@ impl<'a> Modes<'a> {
         let keeps_digits = |p: &bulk::Program, args: &[Value]| {
             bulk::interp::extremes(p, args).is_ok_and(|met| met.greatest < DIGITS)
         };
-        // At `x.sqrt()` for 0, or `x.powf(y)` for negative `x`, there is a slope that is no number. What it is multiplied by may be 0
-        // all the same, as in `(x - x).sqrt()`: one mode has that in front and gives 0, the other one behind and gives no number.
-        let is_undefined = |p: &bulk::Program, args: &[Value]| {
-            bulk::interp::extremes(p, args).is_ok_and(|met| met.is_infinite)
-        };
         let is_compared = small(&value) && !stopped && !single && keeps_digits(p, args);
-        let is_explained = finite(gradient) && finite(slopes)
-            || is_undefined(&self.reverse.program, &reverse_args)
-            || is_undefined(&self.forward.program, &forward_args);
+        // Where `x.sqrt()` is 0 there is a slope that is no number. What it is multiplied by may be 0 all the same, as in
+        // `(x - x).sqrt()`: one mode has that in front and gives 0, the other one behind and gives no number.
+        let meets_none = |p: &bulk::Program, args: &[Value]| {
+            bulk::interp::extremes(p, args).is_ok_and(|met| met.infinite_product)
+        };
+        let is_wrong = match (finite(gradient), finite(slopes)) {
+            (true, true) => false,
+            (false, true) => !meets_none(&self.reverse.program, &reverse_args),
+            (true, false) => !meets_none(&self.forward.program, &forward_args),
+            (false, false) => true,
+        };
         if is_compared
-            && !is_explained
+            && is_wrong
             && let Some(slope) = difference(p, args, &along, &cotangents)
         {
             return Err(format!("a derivative is not finite, differences give {slope}"));
@@ -280,9 +284,22 @@ impl<'a> Modes<'a> {
         if small(&value) && small(gradient) && small(slopes) {
             let (a, b) = (inner(&cotangents, slopes), inner(gradient, &tangents));
             let scale = magnitude(&cotangents, slopes) + magnitude(gradient, &tangents);
-            near("forward and reverse", a, b, scale, if single { 1e-3 } else { 1e-9 })?;
-            done.identities += 1;
-            if is_compared {
+            let identity = near("forward and reverse", a, b, scale, if single { 1e-3 } else { 1e-9 });
+            let is_rounding = identity.is_err() && {
+                let by_reverse = spread(&self.reverse.program, &reverse_args, |r| {
+                    vec![inner(&r[value.len()..], &tangents)]
+                });
+                let by_forward = spread(&self.forward.program, &forward_args, |t| {
+                    vec![inner(&cotangents, &t[value.len()..])]
+                });
+                let moves = by_reverse.into_iter().chain(by_forward).flatten().sum();
+                explains(moves, (a - b).abs())
+            };
+            if !is_rounding {
+                identity?;
+                done.identities += 1;
+            }
+            if is_compared && !is_rounding {
                 let slope = difference(p, args, &along, &cotangents);
                 if let Some(slope) = slope {
                     near("reverse and central differences", b, slope, scale, 1e-5)?;
