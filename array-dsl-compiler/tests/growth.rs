@@ -11,7 +11,9 @@ use array_dsl_compiler::value::Value;
 /// The characters of what a program becomes, with all derivatives that are not on request. Blanks do not count: texts for readers
 /// are indented by how deep they are.
 fn size(growing: &Growing, n: usize) -> usize {
-    let code = growing.expanded(n).unwrap_or_else(|e| panic!("{e}")).to_string();
+    let kernel = growing.kernel(n).unwrap_or_else(|e| panic!("{}: {e}", growing.of));
+    let code = kernel.expanded().to_string();
+    assert!(!code.contains("compile_error"), "{}\n{code}", growing.of);
     code.chars().filter(|c| *c != ' ').count()
 }
 
@@ -36,7 +38,7 @@ fn the_others_grow_with_the_square_of_the_text() {
     for growing in [NESTED, SUMMED] {
         let [few, more, many] = [12, 24, 48].map(|n| size(&growing, n));
         println!("{few:>9} {more:>9} {many:>9}  {}", growing.of);
-        // It doubles per line, or a derivative executes inner branches once more for each around them.
+        // With lines twice as many it doubles per line; what grows faster than their square would double it again.
         let (first, second) = ((more - few) / 12, (many - more) / 24);
         assert!(second * 4 < first * 9, "{first} characters a line, and then {second}: {}", growing.of);
     }

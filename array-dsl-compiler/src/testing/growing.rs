@@ -1,9 +1,6 @@
 //! Programs that grow line by line: their code and the time for it have to grow with them, and no faster.
 
-use proc_macro2::TokenStream;
-
-use super::kernels;
-use crate::kernel;
+use super::kernels::{self, Linked};
 
 /// Programs of so many lines.
 pub struct Growing {
@@ -14,17 +11,13 @@ pub struct Growing {
 }
 
 impl Growing {
-    /// What the macro makes of the program's kernel.
+    /// The program's kernel.
     ///
     /// # Errors
     /// If it is none.
-    pub fn expanded(&self, n: usize) -> Result<TokenStream, String> {
-        let source = (self.program)(n);
-        let file = syn::parse_file(&source).map_err(|e| e.to_string())?;
-        let linked = kernels::last(&file).map_err(|e| e.join("; "))?;
-        let code = kernel::compile(&TokenStream::new(), &linked.item, linked.known);
-        let is_error = code.to_string().contains("compile_error");
-        if is_error { Err(format!("{source}\n{code}")) } else { Ok(code) }
+    pub fn kernel(&self, n: usize) -> Result<Linked, String> {
+        let file = syn::parse_file(&(self.program)(n)).map_err(|e| e.to_string())?;
+        kernels::last(&file).map_err(|e| e.join("; "))
     }
 }
 
@@ -57,7 +50,7 @@ pub const NESTED: Growing = Growing { of: "branches in branches", program: branc
 
 /// A program with more and more parameters whose slopes are sums over one array. The CPU adds them up in one loop, but on a GPU each
 /// reduction is a shader that computes what it adds, so that those grow with parameters times text.
-pub const SUMMED: Growing = Growing { of: "numbers whose slopes are sums", program: fields };
+pub const SUMMED: Growing = Growing { of: "numbers whose slopes are sums", program: summed };
 
 fn by_number(n: usize) -> String {
     let body =
@@ -160,7 +153,7 @@ fn records(n: usize) -> String {
     )
 }
 
-fn fields(n: usize) -> String {
+fn summed(n: usize) -> String {
     let fields = lines_of(1, n, |k| format!("w{k}: f64,"));
     let body = lines_of(1, n, |k| format!("let v{k} = sin(v{} * p.w{k});", k - 1));
     format!("struct Many {{ {fields} }} fn f(v0: [f64; n], p: Many) -> f64 {{ {body} sum(v{n}) }}")

@@ -1,5 +1,6 @@
 //! Kernels from their text, as the macro would compile them.
 
+use proc_macro2::TokenStream;
 use syn::ext::IdentExt;
 
 use crate::bulk::Program;
@@ -22,7 +23,7 @@ pub struct Linked {
     /// The kernels and records that it names.
     pub callees: Callees,
     /// The texts that carry these, by path, the records first.
-    pub known: Vec<(String, String)>,
+    known: Vec<(String, String)>,
 }
 
 impl Linked {
@@ -35,6 +36,11 @@ impl Linked {
         let rule = self.options.rule.as_ref().map(|(path, _)| path);
         let found = pipeline::front_with_rule(&self.item, rule, &self.callees, &mut diagnostics);
         found.filter(|_| diagnostics.is_empty()).ok_or_else(|| said(&diagnostics))
+    }
+
+    /// What the macro makes of the kernel without options.
+    pub fn expanded(&self) -> TokenStream {
+        kernel::compile(&TokenStream::new(), &self.item, self.known.clone())
     }
 }
 
