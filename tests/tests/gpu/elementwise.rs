@@ -64,7 +64,7 @@ fn of_small_numbers(x: [f32; n]) -> [[f32; n]; 4] {
 }
 
 #[kernel]
-fn of_angles(x: [f32; n]) -> [[f32; n]; 3] {
+pub fn sin_cos_tan<T: Float>(x: [T; n]) -> [[T; n]; 3] {
     build((3, n), |k, i| {
         let v = x[i];
         match k {
@@ -73,6 +73,11 @@ fn of_angles(x: [f32; n]) -> [[f32; n]; 3] {
             _ => v.tan(),
         }
     })
+}
+
+#[kernel]
+fn of_angles(x: [f32; n]) -> [[f32; n]; 3] {
+    sin_cos_tan(x)
 }
 
 /// Of every finite angle, to three units in the last place: those that drivers have are made for angles of at most pi.

@@ -62,6 +62,11 @@ fn adsl_off_pi(x: f32, n: f32) -> f32 {
     return b_h + (((b - b_h) - c) - n * 5.1266881e-12f);
 }
 
+// 1 for an odd integer, 0 for an even one.
+fn adsl_parity(n: f32) -> f32 {
+    return n - 2.0f * floor(0.5f * n);
+}
+
 // sin d for |d| <= pi / 2, negated for odd 1.
 fn adsl_sin_kernel(d: f32, odd: f32) -> f32 {
     let z = d * d;
@@ -78,7 +83,7 @@ fn adsl_sin(x: f32) -> f32 {
         return adsl_sin_kernel(select(long.x, -long.x, x < 0.0f), long.y);
     }
     let n = floor(x * 0.31830989f + 0.5f);
-    return adsl_sin_kernel(adsl_off_pi(x, n), abs(n - 2.0f * floor(0.5f * n)));
+    return adsl_sin_kernel(adsl_off_pi(x, n), adsl_parity(n));
 }
 
 // cos((n + 1/2) pi + d) = -(-1)^n sin d.
@@ -90,7 +95,7 @@ fn adsl_cos(x: f32) -> f32 {
         return adsl_sin_kernel(long.x, 1.0f - long.y);
     }
     let n = floor(x * 0.31830989f);
-    return adsl_sin_kernel(adsl_off_pi(x, n + 0.5f), 1.0f - abs(n - 2.0f * floor(0.5f * n)));
+    return adsl_sin_kernel(adsl_off_pi(x, n + 0.5f), 1.0f - adsl_parity(n));
 }
 
 // The tangent of d for |d| <= pi / 4, or the negative reciprocal of that for odd 1.
@@ -111,7 +116,7 @@ fn adsl_tan(x: f32) -> f32 {
         return adsl_tan_kernel(0.5f * select(long.x, -long.x, x < 0.0f), long.y);
     }
     let n = floor(x * 0.63661977f + 0.5f);
-    return adsl_tan_kernel(adsl_off_pi(x, 0.5f * n), abs(n - 2.0f * floor(0.5f * n)));
+    return adsl_tan_kernel(adsl_off_pi(x, 0.5f * n), adsl_parity(n));
 }
 
 // atan on [0, 1]: beyond tan(pi/8) through atan(t) = pi/4 + atan((t - 1) / (t + 1)).
