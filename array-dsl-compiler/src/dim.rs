@@ -163,8 +163,18 @@ impl Dim {
 
     /// Whether this is never negative for any sizes: no negative coefficient and only named atoms.
     pub fn is_nonnegative(&self) -> bool {
-        !self.too_large
-            && self.terms().all(|(m, c)| c >= 0 && m.iter().all(|a| matches!(a, SizeAtom::Name(_))))
+        !self.too_large && self.uncertain().is_none()
+    }
+
+    /// The last term that is negative for some sizes, or may be any number, and its sign.
+    pub fn uncertain(&self) -> Option<(&Monomial, i64)> {
+        let named = |m: &Monomial| m.iter().all(|a| matches!(a, SizeAtom::Name(_)));
+        self.terms.iter().rev().find(|(m, c)| **c < 0 || !named(m)).map(|(m, c)| (m, c.signum()))
+    }
+
+    /// The coefficient of a product of atoms, which are in order.
+    pub fn coefficient(&self, m: &Monomial) -> i64 {
+        self.terms.get(m).copied().unwrap_or(0)
     }
 
     /// Replaces atoms by dimensions.

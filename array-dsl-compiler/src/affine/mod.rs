@@ -419,9 +419,10 @@ impl Facts {
             }
             least = least.add(&c.mul(&extent.sub(&Dim::constant(1))));
         }
-        let some = e.axes.keys().filter_map(|v| self.extents.get(v)).map(|n| n.sub(&Dim::constant(1)));
-        let facts: Vec<Dim> = self.sizes.iter().cloned().chain(some).collect();
-        least.is_nonnegative() || follows(&least, &facts, 3)
+        let not_empty = e.axes.keys().filter_map(|v| self.extents.get(v)).map(|n| n.sub(&Dim::constant(1)));
+        let not_empty: Vec<Dim> = not_empty.collect();
+        let facts: Vec<&Dim> = self.sizes.iter().chain(&not_empty).collect();
+        follows(&least, &facts, 3)
     }
 
     /// Whether a read at `index` of an array of dimensions `dims` is certainly inside. A check that was made only where
@@ -543,14 +544,11 @@ impl Facts {
 }
 
 /// Whether a polynomial is at least zero because it is the sum of at most so many polynomials that are, and one that is for all
-/// sizes. All but the last are about numbers that the program computes: others would not bring them closer.
-fn follows(d: &Dim, facts: &[Dim], most: usize) -> bool {
-    if facts.iter().any(|s| d.sub(s).is_nonnegative()) {
-        return true;
-    }
-    let scalars = computed(d);
-    let about = |s: &&Dim| computed(s).iter().any(|a| scalars.contains(a));
-    most > 1 && !scalars.is_empty() && facts.iter().filter(about).any(|s| follows(&d.sub(s), facts, most - 1))
+/// sizes. A term that may be negative must come from a fact in which it has that sign, wherever that stands in the sum: first, say.
+fn follows(d: &Dim, facts: &[&Dim], most: usize) -> bool {
+    let Some((term, sign)) = d.uncertain() else { return d.is_nonnegative() };
+    let has = |s: &&&Dim| s.coefficient(term).signum() == sign;
+    most > 0 && facts.iter().filter(has).any(|s| follows(&d.sub(s), facts, most - 1))
 }
 
 /// The scalars in a polynomial that are no sizes of the signature.
