@@ -108,6 +108,13 @@ pub fn callees(
     syntax::free_calls(&f, &syntax::Builtins { contains: &is_builtin, takes_function: &takes_function })
 }
 
+/// The built-in functions that an item calls by name. Errors of syntax are not recorded.
+pub fn called_builtins(item: &syn::ItemFn) -> Vec<ast::Ident> {
+    let f = syntax::parse_function(item, &mut Diagnostics::default());
+    let builtins = syntax::Builtins { contains: &is_builtin, takes_function: &takes_function };
+    syntax::called_builtins(&f, &builtins)
+}
+
 /// The paths of an item that stand for records: they are linked before the kernels. Errors of syntax are recorded.
 pub fn records(item: &syn::ItemFn, diagnostics: &mut Diagnostics) -> Vec<ast::Path> {
     syntax::named_records(&syntax::parse_function(item, diagnostics))

@@ -23,6 +23,7 @@ mod notes;
 pub mod optimize;
 pub mod pipeline;
 pub mod record;
+pub mod renamed;
 pub mod scalar;
 pub mod schedule;
 pub mod syntax;

@@ -18,8 +18,8 @@
 //!
 //! So a name can only be asked for where it must be a kernel's. The name of a built-in function need not be, and whether the user
 //! has a kernel of that name in sight cannot be known there: **a kernel does not have the name of a built-in function**, which
-//! is an error at its definition. Local names need no asking: they hide built-in functions as they hide everything else. What
-//! cannot be seen is a kernel under another name, `use m::mine as softmax`: inside kernels that is the built-in function.
+//! is an error at its definition. Local names need no asking: they hide built-in functions as they hide everything else. A kernel
+//! under another name, `use m::mine as softmax`, is an error of rustc's where it would be called (`renamed`).
 
 use std::collections::HashSet;
 
@@ -32,6 +32,7 @@ use crate::elaborate::{is_builtin, similar_builtin};
 use crate::internal;
 use crate::kernel::{self, Options};
 use crate::record::{self, Records, definition};
+use crate::renamed;
 use crate::syntax::ast;
 
 /// What a macro is replaced by; a panic of its is an error.
@@ -104,6 +105,7 @@ fn kernel_item(attr: TokenStream, item: TokenStream) -> TokenStream {
     let texts = records.iter().map(|p| (p.span(), not_a_record(&p.text())));
     let texts = texts.chain(callees.iter().map(|p| (p.span(), not_a_kernel(&name.to_string(), p))));
     let mut out = missing(name, 0, &texts.collect::<Vec<_>>());
+    out.extend(renamed::refused(&function));
     out.extend(proceed(Asker::Kernel(&function), attr, item, tokens, Vec::new()));
     out
 }

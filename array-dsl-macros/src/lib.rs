@@ -1,7 +1,7 @@
 //! The `#[kernel]` attribute: a thin shell around `array-dsl-compiler`, where `link` explains how kernels see each
 //! other.
 
-use array_dsl_compiler::{lexer, link};
+use array_dsl_compiler::{lexer, link, renamed};
 use proc_macro::{LexError, TokenStream};
 
 /// Runs the compiler with rustc's lexer.
@@ -49,4 +49,11 @@ pub fn record(item: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn __record(state: TokenStream) -> TokenStream {
     compiled(|| link::resume_record(state.into()))
+}
+
+/// The macros with the names of the built-in functions. Not for direct use.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __built_in_names(_: TokenStream) -> TokenStream {
+    renamed::module().into()
 }

@@ -34,6 +34,15 @@ pub use array_dsl_runtime::sparse::{
 };
 pub use array_dsl_runtime::strip::directions_at_once;
 
+/// What a built-in function's name is as a macro.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __nothing {
+    () => {};
+}
+
+array_dsl_macros::__built_in_names! {}
+
 /// What a file with kernels imports.
 pub mod prelude {
     pub use crate::{

@@ -110,10 +110,15 @@ pub(super) fn arity(name: &str) -> usize {
     }
 }
 
+/// The names of the built-in functions.
+pub fn builtins() -> impl Iterator<Item = &'static str> {
+    let all = NATIVE.iter().map(|(n, _)| *n).chain(library::LIBRARY.iter().map(|l| l.name));
+    all.chain(TABLE.iter().map(|r| r.name)).filter(|name| is_builtin(name))
+}
+
 /// The built-in whose name is closest, if it is close.
 pub fn similar_builtin(name: &str) -> Option<String> {
-    let all = NATIVE.iter().map(|(n, _)| *n).chain(library::LIBRARY.iter().map(|l| l.name));
-    closest(name, all.chain(TABLE.iter().filter(|r| r.op != Op::Scale).map(|r| r.name)))
+    closest(name, builtins())
 }
 
 /// The candidate that `name` may be a misspelling of: a third of the letters may differ, and the first one only in

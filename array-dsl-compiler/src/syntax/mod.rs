@@ -19,6 +19,6 @@ mod testing;
 mod types;
 
 pub use instantiate::instantiate;
-pub use names::{Builtins, free_calls, named_records, names_in_size, size_names};
+pub use names::{Builtins, called_builtins, free_calls, named_records, names_in_size, size_names};
 pub use parse::{parse_function, parse_type, text};
 pub use types::ELEMENT_TYPES;

@@ -38,6 +38,11 @@ pub fn free_calls(f: &Function, builtins: &Builtins<'_>) -> Vec<Path> {
     walk(f, builtins).found
 }
 
+/// The built-in functions that are called, or stand where a call takes a function, each once, in order of first occurrence.
+pub fn called_builtins(f: &Function, builtins: &Builtins<'_>) -> Vec<Ident> {
+    walk(f, builtins).called_builtins
+}
+
 /// The paths that stand for records, in types, literals and patterns, each once, in order of first occurrence.
 pub fn named_records(f: &Function) -> Vec<Path> {
     walk(f, &Builtins { contains: &|_| true, takes_function: &|_, _| false }).records
@@ -49,6 +54,7 @@ fn walk<'a>(f: &Function, builtins: &'a Builtins<'a>) -> Walk<'a> {
         builtins,
         seen: HashSet::new(),
         found: Vec::new(),
+        called_builtins: Vec::new(),
         seen_records: HashSet::new(),
         records: Vec::new(),
     };
@@ -117,6 +123,7 @@ struct Walk<'a> {
     builtins: &'a Builtins<'a>,
     seen: HashSet<String>,
     found: Vec<Path>,
+    called_builtins: Vec<Ident>,
     seen_records: HashSet<String>,
     records: Vec<Path>,
 }
@@ -163,7 +170,14 @@ impl Walk<'_> {
     fn function(&mut self, e: &Expr, called: bool) {
         let ExprKind::Path(path) = &e.kind else { return self.expr(e) };
         let known = match path.single() {
-            Some(name) => self.scope.contains(&name.name) || (self.builtins.contains)(&name.name),
+            Some(name) if self.scope.contains(&name.name) => true,
+            Some(name) if (self.builtins.contains)(&name.name) => {
+                if self.seen.insert(path.text()) {
+                    self.called_builtins.push(name.clone());
+                }
+                true
+            }
+            Some(_) => false,
             None => is_of_rust(path),
         };
         let constant = !called && path.segments.last().is_some_and(|s| is_screaming(&s.name));
@@ -297,7 +311,7 @@ impl Walk<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Builtins, free_calls, named_records, size_names};
+    use super::{Builtins, called_builtins, free_calls, named_records, size_names};
     use crate::syntax::testing::parsed;
 
     fn sizes(source: &str) -> String {
@@ -333,6 +347,18 @@ mod tests {
         let text = records.iter().map(super::Path::text).collect::<Vec<_>>().join(" ");
         assert_eq!(text, "A m::B C D E F G H I J");
         assert_eq!(calls("let B { p, q: (r, s) } = g; p(r) + C { t: foo(q), ..bar(r) }"), "foo bar");
+    }
+
+    #[test]
+    fn builtins_that_are_called() {
+        let source = "fn f(x: [f64; n], exp: f64) -> f64 { let sum = |y| y; sum(map(foo, x)) + exp(x).map(x) + grad(build)(x) + map(k, x) }";
+        let builtins = Builtins {
+            contains: &|name| ["map", "build", "sum", "exp", "grad"].contains(&name),
+            takes_function: &|name, i| matches!((name, i), ("map" | "grad", 0)),
+        };
+        let found = called_builtins(&parsed(source).0, &builtins);
+        let text = found.iter().map(|n| &*n.name).collect::<Vec<_>>().join(" ");
+        assert_eq!(text, "map grad build");
     }
 
     #[test]
