@@ -21,7 +21,7 @@ use array_dsl_compiler::emit::host::{self, Variant};
 use array_dsl_compiler::emit::signature::Types;
 use array_dsl_compiler::emit::wgsl;
 use array_dsl_compiler::pipeline;
-use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::constructs::{CONSTRUCTS, Construct, ON_GPU};
 use array_dsl_compiler::testing::kernels::kernel;
 use array_dsl_compiler::testing::random::program;

@@ -5,6 +5,8 @@
 
 mod affine;
 pub mod bulk;
+pub mod carrier;
+pub mod check;
 pub mod core;
 pub mod derive;
 pub mod diagnostics;
@@ -12,21 +14,20 @@ pub mod dim;
 pub mod elaborate;
 pub mod emit;
 pub mod flatten;
-pub mod generic;
 pub mod internal;
 pub mod kernel;
 pub mod lexer;
 pub mod lifting;
-pub mod link;
 pub mod loops;
 mod notes;
 pub mod optimize;
 pub mod pipeline;
 pub mod record;
-pub mod renamed;
+pub mod reducer;
 pub mod scalar;
 pub mod schedule;
 pub mod syntax;
+pub mod target;
 #[doc(hidden)]
 pub mod testing;
 pub mod ty;

@@ -14,6 +14,7 @@
 //! With the feature `verify`, which this workspace's tests have, every stage's result is verified; that is a third of the time.
 
 use crate::Verified;
+use crate::affine;
 use crate::bulk;
 use crate::core;
 use crate::derive::{self, Derivative, NotDifferentiable};
@@ -23,8 +24,9 @@ use crate::flatten;
 use crate::internal::stage;
 use crate::loops;
 use crate::optimize;
-use crate::schedule::{self, Target};
+use crate::schedule;
 use crate::syntax::{self, ast};
+use crate::target::Target;
 
 /// Tokens to Core: the front end. `None` when errors were recorded.
 pub fn front(item: &syn::ItemFn, callees: &Callees, diagnostics: &mut Diagnostics) -> Option<Elaborated> {
@@ -56,18 +58,18 @@ pub fn middle(f: &core::Function) -> Result<bulk::Program, NotDifferentiable> {
     checked("flatten", || bulk::verify::check(&p));
     stage("optimize");
     optimize::optimize(&mut p);
-    checked("optimize", || bulk::verify::check_optimized(&p));
+    checked("optimize", || affine::check(&p));
     Ok(p)
 }
 
 /// Bulk to its derivative, optimized.
 pub fn derivative(p: &bulk::Program, what: Derivative) -> Result<bulk::Program, NotDifferentiable> {
     stage("derive");
-    let mut d = derive::derive(p, what)?;
+    let mut d = derive::derive(p, what, optimize::optimize)?;
     checked("derive", || bulk::verify::check(&d));
     stage("optimize");
     optimize::optimize(&mut d);
-    checked("optimize", || bulk::verify::check_optimized(&d));
+    checked("optimize", || affine::check(&d));
     Ok(d)
 }
 
@@ -79,7 +81,7 @@ pub fn back(p: &bulk::Program, target: Target) -> Result<Verified<loops::Program
         optimize::optimize(&mut p);
     }
     optimize::finish(&mut p, target);
-    checked("the last steps", || bulk::verify::check_optimized(&p));
+    checked("the last steps", || affine::check(&p));
     stage("schedule");
     loops::verify::verify(schedule::schedule(&p, target))
 }

@@ -14,7 +14,7 @@ pub mod work;
 
 use std::fmt;
 
-use crate::core::Reducer;
+use crate::reducer::Reducer;
 use crate::ty::{Const, Elem, Loc};
 pub use apply::apply;
 

@@ -5,10 +5,11 @@ use array_dsl_compiler::bulk::interp::{Counts, run, run_counted};
 use array_dsl_compiler::core::{self};
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::pipeline;
-use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::testing::kernels::{kernel, program};
 use array_dsl_compiler::testing::loops;
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Scalar, Value, approx_eq};
 
@@ -47,7 +48,7 @@ fn same(source: &str, args: impl Fn(i64) -> Vec<Value>) {
                     approx_eq(a, b, tolerance, tolerance).unwrap_or_else(|e| panic!("{setting}, {n}: {e}"));
                 }
             };
-            let (a, b) = (core::interp::run(&plain, &args), core::interp::run(&f, &args));
+            let (a, b) = (meaning::run(&plain, &args), meaning::run(&f, &args));
             let (a, b) = (a.expect("it runs"), b.expect("it runs"));
             near(&a, &b, 0.0);
             let seeds: Vec<Value> =

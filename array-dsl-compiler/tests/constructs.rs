@@ -7,7 +7,7 @@ use array_dsl_compiler::core::Function;
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::emit::wgsl;
 use array_dsl_compiler::pipeline;
-use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::compare::{self, Checked, Derived};
 use array_dsl_compiler::testing::constructs::{CONSTRUCTS, Construct, ON_GPU};
 use array_dsl_compiler::testing::kernels::kernel;

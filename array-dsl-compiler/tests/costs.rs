@@ -10,7 +10,7 @@ use array_dsl_compiler::core::Function;
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::loops::print::print;
 use array_dsl_compiler::pipeline;
-use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::kernels::kernel;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 

@@ -1,10 +1,10 @@
 //! Derivatives inside kernels: against numbers by hand, through every stage, and differentiated again.
 
-use array_dsl_compiler::core::{self};
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::testing::kernels::compile;
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Value, approx_eq};
 
@@ -27,7 +27,7 @@ fn int(i: i64) -> Value {
 /// The program gives these numbers in every stage, and has right derivatives itself.
 fn gives(source: &str, args: &[Value], expected: &[Value]) {
     let f = compile(source).unwrap_or_else(|e| panic!("{e:#?}\n{source}"));
-    let found = core::interp::run(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    let found = meaning::run(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"));
     assert_eq!(found.len(), expected.len(), "{source}");
     for (a, b) in found.iter().zip(expected) {
         approx_eq(a, b, 1e-10, 1e-10).unwrap_or_else(|e| panic!("{e}\n{source}"));

@@ -4,9 +4,10 @@ use array_dsl_compiler::core::{self};
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::loops::print::{Counts, count, print};
 use array_dsl_compiler::pipeline;
-use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 use array_dsl_compiler::testing::kernels::{compile, kernel};
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Value, approx_eq};
@@ -125,7 +126,7 @@ fn means_the_loop_over_all_letters() {
                 let ranges = Ranges { sizes, integers: (-3, 3), floats: (-1.5, 1.5) };
                 let args = arguments_within(&f, seed, &ranges);
                 let (shape, expected) = naive(subscripts, &args);
-                let found = core::interp::run(&f, &args).unwrap_or_else(|e| panic!("{e}\n{source}"));
+                let found = meaning::run(&f, &args).unwrap_or_else(|e| panic!("{e}\n{source}"));
                 let elem = if elem == "f64" { Elem::F64 } else { Elem::I64 };
                 let expected = match elem {
                     Elem::F64 => Value::from_f64(elem, shape, &expected),
@@ -163,7 +164,7 @@ fn value(shape: &[usize], data: &[f64]) -> Value {
 fn run(source: &str, args: &[Value]) -> Vec<Value> {
     let f = kernel(source);
     assert_eq!(values(&f, args), Ok(Checked::Agree), "{source}");
-    core::interp::run(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"))
+    meaning::run(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"))
 }
 
 #[test]
@@ -216,13 +217,13 @@ fn stands_wherever_an_expression_does() {
 fn sizes_known_only_when_running_are_checked() {
     let f = kernel("fn f(a: [[f64; _]; n], x: [f64; _]) -> [f64; n] { einsum!(\"ij,j->i\", a, x) }");
     let a = value(&[1, 2], &[3.0, 4.0]);
-    let fits = core::interp::run(&f, &[a.clone(), value(&[2], &[1.0, 10.0])]);
+    let fits = meaning::run(&f, &[a.clone(), value(&[2], &[1.0, 10.0])]);
     assert_eq!(fits.expect("the sizes agree"), [value(&[1], &[43.0])]);
-    assert!(core::interp::run(&f, &[a.clone(), value(&[3], &[1.0; 3])]).is_err());
+    assert!(meaning::run(&f, &[a.clone(), value(&[3], &[1.0; 3])]).is_err());
     assert_eq!(values(&f, &[a, value(&[3], &[1.0; 3])]), Ok(Checked::Fault));
     // A diagonal needs a square.
     let f = kernel("fn f(a: [[f64; _]; _]) -> f64 { einsum!(\"ii\", a) }");
-    assert!(core::interp::run(&f, &[value(&[1, 2], &[3.0, 4.0])]).is_err());
+    assert!(meaning::run(&f, &[value(&[1, 2], &[3.0, 4.0])]).is_err());
 }
 
 #[test]

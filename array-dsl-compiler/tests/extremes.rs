@@ -4,6 +4,7 @@ use array_dsl_compiler::core;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 use array_dsl_compiler::testing::kernels::{compile, kernel};
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::Value;
 
@@ -38,7 +39,7 @@ fn int(i: i64) -> Value {
 /// The integers of the only result, the same in every stage; `None`: an error.
 fn run(f: &core::Function, args: &[Value]) -> Option<Vec<i64>> {
     let checked = values(f, args).unwrap_or_else(|e| panic!("{}: {e}", f.name));
-    let found = core::interp::run(f, args).ok();
+    let found = meaning::run(f, args).ok();
     assert_eq!(checked == Checked::Agree, found.is_some(), "{}", f.name);
     let found = found?;
     Some(found[0].data().iter().map(|x| x.as_i64().expect("an integer")).collect())
@@ -95,7 +96,7 @@ fn windows_of_any_size() {
         let width = usize::try_from(k).ok().filter(|k| *k <= 4);
         let windows = |k: usize| (0..4 - k).flat_map(|i| x[i..i + k].to_vec()).collect::<Vec<i64>>();
         let args = [ints(&x), int(k)];
-        let shape = core::interp::run(&f, &args).ok().map(|v| v[0].shape().to_vec());
+        let shape = meaning::run(&f, &args).ok().map(|v| v[0].shape().to_vec());
         assert_eq!(shape.zip(run(&f, &args)), width.map(|k| (vec![4 - k, k], windows(k))), "{k}");
     }
 }

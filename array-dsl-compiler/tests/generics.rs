@@ -1,9 +1,9 @@
 //! Generic kernels, and kernels that take functions.
 
-use array_dsl_compiler::core;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::testing::kernels::{compile, kernel};
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Value, approx_eq};
 
@@ -45,7 +45,7 @@ fn scalar(x: f64) -> Value {
 fn gives(before: &[&str], f: &str, args: &[Value], expected: &[Value], differentiable: bool) {
     let source = format!("{} {f}", before.join(" "));
     let f = kernel(&source);
-    let found = core::interp::run(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    let found = meaning::run(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"));
     assert_eq!(found.len(), expected.len(), "{source}");
     for (a, b) in found.iter().zip(expected) {
         approx_eq(a, b, 1e-9, 1e-9).unwrap_or_else(|e| panic!("{e}\n{source}"));

@@ -3,7 +3,7 @@
 use array_dsl_compiler::bulk::{self, Program, interp};
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::pipeline;
-use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing;
 use array_dsl_compiler::testing::kernels::program;
 use array_dsl_compiler::ty::Elem;

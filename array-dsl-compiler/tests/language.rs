@@ -1,9 +1,9 @@
 //! The functions and rules of the language, one by one: what each gives for small arguments.
 
-use array_dsl_compiler::core;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 use array_dsl_compiler::testing::kernels::{compile, kernel};
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::Value;
@@ -26,7 +26,7 @@ fn arguments() -> Vec<Value> {
 fn run(result: &str, body: &str) -> Result<Vec<f64>, String> {
     let source = format!("fn f({SIGNATURE}) -> {result} {{ {body} }}");
     let f = compile(&source).map_err(|e| e.join("; "))?;
-    let found = core::interp::run(&f, &arguments()).map_err(|e| e.to_string())?;
+    let found = meaning::run(&f, &arguments()).map_err(|e| e.to_string())?;
     match values(&f, &arguments())? {
         Checked::Agree => Ok(found.iter().flat_map(Value::to_f64).collect()),
         Checked::Fault => Err("it fails".into()),

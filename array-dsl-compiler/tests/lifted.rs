@@ -7,7 +7,7 @@ use array_dsl_compiler::bulk::Program;
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::emit::{cpu, wgsl};
 use array_dsl_compiler::pipeline;
-use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::kernels::program;
 use proptest::prelude::*;
 

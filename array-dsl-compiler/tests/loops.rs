@@ -5,6 +5,7 @@ use array_dsl_compiler::core::{self, Body, Exp, Function, Trips};
 use array_dsl_compiler::diagnostics::Diagnostics;
 use array_dsl_compiler::elaborate::{Callees, Elaborated};
 use array_dsl_compiler::pipeline;
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Fault, Scalar, Value};
 
@@ -53,14 +54,14 @@ fn int(x: i64) -> Value {
 fn run(text: &str, args: &[Value]) -> Vec<f64> {
     let f = core_of(text);
     let printed = core::print::print(&f);
-    let values = core::interp::run(&f, args).unwrap_or_else(|e| panic!("{e}: {printed}"));
+    let values = meaning::run(&f, args).unwrap_or_else(|e| panic!("{e}: {printed}"));
     let again = core::parse::parse(&printed).unwrap_or_else(|e| panic!("{e:?}: {printed}"));
-    assert_eq!(core::interp::run(&again, args).expect("as before"), values, "{printed}");
+    assert_eq!(meaning::run(&again, args).expect("as before"), values, "{printed}");
     values.iter().flat_map(Value::to_f64).collect()
 }
 
 fn fault(text: &str, args: &[Value]) -> Fault {
-    core::interp::run(&core_of(text), args).expect_err("the program fails")
+    meaning::run(&core_of(text), args).expect_err("the program fails")
 }
 
 /// How many expressions satisfy a condition, at any depth.

@@ -3,6 +3,7 @@
 //! Each program is elaborated twice, the second time with one more statement in every loop that makes it
 //! sequential: it carries a number from trip to trip. Integers only, so that results agree exactly.
 
+use array_dsl_compiler::testing::meaning;
 use std::fmt::Write as _;
 
 use array_dsl_compiler::core::{self, Function};
@@ -206,7 +207,7 @@ fn loops_mean_the_same_parallel_and_in_order() {
                 Value::from_i64(Elem::I64, shape, &data).expect("the data fill the shape")
             };
             let args = [ints(vec![n]), ints(vec![n, n]), ints(Vec::new())];
-            let (a, b) = (core::interp::run(&f, &args), core::interp::run(&g, &args));
+            let (a, b) = (meaning::run(&f, &args), meaning::run(&g, &args));
             values += usize::from(a.is_ok());
             let same = match (&a, &b) {
                 (Ok(a), Ok(b)) => a == b,

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use array_dsl_compiler::carrier;
 use array_dsl_compiler::diagnostics::Diagnostics;
+use array_dsl_compiler::kernel::{self, link};
 use array_dsl_compiler::record::{self, Records, definition};
-use array_dsl_compiler::{kernel, link};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 
@@ -84,7 +85,7 @@ fn carried(tokens: TokenStream) -> Option<String> {
             _ => None,
         };
         let carries = |t: &String| {
-            t == kernel::FAILED
+            t == carrier::FAILED
                 || ["fn ", "record ", "interface ", "generic "].iter().any(|start| t.starts_with(start))
         };
         found = text.filter(carries).or(found);
@@ -139,7 +140,7 @@ fn messages_of(source: &str) -> Vec<String> {
             }
         };
         messages(tokens.clone(), &mut out);
-        known.insert(name, carried(tokens).unwrap_or(kernel::FAILED.to_string()));
+        known.insert(name, carried(tokens).unwrap_or(carrier::FAILED.to_string()));
     }
     out
 }

@@ -4,6 +4,7 @@
 //! their text goes through the compiler as a library, and every stage is compared with the Core interpreter for
 //! several random arguments each.
 
+use array_dsl_compiler::testing::meaning;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -11,6 +12,7 @@ use std::rc::Rc;
 use array_dsl_compiler::core::{Body, Exp, Function, Placing};
 use array_dsl_compiler::diagnostics::Diagnostics;
 use array_dsl_compiler::elaborate::{Callee, Callees, Generic};
+use array_dsl_compiler::kernel::{self, generic};
 use array_dsl_compiler::record::{self, Records, definition};
 use array_dsl_compiler::syntax::parse_function;
 use array_dsl_compiler::testing::compare::{Checked, Derived, derivatives, stage, values};
@@ -18,7 +20,7 @@ use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::work::limited;
 use array_dsl_compiler::value::{Fault, Scalar, Value};
-use array_dsl_compiler::{core, generic, kernel, pipeline};
+use array_dsl_compiler::{core, pipeline};
 use quote::ToTokens;
 use syn::ext::IdentExt as _;
 
@@ -198,8 +200,7 @@ fn check(name: &str, f: &Function) -> Result<Derived, String> {
     let mut total = Derived::default();
     // Of random arguments a `while` may never end: those are left out.
     let is_endless = |args: &[Value]| {
-        printed.contains("loop while")
-            && limited(TRIPS, || core::interp::run(f, args)) == Err(Fault::Exhausted)
+        printed.contains("loop while") && limited(TRIPS, || meaning::run(f, args)) == Err(Fault::Exhausted)
     };
     let mut endless = 0;
     let mut agreed = 0;

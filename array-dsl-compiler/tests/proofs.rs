@@ -5,7 +5,7 @@ use array_dsl_compiler::bulk::print::print;
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::optimize::remaining;
 use array_dsl_compiler::pipeline;
-use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::kernels::program;
 use array_dsl_compiler::testing::loops;
 use array_dsl_compiler::ty::Elem;

@@ -2,12 +2,13 @@
 
 use array_dsl_compiler::core::{self, Body, Exp};
 use array_dsl_compiler::testing::kernels::compile;
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Value, approx_eq};
 
 fn run(source: &str, args: &[Value]) -> Vec<Value> {
     let f = compile(source).unwrap_or_else(|e| panic!("{e:#?}\n{source}"));
-    core::interp::run(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"))
+    meaning::run(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"))
 }
 
 /// A vector of `f64`.

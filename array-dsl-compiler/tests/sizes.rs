@@ -6,6 +6,7 @@ use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 use array_dsl_compiler::testing::kernels::{compile, kernel};
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Fault, Value};
@@ -21,7 +22,7 @@ fn matrix() -> Value {
 /// The kernel gives these numbers in every stage, and its derivatives agree.
 fn gives(source: &str, args: &[Value], expected: &[f64]) {
     let f = kernel(source);
-    let found = core::interp::run(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    let found = meaning::run(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"));
     assert_eq!(found[0].to_f64(), expected, "{source}");
     assert_eq!(values(&f, args), Ok(Checked::Agree), "{source}");
     let p = pipeline::middle(&f).expect("its derivatives exist");
@@ -245,7 +246,7 @@ fn sizes_in_branches() {
                 Some(expected) => gives(&source, &args, &expected),
                 None => {
                     let f = kernel(&source);
-                    let found = core::interp::run(&f, &args);
+                    let found = meaning::run(&f, &args);
                     assert!(found.is_err(), "{source}\n{args:?}: {found:?}");
                     assert_eq!(values(&f, &args), Ok(Checked::Fault), "{source}");
                 }

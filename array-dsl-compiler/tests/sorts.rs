@@ -2,9 +2,10 @@
 
 use array_dsl_compiler::core::{self, Function};
 use array_dsl_compiler::derive::Derivative;
-use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::compare::{Checked, derivatives, values};
 use array_dsl_compiler::testing::kernels::{compile, kernel};
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Fault, Scalar, Value, approx_eq};
@@ -57,7 +58,7 @@ fn ints(data: &[i64]) -> Value {
 /// The kernel gives these values, in Core and in all stages after it.
 fn gives(source: &str, args: &[Value], expected: &[Value]) {
     let f = kernel(source);
-    let found = core::interp::run(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"));
+    let found = meaning::run(&f, args).unwrap_or_else(|e| panic!("{e}\n{source}"));
     assert_eq!(found.len(), expected.len(), "{source}");
     for (f, e) in found.iter().zip(expected) {
         approx_eq(f, e, 1e-12, 1e-12).unwrap_or_else(|m| panic!("{m}\n{source}"));
@@ -234,7 +235,7 @@ fn examples_of_the_literature() {
     );
     let two = "fn f(a: [f64; n]) -> [f64; _] { filter(|x| x < 0.0, a) + filter(|x| x < 1.0, a) }";
     gives(two, &[v(&[-1., 2., -3.])], &[v(&[-2., -6.])]);
-    let fault = core::interp::run(&kernel(two), &[v(&[-1., 0., -3.])]);
+    let fault = meaning::run(&kernel(two), &[v(&[-1., 0., -3.])]);
     assert!(matches!(&fault, Err(Fault::SizeCheck { message, .. }) if message.contains("kept")), "{fault:?}");
     assert_eq!(values(&kernel(two), &[v(&[-1., 0., -3.])]), Ok(Checked::Fault));
 }

@@ -8,7 +8,7 @@ use array_dsl_compiler::core::Function;
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::loops::print::{Counts, count, print};
 use array_dsl_compiler::pipeline;
-use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::kernels::{kernel, program};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 

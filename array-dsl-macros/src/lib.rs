@@ -1,7 +1,8 @@
 //! The `#[kernel]` attribute: a thin shell around `array-dsl-compiler`, where `link` explains how kernels see each
 //! other.
 
-use array_dsl_compiler::{lexer, link, renamed};
+use array_dsl_compiler::kernel::{link, renamed};
+use array_dsl_compiler::lexer;
 use proc_macro::{LexError, TokenStream};
 
 /// Runs the compiler with rustc's lexer.

@@ -8,10 +8,12 @@
 //! | file | subject |
 //! |---|---|
 //! | `mod` | polynomials; what is certain of them |
+//! | `bins` | points that meet in the elements of an array |
 //! | `circle` | remainders as polynomials around a circle |
 //! | `checked` | what the statements before a place have established |
 //! | `proof` | reads that have no reason to be inside |
 
+pub(crate) mod bins;
 mod checked;
 mod circle;
 mod proof;
@@ -20,7 +22,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 pub(crate) use checked::Checked;
 use circle::Around;
-pub(crate) use proof::{Proof, compare, of_stms};
+pub(crate) use proof::{Proof, check, compare};
 
 use crate::bulk::{ArrayId, ArrayInfo, Atom, Axis, Branch, Exp, Let, Program, Var};
 use crate::dim::{Dim, SizeAtom};

@@ -6,6 +6,8 @@
 use std::collections::HashSet;
 
 use super::{Checked, Facts, Types};
+use crate::bulk::verify;
+use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Axis, Exp, Let, Program, Stm, Var};
 use crate::dim::Dim;
 
@@ -46,7 +48,7 @@ impl<'a> Proof<'a> {
             }
             Exp::If(c, yes, no) => {
                 for (branch, when) in [(yes, true), (no, false)] {
-                    if has_unchecked_reads(&branch.block.lets) {
+                    if branch.block.has_unchecked_reads() {
                         let scope = self.facts.scope();
                         self.facts.assume(*c, when);
                         branch.block.lets.iter().for_each(|l| self.binding(l));
@@ -65,13 +67,16 @@ impl<'a> Proof<'a> {
     }
 }
 
-fn has_unchecked_reads(lets: &[Let]) -> bool {
-    lets.iter().any(|l| match &l.exp {
-        Exp::Read { index, checked, .. } => !checked && !index.is_empty(),
-        Exp::If(_, yes, no) => [yes, no].iter().any(|b| has_unchecked_reads(&b.block.lets)),
-        Exp::Scan(s) => has_unchecked_reads(&s.step.block.lets),
-        _ => false,
-    })
+/// Every rule that an optimized program breaks: those of Bulk, and that what is not compared has a reason.
+pub(crate) fn check(p: &Program) -> Vec<String> {
+    let errors = verify::check(p);
+    // Of what breaks other rules nothing can be proven.
+    if !errors.is_empty() {
+        return errors;
+    }
+    let mut unproven = Vec::new();
+    of_stms(p, &p.stms, Checked::default(), &mut unproven);
+    unproven.into_iter().map(|(_, a)| verify::unproven_read(&p.array(a).name, a)).collect()
 }
 
 /// Has the reads compared that have no reason to be inside.
@@ -80,12 +85,12 @@ pub(crate) fn compare(p: &mut Program) {
     of_stms(p, &p.stms, Checked::default(), &mut unproven);
     if !unproven.is_empty() {
         let vars: HashSet<Var> = unproven.into_iter().map(|(v, _)| v).collect();
-        p.stms.iter_mut().for_each(|s| compare_in(s, &vars));
+        p.stms.iter_mut().for_each(|s| Compare(&vars).stm(s));
     }
 }
 
 /// The reads of statements that have no reason to be inside.
-pub(crate) fn of_stms(p: &Program, stms: &[Stm], mut checked: Checked, out: &mut Vec<(Var, ArrayId)>) {
+fn of_stms(p: &Program, stms: &[Stm], mut checked: Checked, out: &mut Vec<(Var, ArrayId)>) {
     let dims = |a: ArrayId| p.array(a).dims.split_at(0);
     for s in stms {
         match s {
@@ -102,21 +107,62 @@ pub(crate) fn of_stms(p: &Program, stms: &[Stm], mut checked: Checked, out: &mut
     }
 }
 
-fn compare_in(s: &mut Stm, vars: &HashSet<Var>) {
-    match s {
-        Stm::Nest(n) => compare_lets(&mut n.body.lets, vars),
-        Stm::Repeat(r) => r.body.iter_mut().for_each(|s| compare_in(s, vars)),
-        _ => {}
+/// Has the reads of these scalars compared.
+struct Compare<'a>(&'a HashSet<Var>);
+
+impl Rewriter for Compare<'_> {
+    fn binding(&mut self, l: &mut Let) {
+        if let Exp::Read { checked, .. } = &mut l.exp {
+            *checked |= self.0.contains(&l.vars[0]);
+        }
+        self.walk_binding(l);
     }
 }
 
-fn compare_lets(lets: &mut [Let], vars: &HashSet<Var>) {
-    for l in lets {
-        match &mut l.exp {
-            Exp::Read { checked, .. } => *checked |= vars.contains(&l.vars[0]),
-            Exp::If(_, yes, no) => [yes, no].into_iter().for_each(|b| compare_lets(&mut b.block.lets, vars)),
-            Exp::Scan(s) => compare_lets(&mut s.step.block.lets, vars),
-            _ => {}
-        }
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::bulk::parse::parse;
+
+    #[test]
+    fn reads_without_a_comparison_have_a_reason() {
+        let found = |stms: &str| {
+            let text = format!(
+                "program f(x.0: [n]f64, y.1: [m]f64, k.2: i64, at.3: [m]i64) sizes n, m\n{stms}\n=> ()"
+            );
+            check(&parse(&text).expect("it parses")).join("; ")
+        };
+        let unproven = "`x.0` is read without a comparison and without a reason";
+        let read = "s.4: f64 = nest [%0 < m] { %1 = x.0[%0] } reduce(add) 1 %1";
+        assert_eq!(found(read), unproven);
+        assert_eq!(found(&format!("check m == n\n{read}")), "");
+        assert_eq!(found(&format!("{read}\ncheck m == n")), unproven);
+        // Only where the guard is positive; there are no points elsewhere.
+        assert_eq!(found(&format!("check m <= n if m > 0\n{read}")), "");
+        assert_eq!(found(&format!("check m <= n if k.2 > 0\n{read}")), unproven);
+        // A check in a loop holds in its trip, not after it.
+        let trips = |inside: &str, after: &str| {
+            let state = "r.9: f64 = repeat t.5 < m with a.6: f64 = z.8";
+            format!("z.8: f64 = nest [] {{ }} store 0.0f64\n{state} {{ {inside} => a.6 }}\n{after}")
+        };
+        assert_eq!(found(&trips("check m == n", read)), unproven);
+        assert_eq!(found(&trips(&format!("check m == n\n{read}"), "")), "");
+        // Of what data decide, conditions say something where they hold.
+        let guarded = |condition: &str| {
+            format!(
+                "s.4: f64 = nest [%0 < m] {{ %1 = at.3[%0]; %2 = ge %1 0; %3 = size n; %4 = lt %1 %3; %5 = and %2 %4
+                 %7 = if {condition} {{ %6 = x.0[%1] => %6 }} else {{ => 0.0f64 }} }} reduce(add) 1 %7"
+            )
+        };
+        assert_eq!(found(&guarded("%5")), "");
+        assert_eq!(found(&guarded("%4")), unproven);
+        // An array of positions is one after its elements have changed places, and none after others were written.
+        let sorted =
+            "o.4: [n]i64 = argsort x.0\np.5: [n]i64 = nest [%0 < n] { %1 = o.4[%0]; %2 = o.4[%1] } store %2";
+        let gather =
+            |of: &str| format!("s.9: f64 = nest [%7 < n] {{ %8 = {of}[%7]; %9 = x.0[%8] }} reduce(add) 1 %9");
+        assert_eq!(found(&format!("{sorted}\n{}", gather("p.5"))), "");
+        let written = "q.6: [n]i64 = nest [%4 < n] { } write p.5[%4] -1";
+        assert_eq!(found(&format!("{sorted}\n{written}\n{}", gather("q.6"))), unproven);
     }
 }

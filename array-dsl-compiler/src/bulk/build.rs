@@ -1,10 +1,10 @@
-//! Building scalar code and nests: fresh copies of blocks, and statements with the obvious simplifications.
+//! Building scalar code and nests: names for other ones, fresh copies, and statements with the obvious simplifications.
 
 use std::collections::HashMap;
 
+use super::walk::Rewriter;
 use super::{
-    ArrayId, Atom, Axis, Block, Branch, Carried, Check, CheckKind, Custom, Exp, Let, Nest, Program, Repeat,
-    Scan, Sort, Stm, Trips, Var, Yield, YieldKind,
+    ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Repeat, Stm, Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -21,154 +21,137 @@ pub fn renamed(map: &Renaming, a: Atom) -> Atom {
     }
 }
 
-impl Program {
-    /// A copy of code with new variables; `map` holds the renaming of free variables and gains that of the
-    /// variables bound at the top level of `lets`.
-    pub fn copy_lets(&mut self, lets: &[Let], map: &mut Renaming) -> Vec<Let> {
-        let mut out = Vec::with_capacity(lets.len());
-        for l in lets {
-            let exp = self.copy_exp(&l.exp, map);
-            let vars: Vec<Var> = l.vars.iter().map(|v| self.new_var(self.vars[v.0 as usize])).collect();
-            for (v, n) in l.vars.iter().zip(&vars) {
-                map.insert(*v, Atom::Var(*n));
-            }
-            out.push(Let { vars, exp, loc: l.loc });
-        }
-        out
+/// Gives the scalars that are used their new names; what is bound keeps its name.
+pub struct Rename<'a>(pub &'a Renaming);
+
+impl Rewriter for Rename<'_> {
+    fn atom(&mut self, a: &mut Atom) {
+        *a = renamed(self.0, *a);
+    }
+}
+
+impl Exp {
+    /// The expression under new names of its free scalars.
+    pub fn renamed(&self, map: &Renaming) -> Exp {
+        let mut e = self.clone();
+        Rename(map).exp(&mut e);
+        e
+    }
+}
+
+impl YieldKind {
+    /// Gives the atoms their new names.
+    pub fn rename(&mut self, map: &Renaming) {
+        Rename(map).walk_yield(self);
+    }
+}
+
+/// Gives the arrays that are used, in sizes as well, their new names.
+pub struct Redirect<'a>(pub &'a HashMap<ArrayId, ArrayId>);
+
+impl Rewriter for Redirect<'_> {
+    fn array(&mut self, a: &mut ArrayId) {
+        *a = new_name(*a, self.0);
     }
 
-    fn copy_exp(&mut self, e: &Exp, map: &Renaming) -> Exp {
-        let all = |atoms: &[Atom]| atoms.iter().map(|a| renamed(map, *a)).collect();
-        match e {
-            Exp::Op(op, args) => Exp::Op(*op, all(args)),
-            Exp::Size(d) => Exp::Size(d.clone()),
-            Exp::Read { array, index, checked } => {
-                Exp::Read { array: *array, index: all(index), checked: *checked }
-            }
-            Exp::StopGradient(a) => Exp::StopGradient(renamed(map, *a)),
-            Exp::If(c, x, y) => Exp::If(renamed(map, *c), self.copy_branch(x, map), self.copy_branch(y, map)),
-            Exp::Scan(s) => {
-                let mut inner = map.clone();
-                let left = self.copy_vars(&s.left, &mut inner);
-                let right = self.copy_vars(&s.right, &mut inner);
-                let step = self.copy_branch(&s.step, &inner);
-                let (start, values) = (all(&s.start), all(&s.values));
-                Exp::Scan(Box::new(Scan { prefix: s.prefix, left, start, right, values, step }))
-            }
+    fn dim(&mut self, d: &mut Dim) {
+        if !self.0.is_empty() {
+            *d = redirected(d, self.0);
         }
+    }
+}
+
+/// Gives new names to the scalars that are bound, and theirs to those that are used.
+pub struct Fresh<'a> {
+    /// The types of all scalars.
+    pub vars: &'a mut Vec<Elem>,
+    /// The names so far.
+    pub names: &'a mut Renaming,
+}
+
+impl Fresh<'_> {
+    /// New scalars of the same types.
+    pub fn bind(&mut self, vars: &[Var]) -> Vec<Var> {
+        let mut new = vars.to_vec();
+        new.iter_mut().for_each(|v| self.bound_var(v));
+        new
+    }
+}
+
+impl Rewriter for Fresh<'_> {
+    fn bound_var(&mut self, v: &mut Var) {
+        let new = Var(self.vars.len() as u32);
+        self.vars.push(self.vars[v.0 as usize]);
+        self.names.insert(*v, Atom::Var(new));
+        *v = new;
+    }
+
+    fn atom(&mut self, a: &mut Atom) {
+        *a = renamed(self.names, *a);
+    }
+}
+
+/// Gives new names to the scalars and arrays that are bound, and theirs to those that are used.
+struct Copy<'a> {
+    p: &'a mut Program,
+    vars: Renaming,
+    arrays: &'a mut HashMap<ArrayId, ArrayId>,
+}
+
+impl Rewriter for Copy<'_> {
+    fn bound_var(&mut self, v: &mut Var) {
+        Fresh { vars: &mut self.p.vars, names: &mut self.vars }.bound_var(v);
+    }
+
+    fn atom(&mut self, a: &mut Atom) {
+        *a = renamed(&self.vars, *a);
+    }
+
+    fn bound_array(&mut self, a: &mut ArrayId) {
+        let info = self.p.array(*a).clone();
+        let dims = info.dims.iter().map(|d| redirected(d, self.arrays)).collect();
+        let new = self.p.new_array(info.name, info.elem, dims);
+        self.arrays.insert(*a, new);
+        *a = new;
+    }
+
+    fn array(&mut self, a: &mut ArrayId) {
+        Redirect(self.arrays).array(a);
+    }
+
+    fn dim(&mut self, d: &mut Dim) {
+        Redirect(self.arrays).dim(d);
+    }
+}
+
+impl Program {
+    /// A copy of code with new variables; `map` holds the renaming of free variables and gains that of what is bound.
+    pub fn copy_lets(&mut self, lets: &[Let], map: &mut Renaming) -> Vec<Let> {
+        let mut copy = lets.to_vec();
+        let mut fresh = Fresh { vars: &mut self.vars, names: map };
+        copy.iter_mut().for_each(|l| fresh.binding(l));
+        copy
     }
 
     /// New variables of the same types, with the renaming of the old ones.
     pub fn copy_vars(&mut self, vars: &[Var], map: &mut Renaming) -> Vec<Var> {
-        vars.iter()
-            .map(|v| {
-                let new = self.new_var(self.vars[v.0 as usize]);
-                map.insert(*v, Atom::Var(new));
-                new
-            })
-            .collect()
-    }
-
-    /// A copy of a branch.
-    pub fn copy_branch(&mut self, b: &Branch, map: &Renaming) -> Branch {
-        let mut inner = map.clone();
-        let lets = self.copy_lets(&b.block.lets, &mut inner);
-        Branch { block: Block { lets }, results: b.results.iter().map(|a| renamed(&inner, *a)).collect() }
+        Fresh { vars: &mut self.vars, names: map }.bind(vars)
     }
 
     /// A copy of statements that binds new arrays and scalars; `arrays` holds the renaming of arrays bound before and gains
     /// that of those bound by the statements.
     pub fn copy_stms(&mut self, stms: &[Stm], arrays: &mut HashMap<ArrayId, ArrayId>) -> Vec<Stm> {
-        let mut out = Vec::with_capacity(stms.len());
-        for s in stms {
-            let copy = match s {
-                Stm::Nest(n) => {
-                    let mut map = Renaming::new();
-                    let mut axes = self.copy_axes(&n.axes, &mut map);
-                    axes.iter_mut().for_each(|a| a.extent = redirected(&a.extent, arrays));
-                    let mut lets = self.copy_lets(&n.body.lets, &mut map);
-                    redirect(&mut lets, arrays);
-                    let yields = n
-                        .yields
-                        .iter()
-                        .map(|y| {
-                            let mut kind = y.kind.clone();
-                            crate::optimize::rename_yield(&mut kind, &map);
-                            if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } =
-                                &mut kind
-                            {
-                                *into = new_name(*into, arrays);
-                            }
-                            Yield { array: y.array, kind }
-                        })
-                        .collect();
-                    let mut n = Nest { axes, body: Block { lets }, yields, loc: n.loc };
-                    n.yields.iter_mut().for_each(|y| y.array = self.copy_array(y.array, arrays));
-                    Stm::Nest(n)
-                }
-                Stm::Reshape { result, source } => {
-                    let source = new_name(*source, arrays);
-                    Stm::Reshape { result: self.copy_array(*result, arrays), source }
-                }
-                Stm::Contract(c) => {
-                    let mut c = c.clone();
-                    (c.a.0, c.b.0) = (new_name(c.a.0, arrays), new_name(c.b.0, arrays));
-                    c.extents.iter_mut().for_each(|d| *d = redirected(d, arrays));
-                    c.result = self.copy_array(c.result, arrays);
-                    Stm::Contract(c)
-                }
-                Stm::Check(c, loc) => {
-                    let d = |d: &Dim| redirected(d, arrays);
-                    let kind = match &c.kind {
-                        CheckKind::Equal(a, b) => CheckKind::Equal(d(a), d(b)),
-                        CheckKind::NonNegative(a) => CheckKind::NonNegative(d(a)),
-                        CheckKind::AtLeast(a, b) => CheckKind::AtLeast(d(a), d(b)),
-                    };
-                    Stm::Check(Check { kind, guards: c.guards.iter().map(d).collect() }, *loc)
-                }
-                Stm::Repeat(r) => Stm::Repeat(self.copy_repeat(r, arrays)),
-                Stm::Custom(c) => {
-                    let names = |list: &[ArrayId]| list.iter().map(|a| new_name(*a, arrays)).collect();
-                    let (values, args) = (names(&c.values), names(&c.args));
-                    let results = c.results.iter().map(|a| self.copy_array(*a, arrays)).collect();
-                    Stm::Custom(Custom { results, values, args, ..*c })
-                }
-                Stm::Sort(s) => {
-                    let keys = new_name(s.keys, arrays);
-                    Stm::Sort(Sort { result: self.copy_array(s.result, arrays), keys, ..*s })
-                }
-            };
-            out.push(copy);
-        }
-        out
+        let mut copy = stms.to_vec();
+        let mut copier = Copy { p: self, vars: Renaming::new(), arrays };
+        copy.iter_mut().for_each(|s| copier.stm(s));
+        copy
     }
 
     /// As `copy_stms`, of a loop.
     pub fn copy_repeat(&mut self, r: &Repeat, arrays: &mut HashMap<ArrayId, ArrayId>) -> Repeat {
-        let starts: Vec<ArrayId> = r.carried.iter().map(|c| new_name(c.start, arrays)).collect();
-        let states: Vec<ArrayId> = r.carried.iter().map(|c| self.copy_array(c.state, arrays)).collect();
-        let trips = match &r.trips {
-            Trips::For(index, count) => {
-                let count = redirected(count, arrays);
-                Trips::For(self.copy_array(*index, arrays), count)
-            }
-            Trips::While(state) => Trips::While(new_name(*state, arrays)),
-        };
-        let body = self.copy_stms(&r.body, arrays);
-        let nexts: Vec<ArrayId> = r.carried.iter().map(|c| new_name(c.next, arrays)).collect();
-        let mut carried = Vec::new();
-        for (((c, start), state), next) in r.carried.iter().zip(starts).zip(states).zip(nexts) {
-            carried.push(Carried { state, start, next, result: self.copy_array(c.result, arrays) });
-        }
-        Repeat { trips, carried, body, loc: r.loc }
-    }
-
-    fn copy_array(&mut self, a: ArrayId, arrays: &mut HashMap<ArrayId, ArrayId>) -> ArrayId {
-        let info = self.array(a).clone();
-        let dims = info.dims.iter().map(|d| redirected(d, arrays)).collect();
-        let new = self.new_array(info.name, info.elem, dims);
-        arrays.insert(a, new);
-        new
+        let mut copy = r.clone();
+        Copy { p: self, vars: Renaming::new(), arrays }.walk_repeat(&mut copy);
+        copy
     }
 
     /// New axes of the same extents, with the renaming of the old ones.
@@ -222,22 +205,6 @@ fn redirected(d: &Dim, arrays: &HashMap<ArrayId, ArrayId>) -> Dim {
         SizeAtom::Scalar(s) => Dim::atom(SizeAtom::Scalar(new_name(ArrayId(*s), arrays).0)),
         name => Dim::atom(name.clone()),
     })
-}
-
-/// Scalar code with the arrays it reads renamed.
-pub(crate) fn redirect(lets: &mut [Let], arrays: &HashMap<ArrayId, ArrayId>) {
-    for l in lets {
-        match &mut l.exp {
-            Exp::Read { array, .. } => *array = new_name(*array, arrays),
-            Exp::Size(d) => *d = redirected(d, arrays),
-            Exp::If(_, x, y) => {
-                redirect(&mut x.block.lets, arrays);
-                redirect(&mut y.block.lets, arrays);
-            }
-            Exp::Scan(s) => redirect(&mut s.step.block.lets, arrays),
-            Exp::Op(..) | Exp::StopGradient(_) => {}
-        }
-    }
 }
 
 /// Scalar code under construction.

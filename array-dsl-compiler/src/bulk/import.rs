@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{
-    ArrayId, Atom, Block, Branch, CheckKind, Exp, Let, Nest, Program, Repeat, Stm, Trips, Var, YieldKind,
-};
+use super::walk::Rewriter;
+use super::{ArrayId, Atom, Program, Stm, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Loc, Name};
 
@@ -17,7 +16,7 @@ impl Program {
         other: &Program,
         sizes: &HashMap<Name, Dim>,
     ) -> (Vec<Stm>, Vec<ArrayId>, Vec<ArrayId>) {
-        let shift = Shift {
+        let mut shift = Shift {
             arrays: self.arrays.len() as u32,
             vars: self.vars.len() as u32,
             places: self.places.len() as u32,
@@ -25,7 +24,8 @@ impl Program {
             sizes,
         };
         for a in &other.arrays {
-            let dims = a.dims.iter().map(|d| shift.dim(d)).collect();
+            let mut dims = a.dims.clone();
+            dims.iter_mut().for_each(|d| shift.dim(d));
             self.new_array(a.name.clone(), a.elem, dims);
         }
         self.vars.extend(&other.vars);
@@ -33,8 +33,8 @@ impl Program {
         self.rules.extend(other.rules.iter().cloned());
         let mut stms = other.stms.clone();
         stms.iter_mut().for_each(|s| shift.stm(s));
-        let params = other.params.iter().flat_map(|q| q.arrays.leaves()).map(|a| shift.array(*a)).collect();
-        let results = other.result.leaves().into_iter().map(|a| shift.array(*a)).collect();
+        let params = other.params.iter().flat_map(|q| q.arrays.leaves()).map(|a| shift.name(*a)).collect();
+        let results = other.result.leaves().into_iter().map(|a| shift.name(*a)).collect();
         (stms, params, results)
     }
 }
@@ -49,135 +49,42 @@ struct Shift<'a> {
 }
 
 impl Shift<'_> {
-    fn array(&self, a: ArrayId) -> ArrayId {
+    fn name(&self, a: ArrayId) -> ArrayId {
         ArrayId(a.0 + self.arrays)
     }
+}
 
-    fn to(&self, a: &mut ArrayId) {
-        *a = self.array(*a);
+impl Rewriter for Shift<'_> {
+    fn bound_array(&mut self, a: &mut ArrayId) {
+        *a = self.name(*a);
     }
 
-    fn var(&self, v: &mut Var) {
+    fn array(&mut self, a: &mut ArrayId) {
+        *a = self.name(*a);
+    }
+
+    fn bound_var(&mut self, v: &mut Var) {
         v.0 += self.vars;
     }
 
-    fn atom(&self, a: &mut Atom) {
+    fn atom(&mut self, a: &mut Atom) {
         if let Atom::Var(v) = a {
-            self.var(v);
+            v.0 += self.vars;
         }
     }
 
-    fn loc(&self, l: &mut Loc) {
+    fn dim(&mut self, d: &mut Dim) {
+        *d = d.substitute(&mut |a| match a {
+            SizeAtom::Name(n) => self.sizes.get(n).cloned().unwrap_or_else(|| Dim::atom(a.clone())),
+            SizeAtom::Scalar(s) => Dim::atom(SizeAtom::Scalar(s + self.arrays)),
+        });
+    }
+
+    fn loc(&mut self, l: &mut Loc) {
         l.0 += self.places;
     }
 
-    fn dim(&self, d: &Dim) -> Dim {
-        d.substitute(&mut |a| match a {
-            SizeAtom::Name(n) => self.sizes.get(n).cloned().unwrap_or_else(|| Dim::atom(a.clone())),
-            SizeAtom::Scalar(s) => Dim::atom(SizeAtom::Scalar(s + self.arrays)),
-        })
-    }
-
-    fn set(&self, d: &mut Dim) {
-        *d = self.dim(d);
-    }
-
-    fn stm(&self, s: &mut Stm) {
-        match s {
-            Stm::Nest(n) => self.nest(n),
-            Stm::Reshape { result, source } => [result, source].into_iter().for_each(|a| self.to(a)),
-            Stm::Contract(c) => {
-                [&mut c.result, &mut c.a.0, &mut c.b.0].into_iter().for_each(|a| self.to(a));
-                c.extents.iter_mut().for_each(|d| self.set(d));
-                self.loc(&mut c.loc);
-            }
-            Stm::Check(c, loc) => {
-                match &mut c.kind {
-                    CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => {
-                        self.set(a);
-                        self.set(b);
-                    }
-                    CheckKind::NonNegative(a) => self.set(a),
-                }
-                c.guards.iter_mut().for_each(|d| self.set(d));
-                self.loc(loc);
-            }
-            Stm::Repeat(r) => self.repeat(r),
-            Stm::Sort(s) => [&mut s.result, &mut s.keys].into_iter().for_each(|a| self.to(a)),
-            Stm::Custom(c) => {
-                c.results.iter_mut().chain(&mut c.values).chain(&mut c.args).for_each(|a| self.to(a));
-                c.rule += self.rules;
-                self.loc(&mut c.loc);
-            }
-        }
-    }
-
-    fn repeat(&self, r: &mut Repeat) {
-        match &mut r.trips {
-            Trips::For(index, count) => {
-                self.to(index);
-                self.set(count);
-            }
-            Trips::While(state) => self.to(state),
-        }
-        for c in &mut r.carried {
-            [&mut c.state, &mut c.start, &mut c.next, &mut c.result].into_iter().for_each(|a| self.to(a));
-        }
-        r.body.iter_mut().for_each(|s| self.stm(s));
-        self.loc(&mut r.loc);
-    }
-
-    fn nest(&self, n: &mut Nest) {
-        for a in &mut n.axes {
-            self.var(&mut a.var);
-            self.set(&mut a.extent);
-        }
-        self.block(&mut n.body);
-        for y in &mut n.yields {
-            self.to(&mut y.array);
-            match &mut y.kind {
-                YieldKind::Store(v) | YieldKind::Reduce { value: v, .. } => self.atom(v),
-                YieldKind::Accumulate { into, index, value, .. }
-                | YieldKind::Write { into, index, value, .. } => {
-                    self.to(into);
-                    index.iter_mut().for_each(|a| self.atom(a));
-                    self.atom(value);
-                }
-            }
-        }
-        self.loc(&mut n.loc);
-    }
-
-    fn block(&self, b: &mut Block) {
-        b.lets.iter_mut().for_each(|l| self.statement(l));
-    }
-
-    fn branch(&self, b: &mut Branch) {
-        self.block(&mut b.block);
-        b.results.iter_mut().for_each(|a| self.atom(a));
-    }
-
-    fn statement(&self, l: &mut Let) {
-        l.vars.iter_mut().for_each(|v| self.var(v));
-        self.loc(&mut l.loc);
-        match &mut l.exp {
-            Exp::Op(_, args) => args.iter_mut().for_each(|a| self.atom(a)),
-            Exp::Size(d) => self.set(d),
-            Exp::Read { array, index, .. } => {
-                self.to(array);
-                index.iter_mut().for_each(|a| self.atom(a));
-            }
-            Exp::StopGradient(a) => self.atom(a),
-            Exp::If(c, x, y) => {
-                self.atom(c);
-                self.branch(x);
-                self.branch(y);
-            }
-            Exp::Scan(s) => {
-                s.left.iter_mut().chain(&mut s.right).for_each(|v| self.var(v));
-                s.start.iter_mut().chain(&mut s.values).for_each(|a| self.atom(a));
-                self.branch(&mut s.step);
-            }
-        }
+    fn rule(&mut self, rule: &mut usize) {
+        *rule += self.rules;
     }
 }

@@ -27,17 +27,18 @@
 //! * The form is closed: the bulk-operation transform produces nests, differentiation maps nests to nests,
 //!   fusion merges nests, both back ends print them.
 
-pub mod bins;
 pub mod build;
 mod import;
 pub mod interp;
+pub mod live;
 pub mod parse;
 pub mod print;
-pub mod sizes;
+pub mod uses;
 pub mod verify;
+pub mod walk;
 
-pub use crate::core::{Check, CheckKind, Prefix, Reducer};
-use std::collections::HashSet;
+pub use crate::check::{Check, CheckKind};
+pub use crate::reducer::{Prefix, Reducer};
 use std::rc::Rc;
 
 use crate::dim::Dim;
@@ -58,6 +59,16 @@ pub struct Var(pub u32);
 pub enum Atom {
     Var(Var),
     Const(Const),
+}
+
+impl Atom {
+    /// The scalar that this is, if it is no constant.
+    pub fn var(self) -> Option<Var> {
+        match self {
+            Atom::Var(v) => Some(v),
+            Atom::Const(_) => None,
+        }
+    }
 }
 
 /// What is known of an array.
@@ -403,128 +414,12 @@ impl Stm {
             Stm::Custom(c) => c.results.clone(),
         }
     }
-
-    /// The arrays whose elements the statement needs, each once (not those its dimensions mention).
-    pub fn inputs(&self) -> Vec<ArrayId> {
-        let mut out = Vec::new();
-        match self {
-            Stm::Nest(n) => {
-                n.body.visit_reads(&mut |a, _| out.push(a));
-                for y in &n.yields {
-                    if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } = &y.kind {
-                        out.push(*into);
-                    }
-                }
-            }
-            Stm::Reshape { source, .. } => out.push(*source),
-            Stm::Contract(c) => out.extend([c.a.0, c.b.0]),
-            Stm::Sort(s) => out.push(s.keys),
-            Stm::Custom(c) => out.extend(c.values.iter().chain(&c.args)),
-            Stm::Check(..) => {}
-            Stm::Repeat(r) => {
-                out.extend(r.carried.iter().flat_map(|c| [c.start, c.next]));
-                out.extend(r.body.iter().flat_map(Stm::inputs));
-                let inside: Vec<ArrayId> =
-                    r.bound().into_iter().chain(r.body.iter().flat_map(Stm::results)).collect();
-                out.retain(|a| !inside.contains(a));
-            }
-        }
-        out.sort();
-        out.dedup();
-        out
-    }
 }
 
 impl Block {
     /// Whether a scan stands here.
     pub fn is_ordered(&self) -> bool {
         self.lets.iter().any(|l| matches!(l.exp, Exp::Scan(_)))
-    }
-
-    /// Calls `f` with every read, branches included.
-    pub fn visit_reads(&self, f: &mut impl FnMut(ArrayId, &[Atom])) {
-        for l in &self.lets {
-            match &l.exp {
-                Exp::Read { array, index, .. } => f(*array, index),
-                Exp::If(_, a, b) => {
-                    a.block.visit_reads(f);
-                    b.block.visit_reads(f);
-                }
-                Exp::Scan(s) => s.step.block.visit_reads(f),
-                _ => {}
-            }
-        }
-    }
-}
-
-impl Exp {
-    /// Calls `f` with every atom used directly, and those used inside branches.
-    pub fn visit_atoms(&self, f: &mut impl FnMut(Atom)) {
-        match self {
-            Exp::Op(_, args) => args.iter().for_each(|a| f(*a)),
-            Exp::Size(_) => {}
-            Exp::Read { index, .. } => index.iter().for_each(|a| f(*a)),
-            Exp::StopGradient(a) => f(*a),
-            Exp::If(c, x, y) => {
-                f(*c);
-                for b in [x, y] {
-                    b.visit_atoms(f);
-                }
-            }
-            Exp::Scan(s) => {
-                s.start.iter().chain(&s.values).for_each(|a| f(*a));
-                s.step.visit_atoms(f);
-            }
-        }
-    }
-}
-
-impl Exp {
-    /// Calls `f` with every variable that is bound inside.
-    pub fn visit_bound(&self, f: &mut impl FnMut(Var)) {
-        match self {
-            Exp::If(_, x, y) => [x, y].into_iter().for_each(|b| b.visit_bound(f)),
-            Exp::Scan(s) => {
-                s.left.iter().chain(&s.right).for_each(|v| f(*v));
-                s.step.visit_bound(f);
-            }
-            _ => {}
-        }
-    }
-}
-
-impl Scan {
-    /// What there has to be before the first step: what the states start from, and what an associative operator uses, which joins
-    /// states outside of the loop as well.
-    pub fn needed_before(&self) -> Vec<Atom> {
-        let mut needed = self.start.clone();
-        if !self.is_associative() {
-            return needed;
-        }
-        let mut inside: HashSet<Var> = self.left.iter().chain(&self.right).copied().collect();
-        self.step.visit_bound(&mut |v| inside.extend([v]));
-        self.step.visit_atoms(&mut |a| {
-            if !matches!(a, Atom::Var(v) if inside.contains(&v)) {
-                needed.push(a);
-            }
-        });
-        needed
-    }
-}
-
-impl Branch {
-    /// Calls `f` with every variable that is bound inside.
-    pub fn visit_bound(&self, f: &mut impl FnMut(Var)) {
-        for l in &self.block.lets {
-            l.vars.iter().for_each(|v| f(*v));
-            l.exp.visit_bound(f);
-        }
-    }
-
-    /// Calls `f` with every atom used inside.
-    pub fn visit_atoms(&self, f: &mut impl FnMut(Atom)) {
-        self.block.lets.iter().for_each(|l| l.exp.visit_atoms(f));
-        self.results.iter().for_each(|a| f(*a));
     }
 }
 

@@ -7,8 +7,9 @@
 //!   `into`;
 //! * a reshape keeps the product of the dimensions, as polynomials or by an earlier `check`;
 //! * a contraction's axes have the extents of its arrays, and each is a batch, row, column or summed axis;
-//! * in an optimized program ([`check_optimized`]) a read that is not compared with its array's dimensions has a reason to be
-//!   inside (`affine`). Derivatives read where their primal has; that shows when they are simplified.
+//!
+//! That a read which is not compared with its array's dimensions has a reason to be inside is for `affine::check` to say, of
+//! optimized programs: derivatives read where their primal has, which shows when they are simplified.
 //!
 //! What Loops shares is in `scope`.
 
@@ -18,9 +19,10 @@ pub(crate) use scope::{Scope, Visible, resolved, same_product};
 
 use std::collections::HashSet;
 
-use super::{ArrayId, ArrayInfo, Atom, Axis, Exp, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind};
+use super::{
+    ArrayId, ArrayInfo, Atom, Axis, Check, Exp, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
+};
 use crate::Verified;
-use crate::affine::{Checked, of_stms};
 use crate::dim::Dim;
 use crate::ty::Elem;
 
@@ -32,25 +34,10 @@ pub fn verify(p: Program) -> Result<Verified<Program>, Vec<String>> {
 
 /// Every rule the program breaks.
 pub fn check(p: &Program) -> Vec<String> {
-    let mut v = Verifier {
-        p,
-        scope: Scope::new(&p.arrays, &p.vars, &p.sizes, p.places.len()),
-        checked: Checked::default(),
-    };
+    let mut v =
+        Verifier { p, scope: Scope::new(&p.arrays, &p.vars, &p.sizes, p.places.len()), checks: Vec::new() };
     v.program();
     v.scope.errors
-}
-
-/// Every rule an optimized program breaks.
-pub fn check_optimized(p: &Program) -> Vec<String> {
-    let errors = check(p);
-    // Of what breaks other rules nothing can be proven.
-    if !errors.is_empty() {
-        return errors;
-    }
-    let mut unproven = Vec::new();
-    of_stms(p, &p.stms, Checked::default(), &mut unproven);
-    unproven.into_iter().map(|(_, a)| unproven_read(&p.array(a).name, a)).collect()
 }
 
 pub(crate) fn unproven_read(name: &str, a: ArrayId) -> String {
@@ -61,7 +48,8 @@ struct Verifier<'a> {
     p: &'a Program,
     scope: Scope<'a>,
     /// What the statements before have established.
-    checked: Checked,
+    /// Those made before.
+    checks: Vec<Check>,
 }
 
 impl<'a> Verifier<'a> {
@@ -119,7 +107,7 @@ impl<'a> Verifier<'a> {
                     if r.elem != s.elem {
                         self.scope.error(format!("`{}` of {} is a reshape of {}", r.name, r.elem, s.elem));
                     }
-                    if !same_product(&r.dims, &s.dims, self.checked.checks()) {
+                    if !same_product(&r.dims, &s.dims, &self.checks) {
                         self.scope
                             .error(format!("`{}` has another number of elements than `{}`", r.name, s.name));
                     }
@@ -132,13 +120,10 @@ impl<'a> Verifier<'a> {
             Stm::Check(c, loc) => {
                 self.scope.loc(*loc);
                 self.scope.check(c);
+                self.checks.push(c.clone());
             }
         }
         stm.results().into_iter().for_each(|a| self.bind(a));
-        // After errors there may be no such array.
-        if self.scope.errors.is_empty() {
-            self.checked.statement(stm, self.p);
-        }
     }
 
     fn repeat(&mut self, r: &'a Repeat) {
@@ -168,10 +153,7 @@ impl<'a> Verifier<'a> {
                 }
             }
         }
-        let (outside, checked) = (self.scope.readable.clone(), self.checked.clone());
-        if self.scope.errors.is_empty() {
-            self.checked = self.checked.inside_repeat(r, self.p);
-        }
+        let (outside, checks) = (self.scope.readable.clone(), self.checks.len());
         for a in r.bound() {
             self.dims(a);
             self.bind(a);
@@ -181,7 +163,7 @@ impl<'a> Verifier<'a> {
             self.scope.readable(c.next);
         }
         self.scope.readable = outside;
-        self.checked = checked;
+        self.checks.truncate(checks);
     }
 
     fn nest(&mut self, n: &Nest) {
@@ -389,48 +371,6 @@ mod tests {
             errors("program f(x.0: [n]f64, s.1: f64) sizes n check n == s.1 => x.0")[0].contains("no i64")
         );
         assert!(errors("program f(x.0: [n]f64) sizes n check n == x.0 => x.0")[0].contains("no i64"));
-    }
-
-    #[test]
-    fn reads_without_a_comparison_have_a_reason() {
-        let found = |stms: &str| {
-            let text = format!(
-                "program f(x.0: [n]f64, y.1: [m]f64, k.2: i64, at.3: [m]i64) sizes n, m\n{stms}\n=> ()"
-            );
-            check_optimized(&parse(&text).expect("it parses")).join("; ")
-        };
-        let unproven = "`x.0` is read without a comparison and without a reason";
-        let read = "s.4: f64 = nest [%0 < m] { %1 = x.0[%0] } reduce(add) 1 %1";
-        assert_eq!(found(read), unproven);
-        assert_eq!(found(&format!("check m == n\n{read}")), "");
-        assert_eq!(found(&format!("{read}\ncheck m == n")), unproven);
-        // Only where the guard is positive; there are no points elsewhere.
-        assert_eq!(found(&format!("check m <= n if m > 0\n{read}")), "");
-        assert_eq!(found(&format!("check m <= n if k.2 > 0\n{read}")), unproven);
-        // A check in a loop holds in its trip, not after it.
-        let trips = |inside: &str, after: &str| {
-            let state = "r.9: f64 = repeat t.5 < m with a.6: f64 = z.8";
-            format!("z.8: f64 = nest [] {{ }} store 0.0f64\n{state} {{ {inside} => a.6 }}\n{after}")
-        };
-        assert_eq!(found(&trips("check m == n", read)), unproven);
-        assert_eq!(found(&trips(&format!("check m == n\n{read}"), "")), "");
-        // Of what data decide, conditions say something where they hold.
-        let guarded = |condition: &str| {
-            format!(
-                "s.4: f64 = nest [%0 < m] {{ %1 = at.3[%0]; %2 = ge %1 0; %3 = size n; %4 = lt %1 %3; %5 = and %2 %4
-                 %7 = if {condition} {{ %6 = x.0[%1] => %6 }} else {{ => 0.0f64 }} }} reduce(add) 1 %7"
-            )
-        };
-        assert_eq!(found(&guarded("%5")), "");
-        assert_eq!(found(&guarded("%4")), unproven);
-        // An array of positions is one after its elements have changed places, and none after others were written.
-        let sorted =
-            "o.4: [n]i64 = argsort x.0\np.5: [n]i64 = nest [%0 < n] { %1 = o.4[%0]; %2 = o.4[%1] } store %2";
-        let gather =
-            |of: &str| format!("s.9: f64 = nest [%7 < n] {{ %8 = {of}[%7]; %9 = x.0[%8] }} reduce(add) 1 %9");
-        assert_eq!(found(&format!("{sorted}\n{}", gather("p.5"))), "");
-        let written = "q.6: [n]i64 = nest [%4 < n] { } write p.5[%4] -1";
-        assert_eq!(found(&format!("{sorted}\n{written}\n{}", gather("q.6"))), unproven);
     }
 
     #[test]

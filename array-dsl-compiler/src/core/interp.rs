@@ -21,15 +21,35 @@ use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Const, Elem, Loc, Name};
 use crate::value::{Fault, Scalar, Value, apply, combine, improves, work};
 
+/// Along which way a derivative is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Of tangents of the arguments those of the results.
+    Forward,
+    /// Of cotangents of the results those of the arguments.
+    Reverse,
+}
+
+/// If a run goes on after faults: what is taken instead, and the faults so far.
+pub type GoingOn = Option<(i64, Vec<Fault>)>;
+
+/// The results of a function, and its derivative by its first parameters in the direction of the last arguments.
+pub type Differentiate = fn(&Function, Mode, &[Value], &mut GoingOn) -> Result<Vec<Value>, Fault>;
+
 /// The results (the leaves of the result's structure) for these arguments (the leaves of the parameters).
-pub fn run(f: &Function, args: &[Value]) -> Result<Vec<Value>, Fault> {
-    Machine::new(f, args)?.results()
+pub fn run(f: &Function, args: &[Value], differentiate: Differentiate) -> Result<Vec<Value>, Fault> {
+    Machine::new(f, args, differentiate)?.results()
 }
 
 /// The results of a run that goes on after faults, as compiled code does, and these: what failed gives `instead`. Sizes that are
 /// wrong end it.
-pub fn going_on(f: &Function, args: &[Value], instead: i64) -> (Result<Vec<Value>, Fault>, Vec<Fault>) {
-    match Machine::new(f, args) {
+pub fn going_on(
+    f: &Function,
+    args: &[Value],
+    instead: i64,
+    differentiate: Differentiate,
+) -> (Result<Vec<Value>, Fault>, Vec<Fault>) {
+    match Machine::new(f, args, differentiate) {
         Ok(mut m) => {
             m.going_on = Some((instead, Vec::new()));
             let results = m.results();
@@ -43,17 +63,18 @@ pub fn going_on(f: &Function, args: &[Value], instead: i64) -> (Result<Vec<Value
 
 struct Machine<'a> {
     f: &'a Function,
-    /// If the run goes on after faults: what is taken instead, and the faults so far.
-    going_on: Option<(i64, Vec<Fault>)>,
+    differentiate: Differentiate,
+    going_on: GoingOn,
     sizes: HashMap<Name, i64>,
     vars: Vec<Option<Value>>,
 }
 
 impl<'a> Machine<'a> {
     /// With the arguments bound.
-    fn new(f: &'a Function, args: &[Value]) -> Result<Machine<'a>, Fault> {
+    fn new(f: &'a Function, args: &[Value], differentiate: Differentiate) -> Result<Machine<'a>, Fault> {
         work::begin();
-        let mut m = Machine { f, going_on: None, sizes: HashMap::new(), vars: vec![None; f.vars.len()] };
+        let (sizes, vars) = (HashMap::new(), vec![None; f.vars.len()]);
+        let mut m = Machine { f, differentiate, going_on: None, sizes, vars };
         m.bind_params(args)?;
         Ok(m)
     }

@@ -26,7 +26,6 @@ use super::partial::scaled;
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Program, Var};
 use crate::internal::expect;
-use crate::optimize::rename_exp;
 use crate::scalar::{Op, partials};
 use crate::ty::{Const, Elem, Loc};
 
@@ -215,7 +214,7 @@ impl Side {
     }
 
     fn rename(&mut self, map: &Renaming) {
-        self.adjoint.iter_mut().for_each(|l| l.exp = rename_exp(&l.exp, map));
+        self.adjoint.iter_mut().for_each(|l| l.exp = l.exp.renamed(map));
         self.free.values_mut().for_each(|a| *a = renamed(map, *a));
         for c in &mut self.contributions {
             c.index.iter_mut().chain([&mut c.value]).for_each(|a| *a = renamed(map, *a));

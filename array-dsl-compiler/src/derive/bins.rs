@@ -12,7 +12,7 @@
 //!
 //! Cost: points and bins. Source: thesis 3.4.2 (special operators); the target takes part.
 
-use crate::bulk::bins::{ByIndex, inside, only_where};
+use crate::affine::bins::{ByIndex, inside, only_where};
 use crate::bulk::build::{Code, int, renamed};
 use crate::bulk::{Atom, Block, Nest, Program, Reducer, Yield, YieldKind};
 use crate::scalar::Op;

@@ -7,8 +7,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::reverse::guarded_read;
-use crate::bulk::build::{Code, Renaming, redirect, renamed};
-use crate::bulk::sizes::scalars;
+use crate::bulk::build::{Code, Redirect, Renaming, renamed};
+use crate::bulk::uses::scalars;
+use crate::bulk::walk::Rewriter;
 use crate::bulk::{
     ArrayId, Atom, Axis, Block, Carried, Let, Nest, Program, Repeat, Stm, Trips, Yield, YieldKind,
 };
@@ -78,7 +79,8 @@ impl PlaceCode {
     fn at(&self, p: &mut Program, code: &mut Code, point: &[Atom], trips: (ArrayId, ArrayId)) -> Vec<Atom> {
         let mut map: Renaming = self.axes.iter().map(|a| a.var).zip(point.iter().copied()).collect();
         let mut lets = p.copy_lets(&self.lets, &mut map);
-        redirect(&mut lets, &HashMap::from([trips]));
+        let trips = HashMap::from([trips]);
+        lets.iter_mut().for_each(|l| Redirect(&trips).binding(l));
         code.lets.extend(lets);
         self.index.iter().map(|a| renamed(&map, *a)).collect()
     }

@@ -17,7 +17,9 @@ use std::collections::HashMap;
 
 use super::lift::{everywhere, lift, unit};
 use super::strip::{self, Cut, Side};
-use super::{Derivative, NotDifferentiable, active_leaves, active_params, bundle, forward, reverse};
+use super::{
+    Derivative, NotDifferentiable, Simplify, active_leaves, active_params, bundle, forward, reverse,
+};
 use crate::bulk::{ArrayId, Program, Stm};
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
@@ -25,17 +27,21 @@ use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc, Name, Tree};
 
 /// The Jacobian of a program: for each float result, a tree of arrays like its differentiated arguments.
-pub(super) fn jacobian(p: &Program) -> Result<Program, NotDifferentiable> {
+pub(super) fn jacobian(p: &Program, simplify: Simplify) -> Result<Program, NotDifferentiable> {
     let ranks = |leaves: &[ArrayId]| leaves.iter().map(|a| p.array(*a).dims.len()).sum::<usize>();
     let results = float_results(p);
     // Units of a result are made before there is the result.
     let sized = results.iter().all(|a| p.array(*a).dims.iter().all(|d| strip::known(p, d)));
-    if sized && ranks(&results) < ranks(&active_leaves(p)) { backward_units(p) } else { forward_units(p) }
+    if sized && ranks(&results) < ranks(&active_leaves(p)) {
+        backward_units(p, simplify)
+    } else {
+        forward_units(p, simplify)
+    }
 }
 
 /// The Hessian of a program with one float as its value: for each differentiated argument, a tree like all of them.
-pub(super) fn hessian(p: &Program) -> Result<Program, NotDifferentiable> {
-    forward_units(&reverse::reverse(p, Derivative::Grad)?)
+pub(super) fn hessian(p: &Program, simplify: Simplify) -> Result<Program, NotDifferentiable> {
+    forward_units(&reverse::reverse(p, Derivative::Grad)?, simplify)
 }
 
 /// The float arrays of the result, in order.
@@ -44,8 +50,8 @@ fn float_results(p: &Program) -> Vec<ArrayId> {
 }
 
 /// Each row of the columns that forward mode gives.
-fn forward_units(p: &Program) -> Result<Program, NotDifferentiable> {
-    let (q, columns) = at_units(forward::forward(p)?, p.params.len(), Side::Columns)?;
+fn forward_units(p: &Program, simplify: Simplify) -> Result<Program, NotDifferentiable> {
+    let (q, columns) = at_units(forward::forward(p)?, p.params.len(), Side::Columns, simplify)?;
     let results = float_results(p).len();
     let mut rows: Vec<Vec<ArrayId>> = vec![Vec::new(); results];
     for column in columns {
@@ -55,8 +61,8 @@ fn forward_units(p: &Program) -> Result<Program, NotDifferentiable> {
 }
 
 /// The rows that reverse mode gives.
-fn backward_units(p: &Program) -> Result<Program, NotDifferentiable> {
-    let (q, rows) = at_units(reverse::reverse(p, Derivative::Vjp)?, p.params.len(), Side::Rows)?;
+fn backward_units(p: &Program, simplify: Simplify) -> Result<Program, NotDifferentiable> {
+    let (q, rows) = at_units(reverse::reverse(p, Derivative::Vjp)?, p.params.len(), Side::Rows, simplify)?;
     finish(p, q, &rows)
 }
 
@@ -75,8 +81,9 @@ fn at_units(
     mut d: Program,
     count: usize,
     side: Side,
+    simplify: Simplify,
 ) -> Result<(Program, Vec<Vec<ArrayId>>), NotDifferentiable> {
-    crate::optimize::optimize(&mut d);
+    simplify(&mut d);
     let units: Vec<ArrayId> = d.params[count..].iter().flat_map(|q| q.arrays.leaves()).copied().collect();
     let outputs: Vec<ArrayId> = match &d.result {
         Tree::Tuple(parts) => parts.get(1).into_iter().flat_map(Tree::leaves).copied().collect(),
@@ -116,7 +123,7 @@ fn at_units(
     }
     // What the directions share is found before it is kept out of the loops over strips.
     q.result = Tree::Tuple(lifted_outputs);
-    crate::optimize::optimize(&mut q);
+    simplify(&mut q);
     let lifted: Vec<ArrayId> = q.result.leaves().into_iter().copied().collect();
     let mut rest = lifted.as_slice();
     let mut blocks = Vec::new();

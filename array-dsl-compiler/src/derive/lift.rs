@@ -12,9 +12,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::{NotDifferentiable, as_nest};
 use crate::bulk::build::{Renaming, renamed};
+use crate::bulk::walk::Rewriter;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Carried, Check, Custom, Exp, Let, Nest, Program, Repeat, Sort, Stm, Trips,
-    Yield, YieldKind,
+    ArrayId, Atom, Axis, Block, Carried, Check, Custom, Exp, Nest, Program, Repeat, Sort, Stm, Trips, Yield,
+    YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Const, Elem, Loc};
@@ -131,14 +132,14 @@ impl Lift<'_> {
         let depends = |a: ArrayId| self.arrays.contains_key(&a);
         let mut touched = false;
         n.body.visit_reads(&mut |a, _| touched |= depends(a));
-        let mut dims: Vec<&Dim> = n.axes.iter().map(|a| &a.extent).collect();
-        sizes(&n.body.lets, &mut dims);
+        let mut dims: Vec<Dim> = n.axes.iter().map(|a| a.extent.clone()).collect();
+        n.body.visit_sizes(&mut |d| dims.push(d.clone()));
         for y in &n.yields {
             if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } = &y.kind {
                 touched |= depends(*into);
             }
         }
-        self.same_everywhere(&dims, n.loc)?;
+        self.same_everywhere(&dims.iter().collect::<Vec<_>>(), n.loc)?;
         if !touched {
             self.p.stms.push(Stm::Nest(n.clone()));
             return Ok(());
@@ -148,7 +149,8 @@ impl Lift<'_> {
         let prefix: Vec<Atom> = frame_axes.iter().map(|a| Atom::Var(a.var)).collect();
         let axes: Vec<Axis> = frame_axes.into_iter().chain(self.p.copy_axes(&n.axes, &mut map)).collect();
         let mut lets = self.p.copy_lets(&n.body.lets, &mut map);
-        self.redirect(&mut lets, &prefix);
+        let mut at = AtPoint { arrays: self.arrays, point: &prefix };
+        lets.iter_mut().for_each(|l| at.binding(l));
         let mut yields = Vec::new();
         for y in &n.yields {
             let mut kind = y.kind.clone();
@@ -159,32 +161,12 @@ impl Lift<'_> {
                 *index = prefix.iter().copied().chain(index.iter().map(|a| renamed(&map, *a))).collect();
                 *value = renamed(&map, *value);
             } else {
-                crate::optimize::rename_yield(&mut kind, &map);
+                kind.rename(&map);
             }
             yields.push(Yield { array: self.lifted(y.array), kind });
         }
         self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc: n.loc }));
         Ok(())
-    }
-
-    /// Reads of lifted arrays read at the point.
-    fn redirect(&self, lets: &mut [Let], prefix: &[Atom]) {
-        for l in lets {
-            match &mut l.exp {
-                Exp::Read { array, index, .. } => {
-                    if let Some(new) = self.arrays.get(array) {
-                        *array = *new;
-                        *index = prefix.iter().chain(index.iter()).copied().collect();
-                    }
-                }
-                Exp::If(_, x, y) => {
-                    self.redirect(&mut x.block.lets, prefix);
-                    self.redirect(&mut y.block.lets, prefix);
-                }
-                Exp::Scan(s) => self.redirect(&mut s.step.block.lets, prefix),
-                Exp::Op(..) | Exp::Size(_) | Exp::StopGradient(_) => {}
-            }
-        }
     }
 
     fn repeat(&mut self, r: &Repeat) -> Result<(), NotDifferentiable> {
@@ -234,18 +216,21 @@ impl Lift<'_> {
     }
 }
 
-/// The sizes that scalar code mentions.
-fn sizes<'a>(lets: &'a [Let], out: &mut Vec<&'a Dim>) {
-    for l in lets {
-        match &l.exp {
-            Exp::Size(d) => out.push(d),
-            Exp::If(_, x, y) => {
-                sizes(&x.block.lets, out);
-                sizes(&y.block.lets, out);
-            }
-            Exp::Scan(s) => sizes(&s.step.block.lets, out),
-            _ => {}
+/// Has reads of lifted arrays read at the point.
+struct AtPoint<'a> {
+    arrays: &'a HashMap<ArrayId, ArrayId>,
+    point: &'a [Atom],
+}
+
+impl Rewriter for AtPoint<'_> {
+    fn exp(&mut self, e: &mut Exp) {
+        if let Exp::Read { array, index, .. } = e
+            && let Some(new) = self.arrays.get(array)
+        {
+            *array = *new;
+            index.splice(0..0, self.point.iter().copied());
         }
+        self.walk_exp(e);
     }
 }
 

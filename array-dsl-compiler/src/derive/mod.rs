@@ -146,13 +146,16 @@ impl Derivative {
     }
 }
 
+/// What makes a program simpler, for derivatives of which a part has to be known before the rest is made.
+pub type Simplify = fn(&mut Program);
+
 /// Derives `p`. The caller has asked `exists`.
-pub fn derive(p: &Program, what: Derivative) -> Result<Program, NotDifferentiable> {
+pub fn derive(p: &Program, what: Derivative, simplify: Simplify) -> Result<Program, NotDifferentiable> {
     let mut d = match what {
         Derivative::Vjp | Derivative::Grad | Derivative::ValueAndGrad => reverse::reverse(p, what)?,
         Derivative::Jvp => forward::forward(p)?,
-        Derivative::Jacobian => jacobian::jacobian(p)?,
-        Derivative::Hessian => jacobian::hessian(p)?,
+        Derivative::Jacobian => jacobian::jacobian(p, simplify)?,
+        Derivative::Hessian => jacobian::hessian(p, simplify)?,
         Derivative::Vmap => jacobian::vmap(p)?,
         Derivative::Hvp => {
             let mut h = forward::forward(&reverse::reverse(p, Derivative::Grad)?)?;

@@ -20,7 +20,7 @@
 //! Cost: bins, and a read and a division for each point. Source: thesis 3.4.1 and 3.4.2 (special operators), with zeros counted;
 //! the target of a reduction by index takes part.
 
-use crate::bulk::bins::{inside, only_where};
+use crate::affine::bins::{inside, only_where};
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Nest, Program, Reducer, Stm, Yield, YieldKind};
 use crate::scalar::Op;

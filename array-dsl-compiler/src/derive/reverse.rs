@@ -26,7 +26,7 @@ use super::reduce::{self, Slope};
 use super::{
     Derivative, NotDifferentiable, active_arrays, active_params, as_nest, bins, bundle, fresh, separate,
 };
-use crate::bulk::bins::{LastWriters, inside, last_writers};
+use crate::affine::bins::{LastWriters, inside, last_writers};
 use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{
     ArrayId, ArrayInfo, Atom, Axis, Block, Check, CheckKind, Exp, Nest, Param, Program, Reducer, Stm, Yield,

@@ -63,7 +63,7 @@ pub(super) fn separate(p: &mut Program, s: &Stm) -> Vec<Stm> {
         .iter()
         .map(|y| {
             let mut kind = y.kind.clone();
-            crate::optimize::rename_yield(&mut kind, &map);
+            kind.rename(&map);
             Yield { array: y.array, kind }
         })
         .collect();

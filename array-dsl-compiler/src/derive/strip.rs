@@ -11,7 +11,7 @@
 use std::collections::HashSet;
 
 use crate::bulk::build::Code;
-use crate::bulk::sizes::scalars;
+use crate::bulk::uses::scalars;
 use crate::bulk::{
     ArrayId, Atom, Block, Carried, Nest, Program, Repeat, Stm, Strip, Trips, Yield, YieldKind,
 };

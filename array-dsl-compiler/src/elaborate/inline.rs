@@ -7,7 +7,7 @@ use proc_macro2::Span;
 use super::Elaborator;
 use super::conditions::Branch;
 use super::value::Value;
-use crate::core::{self, Atom, Body, Check, CheckKind, Exp, Stm, Trips, Type, Var};
+use crate::core::{self, Atom, Body, Check, Exp, Stm, Trips, Type, Var};
 use crate::diagnostics::Code;
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Loc, Name, Tree};
@@ -258,11 +258,10 @@ impl Inliner<'_> {
             }
             Exp::Argsort(v) => Exp::Argsort(self.array(e, *v)?),
             Exp::Check(Check { kind, guards }) => {
-                let kind = match kind {
-                    CheckKind::Equal(a, b) => CheckKind::Equal(self.dim(e, a)?, self.dim(e, b)?),
-                    CheckKind::NonNegative(a) => CheckKind::NonNegative(self.dim(e, a)?),
-                    CheckKind::AtLeast(a, b) => CheckKind::AtLeast(self.dim(e, a)?, self.dim(e, b)?),
-                };
+                let mut kind = kind.clone();
+                for d in kind.dims_mut() {
+                    *d = self.dim(e, d)?;
+                }
                 // The callee's loops and conditions that the check was hoisted out of guard it here too, but for what differs
                 // from point to point here.
                 for guard in guards {

@@ -262,8 +262,8 @@ fn any_within(e: &Expr, holds: &mut dyn FnMut(&Expr) -> bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::core::interp::run;
     use crate::testing::kernels::{compile, kernel};
+    use crate::testing::meaning::run;
     use crate::ty::Elem;
     use crate::value::Value;
 

@@ -143,11 +143,7 @@ impl Host<'_> {
     }
 
     fn root(&self, a: ArrayId) -> ArrayId {
-        let mut a = a;
-        while let Home::View(b) = self.p.arrays[a.0 as usize].home {
-            a = b;
-        }
-        a
+        self.p.root(a)
     }
 
     /// All arrays of the parameters, in order.

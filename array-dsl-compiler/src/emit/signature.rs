@@ -21,9 +21,9 @@ use std::rc::Rc;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 
+use crate::carrier;
 use crate::derive::Derivative;
 use crate::diagnostics::Diagnostics;
-use crate::kernel;
 use crate::loops;
 use crate::record::Records;
 use crate::syntax::{self, ast};
@@ -251,7 +251,7 @@ impl Signature {
     /// The declared types, if all of them are understood. Without `records` these have not been looked for; otherwise all
     /// must be there.
     pub fn read(item: &syn::ItemFn, records: Option<&Records>) -> Option<Signature> {
-        let all = kernel::records(item, &mut Diagnostics::default());
+        let all = syntax::named_records(&syntax::parse_function(item, &mut Diagnostics::default()));
         if all.iter().any(|p| records.is_some_and(|r| !r.contains_key(&p.text()))) {
             return None;
         }
@@ -268,7 +268,7 @@ impl Signature {
             let floats = s.floats(Like::Argument, &mut next);
             active.extend(floats.filter(|_| !p.no_grad));
         }
-        let records = paths.iter().map(|p| kernel::path_tokens(p, item)).collect();
+        let records = paths.iter().map(|p| carrier::path_tokens(p, item)).collect();
         Some(Signature { types: Types { records, args, result }, active })
     }
 

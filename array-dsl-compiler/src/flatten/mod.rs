@@ -38,7 +38,7 @@ use crate::bulk::verify::resolved;
 use crate::bulk::{
     ArrayId, Atom, Axis, Custom, Exp, Param, Program, Rule, Sort, Sorted, Stm, Var, YieldKind,
 };
-use crate::core::{self, CheckKind, Placing};
+use crate::core::{self, Placing};
 use crate::derive::NotDifferentiable;
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::{at, expect};
@@ -287,13 +287,8 @@ impl Flatten<'_> {
             core::Exp::Point { .. } => {}
             core::Exp::Argsort(v) => self.argsort(s, *v),
             core::Exp::Check(c) => {
-                let kind = match &c.kind {
-                    CheckKind::Equal(a, b) => CheckKind::Equal(self.dim(a), self.dim(b)),
-                    CheckKind::NonNegative(a) => CheckKind::NonNegative(self.dim(a)),
-                    CheckKind::AtLeast(a, b) => CheckKind::AtLeast(self.dim(a), self.dim(b)),
-                };
-                let guards = c.guards.iter().map(|d| self.dim(d)).collect();
-                let check = core::Check { kind, guards };
+                let mut check = c.clone();
+                check.dims_mut().into_iter().for_each(|d| *d = self.dim(d));
                 self.checks.push(check.clone());
                 self.p.stms.push(Stm::Check(check, s.loc));
             }

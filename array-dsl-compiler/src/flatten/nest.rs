@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Flatten;
+use crate::bulk::build::{Fresh, Renaming, renamed};
+use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Stm, Var, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::internal::expect;
@@ -207,12 +209,9 @@ impl Flatten<'_> {
                 }
                 continue;
             }
-            let exp = self.copy_exp(&l.exp, copy);
-            let vars: Vec<Var> = l.vars.iter().map(|v| self.p.new_var(self.p.vars[v.0 as usize])).collect();
-            for (v, n) in l.vars.iter().zip(&vars) {
-                copy.insert(*v, Atom::Var(*n));
-            }
-            out.push(Let { vars, exp, loc: l.loc });
+            let mut l = l.clone();
+            Again { t: self, copy }.binding(&mut l);
+            out.push(l);
         }
         out
     }
@@ -221,33 +220,6 @@ impl Flatten<'_> {
         let (array, axes) = &self.stored[&v];
         let index = axes.iter().map(|a| renamed(copy, Atom::Var(*a))).collect();
         (Exp::Read { array: *array, index, checked: false }, self.p.new_var(self.p.vars[v.0 as usize]))
-    }
-
-    fn copy_exp(&mut self, e: &Exp, copy: &HashMap<Var, Atom>) -> Exp {
-        let all = |atoms: &[Atom]| atoms.iter().map(|a| renamed(copy, *a)).collect();
-        match e {
-            Exp::Op(op, args) => Exp::Op(*op, all(args)),
-            Exp::Size(d) => Exp::Size(d.clone()),
-            Exp::Read { array, index, checked } => {
-                Exp::Read { array: *array, index: all(index), checked: *checked }
-            }
-            Exp::StopGradient(a) => Exp::StopGradient(renamed(copy, *a)),
-            // Scans are made with their nests, never in frames.
-            Exp::Scan(_) => e.clone(),
-            Exp::If(c, x, y) => {
-                let mut side = |b: &Branch| {
-                    let mut inner = copy.clone();
-                    let everything: HashSet<Var> = b.block.lets.iter().flat_map(|l| l.vars.clone()).collect();
-                    let lets = self.copy_lets(&b.block.lets, &everything, &mut inner);
-                    Branch {
-                        block: Block { lets },
-                        results: b.results.iter().map(|a| renamed(&inner, *a)).collect(),
-                    }
-                };
-                let (x, y) = (side(x), side(y));
-                Exp::If(renamed(copy, *c), x, y)
-            }
-        }
     }
 
     /// The template scalars that `values` and the guards need, directly or not.
@@ -320,9 +292,23 @@ impl Flatten<'_> {
     }
 }
 
-fn renamed(copy: &HashMap<Var, Atom>, a: Atom) -> Atom {
-    match a {
-        Atom::Var(v) => copy.get(&v).copied().unwrap_or(a),
-        c => c,
+/// A copy of template code under new names.
+struct Again<'a, 't> {
+    t: &'a mut Flatten<'t>,
+    copy: &'a mut Renaming,
+}
+
+impl Rewriter for Again<'_, '_> {
+    fn bound_var(&mut self, v: &mut Var) {
+        Fresh { vars: &mut self.t.p.vars, names: self.copy }.bound_var(v);
+    }
+
+    fn atom(&mut self, a: &mut Atom) {
+        *a = renamed(self.copy, *a);
+    }
+
+    fn block(&mut self, b: &mut Block) {
+        let everything = b.lets.iter().flat_map(|l| l.vars.iter().copied()).collect();
+        b.lets = self.t.copy_lets(&b.lets, &everything, self.copy);
     }
 }

@@ -17,6 +17,7 @@
 //! * `Read` expressions are as in Bulk (of `bulk::Exp`), with the indices of `Row` arrays shortened.
 
 pub mod print;
+pub mod uses;
 pub mod verify;
 
 use crate::bulk::{self, ArrayId, Atom, Axis, Let, Param, Reducer, Strip, Var};

@@ -83,18 +83,6 @@ pub(crate) fn types(p: &Program) -> Vec<ArrayInfo> {
     p.arrays.iter().map(|i| ArrayInfo { name: i.name.clone(), elem: i.elem, dims: i.dims.clone() }).collect()
 }
 
-/// The array whose memory `a` is: itself, or the end of its chain of views. `None` if the chain has no end.
-pub(crate) fn root(p: &Program, a: ArrayId) -> Option<ArrayId> {
-    let mut at = a;
-    for _ in 0..=p.arrays.len() {
-        match p.arrays.get(at.0 as usize)?.home {
-            Home::View(of) => at = of,
-            _ => return Some(at),
-        }
-    }
-    None
-}
-
 fn tree(text: &Text, t: &Tree, out: &mut String) {
     if t.axes.is_empty() {
         out.push_str("  once {\n");
@@ -159,7 +147,7 @@ pub struct Counts {
 pub fn count(p: &Program) -> Counts {
     let mut c = Counts::default();
     let moves = count_steps(&p.steps, &mut c);
-    let results: Vec<ArrayId> = p.result.leaves().into_iter().filter_map(|a| root(p, *a)).collect();
+    let results: Vec<ArrayId> = p.result.leaves().into_iter().filter_map(|a| p.end_of_views(*a)).collect();
     for (i, info) in p.arrays.iter().enumerate() {
         match info.home {
             Home::Heap if !results.contains(&ArrayId(i as u32)) => c.heap_arrays += 1,

@@ -14,7 +14,7 @@
 mod reasons;
 
 use self::reasons::Reasons;
-use super::print::{root, types};
+use super::print::types;
 use super::{Fold, Home, Loop, Node, Program, Repeat, Step, Tree};
 use crate::Verified;
 use crate::affine::Checked;
@@ -201,7 +201,7 @@ impl<'a> Verifier<'a> {
     }
 
     fn on_heap(&self, a: ArrayId) -> bool {
-        root(self.p, a).and_then(|r| self.home(r)) == Some(&Home::Heap)
+        self.p.end_of_views(a).and_then(|r| self.home(r)) == Some(&Home::Heap)
     }
 
     fn home(&self, a: ArrayId) -> Option<&'a Home> {
@@ -218,7 +218,7 @@ impl<'a> Verifier<'a> {
                 Home::Row { depth } if *depth > info.dims.len() => {
                     self.scope.error(format!("`{name}` lacks {depth} dimensions of {}", info.dims.len()));
                 }
-                Home::View(of) => match root(self.p, id).map(|r| (r, self.home(r))) {
+                Home::View(of) => match self.p.end_of_views(id).map(|r| (r, self.home(r))) {
                     Some((_, Some(Home::Param | Home::Heap))) => {
                         let of = &self.p.arrays[of.0 as usize];
                         if of.elem != info.elem {
@@ -259,7 +259,7 @@ impl<'a> Verifier<'a> {
     fn views(&mut self) {
         for i in 0..self.p.arrays.len() {
             let id = ArrayId(i as u32);
-            let memory = root(self.p, id).filter(|r| *r != id);
+            let memory = self.p.end_of_views(id).filter(|r| *r != id);
             if let Some(memory) = memory
                 && self.scope.readable[i].is_none()
                 && self.scope.readable[memory.0 as usize].is_some()
@@ -271,10 +271,10 @@ impl<'a> Verifier<'a> {
 
     /// From here on the array may be read, and with it what shares its memory.
     fn written(&mut self, a: ArrayId) {
-        let memory = root(self.p, a);
+        let memory = self.p.end_of_views(a);
         for (i, info) in self.p.arrays.iter().enumerate() {
             let id = ArrayId(i as u32);
-            if memory.is_some() && root(self.p, id) == memory && self.is_whole(id) {
+            if memory.is_some() && self.p.end_of_views(id) == memory && self.is_whole(id) {
                 let indices = info.dims.len().saturating_sub(self.depth(id));
                 // What the tree at hand writes is no host-level scalar before the tree's end.
                 let known = self.scope.readable[i].is_some_and(|v| v.scalar);
@@ -295,7 +295,7 @@ impl<'a> Verifier<'a> {
     }
 
     fn cover(&mut self, a: ArrayId) {
-        if let Some(c) = root(self.p, a).and_then(|r| self.covered.get_mut(r.0 as usize)) {
+        if let Some(c) = self.p.end_of_views(a).and_then(|r| self.covered.get_mut(r.0 as usize)) {
             *c = true;
         }
     }
@@ -305,7 +305,7 @@ impl<'a> Verifier<'a> {
         if self.scope.info(a).is_none() {
             return false;
         }
-        let memory = root(self.p, a).and_then(|r| self.home(r));
+        let memory = self.p.end_of_views(a).and_then(|r| self.home(r));
         let ok = matches!(memory, Some(Home::Heap | Home::Row { .. }));
         if ok {
             self.dims(a);

@@ -62,7 +62,7 @@ fn separate(p: &mut Program, n: &Nest, y: Yield) -> Nest {
     let axes = p.copy_axes(&n.axes, &mut map);
     let lets = p.copy_lets(&n.body.lets, &mut map);
     let mut kind = y.kind;
-    super::simplify::rename_yield(&mut kind, &map);
+    kind.rename(&map);
     Nest { axes, body: Block { lets }, yields: vec![Yield { array: y.array, kind }], loc: n.loc }
 }
 
@@ -351,7 +351,7 @@ fn scatter(
     let lets = p.copy_lets(&needed, &mut map);
     let at: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
     let mut index: Vec<Atom> = index.iter().map(|a| renamed(&map, *a)).collect();
-    if needed.iter().any(|l| may_fail(p, l)) {
+    if needed.iter().any(|l| l.may_fail(&p.vars)) {
         // Where another axis is empty there was no point, and its code must not run: the index is outside.
         let mut some = Atom::Const(Const::bool(true));
         for a in n.axes.iter().filter(|a| !used.contains(&a.var)) {
@@ -394,14 +394,4 @@ fn needed(lets: &[Let], atoms: &[Atom]) -> Vec<Let> {
     }
     out.reverse();
     out
-}
-
-/// Whether executing a statement may report an error.
-fn may_fail(p: &Program, l: &Let) -> bool {
-    match &l.exp {
-        Exp::Read { checked, .. } => *checked,
-        Exp::Op(op, _) => op.can_fail() && !p.vars[l.vars[0].0 as usize].is_float(),
-        Exp::If(_, x, y) => [x, y].iter().any(|b| b.block.lets.iter().any(|l| may_fail(p, l))),
-        _ => false,
-    }
 }

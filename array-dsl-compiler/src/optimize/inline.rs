@@ -163,7 +163,7 @@ fn block(
 ) -> Vec<Let> {
     let mut out = Vec::new();
     for mut l in lets {
-        l.exp = super::simplify::rename_exp(&l.exp, map);
+        l.exp = l.exp.renamed(map);
         match &mut l.exp {
             Exp::Read { array, index, checked: false } => {
                 if let Some(q) = producers.get(array).filter(|q| pays(q, index, axes, facts)) {
@@ -200,7 +200,7 @@ fn block(
         out.push(l);
     }
     for y in yields {
-        super::simplify::rename_yield(&mut y.kind, map);
+        y.kind.rename(map);
     }
     out
 }

@@ -19,7 +19,11 @@ pub(super) fn invariant(p: &mut Program) {
         match s {
             Stm::Nest(n) => {
                 let unused = unused_axes(&n);
-                if unused.is_empty() || n.body.is_ordered() || is_free(&n.body) || may_fail(p, &n.body) {
+                if unused.is_empty()
+                    || n.body.is_ordered()
+                    || is_free(&n.body)
+                    || n.body.lets.iter().any(|l| l.may_fail(&p.vars))
+                {
                     p.stms.push(Stm::Nest(n));
                 } else {
                     without(p, n, &unused);
@@ -54,15 +58,6 @@ fn unused_axes(n: &Nest) -> HashSet<Var> {
 /// A constant or one read: inlining takes care of it.
 fn is_free(b: &Block) -> bool {
     matches!(b.lets.as_slice(), [] | [Let { exp: Exp::Read { .. } | Exp::Size(_), .. }])
-}
-
-fn may_fail(p: &Program, b: &Block) -> bool {
-    b.lets.iter().any(|l| match &l.exp {
-        Exp::Read { checked, .. } => *checked,
-        Exp::Op(op, _) => op.can_fail() && p.vars[l.vars[0].0 as usize].is_int(),
-        Exp::If(_, x, y) => may_fail(p, &x.block) || may_fail(p, &y.block),
-        _ => false,
-    })
 }
 
 fn without(p: &mut Program, n: Nest, unused: &HashSet<Var>) {

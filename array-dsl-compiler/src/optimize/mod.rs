@@ -34,10 +34,9 @@ mod writers;
 
 use crate::affine::{Checked, compare};
 use crate::bulk::{Program, Stm};
-use crate::schedule::Target;
+use crate::target::Target;
 use crate::ty::Tree;
 pub use remaining::remaining;
-pub(crate) use simplify::{live_lets, rename_exp, rename_yield};
 
 /// One pass: its name, and what it does to a program.
 pub type Pass = (&'static str, fn(&mut Program));

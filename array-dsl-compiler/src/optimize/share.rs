@@ -3,14 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::affine::{Checked, Facts};
-use crate::bulk::build::Renaming;
-use crate::bulk::sizes::scalars;
+use crate::bulk::build::{Renaming, renamed};
+use crate::bulk::uses::scalars;
 use crate::bulk::verify::same_product;
+use crate::bulk::walk::Rewriter;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Nest, Program, Repeat, Scan, Sorted, Stm,
-    Trips, Var, Yield, YieldKind,
+    ArrayId, Atom, Axis, Block, Check, Exp, Nest, Program, Repeat, Sorted, Stm, Trips, Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
+use crate::ty::Loc;
 
 /// Removes duplicates and dead statements.
 pub(super) fn share(p: &mut Program) {
@@ -26,83 +27,32 @@ struct Replace {
 }
 
 impl Replace {
-    fn array(&self, a: ArrayId) -> ArrayId {
+    fn current(&self, a: ArrayId) -> ArrayId {
         let mut a = a;
         while let Some(b) = self.arrays.get(&a) {
             a = *b;
         }
         a
     }
+}
 
-    fn dim(&self, d: &Dim) -> Dim {
+impl Rewriter for Replace {
+    fn array(&mut self, a: &mut ArrayId) {
+        *a = self.current(*a);
+    }
+
+    fn dim(&mut self, d: &mut Dim) {
         if self.arrays.is_empty() && self.sizes.is_empty() {
-            return d.clone();
+            return;
         }
-        d.substitute(&mut |a| match a {
+        *d = d.substitute(&mut |a| match a {
             SizeAtom::Scalar(s) => {
-                let array = self.array(ArrayId(*s));
+                let array = self.current(ArrayId(*s));
                 let known = self.sizes.get(&array);
                 known.map_or_else(|| Dim::atom(SizeAtom::Scalar(array.0)), Dim::clone)
             }
             n => Dim::atom(n.clone()),
-        })
-    }
-
-    fn block(&self, b: &mut Block) {
-        for l in &mut b.lets {
-            match &mut l.exp {
-                Exp::Read { array, .. } => *array = self.array(*array),
-                Exp::Size(d) => *d = self.dim(d),
-                Exp::If(_, x, y) => {
-                    self.block(&mut x.block);
-                    self.block(&mut y.block);
-                }
-                Exp::Scan(s) => self.block(&mut s.step.block),
-                _ => {}
-            }
-        }
-    }
-
-    fn stm(&self, s: &mut Stm) {
-        match s {
-            Stm::Nest(n) => {
-                n.axes.iter_mut().for_each(|a| a.extent = self.dim(&a.extent));
-                self.block(&mut n.body);
-                for y in &mut n.yields {
-                    if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } = &mut y.kind {
-                        *into = self.array(*into);
-                    }
-                }
-            }
-            Stm::Reshape { source, .. } => *source = self.array(*source),
-            Stm::Repeat(r) => {
-                for c in &mut r.carried {
-                    c.start = self.array(c.start);
-                    c.next = self.array(c.next);
-                }
-                if let Trips::For(_, count) = &mut r.trips {
-                    *count = self.dim(count);
-                }
-                r.body.iter_mut().for_each(|s| self.stm(s));
-            }
-            Stm::Sort(s) => s.keys = self.array(s.keys),
-            Stm::Custom(c) => c.values.iter_mut().chain(&mut c.args).for_each(|a| *a = self.array(*a)),
-            Stm::Contract(c) => {
-                c.a.0 = self.array(c.a.0);
-                c.b.0 = self.array(c.b.0);
-                c.extents.iter_mut().for_each(|d| *d = self.dim(d));
-            }
-            Stm::Check(Check { kind, guards }, _) => {
-                guards.iter_mut().for_each(|d| *d = self.dim(d));
-                match kind {
-                    CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => {
-                        *a = self.dim(a);
-                        *b = self.dim(b);
-                    }
-                    CheckKind::NonNegative(a) => *a = self.dim(a),
-                }
-            }
-        }
+        });
     }
 }
 
@@ -158,11 +108,8 @@ fn equal(p: &mut Program) {
         }
     }
     p.stms = stms;
-    for i in 0..p.arrays.len() {
-        let dims = p.arrays[i].dims.iter().map(|d| replace.dim(d)).collect();
-        p.arrays[i].dims = dims;
-    }
-    p.result = p.result.map(&mut |a| replace.array(*a));
+    p.arrays.iter_mut().flat_map(|a| &mut a.dims).for_each(|d| replace.dim(d));
+    p.result = p.result.map(&mut |a| replace.current(*a));
 }
 
 /// The integer that a nest without axes stores, if it is a polynomial over names: the proofs know more of `n - 1` than of some
@@ -208,21 +155,12 @@ enum Key {
 fn key(p: &Program, s: &Stm) -> Option<Key> {
     match s {
         Stm::Nest(n) => {
-            let mut c = Canonical { map: Renaming::new(), next: 0 };
-            let axes: Vec<Axis> =
-                n.axes.iter().map(|a| Axis { var: c.var(a.var), extent: a.extent.clone() }).collect();
-            let body = c.block(&n.body);
-            let yields: Vec<YieldKind> = n
-                .yields
-                .iter()
-                .map(|y| {
-                    let mut kind = y.kind.clone();
-                    super::simplify::rename_yield(&mut kind, &c.map);
-                    kind
-                })
-                .collect();
+            let (mut n, mut numbered) = (n.clone(), Numbered::default());
+            n.axes.iter_mut().for_each(|a| numbered.bound_var(&mut a.var));
+            numbered.block(&mut n.body);
+            n.yields.iter_mut().for_each(|y| numbered.walk_yield(&mut y.kind));
             let dims = n.yields.iter().map(|y| p.array(y.array).dims.clone()).collect();
-            Some(Key::Nest(axes, body, yields, dims))
+            Some(Key::Nest(n.axes, n.body, n.yields.into_iter().map(|y| y.kind).collect(), dims))
         }
         Stm::Reshape { result, source } => Some(Key::Reshape(*source, p.array(*result).dims.clone())),
         Stm::Check(c, _) => Some(Key::Check(c.clone())),
@@ -231,52 +169,27 @@ fn key(p: &Program, s: &Stm) -> Option<Key> {
     }
 }
 
-struct Canonical {
+/// Numbers the scalars from zero, and forgets places.
+#[derive(Default)]
+struct Numbered {
     map: Renaming,
     next: u32,
 }
 
-impl Canonical {
-    fn var(&mut self, v: Var) -> Var {
+impl Rewriter for Numbered {
+    fn bound_var(&mut self, v: &mut Var) {
         let new = Var(self.next);
         self.next += 1;
-        self.map.insert(v, Atom::Var(new));
-        new
+        self.map.insert(*v, Atom::Var(new));
+        *v = new;
     }
 
-    fn block(&mut self, b: &Block) -> Block {
-        let mut lets = Vec::new();
-        for l in &b.lets {
-            let exp = match &l.exp {
-                Exp::If(c, x, y) => {
-                    let c = crate::bulk::build::renamed(&self.map, *c);
-                    let mut side = |b: &Branch| {
-                        let block = self.block(&b.block);
-                        let results =
-                            b.results.iter().map(|a| crate::bulk::build::renamed(&self.map, *a)).collect();
-                        Branch { block, results }
-                    };
-                    let x = side(x);
-                    let y = side(y);
-                    Exp::If(c, x, y)
-                }
-                Exp::Scan(s) => {
-                    let all = |map: &Renaming, atoms: &[Atom]| {
-                        atoms.iter().map(|a| crate::bulk::build::renamed(map, *a)).collect()
-                    };
-                    let (start, values) = (all(&self.map, &s.start), all(&self.map, &s.values));
-                    let left = s.left.iter().map(|v| self.var(*v)).collect();
-                    let right = s.right.iter().map(|v| self.var(*v)).collect();
-                    let block = self.block(&s.step.block);
-                    let step = Branch { block, results: all(&self.map, &s.step.results) };
-                    Exp::Scan(Box::new(Scan { prefix: s.prefix, left, start, right, values, step }))
-                }
-                e => super::simplify::rename_exp(e, &self.map),
-            };
-            let vars = l.vars.iter().map(|v| self.var(*v)).collect();
-            lets.push(Let { vars, exp, loc: Default::default() });
-        }
-        Block { lets }
+    fn atom(&mut self, a: &mut Atom) {
+        *a = renamed(&self.map, *a);
+    }
+
+    fn loc(&mut self, l: &mut Loc) {
+        *l = Loc::default();
     }
 }
 

@@ -5,8 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::affine::{Checked, Facts};
-use crate::bulk::build::{Renaming, renamed};
-use crate::bulk::{Atom, Block, Branch, Exp, Let, Nest, Program, Scan, Stm, Var, YieldKind};
+use crate::bulk::build::{Rename, Renaming, renamed};
+use crate::bulk::live;
+use crate::bulk::walk::Rewriter;
+use crate::bulk::{Atom, Block, Branch, Exp, Let, Nest, Program, Scan, Stm, Var};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 use crate::value;
@@ -31,31 +33,13 @@ fn nest(p: &Program, n: &mut Nest, checked: &Checked) {
     let lets = block(p, &n.body.lets, &mut map, &mut facts, &mut known);
     n.body = Block { lets };
     for y in &mut n.yields {
-        rename_yield(&mut y.kind, &map);
+        y.kind.rename(&map);
     }
     let mut live: HashSet<Var> = HashSet::new();
     for y in &n.yields {
-        live.extend(y.kind.atoms().into_iter().filter_map(var));
+        live.extend(y.kind.atoms().into_iter().filter_map(Atom::var));
     }
-    n.body.lets = live_lets(std::mem::take(&mut n.body.lets), &mut live);
-}
-
-fn var(a: Atom) -> Option<Var> {
-    match a {
-        Atom::Var(v) => Some(v),
-        Atom::Const(_) => None,
-    }
-}
-
-/// Renames the atoms of a yield.
-pub(crate) fn rename_yield(y: &mut YieldKind, map: &Renaming) {
-    match y {
-        YieldKind::Store(v) | YieldKind::Reduce { value: v, .. } => *v = renamed(map, *v),
-        YieldKind::Accumulate { index, value, .. } | YieldKind::Write { index, value, .. } => {
-            index.iter_mut().for_each(|a| *a = renamed(map, *a));
-            *value = renamed(map, *value);
-        }
-    }
+    n.body.lets = live::live_lets(std::mem::take(&mut n.body.lets), &mut live);
 }
 
 /// Expressions already computed, in scope.
@@ -102,8 +86,8 @@ fn inside(
     facts.leave(scope);
     known.leave(before);
     let results: Vec<Atom> = b.results.iter().map(|a| renamed(map, *a)).collect();
-    let mut live = results.iter().copied().filter_map(var).collect();
-    Branch { block: Block { lets: live_lets(lets, &mut live) }, results }
+    let mut live = results.iter().copied().filter_map(Atom::var).collect();
+    Branch { block: Block { lets: live::live_lets(lets, &mut live) }, results }
 }
 
 fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known: &mut Known) -> Vec<Let> {
@@ -135,13 +119,14 @@ fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known
                 let mut shared = false;
                 for h in hoisted {
                     // Both branches may have computed the same.
-                    let h = Let { exp: rename_exp(&h.exp, map), ..h };
+                    let h = Let { exp: h.exp.renamed(map), ..h };
                     let v = h.vars[0];
                     remember(p, h, map, facts, known, &mut out);
                     shared |= map.contains_key(&v);
                 }
                 if shared {
-                    (x, y) = (rename_in(x, map), rename_in(y, map));
+                    Rename(map).branch(&mut x);
+                    Rename(map).branch(&mut y);
                 }
                 choice(p, l, c, x, y, map, facts, known, &mut out);
             }
@@ -153,7 +138,7 @@ fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known
                 out.push(Let { vars: l.vars.clone(), exp, loc: l.loc });
             }
             e => {
-                let e = rename_exp(e, map);
+                let e = e.renamed(map);
                 match simple(p, &e, facts, known) {
                     Simple::Atom(a) => {
                         map.insert(l.vars[0], a);
@@ -187,7 +172,7 @@ fn read_in_both(p: &Program, facts: &mut Facts, x: &mut Branch, y: &mut Branch) 
     });
     if !common.is_empty() {
         y.block.lets.retain(|l| !same.contains_key(&l.vars[0]));
-        *y = rename_in(std::mem::take(y), &same);
+        Rename(&same).branch(y);
     }
     common
 }
@@ -261,31 +246,6 @@ fn choice(
     remember(p, Let { vars, exp: Exp::If(c, x, y), loc: l.loc }, map, facts, known, out);
 }
 
-fn rename_in(b: Branch, map: &Renaming) -> Branch {
-    let lets = b.block.lets.into_iter().map(|l| Let { exp: rename_exp(&l.exp, map), ..l }).collect();
-    Branch { block: Block { lets }, results: b.results.iter().map(|a| renamed(map, *a)).collect() }
-}
-
-/// Renames the free atoms of an expression.
-pub(crate) fn rename_exp(e: &Exp, map: &Renaming) -> Exp {
-    let all = |atoms: &[Atom]| atoms.iter().map(|a| renamed(map, *a)).collect();
-    match e {
-        Exp::Op(op, args) => Exp::Op(*op, all(args)),
-        Exp::Size(d) => Exp::Size(d.clone()),
-        Exp::Read { array, index, checked } => {
-            Exp::Read { array: *array, index: all(index), checked: *checked }
-        }
-        Exp::StopGradient(a) => Exp::StopGradient(renamed(map, *a)),
-        Exp::If(c, x, y) => Exp::If(renamed(map, *c), rename_in(x.clone(), map), rename_in(y.clone(), map)),
-        Exp::Scan(s) => Exp::Scan(Box::new(Scan {
-            start: all(&s.start),
-            values: all(&s.values),
-            step: rename_in(s.step.clone(), map),
-            ..(**s).clone()
-        })),
-    }
-}
-
 /// Separates integer and boolean arithmetic that needs nothing from inside the branch.
 fn speculate(p: &Program, lets: Vec<Let>) -> (Vec<Let>, Vec<Let>) {
     let mut inside: HashSet<Var> = HashSet::new();
@@ -297,7 +257,7 @@ fn speculate(p: &Program, lets: Vec<Let>) -> (Vec<Let>, Vec<Let>) {
             _ => false,
         };
         let mut free = true;
-        l.exp.visit_atoms(&mut |a| free &= var(a).is_none_or(|v| !inside.contains(&v)));
+        l.exp.visit_atoms(&mut |a| free &= a.var().is_none_or(|v| !inside.contains(&v)));
         if light && free {
             hoisted.push(l);
         } else {
@@ -306,56 +266,6 @@ fn speculate(p: &Program, lets: Vec<Let>) -> (Vec<Let>, Vec<Let>) {
         }
     }
     (hoisted, kept)
-}
-
-/// Whether executing `e` may report an index error. Such code is kept even where its value is not used: a gradient
-/// that does not need `x[i]` still owes the error for an `i` outside.
-fn reports(e: &Exp) -> bool {
-    match e {
-        Exp::Read { checked, .. } => *checked,
-        Exp::If(_, x, y) => [x, y].iter().any(|b| b.block.lets.iter().any(|l| reports(&l.exp))),
-        Exp::Scan(s) => s.step.block.lets.iter().any(|l| reports(&l.exp)),
-        _ => false,
-    }
-}
-
-/// Keeps the statements whose results are used or that may report an error; `live` gains what they use.
-pub(crate) fn live_lets(lets: Vec<Let>, live: &mut HashSet<Var>) -> Vec<Let> {
-    let mut kept = Vec::new();
-    for mut l in lets.into_iter().rev() {
-        if !l.vars.iter().any(|v| live.contains(v)) && !reports(&l.exp) {
-            continue;
-        }
-        if let Exp::If(c, x, y) = &mut l.exp {
-            // Unused results of a choice are dropped.
-            let mut used: Vec<bool> = l.vars.iter().map(|v| live.contains(v)).collect();
-            // Kept for its errors alone: one result stays, so that it is still a statement.
-            if used.iter().all(|u| !u) {
-                used[0] = true;
-            }
-            keep(&mut l.vars, &used);
-            for b in [x, y] {
-                keep(&mut b.results, &used);
-                let mut inner: HashSet<Var> = b.results.iter().copied().filter_map(var).collect();
-                b.block.lets = live_lets(std::mem::take(&mut b.block.lets), &mut inner);
-                live.extend(inner);
-            }
-            live.extend(var(*c));
-        } else {
-            l.exp.visit_atoms(&mut |a| live.extend(var(a)));
-        }
-        kept.push(l);
-    }
-    kept.reverse();
-    kept
-}
-
-fn keep<T>(list: &mut Vec<T>, used: &[bool]) {
-    let mut i = 0;
-    list.retain(|_| {
-        i += 1;
-        used[i - 1]
-    });
 }
 
 enum Simple {
@@ -393,7 +303,7 @@ fn operation(p: &Program, op: Op, args: &[Atom], facts: &Facts, known: &Known) -
     let one = |i: usize| constant(i).is_some_and(Const::is_one);
     let elem = p.elem(args[0]);
     let same = args.len() == 2 && args[0] == args[1];
-    let definition = |a: Atom| var(a).and_then(|v| known.definitions.get(&v)).map(|e| &**e);
+    let definition = |a: Atom| a.var().and_then(|v| known.definitions.get(&v)).map(|e| &**e);
     match op {
         // `x + 0.0` is not `x` for `x = -0.0`; the difference is accepted.
         Op::Add if zero(0) => Simple::Atom(args[1]),

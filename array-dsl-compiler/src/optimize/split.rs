@@ -123,7 +123,7 @@ fn split_axis(
         .into_iter()
         .map(|y| {
             let mut kind = y.kind;
-            super::simplify::rename_yield(&mut kind, &map);
+            kind.rename(&map);
             let over = match &mut kind {
                 YieldKind::Reduce { over, .. } => {
                     if *over >= trailing {
@@ -157,9 +157,9 @@ impl Split<'_> {
         lets.iter()
             .map(|l| {
                 let exp = match &l.exp {
-                    Exp::Read { array, index, checked } => self
-                        .read(p, *array, index, *checked, map)
-                        .unwrap_or_else(|| super::simplify::rename_exp(&l.exp, map)),
+                    Exp::Read { array, index, checked } => {
+                        self.read(p, *array, index, *checked, map).unwrap_or_else(|| l.exp.renamed(map))
+                    }
                     Exp::If(c, x, y) => {
                         let mut side = |b: &crate::bulk::Branch| crate::bulk::Branch {
                             block: Block { lets: self.block(p, &b.block.lets, map) },
@@ -168,7 +168,7 @@ impl Split<'_> {
                         let (x, y) = (side(x), side(y));
                         Exp::If(renamed(map, *c), x, y)
                     }
-                    e => super::simplify::rename_exp(e, map),
+                    e => e.renamed(map),
                 };
                 Let { vars: l.vars.clone(), exp, loc: l.loc }
             })

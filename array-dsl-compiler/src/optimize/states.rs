@@ -13,8 +13,6 @@
 
 use std::collections::HashMap;
 
-use super::rename_exp;
-use super::simplify::rename_yield;
 use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::{Atom, Exp, Let, Nest, Program, Scan, Stm, Var};
 
@@ -30,7 +28,7 @@ pub(super) fn states(p: &mut Program) {
 fn nest(n: &mut Nest) {
     let mut map = Renaming::new();
     for l in &mut n.body.lets {
-        l.exp = rename_exp(&l.exp, &map);
+        l.exp = l.exp.renamed(&map);
         if let Exp::Scan(s) = &mut l.exp {
             let first = firsts(s);
             if first.iter().enumerate().any(|(k, f)| k != *f) {
@@ -41,7 +39,7 @@ fn nest(n: &mut Nest) {
             }
         }
     }
-    n.yields.iter_mut().for_each(|y| rename_yield(&mut y.kind, &map));
+    n.yields.iter_mut().for_each(|y| y.kind.rename(&map));
 }
 
 /// For each state the first one that is equal to it.
@@ -67,7 +65,7 @@ fn results(s: &Scan, first: &[usize]) -> Vec<Atom> {
     let mut map = classes(s, first);
     let mut known: HashMap<Exp, Vec<Var>> = HashMap::new();
     for l in &s.step.block.lets {
-        let e = rename_exp(&l.exp, &map);
+        let e = l.exp.renamed(&map);
         match known.get(&e) {
             Some(vars) => map.extend(l.vars.iter().copied().zip(vars.iter().map(|v| Atom::Var(*v)))),
             None => drop(known.insert(e, l.vars.clone())),
@@ -87,7 +85,7 @@ fn classes(s: &Scan, first: &[usize]) -> Renaming {
 /// Keeps one state of each class; what computed the others is no longer used.
 fn shrink(s: &mut Scan, first: &[usize], kept: &[usize]) {
     let map = classes(s, first);
-    let rename = |l: &Let| Let { exp: rename_exp(&l.exp, &map), ..l.clone() };
+    let rename = |l: &Let| Let { exp: l.exp.renamed(&map), ..l.clone() };
     s.step.block.lets = s.step.block.lets.iter().map(rename).collect();
     s.step.results = kept.iter().map(|k| renamed(&map, s.step.results[*k])).collect();
     let of = |atoms: &[Atom]| kept.iter().filter_map(|k| atoms.get(*k)).copied().collect::<Vec<Atom>>();

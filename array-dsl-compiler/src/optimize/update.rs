@@ -118,9 +118,9 @@ fn rewrite(p: &mut Program, from: usize, to: usize, Sum { yielded, term, sum, re
     let map: Renaming = [(sum, rest)].into();
     let lets = std::mem::take(&mut n.body.lets);
     let kept = lets.into_iter().filter(|l| l.vars != [term] && l.vars != [sum]);
-    let kept = kept.map(|l| Let { exp: super::simplify::rename_exp(&l.exp, &map), ..l });
+    let kept = kept.map(|l| Let { exp: l.exp.renamed(&map), ..l });
     n.body = Block { lets: kept.collect() };
-    n.yields.iter_mut().for_each(|y| super::simplify::rename_yield(&mut y.kind, &map));
+    n.yields.iter_mut().for_each(|y| y.kind.rename(&map));
     let y = n.yields[yielded].array;
     let copied = copied(n).filter(|a| p.arrays[a.0 as usize].dims == p.arrays[y.0 as usize].dims);
     let base = match copied {

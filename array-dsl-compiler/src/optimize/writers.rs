@@ -9,7 +9,7 @@
 //! Of several values for one place the last stays, as in a loop: the value that the derivative believes to be there. A constant is
 //! the same whoever writes it. Cost: one more pass over the points.
 
-use crate::bulk::bins::{LastWriters, inside, last_writers};
+use crate::affine::bins::{LastWriters, inside, last_writers};
 use crate::bulk::build::{Code, Renaming, int};
 use crate::bulk::{Atom, Nest, Program, Stm, YieldKind};
 use crate::dim::Dim;

@@ -75,7 +75,7 @@ impl Host {
 
 /// A path as `ast::Path::text` writes it.
 pub fn path_text(p: &syn::Path) -> String {
-    crate::link::path_text(&p.to_token_stream())
+    crate::carrier::path_text(&p.to_token_stream())
 }
 
 /// Reads a structure. `None` when errors were recorded.

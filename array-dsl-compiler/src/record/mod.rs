@@ -129,7 +129,7 @@ fn read_all(text: &str, records: &mut Records) -> Option<Vec<String>> {
 
 /// The text that carries the record of a definition; `records` has those in it by the paths of the definition.
 pub fn write(d: &definition::Definition, records: &Records) -> String {
-    let (id, name) = (crate::kernel::hidden(&d.ident), d.ident.unraw().to_string());
+    let (id, name) = (crate::carrier::hidden(&d.ident), d.ident.unraw().to_string());
     let fields = d.fields.iter().map(|f| {
         let (ident, ty) = (&f.ident, f.host.notation(records));
         quote!(#ident: #ty)
@@ -238,5 +238,5 @@ pub(crate) fn ident(name: &str) -> Ident {
 
 /// The macro of a record's name, through which others get its definition.
 pub fn carrier(d: &syn::DeriveInput, text: &str) -> TokenStream {
-    crate::kernel::carrier_macro(&d.ident, &d.vis, text)
+    crate::carrier::carrier_macro(&d.ident, &d.vis, text)
 }

@@ -15,11 +15,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Target;
+use crate::bulk::build::Fresh;
 use crate::bulk::build::{Renaming, renamed};
-use crate::bulk::sizes::scalars;
-use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Scan, Stm, Var, Yield, YieldKind,
-};
+use crate::bulk::uses::scalars;
+use crate::bulk::walk::Rewriter;
+use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Stm, Var, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::loops::{Fold, Loop, Node, Step, Tree};
 use crate::scalar::Op;
@@ -47,7 +47,7 @@ impl Member {
                 y.kind.atoms().into_iter().filter_map(|a| if let Atom::Var(v) = a { Some(v) } else { None }),
             );
         }
-        let lets = crate::optimize::live_lets(n.body.lets.clone(), &mut live);
+        let lets = crate::bulk::live::live_lets(n.body.lets.clone(), &mut live);
         let mut reads = Vec::new();
         Block { lets: lets.clone() }.visit_reads(&mut |a, ix| reads.push((a, ix.to_vec())));
         let ordered = lets.iter().any(|l| matches!(l.exp, Exp::Scan(_)));
@@ -355,7 +355,8 @@ impl<'a> Fuse<'a> {
             });
             // A scan stands in the loop that it runs along.
             let ordered = matches!(l.exp, Exp::Scan(_));
-            let fails = !all && may_fail(&self.vars, &l);
+            // What may report an error stays where its whole nest is executed.
+            let fails = !all && l.may_fail(&self.vars);
             if let Some(extent) = next.as_ref().filter(|_| exists && fails && starts.contains(&l.vars[0])) {
                 self.guarded(extent, l, &mut o.map, nodes);
                 continue;
@@ -412,38 +413,15 @@ impl<'a> Fuse<'a> {
         nodes.extend(lets.map(|(vars, exp)| Node::Let(Let { vars, exp, loc: l.loc })));
     }
 
-    /// An expression renamed, with new names for what its branches bind.
+    /// An expression renamed, with new names for what is bound inside.
     fn fresh(&mut self, e: &Exp, map: &mut Renaming) -> Exp {
-        match e {
-            Exp::If(c, x, y) => {
-                let c = renamed(map, *c);
-                Exp::If(c, self.fresh_branch(x, map), self.fresh_branch(y, map))
-            }
-            Exp::Scan(s) => {
-                let all = |atoms: &[Atom], map: &Renaming| atoms.iter().map(|a| renamed(map, *a)).collect();
-                let (start, values) = (all(&s.start, map), all(&s.values, map));
-                let (left, right) = (self.fresh_vars(&s.left, map), self.fresh_vars(&s.right, map));
-                let step = self.fresh_branch(&s.step, map);
-                Exp::Scan(Box::new(Scan { start, values, left, right, step, ..(**s).clone() }))
-            }
-            e => rename(e, map),
-        }
+        let mut e = e.clone();
+        Fresh { vars: &mut self.vars, names: map }.exp(&mut e);
+        e
     }
 
     fn fresh_vars(&mut self, vars: &[Var], map: &mut Renaming) -> Vec<Var> {
-        let new: Vec<Var> = vars.iter().map(|v| self.new_var(self.vars[v.0 as usize])).collect();
-        map.extend(vars.iter().copied().zip(new.iter().map(|v| Atom::Var(*v))));
-        new
-    }
-
-    fn fresh_branch(&mut self, b: &Branch, map: &mut Renaming) -> Branch {
-        let mut lets = Vec::new();
-        for l in &b.block.lets {
-            let exp = self.fresh(&l.exp, map);
-            lets.push(Let { vars: self.fresh_vars(&l.vars, map), exp, loc: l.loc });
-        }
-        let results = b.results.iter().map(|a| renamed(map, *a)).collect();
-        Branch { block: Block { lets }, results }
+        Fresh { vars: &mut self.vars, names: map }.bind(vars)
     }
 }
 
@@ -486,45 +464,40 @@ enum Forwarded {
 impl Known {
     /// An expression renamed. A read of an element stored in scope is its value.
     fn forward(&self, e: &Exp, map: &mut Renaming) -> Forwarded {
-        Forwarded::Exp(match e {
-            Exp::Read { array, index, checked } => {
-                let index: Vec<Atom> = index.iter().map(|a| renamed(map, *a)).collect();
-                let key = (*array, index);
-                if let Some(a) = self.stored.get(&key) {
-                    return Forwarded::Atom(*a);
-                }
-                Exp::Read { array: *array, index: key.1, checked: *checked }
-            }
-            Exp::If(c, x, y) => {
-                let c = renamed(map, *c);
-                Exp::If(c, self.branch(x, map), self.branch(y, map))
-            }
-            Exp::Scan(s) => {
-                let all = |atoms: &[Atom]| atoms.iter().map(|a| renamed(map, *a)).collect();
-                let (start, values) = (all(&s.start), all(&s.values));
-                let step = self.branch(&s.step, map);
-                Exp::Scan(Box::new(Scan { start, values, step, ..(**s).clone() }))
-            }
-            e => rename(e, map),
-        })
-    }
-
-    fn branch(&self, b: &Branch, map: &mut Renaming) -> Branch {
-        let mut lets = Vec::new();
-        for l in &b.block.lets {
-            match self.forward(&l.exp, map) {
-                Forwarded::Atom(a) => {
-                    map.insert(l.vars[0], a);
-                }
-                Forwarded::Exp(exp) => lets.push(Let { vars: l.vars.clone(), exp, loc: l.loc }),
-            }
-        }
-        Branch { block: Block { lets }, results: b.results.iter().map(|a| renamed(map, *a)).collect() }
+        let mut e = e.clone();
+        let mut forward = Forward { stored: &self.stored, map };
+        forward.exp(&mut e);
+        forward.value(&e).map_or(Forwarded::Exp(e), Forwarded::Atom)
     }
 }
 
-fn rename(e: &Exp, map: &Renaming) -> Exp {
-    crate::optimize::rename_exp(e, map)
+/// Renames, and drops the reads of elements that are stored in scope: their values are their names from there on.
+struct Forward<'a> {
+    stored: &'a HashMap<(ArrayId, Vec<Atom>), Atom>,
+    map: &'a mut Renaming,
+}
+
+impl Forward<'_> {
+    /// The value of the element that is read.
+    fn value(&self, e: &Exp) -> Option<Atom> {
+        let Exp::Read { array, index, .. } = e else { return None };
+        self.stored.get(&(*array, index.clone())).copied()
+    }
+}
+
+impl Rewriter for Forward<'_> {
+    fn atom(&mut self, a: &mut Atom) {
+        *a = renamed(self.map, *a);
+    }
+
+    fn block(&mut self, b: &mut Block) {
+        b.lets.retain_mut(|l| {
+            self.binding(l);
+            let value = self.value(&l.exp);
+            self.map.extend(value.map(|a| (l.vars[0], a)));
+            value.is_none()
+        });
+    }
 }
 
 /// What the scans among statements need before their loop, with everything that it is made of.
@@ -543,16 +516,6 @@ fn starts(lets: &[Let]) -> HashSet<Var> {
         }
     }
     needed
-}
-
-/// Whether executing a statement may report an error: such code stays where its whole nest is executed.
-fn may_fail(vars: &[Elem], l: &Let) -> bool {
-    match &l.exp {
-        Exp::Read { checked, .. } => *checked,
-        Exp::Op(op, _) => op.can_fail() && !vars[l.vars[0].0 as usize].is_float(),
-        Exp::If(_, x, y) => [x, y].iter().any(|b| b.block.lets.iter().any(|l| may_fail(vars, l))),
-        _ => false,
-    }
 }
 
 /// All axes are open: the values exist.

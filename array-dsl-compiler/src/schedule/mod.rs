@@ -20,17 +20,9 @@ use std::collections::{HashMap, HashSet};
 
 use crate::bulk::{self, ArrayId, Block, Stm, Yield, YieldKind};
 use crate::loops::{ArrayInfo, Home, Node, Program, Step, Tree};
+use crate::target::Target;
 use crate::ty::Const;
 use fuse::Member;
-
-/// What the schedule is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// Loops nest: an outer parallel loop with sequential loops inside; rows stay in cache.
-    Cpu,
-    /// Every tree is a flat space of points: only nests over equal spaces share one, and each reduction stays alone.
-    Gpu,
-}
 
 /// Schedules a program.
 pub fn schedule(p: &bulk::Program, target: Target) -> Program {

@@ -4,7 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Target;
-use crate::bulk::sizes::scalars;
+use crate::bulk::uses::scalars;
+use crate::bulk::walk::Rewriter;
 use crate::bulk::{self, ArrayId, Atom, Block, Exp};
 use crate::dim::Dim;
 use crate::loops::{Home, Node, Program, Step};
@@ -37,7 +38,7 @@ pub(super) fn place(p: &mut Program, target: Target) {
             fixed.extend(a.dims.iter().flat_map(scalars));
         }
     }
-    let roots: HashSet<ArrayId> = fixed.iter().map(|a| root(p, *a)).collect();
+    let roots: HashSet<ArrayId> = fixed.iter().map(|a| p.root(*a)).collect();
     for i in 0..p.arrays.len() {
         let id = ArrayId(i as u32);
         if p.arrays[i].home != Home::Heap || roots.contains(&id) {
@@ -57,7 +58,7 @@ pub(super) fn place(p: &mut Program, target: Target) {
     // Views of nothing are nothing.
     for i in 0..p.arrays.len() {
         if let Home::View(_) = p.arrays[i].home {
-            let r = root(p, ArrayId(i as u32));
+            let r = p.root(ArrayId(i as u32));
             if p.arrays[r.0 as usize].home == Home::Nowhere {
                 p.arrays[i].home = Home::Nowhere;
             }
@@ -113,14 +114,6 @@ fn steps(
             }
         }
     }
-}
-
-fn root(p: &Program, a: ArrayId) -> ArrayId {
-    let mut a = a;
-    while let Home::View(b) = p.arrays[a.0 as usize].home {
-        a = b;
-    }
-    a
 }
 
 fn nodes(
@@ -197,7 +190,7 @@ fn rewrite(list: Vec<Node>, homes: &[Home]) -> Vec<Node> {
     for n in list {
         match n {
             Node::Let(mut l) => {
-                shorten(&mut l.exp, &depth);
+                Shorten(&depth).binding(&mut l);
                 out.push(Node::Let(l));
             }
             Node::Loop(mut l) => {
@@ -217,17 +210,14 @@ fn rewrite(list: Vec<Node>, homes: &[Home]) -> Vec<Node> {
     out
 }
 
-fn shorten(e: &mut Exp, depth: &impl Fn(ArrayId) -> usize) {
-    match e {
-        Exp::Read { array, index, .. } => {
-            index.drain(..depth(*array));
+/// Takes the indices away that rows do not have.
+struct Shorten<F>(F);
+
+impl<F: Fn(ArrayId) -> usize> Rewriter for Shorten<F> {
+    fn exp(&mut self, e: &mut Exp) {
+        if let Exp::Read { array, index, .. } = e {
+            index.drain(..(self.0)(*array));
         }
-        Exp::If(_, x, y) => {
-            for b in [x, y] {
-                b.block.lets.iter_mut().for_each(|l| shorten(&mut l.exp, depth));
-            }
-        }
-        Exp::Scan(s) => s.step.block.lets.iter_mut().for_each(|l| shorten(&mut l.exp, depth)),
-        _ => {}
+        self.walk_exp(e);
     }
 }

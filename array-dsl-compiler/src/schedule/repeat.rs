@@ -8,7 +8,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Steps;
-use crate::bulk::{self, ArrayId, Exp, Let, Nest, Stm, Trips, YieldKind};
+use crate::bulk::build::Redirect;
+use crate::bulk::walk::Rewriter;
+use crate::bulk::{self, ArrayId, Nest, Stm, Trips, YieldKind};
 use crate::loops::{Carried, Node, Repeat, Step, Tree};
 
 /// The lives of the arrays of one list of statements.
@@ -117,20 +119,10 @@ impl Steps<'_> {
 
 /// Has reads of `from` read `to`.
 pub(super) fn redirect(t: &mut Tree, from: ArrayId, to: ArrayId) {
+    let names = HashMap::from([(from, to)]);
     for n in &mut t.body {
         if let Node::Let(l) = n {
-            redirect_let(l, from, to);
+            Redirect(&names).binding(l);
         }
-    }
-}
-
-fn redirect_let(l: &mut Let, from: ArrayId, to: ArrayId) {
-    match &mut l.exp {
-        Exp::Read { array, .. } if *array == from => *array = to,
-        Exp::If(_, x, y) => {
-            let lets = x.block.lets.iter_mut().chain(&mut y.block.lets);
-            lets.for_each(|l| redirect_let(l, from, to));
-        }
-        _ => {}
     }
 }

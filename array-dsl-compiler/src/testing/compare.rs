@@ -16,6 +16,7 @@ mod derivatives;
 mod failing;
 mod rounding;
 
+use crate::testing::meaning;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::Verified;
@@ -25,7 +26,7 @@ use crate::derive::Derivative;
 use crate::flatten::flatten;
 use crate::loops::Program as Loops;
 use crate::pipeline;
-use crate::schedule::Target;
+use crate::target::Target;
 use crate::testing::loops;
 use crate::ty::Elem;
 use crate::value::{Fault, Value, approx_eq};
@@ -155,7 +156,7 @@ pub fn values(f: &core::Function, args: &[Value]) -> Result<Checked, String> {
     if !errors.is_empty() {
         return Err(format!("core: {}", errors.join("; ")));
     }
-    let expected = core::interp::run(f, args);
+    let expected = meaning::run(f, args);
     let flat = stage("flatten", || flatten(f).expect("its derivatives exist"))?;
     let errors = bulk::verify::check(&flat);
     if !errors.is_empty() {

@@ -8,7 +8,7 @@ use crate::core::print::print;
 use crate::core::{self, Function};
 use crate::diagnostics::Diagnostics;
 use crate::elaborate::{Callees, Elaborated};
-use crate::generic;
+use crate::kernel::generic;
 use crate::kernel::{self, Options, link};
 use crate::pipeline;
 use crate::record::{self, Records, definition};

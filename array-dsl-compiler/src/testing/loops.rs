@@ -104,11 +104,7 @@ impl Machine<'_> {
     }
 
     fn root(&self, a: ArrayId) -> ArrayId {
-        let mut a = a;
-        while let Home::View(of) = self.p.arrays[a.0 as usize].home {
-            a = of;
-        }
-        a
+        self.p.root(a)
     }
 
     fn set(&mut self, a: ArrayId, data: Memory) {

@@ -9,12 +9,14 @@
 //! | `mutants` | kernels with random changes, and what the compiler makes of them |
 //! | `compare` | a program in every stage, and its derivatives |
 //! | `loops` | Loops executed as they stand |
+//! | `meaning` | Core executed as it stands: what everything is compared with |
 
 pub mod compare;
 pub mod constructs;
 pub mod growing;
 pub mod kernels;
 pub mod loops;
+pub mod meaning;
 pub mod mutants;
 pub mod numbers;
 pub mod random;

@@ -3,16 +3,16 @@
 
 use array_dsl_compiler::bulk::interp::{Counts, run_counted};
 use array_dsl_compiler::bulk::{self, Program, Stm};
-use array_dsl_compiler::core::interp;
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::dim::SizeAtom;
 use array_dsl_compiler::emit::wgsl;
 use array_dsl_compiler::kernel::compile as expand;
 use array_dsl_compiler::loops::{self, Home};
 use array_dsl_compiler::pipeline;
-use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::testing::kernels::{kernel, program};
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::value::Value;
 
@@ -157,7 +157,7 @@ fn divisions_stay_where_they_are() {
     // Before the loop it is the user's decision.
     let f = kernel("fn f(a: [[f64; m]; n], d: i64) -> [f64; n] { let h = m / d; map(|r| sum(r[..h]), a) }");
     gives(&f, &[floats(&[1, 4], &[1.0, 2.0, 3.0, 4.0]), int(2)], &[1], &[3.0]);
-    assert!(interp::run(&f, &[floats(&[0, 4], &[]), int(0)]).is_err());
+    assert!(meaning::run(&f, &[floats(&[0, 4], &[]), int(0)]).is_err());
     // By a constant it cannot fail.
     let f = kernel("fn f(a: [[f64; m]; n]) -> [f64; n] { map(|r| sum(r[..m / 2]), a) }");
     gives(&f, &[floats(&[0, 4], &[])], &[0], &[]);
@@ -382,6 +382,6 @@ fn sizes_do_not_wrap() {
     assert_eq!(shape(&f), "[p * p * p]");
     gives(&f, &[floats(&[3], &[1.0, 2.0, 3.0]), int(1)], &[1], &[1.0]);
     // Wrapped, this would be zero.
-    let found = interp::run(&f, &[floats(&[3], &[1.0, 2.0, 3.0]), int(1 << 22)]).expect_err("too large");
+    let found = meaning::run(&f, &[floats(&[3], &[1.0, 2.0, 3.0]), int(1 << 22)]).expect_err("too large");
     assert!(found.to_string().contains("p * p * p"), "{found}");
 }

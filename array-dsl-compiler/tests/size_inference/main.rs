@@ -50,10 +50,11 @@ mod programs;
 
 use array_dsl_compiler::core::{self, CheckKind, Exp, Function};
 use array_dsl_compiler::dim::Dim;
-use array_dsl_compiler::schedule::Target;
+use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::compare::{Checked, values};
 use array_dsl_compiler::testing::kernels::compile;
 use array_dsl_compiler::testing::loops;
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Fault, Value};
 use array_dsl_compiler::{bulk, pipeline};
@@ -118,7 +119,7 @@ fn equalities(f: &Function) -> Vec<String> {
 
 /// The result by Core, and by every stage after it.
 fn result(f: &Function, args: &[Value]) -> Value {
-    let found = core::interp::run(f, args).unwrap_or_else(|e| panic!("{}: {e}", f.name));
+    let found = meaning::run(f, args).unwrap_or_else(|e| panic!("{}: {e}", f.name));
     assert_eq!(values(f, args), Ok(Checked::Agree));
     found[0].clone()
 }
@@ -138,7 +139,7 @@ fn fails(f: &Function, args: &[Value], parts: &[&str]) {
         Err(Fault::SizeCheck { message, .. }) => message,
         other => panic!("{stage}: {other:?}"),
     };
-    let text = is_size("core", core::interp::run(f, args));
+    let text = is_size("core", meaning::run(f, args));
     assert!(parts.iter().all(|p| text.contains(p)), "{text}");
     let p = pipeline::middle(f).expect("its derivatives exist");
     is_size("bulk", bulk::interp::run(&p, args));

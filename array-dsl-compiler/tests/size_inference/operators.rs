@@ -1,8 +1,9 @@
 //! Every operator: the dimensions of its result, and what it asks to be checked.
 
-use array_dsl_compiler::core::{Function, Var, interp};
+use array_dsl_compiler::core::{Function, Var};
 use array_dsl_compiler::dim::{Dim, SizeAtom};
 use array_dsl_compiler::testing::kernels::{compile, kernel};
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::value::{Scalar, Value};
 
@@ -139,7 +140,7 @@ fn what_is_inferred_is_what_comes() {
             let ranges = Ranges { sizes, integers: (0, 1), floats: (-1.0, 1.0) };
             let args = arguments_within(&f, seed, &ranges);
             let checked = values(&f, &args).unwrap_or_else(|e| panic!("{body}: {e}"));
-            let Ok(found) = interp::run(&f, &args) else { continue };
+            let Ok(found) = meaning::run(&f, &args) else { continue };
             assert_eq!(checked, Checked::Agree, "{body}");
             ran += 1;
             for (ty, value) in f.result_types.iter().zip(found) {

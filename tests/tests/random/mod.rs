@@ -10,10 +10,11 @@
 use array_dsl::Error;
 pub use array_dsl::Gpu;
 use array_dsl_compiler::bulk;
-use array_dsl_compiler::core::{self, Function};
+use array_dsl_compiler::core::Function;
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::testing::compare::{Class, Failing};
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within, program};
 use array_dsl_compiler::ty::{Const, Elem};
 pub use array_dsl_compiler::value::Value;
@@ -56,7 +57,7 @@ struct Expected {
 
 /// `None` if the program fails.
 fn interpreted(f: &Function, arguments: &[Value]) -> Option<Expected> {
-    let value = core::interp::run(f, arguments).ok()?;
+    let value = meaning::run(f, arguments).ok()?;
     let ones = with_ones(arguments, &value);
     let derived = pipeline::derivative(&pipeline::middle(f).expect("its derivatives exist"), Derivative::Vjp);
     let pullback = derived.ok().map(|d| bulk::interp::run(&d, &ones).expect("the pullback does not fail"));

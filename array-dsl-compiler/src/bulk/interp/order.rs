@@ -6,8 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::bulk::live;
 use crate::bulk::{Atom, Block, Exp, Let, Nest, Scan, Var};
-use crate::optimize::live_lets;
 
 /// What is needed of the steps of a nest's associative scans, by their first variable; only of those that have more.
 pub(super) fn in_order(n: &Nest) -> HashMap<Var, Block> {
@@ -40,7 +40,7 @@ fn needed(l: &Let, s: &Scan, used: &HashSet<Var>) -> Block {
                 Atom::Const(_) => None,
             })
             .collect();
-        let lets = live_lets(s.step.block.lets.clone(), &mut live);
+        let lets = live::live_lets(s.step.block.lets.clone(), &mut live);
         let before = states.clone();
         for (needed, v) in states.iter_mut().zip(&s.left) {
             *needed |= live.contains(v);

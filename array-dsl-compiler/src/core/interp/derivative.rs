@@ -1,15 +1,12 @@
-//! Derivatives inside kernels: the statements from the point on as a function of their own, whose derivative is the one that
-//! `derive` makes of its Bulk form. So the interpreter is no oracle for the rules themselves, but for where they are applied;
-//! the rules are compared with differences.
+//! Derivatives inside kernels: the statements from the point on as a function of their own, whose derivative is for someone else to
+//! take ([`Differentiate`](super::Differentiate)). So the interpreter is no oracle for the rules themselves, but for where they are
+//! applied; the rules are compared with differences.
 
 use std::collections::HashSet;
 
-use super::Machine;
-use crate::bulk;
+use super::{Machine, Mode};
 use crate::core::{Atom, Body, Exp, Param, Stm, Type, Var, VarInfo};
-use crate::derive::{self, Derivative};
 use crate::dim::Dim;
-use crate::flatten::flatten;
 use crate::ty::{Elem, Name, Tree};
 use crate::value::{Fault, Value};
 
@@ -19,13 +16,11 @@ impl Machine<'_> {
         let [first, between @ .., last] = stms else {
             return Err(Fault::internal("a derivative of nothing"));
         };
-        let (point, results, what, directions) = match (&first.exp, &last.exp) {
+        let (point, results, mode, directions) = match (&first.exp, &last.exp) {
             (Exp::Point { tangents, .. }, Exp::Pushforward { point, results }) => {
-                (point, results, Derivative::Jvp, tangents)
+                (point, results, Mode::Forward, tangents)
             }
-            (_, Exp::Pullback { point, results, cotangents }) => {
-                (point, results, Derivative::Vjp, cotangents)
-            }
+            (_, Exp::Pullback { point, results, cotangents }) => (point, results, Mode::Reverse, cotangents),
             _ => return Err(Fault::internal("a derivative without a point")),
         };
         let mut f = self.f.clone();
@@ -47,9 +42,6 @@ impl Machine<'_> {
         f.body = Body { stms: between.to_vec(), results: results.clone() };
         f.result = Tree::Tuple((0..results.len()).map(Tree::Leaf).collect());
         f.result_types = results.iter().map(|a| f.atom_type(*a)).collect();
-        let none = |e: derive::NotDifferentiable| Fault::internal(e.what);
-        let program = flatten(&f).map_err(none)?;
-        let derived = derive::derive(&program, what).map_err(none)?;
         let mut args: Vec<Value> = Vec::new();
         for v in point.iter().chain(&constants) {
             args.push(self.var(*v)?.clone());
@@ -58,7 +50,7 @@ impl Machine<'_> {
         for a in directions {
             args.push(self.atom(*a)?);
         }
-        let mut found = bulk::interp::run_inside(&derived, &args, &mut self.going_on)?;
+        let mut found = (self.differentiate)(&f, mode, &args, &mut self.going_on)?;
         Ok(found.split_off(results.len()))
     }
 

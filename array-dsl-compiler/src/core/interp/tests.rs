@@ -2,11 +2,12 @@
 
 use super::super::{parse::parse, verify::verify};
 use super::*;
+use crate::testing::meaning;
 
 fn run_text(text: &str, args: &[Value]) -> Result<Vec<Value>, Fault> {
     let f = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let f = verify(f).unwrap_or_else(|e| panic!("{e:#?}\n{text}"));
-    run(&f, args)
+    meaning::run(&f, args)
 }
 
 fn floats(shape: &[usize], data: &[f64]) -> Value {

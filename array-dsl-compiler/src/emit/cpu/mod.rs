@@ -100,11 +100,7 @@ struct Cpu<'a> {
 
 impl Cpu<'_> {
     fn root(&self, a: ArrayId) -> ArrayId {
-        let mut a = a;
-        while let Home::View(b) = self.p.arrays[a.0 as usize].home {
-            a = b;
-        }
-        a
+        self.p.root(a)
     }
 
     fn rank(&self, a: ArrayId) -> usize {

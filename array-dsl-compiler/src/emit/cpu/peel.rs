@@ -15,7 +15,6 @@ use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Var};
 use crate::dim::Dim;
 use crate::loops::{Fold, Loop, Node, Step};
-use crate::optimize::rename_exp;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 
@@ -198,7 +197,7 @@ impl Peel<'_> {
         if let Exp::Scan(_) = l.exp {
             return None;
         }
-        let e = rename_exp(&l.exp, &self.names);
+        let e = l.exp.renamed(&self.names);
         match self.simplify(&e) {
             Simple::Atom(a) => {
                 self.simpler = true;

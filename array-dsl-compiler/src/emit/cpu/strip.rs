@@ -22,6 +22,7 @@ use super::nodes::leave_if_failed;
 use super::region::{Given, Region};
 use super::{Cpu, expr, fold};
 use crate::bulk::{Atom, Axis, Exp, Let, Var};
+use crate::loops::uses::is_pure;
 use crate::loops::{Fold, Home, Loop, Node, Tree};
 use crate::ty::Const;
 
@@ -226,7 +227,7 @@ impl Cpu<'_> {
         let Node::Loop(l) = &t.body[at] else { return None };
         let (before, after) = (&t.body[..at], &t.body[at + 1..]);
         let code = |nodes: &[Node]| nodes.iter().all(|n| matches!(n, Node::Let(_)));
-        if !code(before) || after.iter().any(|n| matches!(n, Node::Loop(_))) || !stores_nothing(&l.body) {
+        if !code(before) || after.iter().any(|n| matches!(n, Node::Loop(_))) || !is_pure(&l.body) {
             return None;
         }
         let region = || Region { groups: groups.to_vec(), ..Region::default() };
@@ -288,14 +289,6 @@ impl Cpu<'_> {
             rest.shared, fold.invoke, rest.invoke
         ))
     }
-}
-
-fn stores_nothing(nodes: &[Node]) -> bool {
-    nodes.iter().all(|n| match n {
-        Node::Let(_) => true,
-        Node::Loop(l) => stores_nothing(&l.body),
-        _ => false,
-    })
 }
 
 /// Counts the reads inside reductions that stride through memory, if they are done one after another and if they are done

@@ -5,8 +5,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::nodes::counted;
 use super::region::{Given, Region, can_fail};
 use super::{Cpu, END_IF_FAILED, expr, fold, hoist, merge, repeat, scan};
-use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Trips, Var};
+use crate::bulk::uses::scalars;
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Trips, Var};
 use crate::dim::Dim;
+use crate::loops::uses::{Access, visit_arrays, visit_sizes};
 use crate::loops::{Home, Loop, Node, Step, Tree};
 use crate::scalar::Op;
 
@@ -15,12 +17,13 @@ pub(super) fn arrays_of(c: &Cpu<'_>, s: &Step) -> Vec<ArrayId> {
     let mut out = Vec::new();
     match s {
         Step::Tree(t) => {
-            visit(&t.body, &mut out);
-            t.axes.iter().for_each(|a| sizes(&a.extent, &mut out));
+            visit_arrays(&t.body, &mut |a, _| out.push(a));
+            visit_sizes(&t.body, &mut |d| out.extend(scalars(d)));
+            out.extend(t.axes.iter().flat_map(|a| scalars(&a.extent)));
         }
         Step::Contract(c) => {
             out.extend([c.result, c.a.0, c.b.0]);
-            c.extents.iter().for_each(|d| sizes(d, &mut out));
+            out.extend(c.extents.iter().flat_map(scalars));
         }
         Step::Fill { array, .. } => out.push(*array),
         Step::Copy { array, source } => out.extend([*array, *source]),
@@ -30,7 +33,7 @@ pub(super) fn arrays_of(c: &Cpu<'_>, s: &Step) -> Vec<ArrayId> {
         Step::Repeat(r) => {
             out.extend(r.carried.iter().flat_map(|q| [q.arrays.state, q.arrays.start, q.arrays.next]));
             if let Trips::For(_, count) = &r.trips {
-                sizes(count, &mut out);
+                out.extend(scalars(count));
             }
             // What the body binds is dropped at its end.
             let mut inside = BTreeSet::new();
@@ -42,40 +45,9 @@ pub(super) fn arrays_of(c: &Cpu<'_>, s: &Step) -> Vec<ArrayId> {
     out
 }
 
-fn sizes(d: &crate::dim::Dim, out: &mut Vec<ArrayId>) {
-    for a in d.atoms() {
-        if let crate::dim::SizeAtom::Scalar(s) = a {
-            out.push(ArrayId(s));
-        }
-    }
-}
-
-fn visit(nodes: &[Node], out: &mut Vec<ArrayId>) {
-    for n in nodes {
-        match n {
-            Node::Let(l) => Block { lets: vec![l.clone()] }.visit_reads(&mut |a, _| out.push(a)),
-            Node::Loop(l) => {
-                sizes(&l.axis.extent, out);
-                visit(&l.body, out);
-            }
-            Node::Store { array, .. } | Node::Accumulate { array, .. } | Node::Write { array, .. } => {
-                out.push(*array)
-            }
-        }
-    }
-}
-
 /// The arrays a list of nodes stores to.
 pub(super) fn stored(nodes: &[Node], out: &mut BTreeSet<ArrayId>) {
-    for n in nodes {
-        match n {
-            Node::Store { array, .. } | Node::Accumulate { array, .. } | Node::Write { array, .. } => {
-                out.insert(*array);
-            }
-            Node::Loop(l) => stored(&l.body, out),
-            Node::Let(_) => {}
-        }
-    }
+    visit_arrays(nodes, &mut |a, access| out.extend((access != Access::Read).then_some(a)));
 }
 
 /// Whether the nodes store every element of an array and never read it; `around` are the axes around them.
@@ -101,19 +73,9 @@ fn sets_all(c: &Cpu<'_>, a: ArrayId, nodes: &[Node], around: &[Axis]) -> bool {
 }
 
 fn reads(c: &Cpu<'_>, a: ArrayId, nodes: &[Node]) -> bool {
-    let mut found = Vec::new();
-    visit_reads(nodes, &mut found);
-    found.into_iter().any(|b| c.root(b) == a)
-}
-
-fn visit_reads(nodes: &[Node], out: &mut Vec<ArrayId>) {
-    for n in nodes {
-        match n {
-            Node::Let(l) => Block { lets: vec![l.clone()] }.visit_reads(&mut |a, _| out.push(a)),
-            Node::Loop(l) => visit_reads(&l.body, out),
-            _ => {}
-        }
-    }
+    let mut any = false;
+    visit_arrays(nodes, &mut |b, access| any |= access == Access::Read && c.root(b) == a);
+    any
 }
 
 impl Cpu<'_> {

@@ -5,10 +5,11 @@
 
 use std::fmt::{self, Write};
 
-use super::shader::{Access, Shader};
+use super::shader::Shader;
 use super::types::Kind;
 use crate::bulk::{ArrayId, Atom, Branch, Exp, Let, Prefix, Reducer, Scan};
 use crate::dim::Dim;
+use crate::loops::uses::Access;
 use crate::loops::{Loop, Node};
 use crate::ty::Elem;
 
@@ -255,7 +256,7 @@ impl Shader<'_, '_> {
         let root = self.cx.root(array);
         let (at, kind) = (self.offset(array, index)?, self.elem_kind(value)?);
         let value = self.atom_as(value, kind)?;
-        let text = if self.access(root)? == Access::Atomic {
+        let text = if self.access(root)? == Access::Combine {
             format!("atomicStore(&a{}[{at}], {});", root.0, kind.store_atomic(&value))
         } else {
             format!("a{}[{at}] = {};", root.0, kind.store(&value))

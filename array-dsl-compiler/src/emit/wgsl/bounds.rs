@@ -14,10 +14,10 @@
 use std::collections::HashMap;
 
 use super::narrow::{Interval, intervals};
-use super::shader::{Access, visit_arrays};
 use crate::bulk::{ArrayId, Atom, Exp, Let, Reducer, Var};
 use crate::dim::{Dim, SizeAtom};
-use crate::loops::{Home, Loop, Node, Program, Step};
+use crate::loops::uses::{Access, visit_arrays};
+use crate::loops::{Loop, Node, Program, Step};
 use crate::scalar::Op;
 use crate::ty::Elem;
 
@@ -28,20 +28,13 @@ pub(super) fn bounds(p: &Program) -> HashMap<ArrayId, Dim> {
     let intervals = intervals(p, &[], &HashMap::new());
     let mut found = Found { p, intervals, writers, vars: HashMap::new(), arrays: HashMap::new() };
     found.steps(&p.steps);
-    let bound = |k: u32| Some((ArrayId(k), found.arrays.get(&root(p, ArrayId(k)))?.clone()));
+    let bound = |k: u32| Some((ArrayId(k), found.arrays.get(&p.root(ArrayId(k)))?.clone()));
     (0..p.arrays.len() as u32).filter_map(bound).collect()
-}
-
-fn root(p: &Program, a: ArrayId) -> ArrayId {
-    match p.arrays[a.0 as usize].home {
-        Home::View(of) => root(p, of),
-        _ => a,
-    }
 }
 
 /// By array, how many steps write it.
 fn count_writers(p: &Program, steps: &[Step], writers: &mut HashMap<ArrayId, usize>) {
-    let mut wrote = |a: ArrayId| *writers.entry(root(p, a)).or_default() += 1;
+    let mut wrote = |a: ArrayId| *writers.entry(p.root(a)).or_default() += 1;
     for step in steps {
         match step {
             Step::Tree(t) => visit_arrays(&t.body, &mut |a, access| {
@@ -98,7 +91,7 @@ impl Found<'_> {
                 }
             }
             Node::Store { array, index, value } if index.is_empty() => {
-                let root = root(self.p, *array);
+                let root = self.p.root(*array);
                 let once = self.writers.get(&root) == Some(&1);
                 if let Some(bound) = self.of(*value).filter(|_| once) {
                     self.arrays.insert(root, bound);
@@ -111,7 +104,7 @@ impl Found<'_> {
     fn bind(&mut self, l: &Let) {
         let bound = match &l.exp {
             Exp::Read { array, index, .. } if index.is_empty() => {
-                self.arrays.get(&root(self.p, *array)).cloned()
+                self.arrays.get(&self.p.root(*array)).cloned()
             }
             Exp::Size(dim) if self.is_natural(dim) => Some(dim.clone()),
             Exp::Op(Op::Cast(Elem::I64), args) => args.first().and_then(|a| self.of(*a)),
@@ -155,7 +148,7 @@ impl Found<'_> {
             coefficient >= 0
                 && monomial.iter().all(|atom| match atom {
                     SizeAtom::Name(_) => true,
-                    SizeAtom::Scalar(s) => self.arrays.contains_key(&root(self.p, ArrayId(*s))),
+                    SizeAtom::Scalar(s) => self.arrays.contains_key(&self.p.root(ArrayId(*s))),
                 })
         })
     }

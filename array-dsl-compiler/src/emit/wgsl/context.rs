@@ -38,10 +38,7 @@ pub(super) struct Context<'p> {
 impl Context<'_> {
     /// The array whose memory `a` is.
     pub(super) fn root(&self, a: ArrayId) -> ArrayId {
-        match self.program.arrays[a.0 as usize].home {
-            Home::View(of) => self.root(of),
-            _ => a,
-        }
+        self.program.root(a)
     }
 
     /// Whether the array's only element is a number that the host passes by value.

@@ -8,11 +8,12 @@
 
 use super::body::{Target, is_innermost};
 use super::context::Context;
-use super::shader::{Access, Finished, Shader, visit_arrays};
+use super::shader::{Finished, Shader};
 use super::types::Kind;
 use super::words::Word;
 use crate::bulk::{ArrayId, Atom, Axis, Let, Reducer};
 use crate::dim::Dim;
+use crate::loops::uses::{Access, is_pure, visit_arrays};
 use crate::loops::{Loop, Node, Tree};
 
 /// `array[axes] = reducer over inner of (body; value)`, with `before` executed once per point of the tree's axes.
@@ -66,15 +67,6 @@ fn nested(l: &Loop) -> Option<(Vec<&Let>, &Loop)> {
     if same { lets.map(|lets| (lets, next)) } else { None }
 }
 
-/// Whether the nodes only compute scalars.
-pub(super) fn is_pure(nodes: &[Node]) -> bool {
-    nodes.iter().all(|n| match n {
-        Node::Let(_) => true,
-        Node::Loop(l) => is_pure(&l.body),
-        Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => false,
-    })
-}
-
 /// One thread per point of the tree's axes.
 pub(super) fn points(cx: &mut Context<'_>, tree: &Tree, label: String) -> Result<Finished, String> {
     let mut sh = Shader::new(cx, &tree.body)?;
@@ -106,7 +98,7 @@ pub(super) fn combined_into(cx: &Context<'_>, tree: &Tree) -> Option<(ArrayId, R
     let (array, reducer) = found.filter(|_| is_plain)?;
     let mut uses = 0;
     visit_arrays(&tree.body, &mut |a, access| {
-        uses += usize::from(cx.root(a) == array && access != Access::Atomic);
+        uses += usize::from(cx.root(a) == array && access != Access::Combine);
     });
     let elem = cx.program.arrays[array.0 as usize].elem;
     let fits = Kind::of(elem).is_ok_and(|kind| kind.words() == 1 && kind != Kind::Bool);

@@ -5,11 +5,12 @@
 //!
 //! Integer division by zero fails the call at the line of the division, as on the CPU, and yields zero.
 
-use super::shader::{Access, Shader};
+use super::shader::Shader;
 use super::types::{Kind, int};
 use super::words::Word;
 use crate::bulk::{ArrayId, Atom};
 use crate::dim::Dim;
+use crate::loops::uses::Access;
 use crate::scalar::{Gives, Op};
 use crate::ty::{Elem, Loc};
 
@@ -197,7 +198,7 @@ impl Shader<'_, '_> {
         let kind = Kind::of(self.cx.program.arrays[root.0 as usize].elem)?;
         let at = self.offset(array, index)?;
         let place = format!("a{}[{at}]", root.0);
-        Ok(if self.access(root)? < Access::Atomic {
+        Ok(if self.access(root)? < Access::Combine {
             kind.load(&place)
         } else {
             kind.load_atomic(&format!("atomicLoad(&{place})"))

@@ -8,11 +8,12 @@ use super::ShaderText;
 use super::context::Context;
 use super::entry::MOST_PRIVATE;
 use super::scan::Passes;
-use super::shader::{Access, Finished, Need};
+use super::shader::{Finished, Need};
 use super::types::bits;
 use super::words::Word;
 use crate::bulk::{ArrayId, Check, CheckKind, Contract, Reducer, Trips};
 use crate::dim::{Dim, SizeAtom};
+use crate::loops::uses::Access;
 use crate::loops::{Home, Program, Repeat, Step};
 use crate::ty::{Const, Elem, Loc};
 
@@ -220,7 +221,7 @@ impl Context<'_> {
             let access = match access {
                 Access::Read => quote!(Read),
                 Access::Write => quote!(Write),
-                Access::Atomic => quote!(Atomic),
+                Access::Combine => quote!(Atomic),
             };
             quote!((#array, __rt::program::Access::#access))
         });

@@ -6,11 +6,11 @@
 use std::collections::HashSet;
 
 use super::context::Context;
-use super::entry::is_pure;
 use super::split::collect;
 use super::types::Kind;
 use crate::bulk::{Atom, Exp, Let, Reducer, Scan, Var};
 use crate::dim::Dim;
+use crate::loops::uses::is_pure;
 use crate::loops::{Loop, Node, Tree};
 
 /// The most words of states: those of 256 threads fill the memory of a workgroup.
@@ -103,7 +103,7 @@ impl Prefixes {
                     self.before.push(n);
                     continue;
                 }
-                _ => varying.extend(binds(&n)),
+                _ => varying.extend(n.binds()),
             }
             self.l.body.push(n);
         }
@@ -117,26 +117,17 @@ impl Prefixes {
             let mut used = HashSet::new();
             collect(std::slice::from_ref(n), &mut used);
             let follows = !used.is_disjoint(&of_scans);
-            let is_scan = matches!(n, Node::Let(Let { exp: Exp::Scan(_), .. }));
+            let is_scan = n.is_scan();
             if is_scan && follows {
                 return false;
             }
             if is_scan || follows {
-                of_scans.extend(binds(n));
+                of_scans.extend(n.binds());
             }
         }
         let mut free = HashSet::new();
         collect(&self.operators(), &mut free);
         self.scans.iter().all(|(_, s)| s.is_associative()) && free.is_disjoint(varying)
-    }
-}
-
-/// The scalars that a node binds for those after it.
-fn binds(n: &Node) -> Vec<Var> {
-    match n {
-        Node::Let(l) => l.vars.clone(),
-        Node::Loop(l) => l.folds.iter().map(|f| f.result).collect(),
-        _ => Vec::new(),
     }
 }
 
@@ -146,8 +137,8 @@ pub(super) fn needed(nodes: &[Node], others: &[Node]) -> Vec<Node> {
     collect(others, &mut used);
     let mut kept: Vec<Node> = Vec::new();
     for n in nodes.iter().rev() {
-        let is_scan = matches!(n, Node::Let(Let { exp: Exp::Scan(_), .. }));
-        if is_scan || binds(n).iter().any(|v| used.contains(v)) {
+        let is_scan = n.is_scan();
+        if is_scan || n.binds().iter().any(|v| used.contains(v)) {
             collect(std::slice::from_ref(n), &mut used);
             kept.push(n.clone());
         }

@@ -15,10 +15,11 @@
 
 use super::context::Context;
 use super::prefixes::{Prefixes, needed};
-use super::shader::{Access, Finished, Shader};
+use super::shader::{Finished, Shader};
 use super::types::Kind;
 use super::words::Word;
 use crate::bulk::{ArrayId, Atom};
+use crate::loops::uses::Access;
 use crate::loops::{Loop, Node, Tree};
 
 /// The shaders of a tree of prefixes.

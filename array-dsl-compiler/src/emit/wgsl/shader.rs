@@ -16,17 +16,10 @@ use super::context::Context;
 use super::prelude;
 use super::types::Kind;
 use super::words::Word;
-use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Reducer, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Reducer, Var};
 use crate::dim::Dim;
+use crate::loops::uses::{Access, visit_arrays};
 use crate::loops::{Home, Node};
-
-/// How a shader uses an array, from weak to strong; as in the runtime's `Access`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Access {
-    Read,
-    Write,
-    Atomic,
-}
 
 /// A shader with the data that describes its interface.
 pub(super) struct Finished {
@@ -296,7 +289,7 @@ impl<'c, 'p> Shader<'c, 'p> {
             let how = match access {
                 Access::Read => "read",
                 Access::Write => "written",
-                Access::Atomic => "combined into",
+                Access::Combine => "combined into",
             };
             let _ =
                 writeln!(out, "// a{}: {} [{}] {}, {how}", array.0, info.name, dims.join(", "), info.elem);
@@ -315,7 +308,7 @@ impl<'c, 'p> Shader<'c, 'p> {
             let (space, elem) = match access {
                 Access::Read => ("read", kind.stored().to_string()),
                 Access::Write => ("read_write", kind.stored().to_string()),
-                Access::Atomic => ("read_write", format!("atomic<{}>", kind.atomic())),
+                Access::Combine => ("read_write", format!("atomic<{}>", kind.atomic())),
             };
             let binding = at + 2;
             let _ = writeln!(
@@ -339,30 +332,5 @@ fn main(
         let needs = Need::of(out.get(comments..).unwrap_or_default());
         let Shader { words, made, bindings, .. } = self;
         Ok(Finished { label, wgsl: out, words, made, bindings, status, needs })
-    }
-}
-
-/// Calls `f` with every use of an array.
-pub(super) fn visit_arrays(nodes: &[Node], f: &mut impl FnMut(ArrayId, Access)) {
-    for node in nodes {
-        match node {
-            Node::Let(l) => visit_reads(&l.exp, &mut |a| f(a, Access::Read)),
-            Node::Loop(l) => visit_arrays(&l.body, f),
-            Node::Store { array, .. } | Node::Write { array, .. } => f(*array, Access::Write),
-            Node::Accumulate { array, .. } => f(*array, Access::Atomic),
-        }
-    }
-}
-
-fn visit_reads(exp: &Exp, f: &mut impl FnMut(ArrayId)) {
-    match exp {
-        Exp::Read { array, .. } => f(*array),
-        Exp::If(_, a, b) => {
-            let mut block = |b: &Block| b.visit_reads(&mut |array, _| f(array));
-            block(&a.block);
-            block(&b.block);
-        }
-        Exp::Scan(s) => s.step.block.visit_reads(&mut |array, _| f(array)),
-        Exp::Op(..) | Exp::Size(_) | Exp::StopGradient(_) => {}
     }
 }

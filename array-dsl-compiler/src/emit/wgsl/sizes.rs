@@ -16,9 +16,9 @@
 use std::collections::BTreeSet;
 
 use super::host::known_scalars;
-use super::shader::{Access, visit_arrays};
 use crate::bulk::{ArrayId, Atom, Exp, Let, Trips, Var};
 use crate::dim::{Dim, SizeAtom};
+use crate::loops::uses::{Access, visit_arrays};
 use crate::loops::{Home, Node, Program, Step};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};

@@ -17,9 +17,9 @@
 
 use std::collections::HashSet;
 
-use super::entry::is_pure;
 use crate::bulk::{ArrayId, Atom, Axis, Contract, Exp, Let, Reducer, Var};
 use crate::dim::Dim;
+use crate::loops::uses::{is_pure, visit_atoms};
 use crate::loops::{ArrayInfo, Fold, Home, Loop, Node, Program, Repeat, Step, Tree};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
@@ -56,13 +56,6 @@ impl Program {
                 }
                 step => self.steps.push(step),
             }
-        }
-    }
-
-    fn root(&self, a: ArrayId) -> ArrayId {
-        match self.arrays[a.0 as usize].home {
-            Home::View(of) => self.root(of),
-            _ => a,
         }
     }
 
@@ -317,20 +310,11 @@ fn prune(nodes: Vec<Node>) -> Vec<Node> {
     kept
 }
 
-/// Every scalar that the nodes mention.
+/// Every scalar that the nodes use.
 pub(super) fn collect(nodes: &[Node], used: &mut HashSet<Var>) {
-    let mut atoms: Vec<Atom> = Vec::new();
-    for node in nodes {
-        match node {
-            Node::Let(l) => l.exp.visit_atoms(&mut |a| atoms.push(a)),
-            Node::Loop(l) => {
-                atoms.extend(l.folds.iter().map(|f| f.value));
-                collect(&l.body, used);
-            }
-            Node::Store { index, value, .. }
-            | Node::Accumulate { index, value, .. }
-            | Node::Write { index, value, .. } => atoms.extend(index.iter().chain([value])),
+    visit_atoms(nodes, &mut |a| {
+        if let Atom::Var(v) = a {
+            used.insert(v);
         }
-    }
-    used.extend(atoms.into_iter().filter_map(|a| if let Atom::Var(v) = a { Some(v) } else { None }));
+    });
 }

@@ -5,7 +5,8 @@
 //! * one that fails reports one of the program's faults, by its kind and its line.
 
 use super::same;
-use crate::core::{Body, Exp, Function, interp};
+use crate::core::{Body, Exp, Function};
+use crate::testing::meaning;
 use crate::ty::Loc;
 use crate::value::{Fault, Value};
 
@@ -23,7 +24,7 @@ pub struct Failing {
 impl Failing {
     /// Of a program for arguments that it fails for.
     pub fn new(f: &Function, args: &[Value]) -> Failing {
-        let runs = [0, 1, 3].map(|instead| interp::going_on(f, args, instead));
+        let runs = [0, 1, 3].map(|instead| meaning::going_on(f, args, instead));
         let faults = runs[0].1.clone();
         // A loop that does not end without what failed may be one that nothing needs.
         let ended = runs.into_iter().map(|(run, _)| run).filter(|run| *run != Err(Fault::Exhausted));

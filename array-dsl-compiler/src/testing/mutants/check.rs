@@ -5,6 +5,7 @@
 //! * For some arguments all stages give the same, or fail in the same way at the same line. Derivatives agree with
 //!   differences and with each other.
 
+use crate::testing::meaning;
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
@@ -15,7 +16,7 @@ use quote::{ToTokens, format_ident, quote};
 
 use super::outcome::{Finding, Report};
 use crate::bulk::{self, Program};
-use crate::core::{self, Body, Exp, Function};
+use crate::core::{Body, Exp, Function};
 use crate::derive::{Derivative, NotDifferentiable};
 use crate::emit::host::{self, Variant};
 use crate::emit::signature::{Signature, Types};
@@ -292,7 +293,7 @@ fn meant(
         let ranges = Ranges { sizes, integers, floats: (-1.5, 1.5) };
         let Some(mut args) = arguments_with(f, seed, &ranges, scalars) else { continue };
         made_unsigned(f, unsigned, &mut args);
-        let run = |f: &Function| limited(WORK, || stage("core", || core::interp::run(f, &args)));
+        let run = |f: &Function| limited(WORK, || stage("core", || meaning::run(f, &args)));
         let expected = run(f)?;
         if expected == Err(Fault::Exhausted) {
             continue;

@@ -2,7 +2,7 @@
 
 use super::{GpuCode, emit, validated, written};
 use crate::pipeline;
-use crate::schedule::Target;
+use crate::target::Target;
 use crate::testing::kernels::kernel;
 
 fn code(source: &str) -> GpuCode {

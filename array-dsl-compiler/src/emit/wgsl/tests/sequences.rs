@@ -4,7 +4,7 @@ use super::{GpuCode, emit, validated, written};
 use crate::core::parse::parse;
 use crate::derive::Derivative;
 use crate::pipeline;
-use crate::schedule::Target;
+use crate::target::Target;
 
 /// The code of a program and of its pullback.
 pub(super) fn both(text: &str) -> [GpuCode; 2] {

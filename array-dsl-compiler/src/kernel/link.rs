@@ -27,12 +27,13 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 
+use super::{Options, renamed};
+use crate::carrier::{self, path_text};
 use crate::diagnostics::{Code, Diagnostic, Diagnostics};
 use crate::elaborate::{is_builtin, similar_builtin};
 use crate::internal;
-use crate::kernel::{self, Options};
+use crate::kernel;
 use crate::record::{self, Records, definition};
-use crate::renamed;
 use crate::syntax::ast;
 
 /// What a macro is replaced by; a panic of its is an error.
@@ -71,7 +72,7 @@ fn kernel_item(attr: TokenStream, item: TokenStream) -> TokenStream {
     let records = kernel::records(&function, &mut Diagnostics::default());
     let callees = kernel::callees(&function, &[], &mut d);
     let mut tokens: Vec<TokenStream> =
-        records.iter().chain(&callees).map(|p| kernel::path_tokens(p, &function)).collect();
+        records.iter().chain(&callees).map(|p| carrier::path_tokens(p, &function)).collect();
     let callees = match options.rule.filter(|(r, _)| callees.iter().all(|p| p.text() != r.text())) {
         Some((path, written)) => {
             tokens.push(written);
@@ -124,7 +125,7 @@ fn record_item(item: TokenStream) -> TokenStream {
     let mut d = Diagnostics::default();
     let Some(read) = definition::read(&input, &mut d) else {
         let mut out = d.to_tokens();
-        out.extend(record::carrier(&input, kernel::FAILED));
+        out.extend(record::carrier(&input, carrier::FAILED));
         return out;
     };
     let mut paths: Vec<syn::Path> = Vec::new();
@@ -145,7 +146,7 @@ fn record_item(item: TokenStream) -> TokenStream {
 
 /// The type that holds the answers to a kernel or record.
 fn answers(asker: &Ident) -> Ident {
-    format_ident!("{}_answers", kernel::hidden(asker))
+    format_ident!("{}_answers", carrier::hidden(asker))
 }
 
 /// The constant that the answer of path `k` leaves behind.
@@ -234,7 +235,7 @@ fn answered_kernel(state: TokenStream) -> TokenStream {
     let texts: Vec<(Span, Missing)> =
         later.iter().map(|p| (p.span(), not_a_kernel(&name.to_string(), p))).collect();
     out.extend(missing(name, state.known.len() + state.paths.len(), &texts));
-    state.paths.extend(later.iter().map(|p| kernel::path_tokens(p, &function)));
+    state.paths.extend(later.iter().map(|p| carrier::path_tokens(p, &function)));
     let State { attr, item, paths, known, .. } = state;
     out.extend(proceed(Asker::Kernel(&function), attr, item, paths, known));
     out
@@ -388,7 +389,7 @@ fn define(
         match record::read(&text, &mut records).and_then(|id| records.get(&id).cloned()) {
             Some(r) => _ = records.insert(path, r),
             // Its errors have been reported where it is defined.
-            None if text == kernel::FAILED => failed = true,
+            None if text == carrier::FAILED => failed = true,
             None => {
                 let message = format!("`{path}` is a kernel, or a record of another version of array-dsl");
                 let help = "name a structure with `#[derive(Record)]`, and build all crates with one version";
@@ -398,7 +399,7 @@ fn define(
     }
     let mut out = d.to_tokens();
     if failed || !d.is_empty() {
-        out.extend(record::carrier(input, kernel::FAILED));
+        out.extend(record::carrier(input, carrier::FAILED));
         return out;
     }
     out.extend(record::items::items(read));
@@ -440,9 +441,4 @@ fn literal(t: &TokenTree) -> String {
         t => t.to_token_stream(),
     };
     syn::parse2::<syn::LitStr>(inner).map(|l| l.value()).unwrap_or_default()
-}
-
-/// As `ast::Path::text` writes it.
-pub(crate) fn path_text(p: &TokenStream) -> String {
-    p.to_string().split_whitespace().collect::<String>().replace("r#", "")
 }

@@ -1,12 +1,24 @@
 //! Compiling one kernel: from an attribute and an item to the tokens that replace them.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `mod` | one kernel with all its variants |
+//! | `link` | how a kernel sees the kernels and records that it names |
+//! | `generic` | kernels that are elaborated where they are called, and their instances for the host |
+//! | `renamed` | kernels that are imported under the name of a built-in function |
+
+pub mod generic;
+pub mod link;
+pub mod renamed;
 
 use std::rc::Rc;
 
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::ToTokens;
 use syn::ext::IdentExt;
 
 use crate::bulk;
+use crate::carrier;
 use crate::core;
 use crate::derive::Derivative;
 use crate::diagnostics::{Code, Diagnostics};
@@ -14,14 +26,13 @@ use crate::elaborate::{Callee, Callees, is_builtin, takes_function};
 use crate::emit::host::{self, Variant};
 use crate::emit::signature::Signature;
 use crate::emit::{cpu, fallback, wgsl};
-use crate::generic;
 use crate::internal;
 use crate::notes;
 use crate::optimize;
 use crate::pipeline;
 use crate::record::{self, Records};
-use crate::schedule::Target;
 use crate::syntax::{self, ast};
+use crate::target::Target;
 use crate::ty::Elem;
 
 /// What `#[kernel(..)]` asks for beyond the usual.
@@ -120,44 +131,12 @@ pub fn records(item: &syn::ItemFn, diagnostics: &mut Diagnostics) -> Vec<ast::Pa
     syntax::named_records(&syntax::parse_function(item, diagnostics))
 }
 
-/// A path of `item` as tokens.
-pub fn path_tokens(p: &ast::Path, item: &syn::ItemFn) -> TokenStream {
-    let mut out = TokenStream::new();
-    for (i, s) in p.segments.iter().enumerate() {
-        let span = s.span;
-        if i > 0 || p.leading_colon {
-            out.extend(quote_spanned!(span => ::));
-        }
-        let ident = match &*s.name {
-            // Only the token itself knows its crate.
-            "$crate" => find(item.to_token_stream(), "$crate"),
-            name @ ("self" | "super" | "crate") => Some(Ident::new(name, span)),
-            name if syn::parse_str::<Ident>(name).is_ok() => Some(Ident::new(name, span)),
-            name => Some(Ident::new_raw(name, span)),
-        };
-        out.extend(ident.map(ToTokens::into_token_stream));
-    }
-    out
-}
-
-/// The first identifier of this text.
-fn find(tokens: TokenStream, text: &str) -> Option<Ident> {
-    tokens.into_iter().find_map(|t| match t {
-        TokenTree::Ident(i) if i == text => Some(i),
-        TokenTree::Group(g) => find(g.stream(), text),
-        _ => None,
-    })
-}
-
 /// What stands for a kernel whose errors have been reported; `records` are those that it names, if they are known.
 pub fn failed(item: &syn::ItemFn, records: Option<&Records>) -> TokenStream {
     let mut out = fallback::items(item, records);
-    out.extend(carrier(item, FAILED));
+    out.extend(carrier_of(item, carrier::FAILED));
     out
 }
-
-/// The text that carries a kernel whose compilation failed.
-pub const FAILED: &str = "failed";
 
 /// Compiles a kernel whose records and callees are known, by path in that order; the tokens that replace the item.
 pub fn compile(attr: &TokenStream, item: &syn::ItemFn, known: Vec<(String, String)>) -> TokenStream {
@@ -216,7 +195,7 @@ fn compiled(attr: &TokenStream, item: &syn::ItemFn, known: Vec<(String, String)>
     }
     match result {
         Some((mut out, text)) if diagnostics.is_empty() => {
-            out.extend(carrier(item, &text));
+            out.extend(carrier_of(item, &text));
             out
         }
         _ => {
@@ -245,7 +224,8 @@ pub fn link(
     for (k, (path, text)) in known.iter().enumerate() {
         let mut paths = callees.iter().chain(&records).chain(rule);
         let span = paths.find(|p| p.text() == *path).map_or(item.sig.ident.span(), ast::Path::span);
-        is_linked &= text != FAILED && linked.link((path, span), text, k < records.len(), diagnostics);
+        is_linked &=
+            text != carrier::FAILED && linked.link((path, span), text, k < records.len(), diagnostics);
     }
     if is_linked { Ok(linked) } else { Err(linked.into()) }
 }
@@ -416,36 +396,7 @@ fn add(
     Some(())
 }
 
-/// A name for what a kernel leaves beside it, unique by file and position.
-pub fn hidden(name: &Ident) -> Ident {
-    let at = name.span().start();
-    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    for b in name.span().file().bytes().chain(format!("{}:{}", at.line, at.column).bytes()) {
-        hash = (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3);
-    }
-    Ident::new(&format!("__array_dsl_{}_{hash:016x}", name.unraw()), Span::call_site())
-}
-
 /// The macro of the kernel's name, through which other kernels get its Core.
-fn carrier(item: &syn::ItemFn, text: &str) -> TokenStream {
-    carrier_macro(&item.sig.ident, &item.vis, text)
-}
-
-/// The macro of a kernel's or record's name, which answers with a text.
-pub fn carrier_macro(name: &Ident, vis: &syn::Visibility, text: &str) -> TokenStream {
-    let hidden = hidden(name);
-    let public = matches!(vis, syn::Visibility::Public(_));
-    let export = public.then(|| quote! { #[macro_export] });
-    // A macro that is not exported cannot be seen outside its crate, whatever `vis` allows.
-    quote! {
-        #export
-        #[doc(hidden)]
-        #[allow(unused_macros, reason = "no other kernel may call this one")]
-        macro_rules! #hidden {
-            ([$($callback:tt)*] $($rest:tt)*) => { $($callback)* ! { #text $($rest)* } };
-        }
-        #[doc(hidden)]
-        #[allow(unused_imports, reason = "no other kernel may call this one")]
-        #vis use #hidden as #name;
-    }
+fn carrier_of(item: &syn::ItemFn, text: &str) -> TokenStream {
+    carrier::carrier_macro(&item.sig.ident, &item.vis, text)
 }

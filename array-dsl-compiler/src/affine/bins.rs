@@ -7,9 +7,9 @@
 //!
 //! The points of a place are numbered in row-major order of the axes that the index does not have as they are.
 
-use super::build::{Code, Renaming, int, renamed};
-use super::{ArrayId, Atom, Axis, Block, Nest, Program, Reducer, Stm, Yield, YieldKind};
-use crate::affine::{Checked, Facts};
+use super::{Checked, Facts};
+use crate::bulk::build::{Code, Renaming, int, renamed};
+use crate::bulk::{ArrayId, Atom, Axis, Block, Nest, Program, Reducer, Stm, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};

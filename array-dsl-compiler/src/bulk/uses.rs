@@ -1,0 +1,196 @@
+//! What statements and scalar code use and bind. The integers in a size are used as well, which no read shows.
+
+use std::collections::HashSet;
+
+use super::walk::Visitor;
+use super::{ArrayId, Atom, Block, Branch, Exp, Let, Program, Scan, Stm, Var};
+use crate::dim::{Dim, SizeAtom};
+use crate::ty::Elem;
+
+/// The arrays of rank 0 in a size.
+pub fn scalars(d: &Dim) -> impl Iterator<Item = ArrayId> {
+    d.atoms().into_iter().filter_map(|a| match a {
+        SizeAtom::Scalar(s) => Some(ArrayId(s)),
+        SizeAtom::Name(_) => None,
+    })
+}
+
+struct Atoms<F>(F);
+
+impl<F: FnMut(Atom)> Visitor for Atoms<F> {
+    fn atom(&mut self, a: &Atom) {
+        (self.0)(*a);
+    }
+}
+
+struct Bound<F>(F);
+
+impl<F: FnMut(Var)> Visitor for Bound<F> {
+    fn bound_var(&mut self, v: &Var) {
+        (self.0)(*v);
+    }
+}
+
+struct Reads<F>(F);
+
+impl<F: FnMut(ArrayId, &[Atom], bool)> Visitor for Reads<F> {
+    fn exp(&mut self, e: &Exp) {
+        if let Exp::Read { array, index, checked } = e {
+            (self.0)(*array, index, *checked);
+        }
+        self.walk_exp(e);
+    }
+}
+
+struct Sizes<F>(F);
+
+impl<F: FnMut(&Dim)> Visitor for Sizes<F> {
+    fn dim(&mut self, d: &Dim) {
+        (self.0)(d);
+    }
+}
+
+/// The arrays that are used, and those that are bound.
+#[derive(Default)]
+struct Arrays {
+    used: Vec<ArrayId>,
+    bound: HashSet<ArrayId>,
+}
+
+impl Visitor for Arrays {
+    fn array(&mut self, a: &ArrayId) {
+        self.used.push(*a);
+    }
+
+    fn bound_array(&mut self, a: &ArrayId) {
+        self.bound.insert(*a);
+    }
+}
+
+impl Stm {
+    /// The arrays whose elements the statement needs, each once (not those its dimensions mention).
+    pub fn inputs(&self) -> Vec<ArrayId> {
+        let mut arrays = Arrays::default();
+        arrays.stm(self);
+        let Arrays { mut used, bound } = arrays;
+        used.retain(|a| !bound.contains(a));
+        used.sort();
+        used.dedup();
+        used
+    }
+
+    /// Calls `f` with every size of the statement, those of a loop's body included; not with the dimensions of its arrays.
+    pub fn visit_sizes(&self, f: &mut impl FnMut(&Dim)) {
+        Sizes(f).stm(self);
+    }
+}
+
+impl Block {
+    /// Calls `f` with every read: its array and its index.
+    pub fn visit_reads(&self, f: &mut impl FnMut(ArrayId, &[Atom])) {
+        Reads(|array, index: &[Atom], _| f(array, index)).block(self);
+    }
+
+    /// Calls `f` with every size.
+    pub fn visit_sizes(&self, f: &mut impl FnMut(&Dim)) {
+        Sizes(f).block(self);
+    }
+
+    /// Whether some read here is not compared and has indices.
+    pub fn has_unchecked_reads(&self) -> bool {
+        let mut any = false;
+        Reads(|_, index: &[Atom], checked: bool| any |= !checked && !index.is_empty()).block(self);
+        any
+    }
+}
+
+impl Exp {
+    /// Calls `f` with every atom that is used, inside as well.
+    pub fn visit_atoms(&self, f: &mut impl FnMut(Atom)) {
+        Atoms(f).exp(self);
+    }
+
+    /// Calls `f` with every scalar that is bound inside.
+    pub fn visit_bound(&self, f: &mut impl FnMut(Var)) {
+        Bound(f).exp(self);
+    }
+
+    /// Calls `f` with every size.
+    pub fn visit_sizes(&self, f: &mut impl FnMut(&Dim)) {
+        Sizes(f).exp(self);
+    }
+
+    /// Calls `f` with the array of every read.
+    pub fn visit_reads(&self, f: &mut impl FnMut(ArrayId)) {
+        Reads(|array, _: &[Atom], _| f(array)).exp(self);
+    }
+
+    /// Whether executing it may report that an index is outside. Such code is kept even where its value is not used: a gradient
+    /// that does not need `x[i]` still owes the error for an `i` outside.
+    pub fn may_be_outside(&self) -> bool {
+        let mut any = false;
+        Reads(|_, _: &[Atom], checked: bool| any |= checked).exp(self);
+        any
+    }
+}
+
+impl Let {
+    /// Whether executing it may report an error: an index outside, or an integer divided by zero. Such code is not executed where
+    /// it would not have been. `vars` are the types of all scalars.
+    pub fn may_fail(&self, vars: &[Elem]) -> bool {
+        struct Fails<'a>(&'a [Elem], bool);
+        impl Visitor for Fails<'_> {
+            fn binding(&mut self, l: &Let) {
+                self.1 |= match &l.exp {
+                    Exp::Read { checked, .. } => *checked,
+                    Exp::Op(op, _) => op.can_fail() && !self.0[l.vars[0].0 as usize].is_float(),
+                    _ => false,
+                };
+                self.walk_binding(l);
+            }
+        }
+        let mut fails = Fails(vars, false);
+        fails.binding(self);
+        fails.1
+    }
+}
+
+impl Scan {
+    /// What there has to be before the first step: what the states start from, and what an associative operator uses, which joins
+    /// states outside of the loop as well.
+    pub fn needed_before(&self) -> Vec<Atom> {
+        let mut needed = self.start.clone();
+        if !self.is_associative() {
+            return needed;
+        }
+        let mut inside: HashSet<Var> = self.left.iter().chain(&self.right).copied().collect();
+        self.step.visit_bound(&mut |v| inside.extend([v]));
+        self.step.visit_atoms(&mut |a| {
+            if !matches!(a, Atom::Var(v) if inside.contains(&v)) {
+                needed.push(a);
+            }
+        });
+        needed
+    }
+}
+
+impl Branch {
+    /// Calls `f` with every scalar that is bound inside.
+    pub fn visit_bound(&self, f: &mut impl FnMut(Var)) {
+        Bound(f).branch(self);
+    }
+
+    /// Calls `f` with every atom that is used inside.
+    pub fn visit_atoms(&self, f: &mut impl FnMut(Atom)) {
+        Atoms(f).branch(self);
+    }
+}
+
+impl Program {
+    /// The arrays that some size mentions.
+    pub fn size_scalars(&self) -> HashSet<ArrayId> {
+        let mut out: HashSet<ArrayId> = self.arrays.iter().flat_map(|a| &a.dims).flat_map(scalars).collect();
+        self.stms.iter().for_each(|s| s.visit_sizes(&mut |d| out.extend(scalars(d))));
+        out
+    }
+}

@@ -1,0 +1,149 @@
+//! What the nodes of a tree use and bind, and whose memory an array is.
+
+use super::{Home, Node, Program};
+use crate::bulk::walk::Visitor as Scalars;
+use crate::bulk::{ArrayId, Atom, Exp, Var};
+use crate::dim::Dim;
+
+/// How nodes use an array, from weak to strong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Its elements are read.
+    Read,
+    /// Elements are stored or overwritten.
+    Write,
+    /// Values are combined into elements.
+    Combine,
+}
+
+/// Looks at what nodes consist of, as the visitor of Bulk does at scalar code. What is read is an `array`.
+pub trait Visitor: Scalars {
+    /// An array that is changed.
+    fn target(&mut self, _array: ArrayId, _access: Access) {}
+
+    /// A list of nodes.
+    fn nodes(&mut self, nodes: &[Node]) {
+        nodes.iter().for_each(|n| self.node(n));
+    }
+
+    /// A node.
+    fn node(&mut self, n: &Node) {
+        self.walk_node(n);
+    }
+
+    /// What is in a node.
+    fn walk_node(&mut self, n: &Node) {
+        match n {
+            Node::Let(l) => self.binding(l),
+            Node::Loop(l) => {
+                self.dim(&l.axis.extent);
+                self.bound_var(&l.axis.var);
+                self.nodes(&l.body);
+                for f in &l.folds {
+                    self.atom(&f.value);
+                    self.bound_var(&f.result);
+                }
+                self.loc(&l.loc);
+            }
+            Node::Store { array, index, value } | Node::Write { array, index, value } => {
+                index.iter().chain([value]).for_each(|a| self.atom(a));
+                self.target(*array, Access::Write);
+            }
+            Node::Accumulate { array, index, value, .. } => {
+                index.iter().chain([value]).for_each(|a| self.atom(a));
+                self.target(*array, Access::Combine);
+            }
+        }
+    }
+}
+
+struct Accesses<F>(F);
+
+impl<F: FnMut(ArrayId, Access)> Scalars for Accesses<F> {
+    fn array(&mut self, a: &ArrayId) {
+        (self.0)(*a, Access::Read);
+    }
+}
+
+impl<F: FnMut(ArrayId, Access)> Visitor for Accesses<F> {
+    fn target(&mut self, array: ArrayId, access: Access) {
+        (self.0)(array, access);
+    }
+}
+
+/// Calls `f` with every use of an array, in order.
+pub fn visit_arrays(nodes: &[Node], f: &mut impl FnMut(ArrayId, Access)) {
+    Accesses(f).nodes(nodes);
+}
+
+struct Atoms<F>(F);
+
+impl<F: FnMut(Atom)> Scalars for Atoms<F> {
+    fn atom(&mut self, a: &Atom) {
+        (self.0)(*a);
+    }
+}
+
+impl<F: FnMut(Atom)> Visitor for Atoms<F> {}
+
+/// Calls `f` with every atom that is used.
+pub fn visit_atoms(nodes: &[Node], f: &mut impl FnMut(Atom)) {
+    Atoms(f).nodes(nodes);
+}
+
+struct Sizes<F>(F);
+
+impl<F: FnMut(&Dim)> Scalars for Sizes<F> {
+    fn dim(&mut self, d: &Dim) {
+        (self.0)(d);
+    }
+}
+
+impl<F: FnMut(&Dim)> Visitor for Sizes<F> {}
+
+/// Calls `f` with every size, those of loops included.
+pub fn visit_sizes(nodes: &[Node], f: &mut impl FnMut(&Dim)) {
+    Sizes(f).nodes(nodes);
+}
+
+/// Whether the nodes only compute scalars.
+pub fn is_pure(nodes: &[Node]) -> bool {
+    let mut is_pure = true;
+    visit_arrays(nodes, &mut |_, access| is_pure &= access == Access::Read);
+    is_pure
+}
+
+impl Node {
+    /// The scalars that it binds for the nodes after it.
+    pub fn binds(&self) -> Vec<Var> {
+        match self {
+            Node::Let(l) => l.vars.clone(),
+            Node::Loop(l) => l.folds.iter().map(|f| f.result).collect(),
+            Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => Vec::new(),
+        }
+    }
+
+    /// Whether it is a scan.
+    pub fn is_scan(&self) -> bool {
+        matches!(self, Node::Let(l) if matches!(l.exp, Exp::Scan(_)))
+    }
+}
+
+impl Program {
+    /// The array whose memory `a` is: itself, or the end of its chain of views. `None` if the chain has no end.
+    pub fn end_of_views(&self, a: ArrayId) -> Option<ArrayId> {
+        let mut at = a;
+        for _ in 0..=self.arrays.len() {
+            match self.arrays.get(at.0 as usize)?.home {
+                Home::View(of) => at = of,
+                _ => return Some(at),
+            }
+        }
+        None
+    }
+
+    /// The array whose memory `a` is, in a program that has been verified.
+    pub fn root(&self, a: ArrayId) -> ArrayId {
+        self.end_of_views(a).expect("the chain of views was verified to end")
+    }
+}

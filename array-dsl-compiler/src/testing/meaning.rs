@@ -1,0 +1,33 @@
+//! What a kernel means: Core executed as it stands, with the derivatives that it takes inside made by the rules of `derive`.
+
+use crate::bulk;
+use crate::core::Function;
+use crate::core::interp::{self, GoingOn, Mode};
+use crate::derive::{self, Derivative, NotDifferentiable};
+use crate::flatten::flatten;
+use crate::optimize;
+use crate::value::{Fault, Value};
+
+/// The results of a function for these arguments.
+///
+/// # Errors
+/// The first fault.
+pub fn run(f: &Function, args: &[Value]) -> Result<Vec<Value>, Fault> {
+    interp::run(f, args, by_rules)
+}
+
+/// As `core::interp::going_on`.
+pub fn going_on(f: &Function, args: &[Value], instead: i64) -> (Result<Vec<Value>, Fault>, Vec<Fault>) {
+    interp::going_on(f, args, instead, by_rules)
+}
+
+fn by_rules(f: &Function, mode: Mode, args: &[Value], going_on: &mut GoingOn) -> Result<Vec<Value>, Fault> {
+    let none = |e: NotDifferentiable| Fault::internal(e.what);
+    let program = flatten(f).map_err(none)?;
+    let what = match mode {
+        Mode::Forward => Derivative::Jvp,
+        Mode::Reverse => Derivative::Vjp,
+    };
+    let derived = derive::derive(&program, what, optimize::optimize).map_err(none)?;
+    bulk::interp::run_inside(&derived, args, going_on)
+}
