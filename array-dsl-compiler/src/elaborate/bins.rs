@@ -9,6 +9,7 @@
 use proc_macro2::Span;
 
 use super::Elaborator;
+use super::builtins::Call;
 use super::operator::{Combine, same_structure};
 use super::segments::Bins;
 use super::value::{Function, Value};
@@ -18,14 +19,15 @@ use crate::ty::{Elem, Name};
 
 impl Elaborator<'_> {
     /// `hist(op, e, k, at, values)`.
-    pub(super) fn hist(&mut self, args: &[Value], span: Span) -> Option<Value> {
+    pub(super) fn hist(&mut self, c: &Call<'_>) -> Option<Value> {
+        let (args, span) = (c.args, c.span);
         let [op, neutral, k, at, values] = args else { return None };
         let what = "`hist`";
         let f = self.function_argument(op, what, span)?;
         if let Some(each) = parts_by_name(&f, neutral, values) {
             let each = each
                 .into_iter()
-                .map(|(e, v)| self.hist(&[op.clone(), e.clone(), k.clone(), at.clone(), v.clone()], span));
+                .map(|(e, v)| self.hist(&c.of(&[op.clone(), e.clone(), k.clone(), at.clone(), v.clone()])));
             return Some(Value::Tuple(each.collect::<Option<_>>()?));
         }
         let count = self.dim_of(k, span)?;
@@ -60,14 +62,15 @@ impl Elaborator<'_> {
     }
 
     /// `reduce_by_index(dest, op, at, values)`.
-    pub(super) fn reduce_by_index(&mut self, args: &[Value], span: Span) -> Option<Value> {
+    pub(super) fn reduce_by_index(&mut self, c: &Call<'_>) -> Option<Value> {
+        let (args, span) = (c.args, c.span);
         let [dest, op, at, values] = args else { return None };
         let what = "`reduce_by_index`";
         let f = self.function_argument(op, what, span)?;
         if let Some(each) = parts_by_name(&f, dest, values) {
             let each = each
                 .into_iter()
-                .map(|(d, v)| self.reduce_by_index(&[d.clone(), op.clone(), at.clone(), v.clone()], span));
+                .map(|(d, v)| self.reduce_by_index(&c.of(&[d.clone(), op.clone(), at.clone(), v.clone()])));
             return Some(Value::Tuple(each.collect::<Option<_>>()?));
         }
         let mut targets = self.parts(what, dest, span)?;
@@ -111,7 +114,8 @@ impl Elaborator<'_> {
     }
 
     /// `scatter(dest, at, values)`.
-    pub(super) fn scatter(&mut self, args: &[Value], span: Span) -> Option<Value> {
+    pub(super) fn scatter(&mut self, c: &Call<'_>) -> Option<Value> {
+        let (args, span) = (c.args, c.span);
         let atoms = self.plain_atoms("`scatter`", args, span)?;
         Some(Value::Atom(self.placed("`scatter`", Placing::Last, atoms[0], atoms[1], atoms[2], span)?))
     }

@@ -10,6 +10,7 @@ use super::{Callee, Elaborator};
 use crate::core::{self, Atom, Var};
 use crate::diagnostics::Code;
 pub(super) use crate::diagnostics::count;
+use crate::dim::Dim;
 use crate::scalar::{Class, Gives, Op};
 use crate::syntax::ast::{self, TypeKind};
 use crate::ty::{Elem, Tree};
@@ -111,6 +112,36 @@ impl Elaborator<'_> {
             }
             Some(Value::Atom(e.op(op, cells, span)))
         })
+    }
+
+    /// An argument that must be a function.
+    pub(super) fn function_argument(&mut self, v: &Value, what: &str, span: Span) -> Option<Function> {
+        match v {
+            Value::Function(f) => Some(f.clone()),
+            other => {
+                let found = self.describe(other);
+                self.error(
+                    Code::NotAFunction,
+                    span,
+                    format!("{what} expects a function here, found {found}"),
+                    "write a closure `|i| ...`, or name a function",
+                );
+                None
+            }
+        }
+    }
+
+    /// One size or a tuple of sizes.
+    pub(super) fn dims_argument(&mut self, v: &Value, span: Span) -> Option<Vec<Dim>> {
+        let parts = match v {
+            Value::Tuple(vs) => vs.clone(),
+            v => vec![v.clone()],
+        };
+        let dims = parts.iter().map(|p| self.dim_of(p, span)).collect::<Option<Vec<Dim>>>()?;
+        for d in &dims {
+            self.check_extent(d, span)?;
+        }
+        Some(dims)
     }
 
     pub(super) fn argument_count(&mut self, name: &str, expected: usize, found: usize, span: Span) {

@@ -21,6 +21,7 @@ use std::rc::Rc;
 use proc_macro2::Span;
 
 use super::Elaborator;
+use super::builtins::Call;
 use super::call::count;
 use super::names::arity;
 use super::value::{Function, Value};
@@ -40,9 +41,26 @@ struct Application<'a> {
 }
 
 impl Elaborator<'_> {
+    /// `stop_gradient(x)`, of all values in it.
+    pub(super) fn stop_gradient(&mut self, c: &Call<'_>) -> Option<Value> {
+        let Some(atoms) = c.args[0].atoms() else {
+            let message = format!("{} takes a value, found a function", c.what);
+            self.error(Code::NotAFunction, c.span, message, "stop the gradient of its values");
+            return None;
+        };
+        let stopped: Vec<Atom> = atoms
+            .iter()
+            .map(|a| {
+                let ty = self.atom_type(*a);
+                self.emit("stop_gradient", ty, Exp::StopGradient(*a), c.span)
+            })
+            .collect();
+        Some(c.args[0].with_atoms(&mut stopped.into_iter()))
+    }
+
     /// `grad(f)`, to be called.
-    pub(super) fn derivative(&mut self, what: Derivative, args: &[Value], span: Span) -> Option<Value> {
-        let f = self.function_argument(&args[0], &format!("`{}`", what.name()), span)?;
+    pub(super) fn derivative(&mut self, what: Derivative, c: &Call<'_>) -> Option<Value> {
+        let f = self.function_argument(&c.args[0], &c.what, c.span)?;
         Some(Value::Function(Function::Derivative(what, Rc::new(f))))
     }
 

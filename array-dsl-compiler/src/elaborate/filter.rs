@@ -14,6 +14,7 @@
 use proc_macro2::Span;
 
 use super::Elaborator;
+use super::builtins::Call;
 use super::value::{Function, Value};
 use crate::core::{Atom, Axis, Body, Exp, Placing, Prefix, Reducer, Type};
 use crate::diagnostics::Code;
@@ -33,7 +34,8 @@ struct Kept {
 
 impl Elaborator<'_> {
     /// `count(p, xs)`.
-    pub(super) fn count_matching(&mut self, args: &[Value], span: Span) -> Option<Value> {
+    pub(super) fn count_matching(&mut self, c: &Call<'_>) -> Option<Value> {
+        let (args, span) = (c.args, c.span);
         let (f, xs, extent) = self.conditioned("`count`", args, span)?;
         let flags = self.flags("`count`", &f, &xs, &extent, span)?;
         let ones = self.as_numbers(flags, &extent, span)?;
@@ -41,7 +43,8 @@ impl Elaborator<'_> {
     }
 
     /// `filter(p, xs)`.
-    pub(super) fn filter(&mut self, args: &[Value], span: Span) -> Option<Value> {
+    pub(super) fn filter(&mut self, c: &Call<'_>) -> Option<Value> {
+        let (args, span) = (c.args, c.span);
         let (xs, extent, kept) = self.kept("`filter`", args, span)?;
         let count = kept.count.clone();
         self.moved("filtered", &xs, &extent, &count, span, |e, i| {
@@ -51,7 +54,8 @@ impl Elaborator<'_> {
     }
 
     /// `partition(p, xs)`: what matches, and the others.
-    pub(super) fn partition(&mut self, args: &[Value], span: Span) -> Option<Value> {
+    pub(super) fn partition(&mut self, c: &Call<'_>) -> Option<Value> {
+        let (args, span) = (c.args, c.span);
         let (xs, extent, kept) = self.kept("`partition`", args, span)?;
         let (count, others) = (kept.count.clone(), extent.sub(&kept.count));
         let matching = self.moved("matching", &xs, &extent, &count, span, |e, i| {

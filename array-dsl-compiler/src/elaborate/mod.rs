@@ -32,8 +32,9 @@
 //! | `operator`, `positions` | what an operator is; its scalar code; `map` in `map` as code on numbers |
 //! | `unroll` | operators on small arrays, element by element |
 //! | `einsum`, `order` | `einsum!`; which operands it contracts first |
-//! | `builtins` | array functions with rules of their own |
-//! | `library` | array functions written in the language itself |
+//! | `builtins` | the table of array functions, and how they are called |
+//! | `points`, `shapes`, `reductions` | rules of array functions: what stands where, other shapes, sums and extrema |
+//! | `text` | array functions written in the language itself |
 //! | `names` | the names of the built-in functions, suggestions |
 //!
 //! Rules: a function that returns `Option` has recorded an error when it returns `None`; errors inside library
@@ -63,26 +64,29 @@ mod infer;
 mod inline;
 mod jacobian;
 mod joint;
-mod library;
 mod loops;
 mod mutate;
 mod names;
 mod operator;
 mod order;
 mod parallel;
+mod points;
 mod positions;
 mod ranges;
 mod rank;
 mod records;
+mod reductions;
 mod rows;
 mod scan;
 mod scope;
 mod segments;
+mod shapes;
 mod sizes;
 mod sort;
 mod space;
 mod steps;
 mod terms;
+mod text;
 mod tied;
 mod unroll;
 mod value;

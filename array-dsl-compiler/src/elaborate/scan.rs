@@ -10,6 +10,7 @@
 use proc_macro2::Span;
 
 use super::Elaborator;
+use super::builtins::Call;
 use super::operator::{Combine, is_neutral, same_structure};
 use super::value::{Function, Value};
 use crate::core::{self, Atom, Axis, Body, Exp, Prefix, Reducer, Stm, Type, Var};
@@ -19,7 +20,8 @@ use crate::ty::{Elem, Name};
 
 impl Elaborator<'_> {
     /// `cumsum(xs)`, `cumprod(xs)`.
-    pub(super) fn cumulate(&mut self, r: Reducer, what: &str, args: &[Value], span: Span) -> Option<Value> {
+    pub(super) fn cumulate(&mut self, r: Reducer, c: &Call<'_>) -> Option<Value> {
+        let Call { ref what, args, span } = *c;
         let atoms = self.reduced_atoms(r, what, args, span)?;
         self.lift(what, &[1], &atoms, span, &mut |e, cell| {
             Some(Value::Atom(e.fold_by(r, Some(Prefix::Inclusive), cell[0], span)))
@@ -27,13 +29,8 @@ impl Elaborator<'_> {
     }
 
     /// `reduce(op, e, xs)`; scans with `prefix`.
-    pub(super) fn folding(
-        &mut self,
-        what: &str,
-        prefix: Option<Prefix>,
-        args: &[Value],
-        span: Span,
-    ) -> Option<Value> {
+    pub(super) fn folding(&mut self, prefix: Option<Prefix>, c: &Call<'_>) -> Option<Value> {
+        let Call { ref what, args, span } = *c;
         let [op, neutral, xs] = args else { return None };
         let f = self.function_argument(op, what, span)?;
         let named = matches!(&f, Function::Builtin(n) if Reducer::from_name(n).is_some());
@@ -43,7 +40,7 @@ impl Elaborator<'_> {
             let each: Vec<Option<Value>> = es
                 .iter()
                 .zip(parts)
-                .map(|(e, x)| self.folding(what, prefix, &[op.clone(), e.clone(), x.clone()], span))
+                .map(|(e, x)| self.folding(prefix, &c.of(&[op.clone(), e.clone(), x.clone()])))
                 .collect();
             return Some(Value::Tuple(each.into_iter().collect::<Option<_>>()?));
         }

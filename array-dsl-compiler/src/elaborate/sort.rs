@@ -12,6 +12,7 @@
 use proc_macro2::Span;
 
 use super::Elaborator;
+use super::builtins::Call;
 use super::value::Value;
 use crate::core::{Atom, Exp, Type};
 use crate::diagnostics::Code;
@@ -19,7 +20,8 @@ use crate::ty::Elem;
 
 impl Elaborator<'_> {
     /// `argsort(xs)`, of each row of an array of higher rank.
-    pub(super) fn argsort(&mut self, args: &[Value], span: Span) -> Option<Value> {
+    pub(super) fn argsort(&mut self, c: &Call<'_>) -> Option<Value> {
+        let (args, span) = (c.args, c.span);
         let atoms = self.plain_atoms("`argsort`", args, span)?;
         self.lift("`argsort`", &[1], &atoms, span, &mut |e, cells| {
             Some(Value::Atom(e.positions(cells[0], span)?))
@@ -27,7 +29,8 @@ impl Elaborator<'_> {
     }
 
     /// `sort(xs)`, of each row of an array of higher rank.
-    pub(super) fn sort(&mut self, args: &[Value], span: Span) -> Option<Value> {
+    pub(super) fn sort(&mut self, c: &Call<'_>) -> Option<Value> {
+        let (args, span) = (c.args, c.span);
         let atoms = self.plain_atoms("`sort`", args, span)?;
         self.lift("`sort`", &[1], &atoms, span, &mut |e, cells| {
             let at = e.positions(cells[0], span)?;
@@ -36,7 +39,8 @@ impl Elaborator<'_> {
     }
 
     /// `sort_by_key(keys, xs)`: the leading axis of `xs` in the order of the keys.
-    pub(super) fn sort_by_key(&mut self, args: &[Value], span: Span) -> Option<Value> {
+    pub(super) fn sort_by_key(&mut self, c: &Call<'_>) -> Option<Value> {
+        let (args, span) = (c.args, c.span);
         let what = "`sort_by_key`";
         let keys = self.plain_atoms(what, &args[..1], span)?[0];
         let parts = self.parts(what, &args[1], span)?;

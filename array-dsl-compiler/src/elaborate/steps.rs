@@ -3,6 +3,7 @@
 use proc_macro2::Span;
 
 use super::Elaborator;
+use super::builtins::Call;
 use super::value::Value;
 use crate::core::{Atom, CheckKind};
 use crate::diagnostics::Code;
@@ -12,7 +13,8 @@ use crate::scalar::Op;
 impl Elaborator<'_> {
     /// `step_by(a, k)`: as many elements as a Rust iterator gives, where the last step may be incomplete. That is
     /// `(n + k - 1) / k`; a step that may be large is cut to `n` first, which changes nothing.
-    pub(super) fn step_by(&mut self, args: &[Value], span: Span) -> Option<Value> {
+    pub(super) fn step_by(&mut self, c: &Call<'_>) -> Option<Value> {
+        let (args, span) = (c.args, c.span);
         let [a, k] = args else { return None };
         let n = self.length_of("`step_by`", a, span)?;
         let step = self.dim_of(k, span)?;
@@ -47,7 +49,8 @@ impl Elaborator<'_> {
     }
 
     /// `rotate(a, k)` is `a[(i + k) mod n]`.
-    pub(super) fn rotate(&mut self, args: &[Value], span: Span) -> Option<Value> {
+    pub(super) fn rotate(&mut self, c: &Call<'_>) -> Option<Value> {
+        let (args, span) = (c.args, c.span);
         let [a, k] = args else { return None };
         let n = self.length_of("`rotate`", a, span)?;
         let k = self.plain_atoms("`rotate`", std::slice::from_ref(k), span)?;
