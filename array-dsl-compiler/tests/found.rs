@@ -221,3 +221,14 @@ fn what_a_loop_in_a_branch_starts_from_may_fail() {
     let args = [row, ints(&[0, 1]), ints(&[0, 1, 0]), floats(&[2], &[1.5, 0.15])];
     assert_eq!(values(&constant, &args), Ok(Checked::Agree));
 }
+
+/// An array that only a derivative has is named, if it is too large.
+#[test]
+fn an_array_of_a_derivative_is_too_large() {
+    let source = "fn f(q: [f64; n]) -> [f64; n] {
+        let v = q.sin();
+        hvp(|p| logsumexp(build(n + 9223372036854775807, |i| (if i >= 0 && i < n { p[i] } else { 0.3 }))) * sum(p * p))(v, v)
+    }";
+    let x = Value::from_f64(Elem::F64, vec![3], &[0.5, 1.5, -2.0]).expect("a vector");
+    assert_eq!(values(&kernel(source), &[x]), Ok(Checked::Fault));
+}

@@ -11,8 +11,10 @@
 use super::repeat::is_scalar;
 use super::{Flatten, Val};
 use crate::bulk::build::Code;
+use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom, Exp, Var};
 use crate::core;
+use crate::derive::NotDifferentiable;
 use crate::derive::part::{Part, pullback, pushforward};
 use crate::derive::scalars;
 use crate::scalar::Op;
@@ -105,8 +107,9 @@ impl Flatten<'_> {
                 let results: Vec<ArrayId> = results.iter().map(|a| self.whole(*a, s.loc)).collect();
                 let part = Part { stms: stms..self.p.stms.len(), point: &arrays, results: &results };
                 let cotangents: Vec<ArrayId> = cotangents.iter().map(|a| self.whole(*a, s.loc)).collect();
+                let before = self.p.stms.len();
                 let found = pullback(&mut self.p, &part, &cotangents);
-                self.derived(s, found);
+                self.derived(s, before, found);
             }
             None => {}
         }
@@ -128,15 +131,18 @@ impl Flatten<'_> {
             Some(Point::Arrays { arrays, tangents, stms }) => {
                 let results: Vec<ArrayId> = results.iter().map(|a| self.whole(*a, s.loc)).collect();
                 let part = Part { stms: stms..self.p.stms.len(), point: &arrays, results: &results };
+                let before = self.p.stms.len();
                 let found = pushforward(&mut self.p, &part, &tangents);
-                self.derived(s, found);
+                self.derived(s, before, found);
             }
             None => {}
         }
     }
 
-    /// Binds the derivative. Without one there is no program; zeros stand for it until that is said.
-    fn derived(&mut self, s: &core::Stm, found: Result<Vec<ArrayId>, crate::derive::NotDifferentiable>) {
+    /// Binds the derivative, which the statements from `before` on compute: what is of no place there is of the derivative's. Without
+    /// one there is no program; zeros stand for it until that is said.
+    fn derived(&mut self, s: &core::Stm, before: usize, found: Result<Vec<ArrayId>, NotDifferentiable>) {
+        self.p.stms[before..].iter_mut().for_each(|stm| Placed(s.loc).stm(stm));
         match found {
             Ok(arrays) => {
                 for (v, array) in s.vars.iter().zip(arrays) {
@@ -152,6 +158,17 @@ impl Flatten<'_> {
                     self.bind_array(*v, array, s.loc);
                 }
             }
+        }
+    }
+}
+
+/// Gives a place to what has none.
+struct Placed(Loc);
+
+impl Rewriter for Placed {
+    fn loc(&mut self, l: &mut Loc) {
+        if *l == Loc::default() {
+            *l = self.0;
         }
     }
 }

@@ -280,12 +280,12 @@ impl Flatten<'_> {
         let dims: Vec<Dim> = axes.iter().map(|a| a.extent.clone()).collect();
         let elem = self.p.vars[v.0 as usize];
         let array = self.p.new_array(Name::from("saved"), elem, dims);
-        let nest = self.make_nest(
-            level + 1,
-            &[&[(Atom::Var(v), Const::of(elem, 0))]],
-            Loc::default(),
-            |_, _, atoms, _| vec![(array, YieldKind::Store(atoms[0]))],
-        );
+        let binding = self.frames[level].lets.iter().find(|l| l.vars.contains(&v));
+        let loc = binding.map_or_else(Loc::default, |l| l.loc);
+        let nest =
+            self.make_nest(level + 1, &[&[(Atom::Var(v), Const::of(elem, 0))]], loc, |_, _, atoms, _| {
+                vec![(array, YieldKind::Store(atoms[0]))]
+            });
         self.p.stms.push(Stm::Nest(nest));
         self.stored.insert(v, (array, axes.iter().map(|a| a.var).collect()));
         array

@@ -37,13 +37,13 @@ impl Failing {
         Failing { results, faults, is_endless }
     }
 
-    /// Whether an error of this class and line is one of the program's. Where a row is named in one line, and an element of it in
-    /// another, and both may be outside, the other line is told.
+    /// Whether an error of this class and line is one of the program's; `None`: it tells no line. Where a row is named in one line,
+    /// and an element of it in another, and both may be outside, the other line is told.
     pub fn has(&self, f: &Function, class: Class, line: Option<u32>) -> bool {
         let named = rows(f, &f.body);
         self.faults.iter().any(|x| {
             let is_row = class == Class::Index && named.contains(&x.loc());
-            Class::of(x) == class && (self::line(f, x) == line || is_row)
+            Class::of(x) == class && (line.is_none() || self::line(f, x) == line || is_row)
         })
     }
 }
@@ -117,7 +117,10 @@ pub fn agree(
         (Err(fault), _) => {
             let Some((f, failing)) = failing else { return Ok(()) };
             let class = Class::of(fault);
-            if failing.has(f, class, line(f, fault)) {
+            // Of an array that is too large the name is told.
+            let told =
+                if class == Class::Size && fault.loc() == Loc::default() { None } else { line(f, fault) };
+            if failing.has(f, class, told) {
                 return Ok(());
             }
             let others: Vec<String> =
