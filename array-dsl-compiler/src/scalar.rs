@@ -1,10 +1,12 @@
 //! The table of scalar functions. One row is everything any pass knows about a function: its name in kernels
-//! and in printed IR, its type, its partial derivatives, and its text in Rust and in WGSL.
+//! and in printed IR, its type, its partial derivatives, its text in Rust and in WGSL, and what it gives.
 //!
 //! Partial derivatives are written in a tiny infix language over the arguments `a`, `b`, `c` and the result
 //! `y`, with the functions of this same table; `parse_partial` turns the text into a tree once. A row marked
 //! `singular` has partials that can be infinite or NaN where the function itself is defined; there a cotangent
 //! (or tangent) that is exactly zero contributes exactly zero.
+
+mod special;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -84,10 +86,40 @@ pub struct Row {
     pub partials: &'static [&'static str],
     /// See the module header.
     pub singular: bool,
+    /// What it gives.
+    pub meaning: Meaning,
+}
+
+/// What a function gives, as the interpreters evaluate it: in the type itself, not through another one.
+#[derive(Clone, Copy, Debug)]
+pub enum Meaning {
+    /// Of one float.
+    Unary(fn(f32) -> f32, fn(f64) -> f64),
+    /// Of two floats.
+    Binary(fn(f32, f32) -> f32, fn(f64, f64) -> f64),
+    /// A truth about one float.
+    Test(fn(f32) -> bool, fn(f64) -> bool),
+    /// What `value::apply` says: functions of several kinds of types.
+    Own,
+}
+
+macro_rules! meaning {
+    (unary $value:expr) => {
+        Meaning::Unary($value, $value)
+    };
+    (binary $value:expr) => {
+        Meaning::Binary($value, $value)
+    };
+    (test $value:expr) => {
+        Meaning::Test($value, $value)
+    };
+    (own) => {
+        Meaning::Own
+    };
 }
 
 macro_rules! table {
-    ($( $op:ident $name:literal $arity:literal $class:ident $gives:ident | $rust:literal $int:literal | $wgsl:literal $wgsl64:literal | [$($p:literal),*] $singular:literal; )*) => {
+    ($( $op:ident $name:literal $arity:literal $class:ident $gives:ident | $rust:literal $int:literal | $wgsl:literal $wgsl64:literal | [$($p:literal),*] $singular:literal | $meaning:ident $(($value:expr))?; )*) => {
         /// A scalar function. `Cast` is the only one with a parameter and is not in the table.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the table documents them")]
@@ -97,6 +129,7 @@ macro_rules! table {
         pub static TABLE: &[Row] = &[$(Row {
             op: Op::$op, name: $name, arity: $arity, class: Class::$class, gives: Gives::$gives,
             rust: $rust, rust_int: $int, wgsl: $wgsl, wgsl64: $wgsl64, partials: &[$($p),*], singular: $singular,
+            meaning: meaning!($meaning $($value)?),
         },)*];
 
         impl Op {
@@ -114,71 +147,71 @@ macro_rules! table {
 }
 
 table! {
-//  op        name       n class gives | Rust (floats)           Rust (integers)          | WGSL                    for f64 where it differs   | partials, singular
-    Add       "add"      2 Num   Same | "({0} + {1})"            "{0}.wrapping_add({1})"  | "({0} + {1})"           ""                         | ["1", "1"] false;
-    Sub       "sub"      2 Num   Same | "({0} - {1})"            "{0}.wrapping_sub({1})"  | "({0} - {1})"           ""                         | ["1", "-1"] false;
-    Mul       "mul"      2 Num   Same | "({0} * {1})"            "{0}.wrapping_mul({1})"  | "({0} * {1})"           ""                         | ["b", "a"] false;
-    Div       "div"      2 Num   Same | "({0} / {1})"            "D::quotient({0}, {1}, status, SITE)" | "({0} / {1})"           ""                         | ["1 / b", "-y / b"] true;
-    Scale     "scale"    2 Float Same | "R::scale({0}, {1})"     ""                       | "adsl_scaled({0}, {1})" "adsl64_scaled({0}, {1})"  | ["b", "a"] true;
-    Rem       "rem"      2 Num   Same | "({0} % {1})"            "D::remainder({0}, {1}, status, SITE)" | "({0} % {1})"           ""                         | ["1", "-trunc(a / b)"] true;
-    RemEuclid "rem_euclid" 2 Num Same | "{0}.rem_euclid({1})"    "D::remainder_euclid({0}, {1}, status, SITE)" | "adsl_rem_euclid({0}, {1})" ""                         | ["1", "select(b >= 0, -floor(a / b), -ceil(a / b))"] true;
-    Neg       "neg"      1 Num   Same | "(-{0})"                 "{0}.wrapping_neg()"     | "(-{0})"                ""                         | ["-1"] false;
-    Abs       "abs"      1 Num   Same | "{0}.abs()"              "{0}.wrapping_abs()"     | "abs({0})"              ""                         | ["signum0(a)"] false;
-    Signum0   "signum0"  1 Num   Same | "R::signum0({0})"        "{0}.signum()"           | "sign({0})"             ""                         | [] false;
-    Signum    "signum"   1 Float Same | "{0}.signum()"           ""                       | "adsl_signum({0})"      "adsl64_signum({0})"       | [] false;
-    Min       "min"      2 Num   Same | "R::min({0}, {1})"       "{0}.min({1})"           | "min({0}, {1})"         ""                         | ["select(a == y, 1, 0)", "select(a == y, 0, 1)"] false;
-    Max       "max"      2 Num   Same | "R::max({0}, {1})"       "{0}.max({1})"           | "max({0}, {1})"         ""                         | ["select(a == y, 1, 0)", "select(a == y, 0, 1)"] false;
-    Eq        "eq"       2 Any   Bool | "({0} == {1})"           ""                       | "({0} == {1})"          ""                         | [] false;
-    Ne        "ne"       2 Any   Bool | "({0} != {1})"           ""                       | "({0} != {1})"          ""                         | [] false;
-    Lt        "lt"       2 Num   Bool | "({0} < {1})"            ""                       | "({0} < {1})"           ""                         | [] false;
-    Le        "le"       2 Num   Bool | "({0} <= {1})"           ""                       | "({0} <= {1})"          ""                         | [] false;
-    Gt        "gt"       2 Num   Bool | "({0} > {1})"            ""                       | "({0} > {1})"           ""                         | [] false;
-    Ge        "ge"       2 Num   Bool | "({0} >= {1})"           ""                       | "({0} >= {1})"          ""                         | [] false;
-    And       "and"      2 Bits  Same | "({0} & {1})"            ""                       | "({0} & {1})"           ""                         | [] false;
-    Or        "or"       2 Bits  Same | "({0} | {1})"            ""                       | "({0} | {1})"           ""                         | [] false;
-    Xor       "xor"      2 Bits  Same | "({0} ^ {1})"            ""                       | "adsl_xor({0}, {1})"    ""                         | [] false;
-    Not       "not"      1 Bits  Same | "(!{0})"                 ""                       | "adsl_not({0})"         ""                         | [] false;
-    Shl       "shl"      2 Int   Same | "{0}.wrapping_shl({1} as u32)" ""                 | "({0} << u32({1}))"     ""                         | [] false;
-    Shr       "shr"      2 Int   Same | "{0}.wrapping_shr({1} as u32)" ""                 | "({0} >> u32({1}))"     ""                         | [] false;
-    Select    "select"   3 Any   Same | "(if {0} {{ {1} }} else {{ {2} }})" ""            | "select({2}, {1}, {0})" ""                         | ["0", "select(a, 1, 0)", "select(a, 0, 1)"] false;
-    Exp       "exp"      1 Float Same | "R::exp({0})"            ""                       | "exp({0})"              "adsl64_exp({0})"          | ["y"] true;
-    Exp2      "exp2"     1 Float Same | "R::exp2({0})"           ""                       | "exp2({0})"             "adsl64_exp2({0})"         | ["y * 0.6931471805599453"] true;
-    ExpM1     "exp_m1"   1 Float Same | "R::exp_m1({0})"         ""                       | "adsl_exp_m1({0})"      "adsl64_exp_m1({0})"       | ["y + 1"] true;
-    Ln        "ln"       1 Float Same | "R::ln({0})"             ""                       | "adsl_ln({0})"          "adsl64_ln({0})"           | ["1 / a"] true;
-    Log2      "log2"     1 Float Same | "R::log2({0})"           ""                       | "(adsl_ln({0}) * 1.4426950408889634)" "adsl64_log2({0})"         | ["1.4426950408889634 / a"] true;
-    Log10     "log10"    1 Float Same | "R::log10({0})"          ""                       | "(adsl_ln({0}) * 0.4342944819032518)" "adsl64_log10({0})"        | ["0.4342944819032518 / a"] true;
-    Ln1p      "ln_1p"    1 Float Same | "R::ln_1p({0})"          ""                       | "adsl_ln_1p({0})"       "adsl64_ln_1p({0})"        | ["1 / (1 + a)"] true;
-    Sqrt      "sqrt"     1 Float Same | "{0}.sqrt()"             ""                       | "sqrt({0})"             ""                         | ["0.5 / y"] true;
-    Cbrt      "cbrt"     1 Float Same | "R::cbrt({0})"           ""                       | "adsl_cbrt({0})"        "adsl64_cbrt({0})"         | ["1 / (3 * y * y)"] true;
-    Recip     "recip"    1 Float Same | "(1.0 / {0})"            ""                       | "(1.0 / {0})"           "(1.0lf / {0})"            | ["-y * y"] true;
-    Sin       "sin"      1 Float Same | "R::sin({0})"            ""                       | "adsl_sin({0})"         "adsl64_sin({0})"          | ["cos(a)"] true;
-    Cos       "cos"      1 Float Same | "R::cos({0})"            ""                       | "adsl_cos({0})"         "adsl64_cos({0})"          | ["-sin(a)"] true;
-    Tan       "tan"      1 Float Same | "R::tan({0})"            ""                       | "adsl_tan({0})"         "adsl64_tan({0})"          | ["1 + y * y"] true;
-    Asin      "asin"     1 Float Same | "R::asin({0})"           ""                       | "adsl_asin({0})"        "adsl64_asin({0})"         | ["1 / sqrt(1 - a * a)"] true;
-    Acos      "acos"     1 Float Same | "R::acos({0})"           ""                       | "adsl_acos({0})"        "adsl64_acos({0})"         | ["-1 / sqrt(1 - a * a)"] true;
-    Atan      "atan"     1 Float Same | "R::atan({0})"           ""                       | "adsl_atan({0})"        "adsl64_atan({0})"         | ["1 / (1 + a * a)"] false;
-    Sinh      "sinh"     1 Float Same | "R::sinh({0})"           ""                       | "adsl_sinh({0})"        "adsl64_sinh({0})"         | ["cosh(a)"] true;
-    Cosh      "cosh"     1 Float Same | "R::cosh({0})"           ""                       | "adsl_cosh({0})"        "adsl64_cosh({0})"         | ["sinh(a)"] true;
-    Tanh      "tanh"     1 Float Same | "R::tanh({0})"           ""                       | "adsl_tanh({0})"        "adsl64_tanh({0})"         | ["1 - y * y"] false;
-    Sigmoid   "sigmoid"  1 Float Same | "R::sigmoid({0})"        ""                       | "adsl_sigmoid({0})"     "adsl64_sigmoid({0})"      | ["y * (1 - y)"] false;
-    Atan2     "atan2"    2 Float Same | "R::atan2({0}, {1})"     ""                       | "adsl_atan2({0}, {1})"  "adsl64_atan2({0}, {1})"   | ["b / (a * a + b * b)", "-a / (a * a + b * b)"] true;
-    Hypot     "hypot"    2 Float Same | "R::hypot({0}, {1})"     ""                       | "adsl_hypot({0}, {1})"  "adsl64_hypot({0}, {1})"   | ["a / y", "b / y"] true;
-    Powf      "powf"     2 Float Same | "R::powf({0}, {1})"      ""                       | "adsl_powf({0}, {1})"   "adsl64_powf({0}, {1})"    | ["select(b == 0, 0, b * powf(a, b - 1))", "select(and(a == 0, b >= 0), 0, y * ln(a))"] true;
-    Powi      "powi"     2 Float Same | "R::powi({0}, {1})"      ""                       | "adsl_powi({0}, {1})"   ""                         | ["powi_slope(a, b)", "0"] true;
-    Asinh     "asinh"    1 Float Same | "R::asinh({0})"          ""                       | "adsl_asinh({0})"       "adsl64_asinh({0})"        | ["1 / hypot(a, 1)"] false;
-    Acosh     "acosh"    1 Float Same | "R::acosh({0})"          ""                       | "adsl_acosh({0})"       "adsl64_acosh({0})"        | ["1 / (sqrt(a - 1) * sqrt(a + 1))"] true;
-    Atanh     "atanh"    1 Float Same | "R::atanh({0})"          ""                       | "adsl_atanh({0})"       "adsl64_atanh({0})"        | ["1 / ((1 - a) * (1 + a))"] true;
-    Erf       "erf"      1 Float Same | "R::erf({0})"            ""                       | "adsl_erf({0})"         "adsl64_erf({0})"          | ["1.1283791670955126 * exp(-a * a)"] false;
-    Erfc      "erfc"     1 Float Same | "R::erfc({0})"           ""                       | "adsl_erfc({0})"        "adsl64_erfc({0})"         | ["-1.1283791670955126 * exp(-a * a)"] false;
-    Lgamma    "lgamma"   1 Float Same | "R::lgamma({0})"         ""                       | "adsl_lgamma({0})"      "adsl64_lgamma({0})"       | ["digamma(a)"] true;
-    Digamma   "digamma"  1 Float Same | "R::digamma({0})"        ""                       | "adsl_digamma({0})"     "adsl64_digamma({0})"      | ["polygamma(1, a)"] true;
-    Polygamma "polygamma" 2 Float Same | "R::polygamma({0}, {1})" ""                      | "adsl_polygamma({0}, {1})" "adsl64_polygamma({0}, {1})" | ["0", "polygamma(a + 1, b)"] true;
-    Floor     "floor"    1 Float Same | "{0}.floor()"            ""                       | "floor({0})"            "adsl64_floor({0})"        | [] false;
-    Ceil      "ceil"     1 Float Same | "{0}.ceil()"             ""                       | "ceil({0})"             "adsl64_ceil({0})"         | [] false;
-    Round     "round"    1 Float Same | "{0}.round()"            ""                       | "adsl_round({0})"       "adsl64_round({0})"        | [] false;
-    Trunc     "trunc"    1 Float Same | "{0}.trunc()"            ""                       | "trunc({0})"            "adsl64_trunc({0})"        | [] false;
-    IsNan     "is_nan"   1 Float Bool | "{0}.is_nan()"           ""                       | "adsl_is_nan({0})"      "adsl64_is_nan({0})"       | [] false;
-    IsFinite  "is_finite" 1 Float Bool | "{0}.is_finite()"       ""                       | "adsl_is_finite({0})"   "adsl64_is_finite({0})"    | [] false;
+//  op        name       n class gives | Rust (floats)           Rust (integers)          | WGSL                    for f64 where it differs   | partials, singular | value
+    Add       "add"      2 Num   Same | "({0} + {1})"            "{0}.wrapping_add({1})"  | "({0} + {1})"           ""                         | ["1", "1"] false | own;
+    Sub       "sub"      2 Num   Same | "({0} - {1})"            "{0}.wrapping_sub({1})"  | "({0} - {1})"           ""                         | ["1", "-1"] false | own;
+    Mul       "mul"      2 Num   Same | "({0} * {1})"            "{0}.wrapping_mul({1})"  | "({0} * {1})"           ""                         | ["b", "a"] false | own;
+    Div       "div"      2 Num   Same | "({0} / {1})"            "D::quotient({0}, {1}, status, SITE)" | "({0} / {1})"           ""                         | ["1 / b", "-y / b"] true | own;
+    Scale     "scale"    2 Float Same | "R::scale({0}, {1})"     ""                       | "adsl_scaled({0}, {1})" "adsl64_scaled({0}, {1})"  | ["b", "a"] true | binary(|a, b| if a == 0.0 { 0.0 } else { a * b });
+    Rem       "rem"      2 Num   Same | "({0} % {1})"            "D::remainder({0}, {1}, status, SITE)" | "({0} % {1})"           ""                         | ["1", "-trunc(a / b)"] true | own;
+    RemEuclid "rem_euclid" 2 Num Same | "{0}.rem_euclid({1})"    "D::remainder_euclid({0}, {1}, status, SITE)" | "adsl_rem_euclid({0}, {1})" ""                         | ["1", "select(b >= 0, -floor(a / b), -ceil(a / b))"] true | own;
+    Neg       "neg"      1 Num   Same | "(-{0})"                 "{0}.wrapping_neg()"     | "(-{0})"                ""                         | ["-1"] false | own;
+    Abs       "abs"      1 Num   Same | "{0}.abs()"              "{0}.wrapping_abs()"     | "abs({0})"              ""                         | ["signum0(a)"] false | own;
+    Signum0   "signum0"  1 Num   Same | "R::signum0({0})"        "{0}.signum()"           | "sign({0})"             ""                         | [] false | own;
+    Signum    "signum"   1 Float Same | "{0}.signum()"           ""                       | "adsl_signum({0})"      "adsl64_signum({0})"       | [] false | unary(|a| a.signum());
+    Min       "min"      2 Num   Same | "R::min({0}, {1})"       "{0}.min({1})"           | "min({0}, {1})"         ""                         | ["select(a == y, 1, 0)", "select(a == y, 0, 1)"] false | own;
+    Max       "max"      2 Num   Same | "R::max({0}, {1})"       "{0}.max({1})"           | "max({0}, {1})"         ""                         | ["select(a == y, 1, 0)", "select(a == y, 0, 1)"] false | own;
+    Eq        "eq"       2 Any   Bool | "({0} == {1})"           ""                       | "({0} == {1})"          ""                         | [] false | own;
+    Ne        "ne"       2 Any   Bool | "({0} != {1})"           ""                       | "({0} != {1})"          ""                         | [] false | own;
+    Lt        "lt"       2 Num   Bool | "({0} < {1})"            ""                       | "({0} < {1})"           ""                         | [] false | own;
+    Le        "le"       2 Num   Bool | "({0} <= {1})"           ""                       | "({0} <= {1})"          ""                         | [] false | own;
+    Gt        "gt"       2 Num   Bool | "({0} > {1})"            ""                       | "({0} > {1})"           ""                         | [] false | own;
+    Ge        "ge"       2 Num   Bool | "({0} >= {1})"           ""                       | "({0} >= {1})"          ""                         | [] false | own;
+    And       "and"      2 Bits  Same | "({0} & {1})"            ""                       | "({0} & {1})"           ""                         | [] false | own;
+    Or        "or"       2 Bits  Same | "({0} | {1})"            ""                       | "({0} | {1})"           ""                         | [] false | own;
+    Xor       "xor"      2 Bits  Same | "({0} ^ {1})"            ""                       | "adsl_xor({0}, {1})"    ""                         | [] false | own;
+    Not       "not"      1 Bits  Same | "(!{0})"                 ""                       | "adsl_not({0})"         ""                         | [] false | own;
+    Shl       "shl"      2 Int   Same | "{0}.wrapping_shl({1} as u32)" ""                 | "({0} << u32({1}))"     ""                         | [] false | own;
+    Shr       "shr"      2 Int   Same | "{0}.wrapping_shr({1} as u32)" ""                 | "({0} >> u32({1}))"     ""                         | [] false | own;
+    Select    "select"   3 Any   Same | "(if {0} {{ {1} }} else {{ {2} }})" ""            | "select({2}, {1}, {0})" ""                         | ["0", "select(a, 1, 0)", "select(a, 0, 1)"] false | own;
+    Exp       "exp"      1 Float Same | "R::exp({0})"            ""                       | "exp({0})"              "adsl64_exp({0})"          | ["y"] true | unary(|a| a.exp());
+    Exp2      "exp2"     1 Float Same | "R::exp2({0})"           ""                       | "exp2({0})"             "adsl64_exp2({0})"         | ["y * 0.6931471805599453"] true | unary(|a| a.exp2());
+    ExpM1     "exp_m1"   1 Float Same | "R::exp_m1({0})"         ""                       | "adsl_exp_m1({0})"      "adsl64_exp_m1({0})"       | ["y + 1"] true | unary(|a| a.exp_m1());
+    Ln        "ln"       1 Float Same | "R::ln({0})"             ""                       | "adsl_ln({0})"          "adsl64_ln({0})"           | ["1 / a"] true | unary(|a| a.ln());
+    Log2      "log2"     1 Float Same | "R::log2({0})"           ""                       | "(adsl_ln({0}) * 1.4426950408889634)" "adsl64_log2({0})"         | ["1.4426950408889634 / a"] true | unary(|a| a.log2());
+    Log10     "log10"    1 Float Same | "R::log10({0})"          ""                       | "(adsl_ln({0}) * 0.4342944819032518)" "adsl64_log10({0})"        | ["0.4342944819032518 / a"] true | unary(|a| a.log10());
+    Ln1p      "ln_1p"    1 Float Same | "R::ln_1p({0})"          ""                       | "adsl_ln_1p({0})"       "adsl64_ln_1p({0})"        | ["1 / (1 + a)"] true | unary(|a| a.ln_1p());
+    Sqrt      "sqrt"     1 Float Same | "{0}.sqrt()"             ""                       | "sqrt({0})"             ""                         | ["0.5 / y"] true | unary(|a| a.sqrt());
+    Cbrt      "cbrt"     1 Float Same | "R::cbrt({0})"           ""                       | "adsl_cbrt({0})"        "adsl64_cbrt({0})"         | ["1 / (3 * y * y)"] true | unary(|a| a.cbrt());
+    Recip     "recip"    1 Float Same | "(1.0 / {0})"            ""                       | "(1.0 / {0})"           "(1.0lf / {0})"            | ["-y * y"] true | unary(|a| 1.0 / a);
+    Sin       "sin"      1 Float Same | "R::sin({0})"            ""                       | "adsl_sin({0})"         "adsl64_sin({0})"          | ["cos(a)"] true | unary(|a| a.sin());
+    Cos       "cos"      1 Float Same | "R::cos({0})"            ""                       | "adsl_cos({0})"         "adsl64_cos({0})"          | ["-sin(a)"] true | unary(|a| a.cos());
+    Tan       "tan"      1 Float Same | "R::tan({0})"            ""                       | "adsl_tan({0})"         "adsl64_tan({0})"          | ["1 + y * y"] true | unary(|a| a.tan());
+    Asin      "asin"     1 Float Same | "R::asin({0})"           ""                       | "adsl_asin({0})"        "adsl64_asin({0})"         | ["1 / sqrt(1 - a * a)"] true | unary(|a| a.asin());
+    Acos      "acos"     1 Float Same | "R::acos({0})"           ""                       | "adsl_acos({0})"        "adsl64_acos({0})"         | ["-1 / sqrt(1 - a * a)"] true | unary(|a| a.acos());
+    Atan      "atan"     1 Float Same | "R::atan({0})"           ""                       | "adsl_atan({0})"        "adsl64_atan({0})"         | ["1 / (1 + a * a)"] false | unary(|a| a.atan());
+    Sinh      "sinh"     1 Float Same | "R::sinh({0})"           ""                       | "adsl_sinh({0})"        "adsl64_sinh({0})"         | ["cosh(a)"] true | unary(|a| a.sinh());
+    Cosh      "cosh"     1 Float Same | "R::cosh({0})"           ""                       | "adsl_cosh({0})"        "adsl64_cosh({0})"         | ["sinh(a)"] true | unary(|a| a.cosh());
+    Tanh      "tanh"     1 Float Same | "R::tanh({0})"           ""                       | "adsl_tanh({0})"        "adsl64_tanh({0})"         | ["1 - y * y"] false | unary(|a| a.tanh());
+    Sigmoid   "sigmoid"  1 Float Same | "R::sigmoid({0})"        ""                       | "adsl_sigmoid({0})"     "adsl64_sigmoid({0})"      | ["y * (1 - y)"] false | unary(|a| if a >= 0.0 { 1.0 / (1.0 + (-a).exp()) } else { a.exp() / (1.0 + a.exp()) });
+    Atan2     "atan2"    2 Float Same | "R::atan2({0}, {1})"     ""                       | "adsl_atan2({0}, {1})"  "adsl64_atan2({0}, {1})"   | ["b / (a * a + b * b)", "-a / (a * a + b * b)"] true | binary(|a, b| a.atan2(b));
+    Hypot     "hypot"    2 Float Same | "R::hypot({0}, {1})"     ""                       | "adsl_hypot({0}, {1})"  "adsl64_hypot({0}, {1})"   | ["a / y", "b / y"] true | binary(|a, b| a.hypot(b));
+    Powf      "powf"     2 Float Same | "R::powf({0}, {1})"      ""                       | "adsl_powf({0}, {1})"   "adsl64_powf({0}, {1})"    | ["select(b == 0, 0, b * powf(a, b - 1))", "select(and(a == 0, b >= 0), 0, y * ln(a))"] true | binary(|a, b| a.powf(b));
+    Powi      "powi"     2 Float Same | "R::powi({0}, {1})"      ""                       | "adsl_powi({0}, {1})"   ""                         | ["powi_slope(a, b)", "0"] true | own;
+    Asinh     "asinh"    1 Float Same | "R::asinh({0})"          ""                       | "adsl_asinh({0})"       "adsl64_asinh({0})"        | ["1 / hypot(a, 1)"] false | unary(|a| a.asinh());
+    Acosh     "acosh"    1 Float Same | "R::acosh({0})"          ""                       | "adsl_acosh({0})"       "adsl64_acosh({0})"        | ["1 / (sqrt(a - 1) * sqrt(a + 1))"] true | unary(|a| a.acosh());
+    Atanh     "atanh"    1 Float Same | "R::atanh({0})"          ""                       | "adsl_atanh({0})"       "adsl64_atanh({0})"        | ["1 / ((1 - a) * (1 + a))"] true | unary(|a| a.atanh());
+    Erf       "erf"      1 Float Same | "R::erf({0})"            ""                       | "adsl_erf({0})"         "adsl64_erf({0})"          | ["1.1283791670955126 * exp(-a * a)"] false | unary(|a| special::erf(a) as _);
+    Erfc      "erfc"     1 Float Same | "R::erfc({0})"           ""                       | "adsl_erfc({0})"        "adsl64_erfc({0})"         | ["-1.1283791670955126 * exp(-a * a)"] false | unary(|a| special::erfc(a) as _);
+    Lgamma    "lgamma"   1 Float Same | "R::lgamma({0})"         ""                       | "adsl_lgamma({0})"      "adsl64_lgamma({0})"       | ["digamma(a)"] true | unary(|a| special::lgamma(a) as _);
+    Digamma   "digamma"  1 Float Same | "R::digamma({0})"        ""                       | "adsl_digamma({0})"     "adsl64_digamma({0})"      | ["polygamma(1, a)"] true | unary(|a| special::digamma(a) as _);
+    Polygamma "polygamma" 2 Float Same | "R::polygamma({0}, {1})" ""                      | "adsl_polygamma({0}, {1})" "adsl64_polygamma({0}, {1})" | ["0", "polygamma(a + 1, b)"] true | binary(|a, b| special::polygamma(a, b) as _);
+    Floor     "floor"    1 Float Same | "{0}.floor()"            ""                       | "floor({0})"            "adsl64_floor({0})"        | [] false | unary(|a| a.floor());
+    Ceil      "ceil"     1 Float Same | "{0}.ceil()"             ""                       | "ceil({0})"             "adsl64_ceil({0})"         | [] false | unary(|a| a.ceil());
+    Round     "round"    1 Float Same | "{0}.round()"            ""                       | "adsl_round({0})"       "adsl64_round({0})"        | [] false | unary(|a| a.round());
+    Trunc     "trunc"    1 Float Same | "{0}.trunc()"            ""                       | "trunc({0})"            "adsl64_trunc({0})"        | [] false | unary(|a| a.trunc());
+    IsNan     "is_nan"   1 Float Bool | "{0}.is_nan()"           ""                       | "adsl_is_nan({0})"      "adsl64_is_nan({0})"       | [] false | test(|a| a.is_nan());
+    IsFinite  "is_finite" 1 Float Bool | "{0}.is_finite()"       ""                       | "adsl_is_finite({0})"   "adsl64_is_finite({0})"    | [] false | test(|a| a.is_finite());
 }
 
 impl Op {

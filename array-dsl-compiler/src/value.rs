@@ -9,7 +9,6 @@
 
 mod apply;
 mod order;
-mod special;
 pub mod work;
 
 use std::fmt;

@@ -1,7 +1,7 @@
 //! Every scalar function, evaluated as Rust evaluates it.
 
-use super::{Fault, Scalar, special};
-use crate::scalar::Op;
+use super::{Fault, Scalar};
+use crate::scalar::{Meaning, Op};
 use crate::ty::{Elem, Loc};
 
 /// `op` of `args`. Fails on integer division by zero, and on arguments that the table does not allow.
@@ -11,19 +11,34 @@ pub fn apply(op: Op, args: &[Scalar]) -> Result<Scalar, Fault> {
     if op.can_fail() && zero_divisor {
         return Err(Fault::DivisionByZero { loc: Loc::default() });
     }
+    let meaning = op.row().map_or(Meaning::Own, |row| row.meaning);
     let result = match (op, args) {
         (Op::Cast(to), &[a]) => cast(a, to),
         (Op::Select, &[Bool(c), a, b]) if a.elem() == b.elem() => Some(if c { a } else { b }),
         (Op::Powi, &[F32(a), n]) => n.as_i64().map(|n| F32(powi_f32(a, n))),
         (Op::Powi, &[F64(a), n]) => n.as_i64().map(|n| F64(powi_f64(a, n))),
-        (_, &[F32(a)]) => unary_f32(op, a),
-        (_, &[F64(a)]) => unary_f64(op, a),
+        (_, &[F32(a)]) => match meaning {
+            Meaning::Unary(f, _) => Some(F32(f(a))),
+            Meaning::Test(f, _) => Some(Bool(f(a))),
+            Meaning::Binary(..) | Meaning::Own => unary_f32(op, a),
+        },
+        (_, &[F64(a)]) => match meaning {
+            Meaning::Unary(_, f) => Some(F64(f(a))),
+            Meaning::Test(_, f) => Some(Bool(f(a))),
+            Meaning::Binary(..) | Meaning::Own => unary_f64(op, a),
+        },
         (_, &[I32(a)]) => signed_i32(op, a),
         (_, &[I64(a)]) => signed_i64(op, a),
         (_, &[U32(a)]) => unsigned(op, a),
         (Op::Not, &[Bool(a)]) => Some(Bool(!a)),
-        (_, &[F32(a), F32(b)]) => binary_f32(op, a, b),
-        (_, &[F64(a), F64(b)]) => binary_f64(op, a, b),
+        (_, &[F32(a), F32(b)]) => match meaning {
+            Meaning::Binary(f, _) => Some(F32(f(a, b))),
+            Meaning::Unary(..) | Meaning::Test(..) | Meaning::Own => binary_f32(op, a, b),
+        },
+        (_, &[F64(a), F64(b)]) => match meaning {
+            Meaning::Binary(_, f) => Some(F64(f(a, b))),
+            Meaning::Unary(..) | Meaning::Test(..) | Meaning::Own => binary_f64(op, a, b),
+        },
         (_, &[I32(a), I32(b)]) => binary_i32(op, a, b),
         (_, &[I64(a), I64(b)]) => binary_i64(op, a, b),
         (_, &[U32(a), U32(b)]) => binary_u32(op, a, b),
@@ -36,7 +51,7 @@ pub fn apply(op: Op, args: &[Scalar]) -> Result<Scalar, Fault> {
     })
 }
 
-/// The functions of floats, once for each type: in the type itself, not through `f64`.
+/// The functions of floats that other types have as well, once for each type.
 macro_rules! float {
     ($t:ident, $Variant:ident, $unary:ident, $binary:ident, $powi:ident) => {
         fn $unary(op: Op, a: $t) -> Option<Scalar> {
@@ -50,47 +65,6 @@ macro_rules! float {
                         a.signum()
                     }
                 }
-                Op::Signum => a.signum(),
-                Op::Exp => a.exp(),
-                Op::Exp2 => a.exp2(),
-                Op::ExpM1 => a.exp_m1(),
-                Op::Ln => a.ln(),
-                Op::Log2 => a.log2(),
-                Op::Log10 => a.log10(),
-                Op::Ln1p => a.ln_1p(),
-                Op::Sqrt => a.sqrt(),
-                Op::Cbrt => a.cbrt(),
-                Op::Recip => 1.0 / a,
-                Op::Sin => a.sin(),
-                Op::Cos => a.cos(),
-                Op::Tan => a.tan(),
-                Op::Asin => a.asin(),
-                Op::Acos => a.acos(),
-                Op::Atan => a.atan(),
-                Op::Sinh => a.sinh(),
-                Op::Cosh => a.cosh(),
-                Op::Tanh => a.tanh(),
-                Op::Asinh => a.asinh(),
-                Op::Acosh => a.acosh(),
-                Op::Atanh => a.atanh(),
-                Op::Erf => special::erf(f64::from(a)) as $t,
-                Op::Erfc => special::erfc(f64::from(a)) as $t,
-                Op::Lgamma => special::lgamma(f64::from(a)) as $t,
-                Op::Digamma => special::digamma(f64::from(a)) as $t,
-                // The exponential of a number that is not positive: it cannot overflow.
-                Op::Sigmoid => {
-                    if a >= 0.0 {
-                        1.0 / (1.0 + (-a).exp())
-                    } else {
-                        a.exp() / (1.0 + a.exp())
-                    }
-                }
-                Op::Floor => a.floor(),
-                Op::Ceil => a.ceil(),
-                Op::Round => a.round(),
-                Op::Trunc => a.trunc(),
-                Op::IsNan => return Some(Scalar::Bool(a.is_nan())),
-                Op::IsFinite => return Some(Scalar::Bool(a.is_finite())),
                 _ => return None,
             }))
         }
@@ -105,17 +79,6 @@ macro_rules! float {
                 Op::RemEuclid => a.rem_euclid(b),
                 Op::Min => a.min(b),
                 Op::Max => a.max(b),
-                Op::Atan2 => a.atan2(b),
-                Op::Hypot => a.hypot(b),
-                Op::Scale => {
-                    if a == 0.0 {
-                        0.0
-                    } else {
-                        a * b
-                    }
-                }
-                Op::Powf => a.powf(b),
-                Op::Polygamma => special::polygamma(f64::from(a), f64::from(b)) as $t,
                 op => return compare(op, &a, &b).map(Scalar::Bool),
             }))
         }

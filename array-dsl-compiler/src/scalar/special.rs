@@ -3,7 +3,8 @@
 use std::f64::consts::PI;
 
 /// `erf x = 2 / sqrt(pi) exp(-x^2) (x + 2 x^3 / 3 + 4 x^5 / (3 * 5) + ..)`; far out, the complement's complement.
-pub(super) fn erf(x: f64) -> f64 {
+pub(super) fn erf(x: impl Into<f64>) -> f64 {
+    let x = x.into();
     let a = x.abs();
     if a > 2.0 {
         return (1.0 - erfc(a)).copysign(x);
@@ -17,7 +18,8 @@ pub(super) fn erf(x: f64) -> f64 {
 }
 
 /// From 1 on, Laplace's continued fraction: `exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + 1 / (x + (3/2) / (x + ..))))`.
-pub(super) fn erfc(x: f64) -> f64 {
+pub(super) fn erfc(x: impl Into<f64>) -> f64 {
+    let x = x.into();
     if x < 1.0 || x.is_nan() {
         return 1.0 - erf(x);
     }
@@ -43,7 +45,8 @@ const BERNOULLI: [f64; 10] = [
 const FAR: f64 = 20.0;
 
 /// `ln |gamma(x)|`: Stirling's series, for `x < 1/2` by reflection, with poles at 0, -1, -2, ..
-pub(super) fn lgamma(x: f64) -> f64 {
+pub(super) fn lgamma(x: impl Into<f64>) -> f64 {
+    let x = x.into();
     if x.is_infinite() {
         return f64::INFINITY;
     }
@@ -62,7 +65,8 @@ pub(super) fn lgamma(x: f64) -> f64 {
 }
 
 /// The derivative of `lgamma`: `ln x - 1 / 2x - B_2 / 2 x^2 - B_4 / 4 x^4 - ..`
-pub(super) fn digamma(x: f64) -> f64 {
+pub(super) fn digamma(x: impl Into<f64>) -> f64 {
+    let x = x.into();
     if x <= 0.0 {
         let off = x - x.round();
         return match x {
@@ -81,7 +85,8 @@ pub(super) fn digamma(x: f64) -> f64 {
 }
 
 /// The n-th derivative of `digamma`, for whole `n`: `(-1)^(n+1) n! zeta(n + 1, x)`.
-pub(super) fn polygamma(n: f64, x: f64) -> f64 {
+pub(super) fn polygamma(n: impl Into<f64>, x: impl Into<f64>) -> f64 {
+    let (n, x) = (n.into(), x.into());
     if n == 0.0 {
         return digamma(x);
     }
@@ -141,7 +146,7 @@ mod tests {
                 "lgamma" => lgamma(x),
                 "digamma" => digamma(x),
                 name => {
-                    let n = name.strip_prefix("polygamma").and_then(|n| n.parse().ok());
+                    let n = name.strip_prefix("polygamma").and_then(|n| n.parse::<f64>().ok());
                     polygamma(n.expect("an order"), x)
                 }
             };
