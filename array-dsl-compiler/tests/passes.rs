@@ -1,155 +1,91 @@
-//! Each pass on a small program: Bulk text in, Bulk text out.
+//! Passes on small programs, one in each file of `passes/`:
+//!
+//! ```text
+//! What the file shows.
+//!
+//! passes: inline, simplify        the names are in `testing::passes`
+//!
+//! program f(x.0: [n]f64) ..       Bulk, Core, or a kernel in the language
+//!
+//! =>
+//!
+//! program f(x.0: [n]f64) ..       or `counts: nests 1, stores 1`, or `error:` with what is said
+//! ```
+//!
+//! With `ARRAY_DSL_BLESS=1` the files are written anew; those that tell counts or an error keep telling that.
 
-use array_dsl_compiler::bulk::{parse::parse, print::print, verify};
-use array_dsl_compiler::derive::Derivative;
-use array_dsl_compiler::optimize::{CONTRACT, ROUND, UPDATE};
-use array_dsl_compiler::pipeline;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-/// The program after the named passes.
-fn after(passes: &[&str], text: &str) -> String {
-    let mut p = parse(text).unwrap();
-    assert_eq!(verify::check(&p), Vec::<String>::new());
-    for name in passes {
-        let all = ROUND.iter().chain([&CONTRACT, &UPDATE]);
-        let (_, pass) = all.into_iter().find(|(n, _)| n == name).unwrap();
-        pass(&mut p);
-        assert_eq!(verify::check(&p), Vec::<String>::new(), "after {name}: {}", print(&p));
+use array_dsl_compiler::testing::passes::{Stage, names};
+
+/// A file in its parts.
+struct Case {
+    title: String,
+    passes: Vec<String>,
+    program: String,
+    expected: String,
+}
+
+impl Case {
+    fn read(text: &str) -> Option<Case> {
+        let (title, rest) = text.split_once("\n\npasses:")?;
+        let (passes, rest) = rest.split_once("\n\n")?;
+        let (program, expected) = rest.split_once("\n=>\n")?;
+        let passes = passes.split(',').map(|name| name.trim().to_string()).collect();
+        let [program, expected] = [program, expected].map(|part| part.trim_matches('\n').to_string());
+        Some(Case { title: title.into(), passes, program, expected })
     }
-    print(&p)
+
+    fn found(&self) -> String {
+        let made = Stage::read(&self.program)
+            .and_then(|start| self.passes.iter().try_fold(start, |stage, pass| stage.then(pass)));
+        match made {
+            Ok(stage) if self.expected.starts_with("counts:") => format!("counts: {}", stage.counts()),
+            Ok(stage) => stage.to_string().trim_matches('\n').to_string(),
+            Err(error) => format!("error: {}", error.trim()),
+        }
+    }
+
+    fn text(&self, found: &str) -> String {
+        let Case { title, passes, program, .. } = self;
+        format!("{title}\n\npasses: {}\n\n{program}\n\n=>\n\n{found}\n", passes.join(", "))
+    }
+}
+
+fn files() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/passes");
+    let entries = fs::read_dir(folder).expect("the folder is there");
+    let mut files: Vec<PathBuf> = entries.map(|e| e.expect("an entry").path()).collect();
+    files.sort();
+    files
 }
 
 #[test]
-fn simplify_folds_shares_and_proves() {
-    let text = "
-program f(x.0: [n]f64) sizes n
-  y.1: [n]f64 = nest [%0 < n] {
-    %1 = x.0[%0]?
-    %2 = x.0[%0]?
-    %3 = add %1 0.0f64
-    %4 = mul %3 %2
-    %5 = exp %4
-    %6 = ge %0 0
-    %7 = select %6 %4 %5
-  } store %7
-  => y.1";
-    insta::assert_snapshot!(after(&["simplify"], text));
+fn passes_make_what_is_expected() {
+    let bless = std::env::var_os("ARRAY_DSL_BLESS").is_some();
+    let mut wrong = Vec::new();
+    for path in files() {
+        let text = fs::read_to_string(&path).expect("a text");
+        let case =
+            Case::read(&text).unwrap_or_else(|| panic!("{}: not in the form of these files", path.display()));
+        let found = case.found();
+        if bless {
+            fs::write(&path, case.text(&found)).expect("the file can be written");
+        } else if found != case.expected {
+            wrong.push(format!("{}: {}\n{found}", path.display(), case.title));
+        }
+    }
+    assert!(wrong.is_empty(), "other results (ARRAY_DSL_BLESS=1 writes them):\n\n{}", wrong.join("\n\n"));
 }
 
+/// Every pass that there is stands in some file.
 #[test]
-fn inline_fuses_a_producer() {
-    let text = "
-program f(x.0: [n]f64) sizes n
-  y.1: [n]f64 = nest [%0 < n] { %1 = x.0[%0]; %2 = exp %1 } store %2
-  z.2: f64 = nest [%3 < n] { %4 = y.1[%3]; %5 = mul %4 %4 } reduce(add) 1 %5
-  => z.2";
-    insta::assert_snapshot!(after(&["inline", "simplify", "share"], text));
-}
-
-#[test]
-fn inline_does_not_repeat_work_along_an_axis() {
-    let text = "
-program f(x.0: [n]f64, w.1: [n][m]f64) sizes n, m
-  y.2: [n]f64 = nest [%0 < n] { %1 = x.0[%0]; %2 = exp %1 } store %2
-  z.3: [n][m]f64 = nest [%3 < n, %4 < m] { %5 = y.2[%3]; %6 = w.1[%3, %4]; %7 = mul %5 %6 } store %7
-  => z.3";
-    insta::assert_snapshot!(after(&["inline", "simplify", "share"], text));
-}
-
-#[test]
-fn accumulate_at_all_axes_is_a_store() {
-    let text = "
-program f(x.0: [n][m]f64) sizes n, m
-  zero.1: [m][n]f64 = nest [%0 < m, %1 < n] { } store 0.0f64
-  y.2: [m][n]f64 = nest [%2 < n, %3 < m] { %4 = x.0[%2, %3] } accumulate(add) zero.1 [%3, %2] %4
-  => y.2";
-    insta::assert_snapshot!(after(&["accumulate", "share"], text));
-}
-
-#[test]
-fn accumulate_at_some_axes_is_a_reduction() {
-    let text = "
-program f(x.0: [n][m]f64) sizes n, m
-  zero.1: [m]f64 = nest [%0 < m] { } store 0.0f64
-  y.2: [m]f64 = nest [%2 < n, %3 < m] { %4 = x.0[%2, %3] } accumulate(add) zero.1 [%3] %4
-  => y.2";
-    insta::assert_snapshot!(after(&["accumulate", "share"], text));
-}
-
-#[test]
-fn accumulate_at_a_shift_is_a_gather() {
-    let text = "
-program f(x.0: [n]f64) sizes n
-  zero.1: [n + 1]f64 = nest [%0 < n + 1] { } store 0.0f64
-  y.2: [n + 1]f64 = nest [%2 < n] { %3 = x.0[%2]; %4 = exp %3; %5 = add %2 1 } accumulate(add) zero.1 [%5] %4
-  => y.2";
-    insta::assert_snapshot!(after(&["accumulate", "share", "simplify", "inline", "simplify", "share"], text));
-}
-
-#[test]
-fn update_accumulates_into_the_other_terms() {
-    // Two accumulations and a term besides: it comes first, then one accumulation after the other.
-    let text = "
-program f(x.0: [n]f64, at.1: [m]i64) sizes n, m
-  zero.2: [n]f64 = nest [%0 < n] { } store 0.0f64
-  a.3: [n]f64 = nest [%1 < m] { %2 = at.1[%1]; %3 = x.0[%2]? } accumulate(add) zero.2 [%2] %3
-  b.4: [n]f64 = nest [%4 < m] { %5 = at.1[%4]; %6 = add %5 1 } accumulate(add) zero.2 [%6] 1.0f64
-  y.5: [n]f64 = nest [%7 < n] {
-    %8 = x.0[%7]
-    %9 = exp %8
-    %10 = a.3[%7]
-    %11 = add %9 %10
-    %12 = b.4[%7]
-    %13 = add %12 %11
-  } store %13
-  => y.5";
-    insta::assert_snapshot!(after(&["update", "share"], text));
-}
-
-#[test]
-fn split_reads_through_a_flattened_array() {
-    let text = "
-program f(x.0: [n][m]f64) sizes n, m
-  y.1: [m * n]f64 = reshape x.0
-  z.2: f64 = nest [%0 < m * n] { %1 = y.1[%0] } reduce(add) 1 %1
-  => z.2";
-    insta::assert_snapshot!(after(&["split", "simplify", "share"], text));
-}
-
-#[test]
-fn contract_recognizes_a_matrix_product() {
-    let text = "
-program f(a.0: [n][k]f64, b.1: [k][m]f64) sizes n, k, m
-  c.2: [n][m]f64 = nest [%0 < n, %1 < m, %2 < k] { %3 = a.0[%0, %2]; %4 = b.1[%2, %1]; %5 = mul %3 %4 } reduce(add) 1 %5
-  => c.2";
-    insta::assert_snapshot!(after(&["contract"], text));
-}
-
-#[test]
-fn reverse_mode_of_one_nest() {
-    let text = "
-program f(x.0: [n]f64, a.1: f64) sizes n
-  y.2: f64 = nest [%0 < n] { %1 = x.0[%0]; %2 = sin %1; %3 = a.1[]; %4 = mul %2 %3 } reduce(add) 1 %4
-  => y.2";
-    let p = parse(text).unwrap();
-    insta::assert_snapshot!(print(&pipeline::derivative(&p, Derivative::Grad).unwrap()));
-}
-
-#[test]
-fn forward_mode_of_one_nest() {
-    let text = "
-program f(x.0: [n]f64) sizes n
-  y.1: [n]f64 = nest [%0 < n] { %1 = x.0[%0]; %2 = tanh %1 } store %2
-  => y.1";
-    let p = parse(text).unwrap();
-    insta::assert_snapshot!(print(&pipeline::derivative(&p, Derivative::Jvp).unwrap()));
-}
-
-#[test]
-fn invariant_work_is_done_once() {
-    let text = "
-program f(x.0: [m]f64, w.1: [n][m]f64) sizes m, n
-  s.2: [n]f64 = nest [%0 < n, %1 < m] { %2 = x.0[%1]; %3 = exp %2 } reduce(add) 1 %3
-  z.3: [n][m]f64 = nest [%4 < n, %5 < m] { %6 = s.2[%4]; %7 = w.1[%4, %5]; %8 = mul %6 %7 } store %8
-  => z.3";
-    insta::assert_snapshot!(after(&["invariant", "inline", "simplify", "share"], text));
+fn every_pass_is_shown() {
+    let texts: Vec<String> = files().iter().map(|path| fs::read_to_string(path).expect("a text")).collect();
+    let cases: Vec<Case> = texts.iter().filter_map(|text| Case::read(text)).collect();
+    assert_eq!(cases.len(), texts.len());
+    for name in names() {
+        assert!(cases.iter().any(|case| case.passes.contains(&name)), "no file in tests/passes has `{name}`");
+    }
 }

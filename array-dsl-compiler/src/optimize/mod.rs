@@ -54,17 +54,20 @@ pub const ROUND: &[Pass] = &[
     ("share", share::share),
 ];
 
-/// Recognizes contractions: the last step before scheduling, because they have no derivative rule of their own.
-pub const CONTRACT: Pass = ("contract", contract::contract);
-
-/// Accumulations into what they are added to: before scheduling for memory that is changed in place.
-pub const UPDATE: Pass = ("update", update::update);
-
-/// Sorts of values: before scheduling for the CPU, because they have no derivative rule of their own.
-pub const SORTED: Pass = ("sorted", sorted::sorted);
-
-/// Sorts as loops: before scheduling for the GPU.
-pub const NETWORK: Pass = ("network", network::network);
+/// The steps before scheduling. They have no derivative rules of their own.
+///
+/// | step | |
+/// |---|---|
+/// | `contract` | recognizes contractions |
+/// | `update` | accumulations into what they are added to, for memory that is changed in place |
+/// | `sorted` | sorts of values, where the target has them |
+/// | `network` | sorts as loops, where it has none |
+pub const LAST: &[Pass] = &[
+    ("contract", contract::contract),
+    ("update", update::update),
+    ("sorted", sorted::sorted),
+    ("network", network::network),
+];
 
 /// Optimizes before or after differentiation: rounds until nothing changes.
 pub fn optimize(p: &mut Program) {
@@ -113,13 +116,13 @@ pub fn finish(p: &mut Program, target: Target) {
     if target == Target::Gpu && writers::only_last(p) {
         optimize(p);
     }
-    in_every_block(p, CONTRACT.1);
+    in_every_block(p, contract::contract);
     match target {
         Target::Cpu => {
-            in_every_block(p, SORTED.1);
-            in_every_block(p, UPDATE.1);
+            in_every_block(p, sorted::sorted);
+            in_every_block(p, update::update);
         }
-        Target::Gpu => in_every_block(p, NETWORK.1),
+        Target::Gpu => in_every_block(p, network::network),
     }
     compare(p);
 }

@@ -93,32 +93,3 @@ fn shrink(s: &mut Scan, first: &[usize], kept: &[usize]) {
     let of = |vars: &[Var]| kept.iter().filter_map(|k| vars.get(*k)).copied().collect::<Vec<Var>>();
     (s.left, s.right) = (of(&s.left), of(&s.right));
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bulk::parse::parse;
-    use crate::bulk::print::print;
-    use crate::bulk::verify::check;
-
-    /// The third state starts like the first two, but its new value depends on the fourth, which is none of them.
-    #[test]
-    fn states_that_are_equal_at_every_point_are_one() {
-        let mut p = parse(
-            "program f(x.0: [n]f64) sizes n
-             nest [%0 < n] {
-               %1 = x.0[%0]
-               %2, %3, %4, %5 = scan inclusive [%6 = 1.0f64, %7 = 1.0f64, %8 = 1.0f64, %9 = 0.0f64] [%10 = %1, %11 = %1, %12 = %1, %13 = %1] {
-                 %14 = mul %6 %10; %15 = mul %7 %11; %16 = mul %9 %12; %17 = add %9 %13 => %14, %15, %16, %17 }
-             } yields (a.1: [n]f64 = store %2, b.2: [n]f64 = store %3, c.3: [n]f64 = store %4, d.4: [n]f64 = store %5)
-             => (a.1, b.2, c.3, d.4)",
-        )
-        .expect("it parses");
-        states(&mut p);
-        assert_eq!(check(&p), [""; 0]);
-        let Some(Stm::Nest(n)) = p.stms.first() else { panic!("{}", print(&p)) };
-        let Some(Exp::Scan(s)) = n.body.lets.last().map(|l| &l.exp) else { panic!("{}", print(&p)) };
-        assert_eq!(s.left, [Var(6), Var(8), Var(9)], "{}", print(&p));
-        assert_eq!(n.yields[0].kind, n.yields[1].kind);
-    }
-}

@@ -9,6 +9,7 @@
 //! | `mutants` | kernels with random changes, and what the compiler makes of them |
 //! | `compare` | a program in every stage, and its derivatives |
 //! | `loops` | Loops executed as they stand |
+//! | `passes` | passes by their names, on programs as text |
 //! | `meaning` | Core executed as it stands: what everything is compared with |
 
 pub mod compare;
@@ -19,4 +20,5 @@ pub mod loops;
 pub mod meaning;
 pub mod mutants;
 pub mod numbers;
+pub mod passes;
 pub mod random;

@@ -1,0 +1,206 @@
+//! Passes by their names, on programs as text.
+//!
+//! | name | from | to |
+//! |---|---|---|
+//! | `flatten` | Core | Bulk |
+//! | `split`, `simplify`, `states`, `share`, `accumulate`, `invariant`, `inline` | Bulk | Bulk: one pass of a round |
+//! | `optimize` | Bulk | Bulk: rounds until nothing changes |
+//! | `vjp`, `grad`, `jvp`, .. | Bulk | Bulk: a derivative, optimized |
+//! | `contract`, `update`, `sorted`, `network` | Bulk | Bulk: a step before scheduling |
+//! | `finish cpu`, `finish gpu` | Bulk | Bulk: all of these for a target |
+//! | `schedule cpu`, `schedule gpu` | Bulk | Loops |
+//!
+//! A text is a kernel in the language, Core, or Bulk. What a pass makes is verified.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::compare::stage;
+use super::kernels;
+use crate::bulk::{self, Stm, YieldKind};
+use crate::core;
+use crate::derive::Derivative;
+use crate::flatten::flatten;
+use crate::loops::{self, Step};
+use crate::optimize;
+use crate::pipeline;
+use crate::schedule::schedule;
+use crate::target::Target;
+
+/// A program at some stage.
+#[derive(Clone, Debug)]
+pub enum Stage {
+    /// Typed and nested.
+    Core(Box<core::Function>),
+    /// Flat nests.
+    Bulk(Box<bulk::Program>),
+    /// Scheduled.
+    Loops(Box<loops::Program>),
+}
+
+/// The targets by name.
+const TARGETS: [(&str, Target); 2] = [("cpu", Target::Cpu), ("gpu", Target::Gpu)];
+
+/// The names of all passes.
+pub fn names() -> Vec<String> {
+    let mut out: Vec<String> = vec!["flatten".into(), "optimize".into()];
+    out.extend(steps().map(|(name, _)| name.to_string()));
+    out.extend(Derivative::ALL.iter().map(|d| d.name().to_string()));
+    for (target, _) in TARGETS {
+        out.extend([format!("finish {target}"), format!("schedule {target}")]);
+    }
+    out.sort();
+    out.dedup();
+    out
+}
+
+fn steps() -> impl Iterator<Item = &'static optimize::Pass> {
+    optimize::ROUND.iter().chain(optimize::LAST)
+}
+
+impl Stage {
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(text: &str) -> Result<Stage, String> {
+        if text.trim_start().starts_with("program") {
+            return Stage::Bulk(Box::new(bulk::parse::parse(text)?)).verified("the text");
+        }
+        if let Ok(f) = core::parse::parse(text) {
+            return Stage::Core(Box::new(f)).verified("the text");
+        }
+        kernels::compile(text).map(|f| Stage::Core(Box::new(f))).map_err(|errors| errors.join("\n"))
+    }
+
+    /// What a pass makes of it.
+    ///
+    /// # Errors
+    /// There is no such pass for it, or the pass breaks a rule.
+    pub fn then(self, pass: &str) -> Result<Stage, String> {
+        let made = stage(pass, || self.made(pass))??;
+        made.verified(pass)
+    }
+
+    fn made(self, pass: &str) -> Result<Stage, String> {
+        if !names().iter().any(|name| name == pass) {
+            return Err(format!("no pass is called `{pass}`; there are {}", names().join(", ")));
+        }
+        let ir = match self {
+            Stage::Core(_) => "Core",
+            Stage::Bulk(_) => "Bulk",
+            Stage::Loops(_) => "Loops",
+        };
+        let (name, target) = match pass.split_once(' ') {
+            Some((name, target)) => (name, TARGETS.iter().find(|(t, _)| *t == target).map(|(_, t)| *t)),
+            None => (pass, None),
+        };
+        let bulk = |p: bulk::Program| Ok(Stage::Bulk(Box::new(p)));
+        match (self, name, target) {
+            (Stage::Core(f), "flatten", _) => bulk(flatten(&f).map_err(|e| e.what)?),
+            (Stage::Bulk(p), "schedule", Some(target)) => Ok(Stage::Loops(Box::new(schedule(&p, target)))),
+            (Stage::Bulk(mut p), "finish", Some(target)) => {
+                optimize::finish(&mut p, target);
+                bulk(*p)
+            }
+            (Stage::Bulk(mut p), "optimize", None) => {
+                optimize::optimize(&mut p);
+                bulk(*p)
+            }
+            (Stage::Bulk(mut p), name, None) => {
+                if let Some((_, pass)) = steps().find(|(n, _)| *n == name) {
+                    pass(&mut p);
+                    return bulk(*p);
+                }
+                match Derivative::ALL.into_iter().find(|d| d.name() == name) {
+                    Some(d) if d.exists(&p) => bulk(pipeline::derivative(&p, d).map_err(|e| e.what)?),
+                    Some(d) => Err(format!("there is no {name} of it: {}", d.needs())),
+                    None => Err(format!("`{pass}` does not apply to {ir}")),
+                }
+            }
+            _ => Err(format!("`{pass}` does not apply to {ir}")),
+        }
+    }
+
+    fn verified(self, made_by: &str) -> Result<Stage, String> {
+        let errors = match &self {
+            Stage::Core(f) => core::verify::check(f),
+            Stage::Bulk(p) => bulk::verify::check(p),
+            Stage::Loops(p) => loops::verify::check(p),
+        };
+        let text = || errors.iter().map(|e| format!("  {e}\n")).collect::<String>();
+        if errors.is_empty() { Ok(self) } else { Err(format!("{made_by} breaks rules:\n{}{self}", text())) }
+    }
+
+    /// How many there are of everything that costs something, in the order of their names.
+    pub fn counts(&self) -> String {
+        let mut counts = BTreeMap::new();
+        match self {
+            Stage::Core(_) => {}
+            Stage::Bulk(p) => count_bulk(&p.stms, &mut counts),
+            Stage::Loops(p) => count_loops(&p.steps, &mut counts),
+        }
+        counts.into_iter().map(|(what, n)| format!("{what} {n}")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&match self {
+            Stage::Core(p) => core::print::print(p),
+            Stage::Bulk(p) => bulk::print::print(p),
+            Stage::Loops(p) => loops::print::print(p),
+        })
+    }
+}
+
+type Counts = BTreeMap<&'static str, usize>;
+
+fn count_bulk(stms: &[Stm], counts: &mut Counts) {
+    let mut add = |what| *counts.entry(what).or_default() += 1;
+    for s in stms {
+        match s {
+            Stm::Nest(n) => {
+                add("nests");
+                for y in &n.yields {
+                    match y.kind {
+                        YieldKind::Store(_) => add("stores"),
+                        YieldKind::Reduce { .. } => add("reductions"),
+                        YieldKind::Accumulate { .. } => add("accumulations"),
+                        YieldKind::Write { .. } => add("writes"),
+                    }
+                }
+            }
+            Stm::Reshape { .. } => add("views"),
+            Stm::Contract(_) => add("contractions"),
+            Stm::Check(..) => add("checks"),
+            Stm::Repeat(_) => add("repeats"),
+            Stm::Sort(_) => add("sorts"),
+            Stm::Custom(_) => add("custom"),
+        }
+    }
+    for s in stms {
+        if let Stm::Repeat(r) = s {
+            count_bulk(&r.body, counts);
+        }
+    }
+}
+
+fn count_loops(steps: &[Step], counts: &mut Counts) {
+    for s in steps {
+        let what = match s {
+            Step::Tree(_) => "trees",
+            Step::Contract(_) => "contractions",
+            Step::Check(..) => "checks",
+            Step::Fill { .. } => "fills",
+            Step::Copy { .. } => "copies",
+            Step::Move { .. } => "moves",
+            Step::Repeat(_) => "repeats",
+            Step::Sort(_) => "sorts",
+        };
+        *counts.entry(what).or_default() += 1;
+        if let Step::Repeat(r) = s {
+            count_loops(&r.steps, counts);
+        }
+    }
+}
