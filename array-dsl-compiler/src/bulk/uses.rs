@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::walk::Visitor;
-use super::{ArrayId, Atom, Block, Branch, Exp, Let, Program, Scan, Stm, Var};
+use super::{ArrayId, Atom, Block, Branch, Exp, Let, Nest, Program, Scan, Stm, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::Elem;
 
@@ -67,16 +67,32 @@ impl Visitor for Arrays {
     }
 }
 
+impl Arrays {
+    /// Those used that are bound outside, each once.
+    fn inputs(self) -> Vec<ArrayId> {
+        let Arrays { mut used, bound } = self;
+        used.retain(|a| !bound.contains(a));
+        used.sort();
+        used.dedup();
+        used
+    }
+}
+
+impl Nest {
+    /// The arrays whose elements the nest needs, each once.
+    pub fn inputs(&self) -> Vec<ArrayId> {
+        let mut arrays = Arrays::default();
+        arrays.walk_nest(self);
+        arrays.inputs()
+    }
+}
+
 impl Stm {
     /// The arrays whose elements the statement needs, each once (not those its dimensions mention).
     pub fn inputs(&self) -> Vec<ArrayId> {
         let mut arrays = Arrays::default();
         arrays.stm(self);
-        let Arrays { mut used, bound } = arrays;
-        used.retain(|a| !bound.contains(a));
-        used.sort();
-        used.dedup();
-        used
+        arrays.inputs()
     }
 
     /// Calls `f` with every size of the statement, those of a loop's body included; not with the dimensions of its arrays.

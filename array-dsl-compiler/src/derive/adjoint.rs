@@ -86,7 +86,7 @@ pub(super) fn active_scalars(
     active
 }
 
-/// Walks `lets` (already executed in `code`) backwards. `adjoints` holds the seeds and afterwards also the adjoints
+/// Goes through `lets` (already executed in `code`) backwards. `adjoints` holds the seeds and afterwards also the adjoints
 /// of free scalars.
 pub(super) fn backwards(
     p: &mut Program,
@@ -97,7 +97,7 @@ pub(super) fn backwards(
     adjoints: &mut Adjoints,
     out: &mut Vec<Contribution>,
 ) {
-    walk(p, code, lets, Executed::Again, arrays, active, adjoints, out);
+    Backwards { p, code, arrays, active, adjoints, out, executed: Executed::Again }.lets(lets);
 }
 
 /// How a choice's branches are there for its adjoint.
@@ -109,77 +109,204 @@ enum Executed {
     Kept,
 }
 
-#[allow(clippy::too_many_arguments, reason = "the state of one walk")]
-fn walk(
-    p: &mut Program,
-    code: &mut Code,
-    lets: &[Let],
+/// The way back through scalar code.
+struct Backwards<'a> {
+    p: &'a mut Program,
+    code: &'a mut Code,
+    /// The arrays whose adjoints are wanted.
+    arrays: &'a HashSet<ArrayId>,
+    /// The scalars whose adjoints are.
+    active: &'a HashSet<Var>,
+    adjoints: &'a mut Adjoints,
+    out: &'a mut Vec<Contribution>,
     executed: Executed,
-    arrays: &HashSet<ArrayId>,
-    active: &HashSet<Var>,
-    adjoints: &mut Adjoints,
-    out: &mut Vec<Contribution>,
-) {
-    for l in lets.iter().rev() {
-        code.loc = l.loc;
-        match &l.exp {
-            Exp::Op(op, args) => {
-                let v = l.vars[0];
-                let Some(d) = adjoints.0.get(&v).copied().filter(|_| active.contains(&v)) else { continue };
-                operation(p, code, *op, args, Atom::Var(v), d, active, adjoints);
-            }
-            Exp::Read { array, index, .. } => {
-                let Some(d) = adjoints.0.get(&l.vars[0]).copied() else { continue };
-                if arrays.contains(array) {
-                    contribute(
-                        p,
-                        code,
-                        out,
-                        Contribution { array: *array, index: index.clone(), value: d, loc: l.loc },
-                    );
+}
+
+impl Backwards<'_> {
+    fn lets(&mut self, lets: &[Let]) {
+        for l in lets.iter().rev() {
+            self.code.loc = l.loc;
+            match &l.exp {
+                Exp::Op(op, args) => {
+                    let v = l.vars[0];
+                    let adjoint = self.adjoints.get(v).filter(|_| self.active.contains(&v));
+                    if let Some(d) = adjoint {
+                        self.operation(*op, args, Atom::Var(v), d);
+                    }
                 }
+                Exp::Read { array, index, .. } => {
+                    let adjoint = self.adjoints.get(l.vars[0]).filter(|_| self.arrays.contains(array));
+                    if let Some(value) = adjoint {
+                        self.contribute(Contribution {
+                            array: *array,
+                            index: index.clone(),
+                            value,
+                            loc: l.loc,
+                        });
+                    }
+                }
+                Exp::If(c, x, y) => self.choice(l, *c, [x, y]),
+                Exp::Size(_) | Exp::StopGradient(_) | Exp::Scan(_) => {}
             }
-            Exp::If(c, x, y) => choice(p, code, l, *c, [x, y], executed, arrays, active, adjoints, out),
-            Exp::Size(_) | Exp::StopGradient(_) | Exp::Scan(_) => {}
         }
+    }
+
+    fn add(&mut self, to: Atom, value: Atom) {
+        self.adjoints.add(self.p, self.code, to, value);
+    }
+
+    /// Contributions to one element are summed before they leave the nest.
+    fn contribute(&mut self, c: Contribution) {
+        match self.out.iter_mut().find(|o| o.array == c.array && o.index == c.index) {
+            Some(o) => o.value = self.code.add(self.p, o.value, c.value),
+            None => self.out.push(c),
+        }
+    }
+
+    /// Each argument's adjoint gets the partial derivative by it times the result's.
+    fn operation(&mut self, op: Op, args: &[Atom], result: Atom, d: Atom) {
+        let active = self.active;
+        let wanted = |a: &Atom| matches!(a, Atom::Var(v) if active.contains(v));
+        if let Op::Cast(_) = op {
+            if wanted(&args[0]) {
+                let elem = self.p.elem(args[0]);
+                let back = self.code.op(self.p, Op::Cast(elem), &[d]);
+                self.add(args[0], back);
+            }
+            return;
+        }
+        for (a, partial) in args.iter().zip(partials(op)) {
+            if wanted(a)
+                && let Some(v) = scaled(self.p, self.code, d, partial, args, result, op)
+            {
+                self.add(*a, v);
+            }
+        }
+    }
+
+    /// A choice between the adjoints of its branches.
+    fn choice(&mut self, l: &Let, c: Atom, branches: [&Branch; 2]) {
+        let seeds: Vec<Option<Atom>> = l.vars.iter().map(|v| self.adjoints.get(*v)).collect();
+        if seeds.iter().all(Option::is_none) {
+            return;
+        }
+        let mut sides: Vec<Side> = branches.into_iter().map(|b| self.side(l, b, &seeds)).collect();
+        let executed_again = match self.executed {
+            Executed::Again => sides.iter_mut().map(|s| std::mem::take(&mut s.primal)).collect(),
+            Executed::Kept => {
+                keep(self.p, self.code, l, &mut sides);
+                vec![Vec::new(); sides.len()]
+            }
+        };
+        for (side, mut lets) in sides.iter_mut().zip(executed_again) {
+            lets.append(&mut side.adjoint);
+            side.adjoint = lets;
+        }
+        let Leaving { elems, results, free, contributions } = Leaving::of(self.p, &sides);
+        if elems.is_empty() {
+            return;
+        }
+        let vars: Vec<Var> = elems.iter().map(|e| self.p.new_var(*e)).collect();
+        let mut make = results
+            .into_iter()
+            .zip(sides)
+            .map(|(results, side)| Branch { block: Block { lets: side.adjoint }, results });
+        let [x, y] = [make.next(), make.next()].map(|b| expect(b, || "an `if` with one branch".into()));
+        self.code.lets.push(Let { vars: vars.clone(), exp: Exp::If(c, x, y), loc: l.loc });
+        let mut vars = vars.into_iter().map(Atom::Var);
+        let mut next = || expect(vars.next(), || "fewer adjoints than the branches give".into());
+        for v in free {
+            self.add(Atom::Var(v), next());
+        }
+        for (mut k, local) in contributions {
+            for (a, _) in k.index.iter_mut().zip(&local).filter(|(_, l)| **l) {
+                *a = next();
+            }
+            k.value = next();
+            self.contribute(k);
+        }
+    }
+
+    /// A branch of a choice, and its adjoint.
+    fn side(&mut self, l: &Let, b: &Branch, seeds: &[Option<Atom>]) -> Side {
+        let (mut inner, mut map) = (Code::new(l.loc), Renaming::new());
+        let lets = match self.executed {
+            Executed::Again => self.p.copy_lets(&b.block.lets, &mut map),
+            Executed::Kept => b.block.lets.clone(),
+        };
+        let own: HashSet<Var> = lets.iter().flat_map(|l| l.vars.iter().copied()).collect();
+        inner.lets = lets.clone();
+        let inside = active_scalars(self.p, &lets, self.arrays, self.active);
+        let (mut adjoints, mut contributions) = (Adjoints::default(), Vec::new());
+        for (r, s) in b.results.iter().zip(seeds) {
+            let r = renamed(&map, *r);
+            let is_active = matches!(r, Atom::Var(v) if inside.contains(&v));
+            if let (Some(s), true) = (s, is_active) {
+                adjoints.add(self.p, &mut inner, r, *s);
+            }
+        }
+        Backwards {
+            p: self.p,
+            code: &mut inner,
+            arrays: self.arrays,
+            active: &inside,
+            adjoints: &mut adjoints,
+            out: &mut contributions,
+            executed: Executed::Kept,
+        }
+        .lets(&lets);
+        let leaves = |v: &Var| !own.contains(v) && self.active.contains(v);
+        let free = adjoints.0.into_iter().filter(|(v, _)| leaves(v)).collect();
+        let adjoint = inner.lets.split_off(lets.len());
+        Side { primal: inner.lets, adjoint, free, contributions }
     }
 }
 
-/// Contributions to one element are summed before they leave the nest.
-fn contribute(p: &mut Program, code: &mut Code, out: &mut Vec<Contribution>, c: Contribution) {
-    match out.iter_mut().find(|o| o.array == c.array && o.index == c.index) {
-        Some(o) => o.value = code.add(p, o.value, c.value),
-        None => out.push(c),
-    }
+/// What leaves the adjoints of two branches.
+struct Leaving {
+    /// The types of what each branch gives.
+    elems: Vec<Elem>,
+    /// What each gives: first the adjoints of free scalars, then for each contribution the indices that only its branch knows (the
+    /// other one gives -1, which is ignored) and its value.
+    results: Vec<Vec<Atom>>,
+    free: Vec<Var>,
+    /// With which of their indices are among the results.
+    contributions: Vec<(Contribution, Vec<bool>)>,
 }
 
-#[allow(clippy::too_many_arguments, reason = "the state of one walk")]
-fn operation(
-    p: &mut Program,
-    code: &mut Code,
-    op: Op,
-    args: &[Atom],
-    result: Atom,
-    d: Atom,
-    active: &HashSet<Var>,
-    adjoints: &mut Adjoints,
-) {
-    let wanted = |a: &Atom| matches!(a, Atom::Var(v) if active.contains(v));
-    if let Op::Cast(_) = op {
-        if wanted(&args[0]) {
-            let elem = p.elem(args[0]);
-            let back = code.op(p, Op::Cast(elem), &[d]);
-            adjoints.add(p, code, args[0], back);
+impl Leaving {
+    fn of(p: &Program, sides: &[Side]) -> Leaving {
+        let mut free: Vec<Var> = sides.iter().flat_map(|s| s.free.keys().copied()).collect();
+        free.sort();
+        free.dedup();
+        let mut results: Vec<Vec<Atom>> = vec![Vec::new(); 2];
+        let mut elems: Vec<Elem> = Vec::new();
+        for v in &free {
+            let elem = p.vars[v.0 as usize];
+            elems.push(elem);
+            for (side, r) in sides.iter().zip(&mut results) {
+                r.push(side.free.get(v).copied().unwrap_or(Atom::Const(Const::of(elem, 0))));
+            }
         }
-        return;
-    }
-    for (a, partial) in args.iter().zip(partials(op)) {
-        if !wanted(a) {
-            continue;
+        let mut contributions: Vec<(Contribution, Vec<bool>)> = Vec::new();
+        for (i, side) in sides.iter().enumerate() {
+            let bound = side.bound();
+            for k in &side.contributions {
+                let local: Vec<bool> =
+                    k.index.iter().map(|a| matches!(a, Atom::Var(v) if bound.contains(v))).collect();
+                for (a, _) in k.index.iter().zip(&local).filter(|(_, l)| **l) {
+                    elems.push(Elem::I64);
+                    results[i].push(*a);
+                    results[1 - i].push(int(-1));
+                }
+                let elem = p.elem(k.value);
+                elems.push(elem);
+                results[i].push(k.value);
+                results[1 - i].push(Atom::Const(Const::of(elem, 0)));
+                contributions.push((k.clone(), local));
+            }
         }
-        if let Some(v) = scaled(p, code, d, partial, args, result, op) {
-            adjoints.add(p, code, *a, v);
-        }
+        Leaving { elems, results, free, contributions }
     }
 }
 
@@ -261,117 +388,4 @@ fn keep(p: &mut Program, code: &mut Code, l: &Let, sides: &mut [Side]) {
     let executed = code.lets.iter_mut().find(|x| x.vars == l.vars);
     let executed = expect(executed, || "a choice whose adjoint is wanted is not executed".into());
     (executed.vars, executed.exp) = (vars, Exp::If(*c, x, y));
-}
-
-#[allow(clippy::too_many_arguments, reason = "the state of one walk")]
-fn choice(
-    p: &mut Program,
-    code: &mut Code,
-    l: &Let,
-    c: Atom,
-    branches: [&Branch; 2],
-    executed: Executed,
-    arrays: &HashSet<ArrayId>,
-    active: &HashSet<Var>,
-    adjoints: &mut Adjoints,
-    out: &mut Vec<Contribution>,
-) {
-    let seeds: Vec<Option<Atom>> = l.vars.iter().map(|v| adjoints.0.get(v).copied()).collect();
-    if seeds.iter().all(Option::is_none) {
-        return;
-    }
-    // Each branch, and its adjoint.
-    let mut sides: Vec<Side> = Vec::new();
-    for b in branches {
-        let mut inner = Code::new(l.loc);
-        let mut map = Renaming::new();
-        let lets = match executed {
-            Executed::Again => p.copy_lets(&b.block.lets, &mut map),
-            Executed::Kept => b.block.lets.clone(),
-        };
-        let own: HashSet<Var> = lets.iter().flat_map(|l| l.vars.iter().copied()).collect();
-        inner.lets = lets.clone();
-        let inside = active_scalars(p, &lets, arrays, active);
-        let mut adj = Adjoints::default();
-        for (r, s) in b.results.iter().zip(&seeds) {
-            let r = renamed(&map, *r);
-            let is_active = matches!(r, Atom::Var(v) if inside.contains(&v));
-            if let (Some(s), true) = (s, is_active) {
-                adj.add(p, &mut inner, r, *s);
-            }
-        }
-        let mut contributions = Vec::new();
-        walk(p, &mut inner, &lets, Executed::Kept, arrays, &inside, &mut adj, &mut contributions);
-        let free = adj.0.into_iter().filter(|(v, _)| !own.contains(v) && active.contains(v)).collect();
-        let adjoint = inner.lets.split_off(lets.len());
-        sides.push(Side { primal: inner.lets, adjoint, free, contributions });
-    }
-    let executed_again = match executed {
-        Executed::Again => sides.iter_mut().map(|s| std::mem::take(&mut s.primal)).collect(),
-        Executed::Kept => {
-            keep(p, code, l, &mut sides);
-            vec![Vec::new(); sides.len()]
-        }
-    };
-    for (side, mut lets) in sides.iter_mut().zip(executed_again) {
-        lets.append(&mut side.adjoint);
-        side.adjoint = lets;
-    }
-    // What leaves the branches: adjoints of free scalars, and each contribution with the indices that only
-    // its branch knows (outside it the index is -1, which is ignored).
-    let free: Vec<Var> = {
-        let mut all: Vec<Var> = sides.iter().flat_map(|s| s.free.keys().copied()).collect();
-        all.sort();
-        all.dedup();
-        all
-    };
-    let mut results: Vec<Vec<Atom>> = vec![Vec::new(); 2];
-    let mut elems: Vec<Elem> = Vec::new();
-    for v in &free {
-        let elem = p.vars[v.0 as usize];
-        elems.push(elem);
-        for (side, r) in sides.iter().zip(&mut results) {
-            r.push(side.free.get(v).copied().unwrap_or(Atom::Const(Const::of(elem, 0))));
-        }
-    }
-    let mut leaving: Vec<(Contribution, Vec<bool>)> = Vec::new();
-    for (i, side) in sides.iter().enumerate() {
-        let bound = side.bound();
-        for k in &side.contributions {
-            let local: Vec<bool> =
-                k.index.iter().map(|a| matches!(a, Atom::Var(v) if bound.contains(v))).collect();
-            for (a, _) in k.index.iter().zip(&local).filter(|(_, l)| **l) {
-                elems.push(Elem::I64);
-                results[i].push(*a);
-                results[1 - i].push(int(-1));
-            }
-            let elem = p.elem(k.value);
-            elems.push(elem);
-            results[i].push(k.value);
-            results[1 - i].push(Atom::Const(Const::of(elem, 0)));
-            leaving.push((k.clone(), local));
-        }
-    }
-    if elems.is_empty() {
-        return;
-    }
-    let vars: Vec<Var> = elems.iter().map(|e| p.new_var(*e)).collect();
-    let mut make = results
-        .into_iter()
-        .zip(sides)
-        .map(|(results, side)| Branch { block: Block { lets: side.adjoint }, results });
-    let [x, y] = [make.next(), make.next()].map(|b| expect(b, || "an `if` with one branch".into()));
-    code.lets.push(Let { vars: vars.clone(), exp: Exp::If(c, x, y), loc: l.loc });
-    let mut vars = vars.into_iter().map(Atom::Var);
-    let mut next = || expect(vars.next(), || "fewer adjoints than the branches give".into());
-    for v in free {
-        adjoints.add(p, code, Atom::Var(v), next());
-    }
-    for (mut k, local) in leaving {
-        for (a, _) in k.index.iter_mut().zip(&local).filter(|(_, l)| **l) {
-            *a = next();
-        }
-        k.value = next();
-        contribute(p, code, out, k);
-    }
 }

@@ -20,7 +20,7 @@ use super::reduce::{self, Slope};
 use super::separate::separate;
 use super::tangent::{Tangents, forwards, of};
 use super::{NotDifferentiable, activate, active_arrays, active_params, as_nest, bins, floats, fresh};
-use crate::bulk::build::{Code, renamed};
+use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Nest, Param, Program, Reducer, Stm, Yield, YieldKind};
 use crate::ty::{Const, Loc, Name, Tree};
 
@@ -120,23 +120,16 @@ impl Forward {
     }
 
     fn nest(&mut self, n: &Nest) -> Result<(), NotDifferentiable> {
-        let mut touches = false;
-        n.body.visit_reads(&mut |a, _| touches |= self.tangents.contains_key(&a));
-        for y in &n.yields {
-            if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } = &y.kind {
-                touches |= self.tangents.contains_key(into);
-            }
-        }
-        if !touches {
+        if !n.inputs().iter().any(|a| self.tangents.contains_key(a)) {
             return Ok(());
         }
         let mut map = fresh();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
         let primal = self.p.copy_lets(&n.body.lets, &mut map);
-        let mut code = Code::new(n.loc);
-        let mut tangents = Tangents::new();
+        let (mut code, mut tangents) = (Code::new(n.loc), Tangents::new());
         forwards(&mut self.p, &mut code, &primal, &self.tangents, &mut tangents);
+        let mut again = Again { n, map, index, code, tangents };
         let mut yields = Vec::new();
         for y in &n.yields {
             let info = self.p.array(y.array).clone();
@@ -144,72 +137,15 @@ impl Forward {
                 continue;
             }
             let kind = match &y.kind {
-                YieldKind::Store(v) => of(&tangents, renamed(&map, *v)).map(YieldKind::Store),
+                YieldKind::Store(v) => again.tangent(*v).map(YieldKind::Store),
                 YieldKind::Reduce { reducer, over, value } => {
-                    let v = renamed(&map, *value);
-                    match of(&tangents, v) {
-                        None => None,
-                        Some(t) if *reducer == Reducer::Last => {
-                            Some(YieldKind::Reduce { reducer: Reducer::Last, over: *over, value: t })
-                        }
-                        Some(t) => {
-                            let slope = reduce::prepare(&mut self.p, n, y, None);
-                            let slope: Slope = slope.ok_or_else(|| NotDifferentiable {
-                                what: format!(
-                                    "a reduction by `{}` over {over} axes has no derivative",
-                                    reducer.name()
-                                ),
-                                loc: Some(n.loc),
-                            })?;
-                            let d = reduce::apply(&mut self.p, &mut code, &slope, &index, *over, v, t);
-                            Some(YieldKind::Reduce { reducer: Reducer::Add, over: *over, value: d })
-                        }
-                    }
+                    self.reduced(&mut again, y, *reducer, *over, *value)?
                 }
-                YieldKind::Accumulate { reducer, into, index: at, value } => {
-                    let t = of(&tangents, renamed(&map, *value));
-                    if t.is_none() && !self.tangents.contains_key(into) {
-                        continue;
-                    }
-                    let own = self.tangents.get(into).copied();
-                    let mut value_t = t.unwrap_or(Atom::Const(Const::of(info.elem, 0)));
-                    let index: Vec<Atom> = at.iter().map(|a| renamed(&map, *a)).collect();
-                    let start = match reducer {
-                        Reducer::Add => self.tangent_or_zero(*into),
-                        Reducer::Mul => {
-                            let Some(slopes) = product::slopes(&mut self.p, n, y, None) else { continue };
-                            if t.is_some() {
-                                let v = renamed(&map, *value);
-                                value_t = slopes.times(&mut self.p, &mut code, &index, v, value_t);
-                            }
-                            match own {
-                                Some(own) => self.product(own, slopes.own),
-                                None => self.tangent_or_zero(*into),
-                            }
-                        }
-                        // Of floats there are `min` and `max` besides.
-                        _ => {
-                            if let Some(chosen) = bins::chosen(&mut self.p, n, y) {
-                                self.nest(&chosen)?;
-                            }
-                            continue;
-                        }
-                    };
-                    Some(YieldKind::Accumulate { reducer: Reducer::Add, into: start, index, value: value_t })
+                YieldKind::Accumulate { reducer, into, index, value } => {
+                    self.accumulated(&mut again, y, *reducer, *into, index, *value)?
                 }
-                YieldKind::Write { into, index: at, value, contested } => {
-                    let t = of(&tangents, renamed(&map, *value));
-                    if t.is_none() && !self.tangents.contains_key(into) {
-                        continue;
-                    }
-                    let into = self.tangent_or_zero(*into);
-                    let value = t.unwrap_or(Atom::Const(Const::of(info.elem, 0)));
-                    Some(YieldKind::Write {
-                        into,
-                        index: at.iter().map(|a| renamed(&map, *a)).collect(),
-                        value,
-                        contested: *contested,
-                    })
+                YieldKind::Write { into, index, value, contested } => {
+                    self.written(&again, *into, index, *value, *contested)
                 }
             };
             if let Some(kind) = kind {
@@ -219,9 +155,93 @@ impl Forward {
             }
         }
         if !yields.is_empty() {
-            self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+            let body = Block { lets: again.code.lets };
+            self.p.stms.push(Stm::Nest(Nest { axes, body, yields, loc: n.loc }));
         }
         Ok(())
+    }
+
+    /// `d (reduce v) = sum of (slope of v) dv`; the last value's tangent is the last tangent.
+    fn reduced(
+        &mut self,
+        again: &mut Again<'_>,
+        y: &Yield,
+        reducer: Reducer,
+        over: usize,
+        value: Atom,
+    ) -> Result<Option<YieldKind>, NotDifferentiable> {
+        let Some(t) = again.tangent(value) else { return Ok(None) };
+        if reducer == Reducer::Last {
+            return Ok(Some(YieldKind::Reduce { reducer, over, value: t }));
+        }
+        let slope: Option<Slope> = reduce::prepare(&mut self.p, again.n, y, None);
+        let slope = slope.ok_or_else(|| NotDifferentiable {
+            what: format!("a reduction by `{}` over {over} axes has no derivative", reducer.name()),
+            loc: Some(again.n.loc),
+        })?;
+        let v = renamed(&again.map, value);
+        let value = reduce::apply(&mut self.p, &mut again.code, &slope, &again.index, over, v, t);
+        Ok(Some(YieldKind::Reduce { reducer: Reducer::Add, over, value }))
+    }
+
+    /// `d (x[i] += v) = dx[i] += dv`; of products times what the others are; by `min` and `max` what the winners are.
+    fn accumulated(
+        &mut self,
+        again: &mut Again<'_>,
+        y: &Yield,
+        reducer: Reducer,
+        into: ArrayId,
+        index: &[Atom],
+        value: Atom,
+    ) -> Result<Option<YieldKind>, NotDifferentiable> {
+        let t = again.tangent(value);
+        let own = self.tangents.get(&into).copied();
+        if t.is_none() && own.is_none() {
+            return Ok(None);
+        }
+        let mut value_t = t.unwrap_or(Atom::Const(Const::of(self.p.array(y.array).elem, 0)));
+        let index: Vec<Atom> = index.iter().map(|a| renamed(&again.map, *a)).collect();
+        let into = match reducer {
+            Reducer::Add => self.tangent_or_zero(into),
+            Reducer::Mul => {
+                let Some(slopes) = product::slopes(&mut self.p, again.n, y, None) else { return Ok(None) };
+                if t.is_some() {
+                    let v = renamed(&again.map, value);
+                    value_t = slopes.times(&mut self.p, &mut again.code, &index, v, value_t);
+                }
+                match own {
+                    Some(own) => self.product(own, slopes.own),
+                    None => self.tangent_or_zero(into),
+                }
+            }
+            // Of floats there are `min` and `max` besides.
+            _ => {
+                if let Some(chosen) = bins::chosen(&mut self.p, again.n, y) {
+                    self.nest(&chosen)?;
+                }
+                return Ok(None);
+            }
+        };
+        Ok(Some(YieldKind::Accumulate { reducer: Reducer::Add, into, index, value: value_t }))
+    }
+
+    /// `d (x[i] = v) = dx[i] = dv`.
+    fn written(
+        &mut self,
+        again: &Again<'_>,
+        into: ArrayId,
+        index: &[Atom],
+        value: Atom,
+        contested: bool,
+    ) -> Option<YieldKind> {
+        let t = again.tangent(value);
+        if t.is_none() && !self.tangents.contains_key(&into) {
+            return None;
+        }
+        let zero = Atom::Const(Const::of(self.p.array(into).elem, 0));
+        let index = index.iter().map(|a| renamed(&again.map, *a)).collect();
+        let (into, value) = (self.tangent_or_zero(into), t.unwrap_or(zero));
+        Some(YieldKind::Write { into, index, value, contested })
     }
 }
 
@@ -231,4 +251,22 @@ fn by_index_in_order(s: &Stm) -> bool {
     let special =
         |y: &Yield| matches!(y.kind, YieldKind::Accumulate { reducer, .. } if reducer != Reducer::Add);
     n.body.is_ordered() && n.yields.iter().any(special)
+}
+
+/// A nest that is executed again for its tangents.
+struct Again<'a> {
+    n: &'a Nest,
+    /// What its scalars and axes are called there.
+    map: Renaming,
+    /// The point.
+    index: Vec<Atom>,
+    code: Code,
+    tangents: Tangents,
+}
+
+impl Again<'_> {
+    /// The tangent of a value of the nest.
+    fn tangent(&self, value: Atom) -> Option<Atom> {
+        of(&self.tangents, renamed(&self.map, value))
+    }
 }

@@ -102,8 +102,30 @@ impl Elaborator<'_> {
             self.error(Code::Rank, span, "a scalar cannot be sliced", "slice an array");
             return None;
         };
-        // The start may vary with an enclosing index as long as the length does not.
-        let (start, length) = match (&lo, &hi) {
+        let (start, length) = self.ends_of_slice(&len, &lo, &hi, span)?;
+        // That `a[k..]` ends where the array does is said of `k`.
+        let is_open = hi.is_none() && length.as_constant().is_none();
+        self.check_ends(&len, start, &length, is_open, span)?;
+        // A start that is a size is the same at every index.
+        let start = start.map(|s| self.known_int(s).map_or(s, |d| self.size_value(&d, span)));
+        self.build("slice", &[length], &[], span, |e, ix| {
+            let i = match start {
+                Some(s) => e.op(Op::Add, &[s, ix[0]], span),
+                None => ix[0],
+            };
+            Some(Value::Atom(e.index(a, &[i], span)))
+        })
+    }
+
+    /// Where a slice begins, if not at 0, and its length. The start may vary with an enclosing index as long as the length does not.
+    fn ends_of_slice(
+        &mut self,
+        len: &Dim,
+        lo: &Option<Value>,
+        hi: &Option<Value>,
+        span: Span,
+    ) -> Option<(Option<Atom>, Dim)> {
+        Some(match (lo, hi) {
             (Some(Value::Atom(l)), Some(Value::Atom(h))) if self.rank(*l) + self.rank(*h) == 0 => {
                 let (Some(_), Some(_)) = (
                     self.unify(self.elem(*l), Elem::I64, span, "the start of a slice"),
@@ -137,28 +159,37 @@ impl Elaborator<'_> {
                 );
                 return None;
             }
-        };
-        // That `a[k..]` ends where the array does is said of `k`.
-        let open = hi.is_none() && length.as_constant().is_none();
-        if !open {
-            self.check_extent(&length, span)?;
+        })
+    }
+
+    /// Requires a slice to lie within an array of length `len`, as far as it is the same everywhere.
+    fn check_ends(
+        &mut self,
+        len: &Dim,
+        start: Option<Atom>,
+        length: &Dim,
+        is_open: bool,
+        span: Span,
+    ) -> Option<()> {
+        if !is_open {
+            self.check_extent(length, span)?;
         }
         let from = match start {
             Some(s) => self.known_int(s),
             None => Some(Dim::constant(0)),
         };
         if let Some(from) = &from {
-            let to = from.add(&length);
+            let to = from.add(length);
             if !from.is_nonnegative() {
                 self.check_slice(CheckKind::NonNegative(from.clone()), span);
             }
-            if open && !length.is_nonnegative() {
+            if is_open && !length.is_nonnegative() {
                 self.check(CheckKind::AtLeast(from.clone(), len.clone()), span);
             }
             let slack = len.sub(&to);
             match slack.as_constant() {
                 Some(c) if c < 0 && self.branches.is_empty() => {
-                    let (to, len) = (self.show(&to), self.show(&len));
+                    let (to, len) = (self.show(&to), self.show(len));
                     self.error(
                         Code::SizeMismatch,
                         span,
@@ -168,18 +199,10 @@ impl Elaborator<'_> {
                     return None;
                 }
                 _ if slack.is_nonnegative() => {}
-                _ => self.check_slice(CheckKind::AtLeast(to, len), span),
+                _ => self.check_slice(CheckKind::AtLeast(to, len.clone()), span),
             }
         }
-        // A start that is a size is the same at every index.
-        let start = start.map(|s| self.known_int(s).map_or(s, |d| self.size_value(&d, span)));
-        self.build("slice", &[length], &[], span, |e, ix| {
-            let i = match start {
-                Some(s) => e.op(Op::Add, &[s, ix[0]], span),
-                None => ix[0],
-            };
-            Some(Value::Atom(e.index(a, &[i], span)))
-        })
+        Some(())
     }
 
     /// Like `known_int`, with the indices of enclosing builds as atoms too, so that `i + 3 - i` is 3.

@@ -166,8 +166,7 @@ impl Inliner<'_> {
     }
 
     fn stm(&mut self, e: &mut Elaborator<'_>, s: &Stm) -> Option<()> {
-        let frame = e.frame.len();
-        let exp = match &s.exp {
+        match &s.exp {
             Exp::Op(op, args) => {
                 let args: Vec<Atom> = args.iter().map(|a| self.atom(*a)).collect();
                 // Through `op`, so that known integers stay known.
@@ -177,19 +176,50 @@ impl Inliner<'_> {
                     last.loc = loc;
                 }
                 self.vars.insert(s.vars[0], a);
-                return Some(());
             }
             Exp::Size(d) => {
                 let d = self.dim(e, d)?;
                 let a = e.size_value(&d, self.span);
                 self.vars.insert(s.vars[0], a);
-                return Some(());
             }
             Exp::Atom(a) => {
                 let a = self.atom(*a);
                 self.vars.insert(s.vars[0], a);
-                return Some(());
             }
+            Exp::Check(c) => self.check(e, c)?,
+            exp => {
+                let exp = self.exp(e, exp)?;
+                let loc = self.loc(e, s.loc);
+                let vars = self.new_vars(e, &s.vars)?;
+                e.push(Stm { vars, exp, loc });
+            }
+        }
+        Some(())
+    }
+
+    /// A check of the callee's. Its loops and conditions that the check was hoisted out of guard it here too, but for what differs from
+    /// point to point here.
+    fn check(&mut self, e: &mut Elaborator<'_>, c: &Check) -> Option<()> {
+        let mut kind = c.kind.clone();
+        for d in kind.dims_mut() {
+            *d = self.dim(e, d)?;
+        }
+        let frame = e.frame.len();
+        for guard in &c.guards {
+            if self.is_size(e, guard) {
+                let guard = self.dim(e, guard)?;
+                e.frame.push((guard, Name::from("i")));
+            }
+        }
+        e.check(kind, self.span);
+        e.frame.truncate(frame);
+        Some(())
+    }
+
+    /// An expression that is the callee's under new names.
+    fn exp(&mut self, e: &mut Elaborator<'_>, exp: &Exp) -> Option<Exp> {
+        let frame = e.frame.len();
+        Some(match exp {
             Exp::StopGradient(a) => Exp::StopGradient(self.atom(*a)),
             Exp::Point { at, tangents } => Exp::Point { at: self.atoms(at), tangents: self.atoms(tangents) },
             Exp::Custom { values, args, rule } => {
@@ -257,28 +287,8 @@ impl Inliner<'_> {
                 Exp::Reshape(v, dims.iter().map(|d| self.dim(e, d)).collect::<Option<_>>()?)
             }
             Exp::Argsort(v) => Exp::Argsort(self.array(e, *v)?),
-            Exp::Check(Check { kind, guards }) => {
-                let mut kind = kind.clone();
-                for d in kind.dims_mut() {
-                    *d = self.dim(e, d)?;
-                }
-                // The callee's loops and conditions that the check was hoisted out of guard it here too, but for what differs
-                // from point to point here.
-                for guard in guards {
-                    if self.is_size(e, guard) {
-                        let guard = self.dim(e, guard)?;
-                        e.frame.push((guard, Name::from("i")));
-                    }
-                }
-                e.check(kind, self.span);
-                e.frame.truncate(frame);
-                return Some(());
-            }
-        };
-        let loc = self.loc(e, s.loc);
-        let vars = self.new_vars(e, &s.vars)?;
-        e.push(Stm { vars, exp, loc });
-        Some(())
+            Exp::Op(..) | Exp::Size(_) | Exp::Atom(_) | Exp::Check(_) => return None,
+        })
     }
 
     /// An axis and the body that runs along it.

@@ -21,102 +21,14 @@ pub fn directional_impl(
     jvp: &Types,
     hvp: Option<&Types>,
 ) -> TokenStream {
-    let h = Host { p: &v.cpu, types: &v.types };
-    let active: Vec<ArrayId> =
-        h.p.params.iter().filter(|q| q.active).flat_map(|q| q.arrays.leaves()).copied().collect();
-    let (inputs, all_names) = (h.inputs(), h.names());
-    let leaves: Vec<(ArrayId, &String)> = inputs
-        .iter()
-        .copied()
-        .zip(&all_names)
-        .filter(|(a, _)| h.elem(*a).is_float() && active.contains(a))
-        .collect();
     let outputs = v.types.result.present().iter().filter(|l| l.elem.is_float()).count();
-    if leaves.len() > MOST_ARRAYS || outputs > MOST_ARRAYS {
+    let point = Point::of(v);
+    if point.leaves.len().max(outputs) > MOST_ARRAYS {
         return TokenStream::new();
     }
-    let record = &mut |r: usize, parts: String| format!("&<__Record{r} as {FROM_PARTS}({parts})");
-    // The k-th array of a tuple as an argument; what is absent from an argument is not looked at.
-    let part = |from: &str, k: usize, l: &Leaf, inside: bool| match (l.absent, l.rank, inside) {
-        (Some(_), 0, _) => format!("{}::default()", l.elem),
-        (Some(_), r, _) => {
-            let (array, dim) = ("__rt::ndarray::Array", format!("__rt::ndarray::Ix{r}"));
-            format!("{array}::<{}, {dim}>::default(<{dim} as ::core::default::Default>::default())", l.elem)
-        }
-        (None, 0, _) => format!("{from}.{k}"),
-        (None, _, false) => format!("&{from}.{k}"),
-        (None, _, true) => format!("{from}.{k}.clone()"),
-    };
-    // The kernel's own arguments, from `x` where they are differentiable.
-    let mut at = 0;
-    let own = |l: &Leaf, inside: bool| {
-        let a = inputs[at];
-        at += 1;
-        match (leaves.iter().position(|l| l.0 == a), l.rank > 0 && inside) {
-            (Some(k), _) => part("x", k, l, inside),
-            (None, false) => format!("p{}", a.0),
-            (None, true) => format!("p{}.to_owned()", a.0),
-        }
-    };
-    let mut own = own;
-    let arguments: String =
-        v.types.args.iter().map(|s| structure::text(s, &mut own, record) + ", ").collect();
-    // Those that a derivative takes beside them, from a tuple.
-    let mut more = |types: &Types, from: &str| -> String {
-        let mut k = 0;
-        let mut leaf = |l: &Leaf, inside: bool| {
-            let text = part(from, k, l, inside);
-            k += usize::from(l.absent.is_none());
-            text
-        };
-        let more = types.args.iter().skip(v.types.args.len());
-        more.map(|s| structure::text(s, &mut leaf, record) + ", ").collect()
-    };
-    let (cotangents, tangents) = (more(vjp, "c"), more(jvp, "t"));
-    let seeds = hvp.map(|types| more(types, "t"));
-    let point: String = leaves
-        .iter()
-        .map(|(a, _)| if h.rank(*a) == 0 { format!("p{}, ", a.0) } else { format!("p{}.to_owned(), ", a.0) })
-        .collect();
-    let names: String = leaves.iter().map(|(_, n)| format!("{n:?}, ")).collect();
-    // The float parts of a result.
-    let floats = |s: &Shape, letter: &str| {
-        let mut k = 0;
-        let mut name = |_, l: &Leaf| {
-            if !l.elem.is_float() {
-                return "_".to_string();
-            }
-            k += 1;
-            format!("{letter}{}", k - 1)
-        };
-        let Opened { pattern, lets } = opened(&[s], INTO_PARTS, 0, &mut name).remove(0);
-        let all: String = (0..k).map(|k| format!("{letter}{k}, ")).collect();
-        (pattern, lets, all)
-    };
-    let second = |types: &Types| match &types.result {
-        Shape::Tuple(parts) => parts.last().cloned().unwrap_or(Shape::Tuple(Vec::new())),
-        other => other.clone(),
-    };
-    let (value, open_value, values) = floats(&v.types.result, "y");
-    let (gradient, open_gradient, gradients) = floats(&second(vjp), "g");
-    let (slope, open_slope, slopes) = floats(&second(jvp), "s");
-    let (pattern, open) = h.pattern(VIEW);
-    let kernel = &*h.p.name;
-    let body = tokens(&format!(
-        "let {pattern} = args;\n{open}\
-         let x = ({point});\n\
-         __rt::directional::Visit::visit(__visitor, {kernel:?}, &[{names}], &x,\n\
-         |x| {{ let {value} = <Self as __rt::host::Kernel>::run(({arguments}))?; {open_value} ::core::result::Result::Ok(({values})) }},\n\
-         |x, c| {{ let (_, {gradient}) = <<Self as __rt::host::HasVjp>::Vjp as __rt::host::Kernel>::run(({arguments}{cotangents}))?; {open_gradient} ::core::result::Result::Ok(({gradients})) }},\n\
-         |x, t| {{ let (_, {slope}) = <<Self as __rt::host::HasJvp>::Jvp as __rt::host::Kernel>::run(({arguments}{tangents}))?; {open_slope} ::core::result::Result::Ok(({slopes})) }})\n",
-    ));
-    let products = hvp.zip(seeds).map(|(types, seeds)| {
-        let (bend, open_bend, bends) = floats(&types.result, "b");
-        let body = tokens(&format!(
-            "let {pattern} = args;\n{open}\
-             let x = ({point});\n\
-             __rt::sparse::hessian({kernel:?}, __coloring, &x, |t| {{ let {bend} = <<Self as __rt::host::HasHvp>::Hvp as __rt::host::Kernel>::run(({arguments}{seeds}))?; {open_bend} ::core::result::Result::Ok(({bends})) }})\n"
-        ));
+    let visit = point.visit(vjp, jvp);
+    let products = hvp.map(|types| {
+        let body = point.products(types);
         quote! {
             impl __rt::directional::HasSparseHessian for #name {
                 #[inline]
@@ -137,10 +49,160 @@ pub fn directional_impl(
                 __args: Self::Args<'_>,
                 __visitor: V,
             ) -> ::core::result::Result<V::Output, __rt::Error> {
-                #body
+                #visit
             }
         }
         #products
+    }
+}
+
+/// The differentiable arrays of a kernel.
+struct Point<'a> {
+    h: Host<'a>,
+    inputs: Vec<ArrayId>,
+    /// They, in order, with their names.
+    leaves: Vec<(ArrayId, String)>,
+}
+
+impl<'a> Point<'a> {
+    fn of(v: &'a Variant) -> Point<'a> {
+        let h = Host { p: &v.cpu, types: &v.types };
+        let active: Vec<ArrayId> =
+            h.p.params.iter().filter(|q| q.active).flat_map(|q| q.arrays.leaves()).copied().collect();
+        let (inputs, names) = (h.inputs(), h.names());
+        let all = inputs.iter().copied().zip(names);
+        let leaves = all.filter(|(a, _)| h.elem(*a).is_float() && active.contains(a)).collect();
+        Point { h, inputs, leaves }
+    }
+
+    /// The kernel's own arguments, from `x` where they are differentiable.
+    fn arguments(&self) -> String {
+        let mut at = 0;
+        let mut own = |l: &Leaf, inside: bool| {
+            let a = self.inputs[at];
+            at += 1;
+            match (self.leaves.iter().position(|l| l.0 == a), l.rank > 0 && inside) {
+                (Some(k), _) => part("x", k, l, inside),
+                (None, false) => format!("p{}", a.0),
+                (None, true) => format!("p{}.to_owned()", a.0),
+            }
+        };
+        let args = self.h.types.args.iter();
+        args.map(|s| structure::text(s, &mut own, &mut record) + ", ").collect()
+    }
+
+    /// Those that a derivative takes beside them, from a tuple.
+    fn directions(&self, derivative: &Types, from: &str) -> String {
+        let mut k = 0;
+        let mut leaf = |l: &Leaf, inside: bool| {
+            let text = part(from, k, l, inside);
+            k += usize::from(l.absent.is_none());
+            text
+        };
+        let more = derivative.args.iter().skip(self.h.types.args.len());
+        more.map(|s| structure::text(s, &mut leaf, &mut record) + ", ").collect()
+    }
+
+    /// Binds the kernel's arguments, and `x`.
+    fn opened(&self) -> String {
+        let (pattern, open) = self.h.pattern(VIEW);
+        let array = |(a, _): &(ArrayId, String)| match self.h.rank(*a) {
+            0 => format!("p{}, ", a.0),
+            _ => format!("p{}.to_owned(), ", a.0),
+        };
+        let arrays: String = self.leaves.iter().map(array).collect();
+        format!("let {pattern} = args;\n{open}let x = ({arrays});\n")
+    }
+
+    /// Shows the visitor the kernel and both derivatives as functions of `x`.
+    fn visit(&self, vjp: &Types, jvp: &Types) -> TokenStream {
+        let (kernel, opened, arguments) = (&*self.h.p.name, self.opened(), self.arguments());
+        let (cotangents, tangents) = (self.directions(vjp, "c"), self.directions(jvp, "t"));
+        let names: String = self.leaves.iter().map(|(_, n)| format!("{n:?}, ")).collect();
+        let value = Floats::of(&self.h.types.result, "y");
+        let (gradient, slope) = (Floats::of(&second(vjp), "g"), Floats::of(&second(jvp), "s"));
+        let value = value.taken(&value.pattern, &format!("Self as __rt::host::Kernel>::run(({arguments}))"));
+        let derived = |of: &Floats, name: &str, more: &str| {
+            let pattern = format!("(_, {})", of.pattern);
+            let run = format!(
+                "<Self as __rt::host::Has{name}>::{name} as __rt::host::Kernel>::run(({arguments}{more}))"
+            );
+            of.taken(&pattern, &run)
+        };
+        let (gradient, slope) = (derived(&gradient, "Vjp", &cotangents), derived(&slope, "Jvp", &tangents));
+        tokens(&format!(
+            "{opened}__rt::directional::Visit::visit(__visitor, {kernel:?}, &[{names}], &x,\n\
+             |x| {value},\n|x, c| {gradient},\n|x, t| {slope})\n"
+        ))
+    }
+
+    /// The sparse Hessian, of products with the directions of a coloring.
+    fn products(&self, hvp: &Types) -> TokenStream {
+        let (kernel, opened, arguments) = (&*self.h.p.name, self.opened(), self.arguments());
+        let seeds = self.directions(hvp, "t");
+        let bend = Floats::of(&hvp.result, "b");
+        let run =
+            format!("<Self as __rt::host::HasHvp>::Hvp as __rt::host::Kernel>::run(({arguments}{seeds}))");
+        let bend = bend.taken(&bend.pattern, &run);
+        tokens(&format!("{opened}__rt::sparse::hessian({kernel:?}, __coloring, &x, |t| {bend})\n"))
+    }
+}
+
+fn record(r: usize, parts: String) -> String {
+    format!("&<__Record{r} as {FROM_PARTS}({parts})")
+}
+
+/// The k-th array of a tuple as an argument; what is absent from an argument is not looked at.
+fn part(from: &str, k: usize, l: &Leaf, inside: bool) -> String {
+    match (l.absent, l.rank, inside) {
+        (Some(_), 0, _) => format!("{}::default()", l.elem),
+        (Some(_), r, _) => {
+            let (array, dim) = ("__rt::ndarray::Array", format!("__rt::ndarray::Ix{r}"));
+            format!("{array}::<{}, {dim}>::default(<{dim} as ::core::default::Default>::default())", l.elem)
+        }
+        (None, 0, _) => format!("{from}.{k}"),
+        (None, _, false) => format!("&{from}.{k}"),
+        (None, _, true) => format!("{from}.{k}.clone()"),
+    }
+}
+
+/// The second part of a derivative's result.
+fn second(types: &Types) -> Shape {
+    match &types.result {
+        Shape::Tuple(parts) => parts.last().cloned().unwrap_or(Shape::Tuple(Vec::new())),
+        other => other.clone(),
+    }
+}
+
+/// The float parts of a result.
+struct Floats {
+    /// What binds them, or what they are in.
+    pattern: String,
+    /// What binds those that are in something.
+    lets: String,
+    /// They.
+    all: String,
+}
+
+impl Floats {
+    fn of(s: &Shape, letter: &str) -> Floats {
+        let mut k = 0;
+        let mut name = |_, l: &Leaf| {
+            if !l.elem.is_float() {
+                return "_".to_string();
+            }
+            k += 1;
+            format!("{letter}{}", k - 1)
+        };
+        let Opened { pattern, lets } = opened(&[s], INTO_PARTS, 0, &mut name).remove(0);
+        let all = (0..k).map(|k| format!("{letter}{k}, ")).collect();
+        Floats { pattern, lets, all }
+    }
+
+    /// What takes them out of what a run gives.
+    fn taken(&self, pattern: &str, run: &str) -> String {
+        let Floats { lets, all, .. } = self;
+        format!("{{ let {pattern} = <{run}?; {lets} ::core::result::Result::Ok(({all})) }}")
     }
 }
 

@@ -290,6 +290,19 @@ fn simple(p: &Program, e: &Exp, facts: &mut Facts, known: &Known) -> Simple {
     }
 }
 
+/// What `a && b` or `a || b` is if that takes no operation: one of the two that is constant gives itself or the other one.
+fn connective(op: Op, args: &[Atom]) -> Option<Atom> {
+    let [a, b] = *args else { return None };
+    // The constant that decides.
+    let decides = op == Op::Or;
+    match (a, b) {
+        (Atom::Const(c), other) | (other, Atom::Const(c)) => {
+            Some(if c.as_bool() == decides { Atom::Const(c) } else { other })
+        }
+        _ => (a == b).then_some(a),
+    }
+}
+
 fn operation(p: &Program, op: Op, args: &[Atom], facts: &Facts, known: &Known) -> Simple {
     if let Some(c) = folded(op, args) {
         return Simple::Atom(Atom::Const(c));
@@ -343,42 +356,7 @@ fn operation(p: &Program, op: Op, args: &[Atom], facts: &Facts, known: &Known) -
             Some(Exp::Op(Op::Neg, inner)) => Simple::Atom(inner[0]),
             _ => kept,
         },
-        Op::And if elem == Elem::Bool => match (constant(0), constant(1)) {
-            (Some(c), _) => {
-                if c.as_bool() {
-                    Simple::Atom(args[1])
-                } else {
-                    Simple::Atom(args[0])
-                }
-            }
-            (_, Some(c)) => {
-                if c.as_bool() {
-                    Simple::Atom(args[0])
-                } else {
-                    Simple::Atom(args[1])
-                }
-            }
-            _ if same => Simple::Atom(args[0]),
-            _ => kept,
-        },
-        Op::Or if elem == Elem::Bool => match (constant(0), constant(1)) {
-            (Some(c), _) => {
-                if c.as_bool() {
-                    Simple::Atom(args[0])
-                } else {
-                    Simple::Atom(args[1])
-                }
-            }
-            (_, Some(c)) => {
-                if c.as_bool() {
-                    Simple::Atom(args[1])
-                } else {
-                    Simple::Atom(args[0])
-                }
-            }
-            _ if same => Simple::Atom(args[0]),
-            _ => kept,
-        },
+        Op::And | Op::Or if elem == Elem::Bool => connective(op, args).map_or(kept, Simple::Atom),
         Op::Select => match constant(0) {
             Some(c) => Simple::Atom(if c.as_bool() { args[1] } else { args[2] }),
             None if args[1] == args[2] => Simple::Atom(args[1]),
