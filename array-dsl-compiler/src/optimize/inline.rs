@@ -116,6 +116,11 @@ fn places(b: &Block, seen: &mut HashSet<(ArrayId, Vec<Atom>)>, out: &mut HashMap
     }
 }
 
+/// Whether a body is executed wherever its result is read, rather than once and stored. Who stores it undoes that.
+pub(super) fn is_free(b: &Block) -> bool {
+    cost(b).is_none()
+}
+
 /// The work of a body, or `None` if it is free.
 fn cost(b: &Block) -> Option<usize> {
     fn count(b: &Block) -> (usize, usize) {

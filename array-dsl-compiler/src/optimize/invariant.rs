@@ -10,8 +10,9 @@
 
 use std::collections::HashSet;
 
+use super::inline;
 use crate::bulk::build::{Code, Renaming};
-use crate::bulk::{Atom, Axis, Block, Exp, Let, Nest, Program, Stm, Var, Yield, YieldKind};
+use crate::bulk::{Atom, Axis, Block, Nest, Program, Stm, Var, Yield, YieldKind};
 
 /// Removes axes that nests do not depend on.
 pub(super) fn invariant(p: &mut Program) {
@@ -21,7 +22,7 @@ pub(super) fn invariant(p: &mut Program) {
                 let unused = unused_axes(&n);
                 if unused.is_empty()
                     || n.body.is_ordered()
-                    || is_free(&n.body)
+                    || is_inlined(&n)
                     || n.body.lets.iter().any(|l| l.may_fail(&p.vars))
                 {
                     p.stms.push(Stm::Nest(n));
@@ -32,6 +33,11 @@ pub(super) fn invariant(p: &mut Program) {
             s => p.stms.push(s),
         }
     }
+}
+
+/// Whether its points are executed where they are read: what is stored once would be read there again.
+fn is_inlined(n: &Nest) -> bool {
+    n.yields.iter().all(|y| matches!(y.kind, YieldKind::Store(_))) && inline::is_free(&n.body)
 }
 
 /// The axes that become dimensions of every result and occur nowhere in the body.
@@ -53,11 +59,6 @@ fn unused_axes(n: &Nest) -> HashSet<Var> {
     n.body.lets.iter().for_each(|l| l.exp.visit_atoms(&mut note));
     n.yields.iter().for_each(|y| y.kind.atoms().into_iter().for_each(&mut note));
     n.axes[..outer].iter().map(|a| a.var).filter(|v| !used.contains(v)).collect()
-}
-
-/// A constant or one read: inlining takes care of it.
-fn is_free(b: &Block) -> bool {
-    matches!(b.lets.as_slice(), [] | [Let { exp: Exp::Read { .. } | Exp::Size(_), .. }])
 }
 
 fn without(p: &mut Program, n: Nest, unused: &HashSet<Var>) {
