@@ -31,6 +31,8 @@ pub fn carrier_macro(name: &Ident, vis: &syn::Visibility, text: &str) -> TokenSt
         #[allow(unused_macros, reason = "no other kernel may call this one")]
         macro_rules! #hidden {
             ([$($callback:tt)*] $($rest:tt)*) => { $($callback)* ! { #text $($rest)* } };
+            // See `kernel::renamed`.
+            ("") => { ::array_dsl::__imported_as_built_in! { #name } };
         }
         #[doc(hidden)]
         #[allow(unused_imports, reason = "no other kernel may call this one")]

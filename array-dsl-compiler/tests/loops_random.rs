@@ -3,7 +3,6 @@
 //! Each program is elaborated twice, the second time with one more statement in every loop that makes it
 //! sequential: it carries a number from trip to trip. Integers only, so that results agree exactly.
 
-use array_dsl_compiler::testing::meaning;
 use std::fmt::Write as _;
 
 use array_dsl_compiler::core::{self, Function};
@@ -11,6 +10,7 @@ use array_dsl_compiler::diagnostics::Diagnostics;
 use array_dsl_compiler::elaborate::Callees;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::testing::compare::Failing;
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::testing::numbers::Rng;
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Fault, Value};

@@ -4,7 +4,6 @@
 //! their text goes through the compiler as a library, and every stage is compared with the Core interpreter for
 //! several random arguments each.
 
-use array_dsl_compiler::testing::meaning;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -16,6 +15,7 @@ use array_dsl_compiler::kernel::{self, generic};
 use array_dsl_compiler::record::{self, Records, definition};
 use array_dsl_compiler::syntax::parse_function;
 use array_dsl_compiler::testing::compare::{Checked, Derived, derivatives, stage, values};
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::work::limited;

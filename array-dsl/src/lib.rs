@@ -41,6 +41,20 @@ macro_rules! __nothing {
     () => {};
 }
 
+/// What a kernel says that is imported under the name of a built-in function.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __imported_as_built_in {
+    ($kernel:ident) => {
+        ::core::compile_error!(::core::concat!(
+            "[AD0025] `",
+            ::core::stringify!($kernel),
+            "` is imported under the name of a built-in function, which kernels cannot tell from it\n",
+            "help: import it under another name",
+        ))
+    };
+}
+
 array_dsl_macros::__built_in_names! {}
 
 /// What a file with kernels imports.

@@ -15,7 +15,8 @@ pub fn scalars(d: &Dim) -> impl Iterator<Item = ArrayId> {
     })
 }
 
-struct Atoms<F>(F);
+/// Shows every atom that is used.
+pub(crate) struct Atoms<F>(pub F);
 
 impl<F: FnMut(Atom)> Visitor for Atoms<F> {
     fn atom(&mut self, a: &Atom) {
@@ -23,6 +24,7 @@ impl<F: FnMut(Atom)> Visitor for Atoms<F> {
     }
 }
 
+/// Shows every scalar that is bound.
 struct Bound<F>(F);
 
 impl<F: FnMut(Var)> Visitor for Bound<F> {
@@ -31,6 +33,7 @@ impl<F: FnMut(Var)> Visitor for Bound<F> {
     }
 }
 
+/// Shows every read: its array, its index, and whether that is compared.
 struct Reads<F>(F);
 
 impl<F: FnMut(ArrayId, &[Atom], bool)> Visitor for Reads<F> {
@@ -42,13 +45,42 @@ impl<F: FnMut(ArrayId, &[Atom], bool)> Visitor for Reads<F> {
     }
 }
 
-struct Sizes<F>(F);
+/// Shows every size.
+pub(crate) struct Sizes<F>(pub F);
 
 impl<F: FnMut(&Dim)> Visitor for Sizes<F> {
     fn dim(&mut self, d: &Dim) {
         (self.0)(d);
     }
 }
+
+macro_rules! visits {
+    ($($part:ident by $visit:ident),*) => {$(
+        impl $part {
+            /// Calls `f` with every atom that is used, inside as well.
+            pub fn visit_atoms(&self, f: &mut impl FnMut(Atom)) {
+                Atoms(f).$visit(self);
+            }
+
+            /// Calls `f` with every scalar that is bound inside.
+            pub fn visit_bound(&self, f: &mut impl FnMut(Var)) {
+                Bound(f).$visit(self);
+            }
+
+            /// Calls `f` with every read: its array and its index.
+            pub fn visit_reads(&self, f: &mut impl FnMut(ArrayId, &[Atom])) {
+                Reads(|array, index: &[Atom], _| f(array, index)).$visit(self);
+            }
+
+            /// Calls `f` with every size; not with the dimensions of arrays.
+            pub fn visit_sizes(&self, f: &mut impl FnMut(&Dim)) {
+                Sizes(f).$visit(self);
+            }
+        }
+    )*};
+}
+
+visits! { Stm by stm, Block by block, Branch by branch, Exp by exp }
 
 /// The arrays that are used, and those that are bound.
 #[derive(Default)]
@@ -94,24 +126,9 @@ impl Stm {
         arrays.stm(self);
         arrays.inputs()
     }
-
-    /// Calls `f` with every size of the statement, those of a loop's body included; not with the dimensions of its arrays.
-    pub fn visit_sizes(&self, f: &mut impl FnMut(&Dim)) {
-        Sizes(f).stm(self);
-    }
 }
 
 impl Block {
-    /// Calls `f` with every read: its array and its index.
-    pub fn visit_reads(&self, f: &mut impl FnMut(ArrayId, &[Atom])) {
-        Reads(|array, index: &[Atom], _| f(array, index)).block(self);
-    }
-
-    /// Calls `f` with every size.
-    pub fn visit_sizes(&self, f: &mut impl FnMut(&Dim)) {
-        Sizes(f).block(self);
-    }
-
     /// Whether some read here is not compared and has indices.
     pub fn has_unchecked_reads(&self) -> bool {
         let mut any = false;
@@ -121,26 +138,6 @@ impl Block {
 }
 
 impl Exp {
-    /// Calls `f` with every atom that is used, inside as well.
-    pub fn visit_atoms(&self, f: &mut impl FnMut(Atom)) {
-        Atoms(f).exp(self);
-    }
-
-    /// Calls `f` with every scalar that is bound inside.
-    pub fn visit_bound(&self, f: &mut impl FnMut(Var)) {
-        Bound(f).exp(self);
-    }
-
-    /// Calls `f` with every size.
-    pub fn visit_sizes(&self, f: &mut impl FnMut(&Dim)) {
-        Sizes(f).exp(self);
-    }
-
-    /// Calls `f` with the array of every read.
-    pub fn visit_reads(&self, f: &mut impl FnMut(ArrayId)) {
-        Reads(|array, _: &[Atom], _| f(array)).exp(self);
-    }
-
     /// Whether executing it may report that an index is outside. Such code is kept even where its value is not used: a gradient
     /// that does not need `x[i]` still owes the error for an `i` outside.
     pub fn may_be_outside(&self) -> bool {
@@ -187,18 +184,6 @@ impl Scan {
             }
         });
         needed
-    }
-}
-
-impl Branch {
-    /// Calls `f` with every scalar that is bound inside.
-    pub fn visit_bound(&self, f: &mut impl FnMut(Var)) {
-        Bound(f).branch(self);
-    }
-
-    /// Calls `f` with every atom that is used inside.
-    pub fn visit_atoms(&self, f: &mut impl FnMut(Atom)) {
-        Atoms(f).branch(self);
     }
 }
 

@@ -15,28 +15,27 @@ use crate::ty::Loc;
 macro_rules! walk {
     ($(#[$doc:meta])* $name:ident, $($mutability:ident)?) => {
         $(#[$doc])*
-        #[allow(unused_variables, reason = "a leaf of which nothing is wanted")]
         pub trait $name: Sized {
             /// An array that is bound here.
-            fn bound_array(&mut self, a: &$($mutability)? ArrayId) {}
+            fn bound_array(&mut self, _: &$($mutability)? ArrayId) {}
 
             /// An array whose elements are used.
-            fn array(&mut self, a: &$($mutability)? ArrayId) {}
+            fn array(&mut self, _: &$($mutability)? ArrayId) {}
 
             /// A scalar that is bound here.
-            fn bound_var(&mut self, v: &$($mutability)? Var) {}
+            fn bound_var(&mut self, _: &$($mutability)? Var) {}
 
             /// A scalar that is used.
-            fn atom(&mut self, a: &$($mutability)? Atom) {}
+            fn atom(&mut self, _: &$($mutability)? Atom) {}
 
             /// A size; that of an axis, of a loop, in a check, in scalar code.
-            fn dim(&mut self, d: &$($mutability)? Dim) {}
+            fn dim(&mut self, _: &$($mutability)? Dim) {}
 
             /// A place of the source.
-            fn loc(&mut self, l: &$($mutability)? Loc) {}
+            fn loc(&mut self, _: &$($mutability)? Loc) {}
 
             /// The number of a rule.
-            fn rule(&mut self, rule: &$($mutability)? usize) {}
+            fn rule(&mut self, _: &$($mutability)? usize) {}
 
             /// A statement.
             fn stm(&mut self, s: &$($mutability)? Stm) {

@@ -97,20 +97,20 @@ const fn text(name: &'static str, params: &'static [(&'static str, usize)], body
 }
 
 impl Builtin {
-    /// With functions at these positions.
-    const fn with(mut self, functions: &'static [usize]) -> Builtin {
+    /// With functions as these arguments.
+    const fn functions(mut self, functions: &'static [usize]) -> Builtin {
         self.functions = functions;
         self
     }
 
     /// With these ranks of parameters and result.
-    const fn of(mut self, ranks: &'static [usize]) -> Builtin {
+    const fn ranks(mut self, ranks: &'static [usize]) -> Builtin {
         self.ranks = Ranks::Of(ranks);
         self
     }
 
     /// With these parameters and this result.
-    const fn any(mut self, parts: &'static [Part]) -> Builtin {
+    const fn any_rank(mut self, parts: &'static [Part]) -> Builtin {
         self.ranks = Ranks::Any(parts);
         self
     }
@@ -120,60 +120,60 @@ impl Builtin {
 #[rustfmt::skip]
 pub(super) static TABLE: &[Builtin] = &[
     // make
-    own("build", "build(n, |i| value)", 2..=2, |e, c| e.built(c)).with(&[1]),
+    own("build", "build(n, |i| value)", 2..=2, |e, c| e.built(c)).functions(&[1]),
     own("replicate", "replicate(n, value)", 2..=2, |e, c| e.replicate(&c.args[0], c.args[1].clone(), c.span)),
     own("zeros", "zeros(n)", 1..=1, |e, c| e.everywhere(c, 0.0)),
     own("ones", "ones(n)", 1..=1, |e, c| e.everywhere(c, 1.0)),
     // apply
-    own("map", "map(f, xs)", 2..=usize::MAX, |e, c| e.mapped(c)).with(&[0]),
-    own("reduce", "reduce(op, neutral, xs)", 3..=3, |e, c| e.folding(None, c)).with(&[0]),
-    own("scan", "scan(op, neutral, xs)", 3..=3, |e, c| e.folding(Some(Prefix::Inclusive), c)).with(&[0]),
-    own("scan_exclusive", "scan_exclusive(op, neutral, xs)", 3..=3, |e, c| e.folding(Some(Prefix::Exclusive), c)).with(&[0]),
+    own("map", "map(f, xs)", 2..=usize::MAX, |e, c| e.mapped(c)).functions(&[0]),
+    own("reduce", "reduce(op, neutral, xs)", 3..=3, |e, c| e.folding(None, c)).functions(&[0]),
+    own("scan", "scan(op, neutral, xs)", 3..=3, |e, c| e.folding(Some(Prefix::Inclusive), c)).functions(&[0]),
+    own("scan_exclusive", "scan_exclusive(op, neutral, xs)", 3..=3, |e, c| e.folding(Some(Prefix::Exclusive), c)).functions(&[0]),
     // reduce
-    own("sum", "sum(xs)", 1..=1, |e, c| e.reduction(Reducer::Add, c)).of(&[1, 0]),
-    own("prod", "prod(xs)", 1..=1, |e, c| e.reduction(Reducer::Mul, c)).of(&[1, 0]),
-    own("minimum", "minimum(xs)", 1..=1, |e, c| e.reduction(Reducer::Min, c)).of(&[1, 0]),
-    own("maximum", "maximum(xs)", 1..=1, |e, c| e.reduction(Reducer::Max, c)).of(&[1, 0]),
-    own("any", "any(flags)", 1..=1, |e, c| e.reduction(Reducer::Or, c)).of(&[1, 0]),
-    own("all", "all(flags)", 1..=1, |e, c| e.reduction(Reducer::And, c)).of(&[1, 0]),
-    own("argmin", "argmin(xs)", 1..=1, |e, c| e.reduction(Reducer::ArgMin, c)).of(&[1, 0]),
-    own("argmax", "argmax(xs)", 1..=1, |e, c| e.reduction(Reducer::ArgMax, c)).of(&[1, 0]),
-    own("cumsum", "cumsum(xs)", 1..=1, |e, c| e.cumulate(Reducer::Add, c)).of(&[1, 1]),
-    own("cumprod", "cumprod(xs)", 1..=1, |e, c| e.cumulate(Reducer::Mul, c)).of(&[1, 1]),
+    own("sum", "sum(xs)", 1..=1, |e, c| e.reduction(Reducer::Add, c)).ranks(&[1, 0]),
+    own("prod", "prod(xs)", 1..=1, |e, c| e.reduction(Reducer::Mul, c)).ranks(&[1, 0]),
+    own("minimum", "minimum(xs)", 1..=1, |e, c| e.reduction(Reducer::Min, c)).ranks(&[1, 0]),
+    own("maximum", "maximum(xs)", 1..=1, |e, c| e.reduction(Reducer::Max, c)).ranks(&[1, 0]),
+    own("any", "any(flags)", 1..=1, |e, c| e.reduction(Reducer::Or, c)).ranks(&[1, 0]),
+    own("all", "all(flags)", 1..=1, |e, c| e.reduction(Reducer::And, c)).ranks(&[1, 0]),
+    own("argmin", "argmin(xs)", 1..=1, |e, c| e.reduction(Reducer::ArgMin, c)).ranks(&[1, 0]),
+    own("argmax", "argmax(xs)", 1..=1, |e, c| e.reduction(Reducer::ArgMax, c)).ranks(&[1, 0]),
+    own("cumsum", "cumsum(xs)", 1..=1, |e, c| e.cumulate(Reducer::Add, c)).ranks(&[1, 1]),
+    own("cumprod", "cumprod(xs)", 1..=1, |e, c| e.cumulate(Reducer::Mul, c)).ranks(&[1, 1]),
     // order and choose
     own("sort", "sort(xs)", 1..=1, |e, c| e.sort(c)),
     own("argsort", "argsort(xs)", 1..=1, |e, c| e.argsort(c)),
     own("sort_by_key", "sort_by_key(keys, xs)", 2..=2, |e, c| e.sort_by_key(c)),
-    own("filter", "filter(p, xs)", 2..=2, |e, c| e.filter(c)).with(&[0]),
-    own("partition", "partition(p, xs)", 2..=2, |e, c| e.partition(c)).with(&[0]),
-    own("count", "count(p, xs)", 2..=2, |e, c| e.count_matching(c)).with(&[0]),
+    own("filter", "filter(p, xs)", 2..=2, |e, c| e.filter(c)).functions(&[0]),
+    own("partition", "partition(p, xs)", 2..=2, |e, c| e.partition(c)).functions(&[0]),
+    own("count", "count(p, xs)", 2..=2, |e, c| e.count_matching(c)).functions(&[0]),
     // shape
     own("permute", "permute(a, (1, 0))", 2..=2, |e, c| e.permute(c)),
     own("reshape", "reshape(a, (n, m))", 2..=2, |e, c| e.reshaped(c)),
     own("flatten", "flatten(a)", 1..=1, |e, c| e.flattened(c)),
     own("unflatten", "unflatten(a, (n, m))", 2..=2, |e, c| e.unflattened(c)),
-    own("concat", "concat(a, b)", 2..=usize::MAX, |e, c| e.concat(c)).any(&[Elements(1), Elements(1), Elements(1)]),
-    own("slice", "slice(a, lo, hi)", 3..=3, |e, c| e.sliced(c)).any(&[Elements(1), Numbers(0), Numbers(0), Elements(1)]),
-    own("step_by", "step_by(a, k)", 2..=2, |e, c| e.step_by(c)).any(&[Elements(1), Numbers(0), Elements(1)]),
-    own("rotate", "rotate(a, k)", 2..=2, |e, c| e.rotate(c)).any(&[Elements(1), Numbers(0), Elements(1)]),
-    own("len", "len(a)", 1..=1, |e, c| e.extent(c)).any(&[Elements(1), Numbers(0)]),
+    own("concat", "concat(a, b)", 2..=usize::MAX, |e, c| e.concat(c)).any_rank(&[Elements(1), Elements(1), Elements(1)]),
+    own("slice", "slice(a, lo, hi)", 3..=3, |e, c| e.sliced(c)).any_rank(&[Elements(1), Numbers(0), Numbers(0), Elements(1)]),
+    own("step_by", "step_by(a, k)", 2..=2, |e, c| e.step_by(c)).any_rank(&[Elements(1), Numbers(0), Elements(1)]),
+    own("rotate", "rotate(a, k)", 2..=2, |e, c| e.rotate(c)).any_rank(&[Elements(1), Numbers(0), Elements(1)]),
+    own("len", "len(a)", 1..=1, |e, c| e.extent(c)).any_rank(&[Elements(1), Numbers(0)]),
     own("dim", "dim(a, axis)", 2..=2, |e, c| e.extent(c)),
     own("zip", "zip(a, b)", 2..=usize::MAX, |_, c| Some(Value::Tuple(c.args.to_vec()))),
     own("unzip", "unzip(pairs)", 1..=1, |_, c| Some(c.args[0].clone())),
     // by index
     own("scatter", "scatter(dest, at, values)", 3..=3, |e, c| e.scatter(c)),
-    own("hist", "hist(op, neutral, k, at, values)", 5..=5, |e, c| e.hist(c)).with(&[0]),
-    own("reduce_by_index", "reduce_by_index(dest, op, at, values)", 4..=4, |e, c| e.reduce_by_index(c)).with(&[1]),
+    own("hist", "hist(op, neutral, k, at, values)", 5..=5, |e, c| e.hist(c)).functions(&[0]),
+    own("reduce_by_index", "reduce_by_index(dest, op, at, values)", 4..=4, |e, c| e.reduce_by_index(c)).functions(&[1]),
     // differentiate
     own("stop_gradient", "stop_gradient(x)", 1..=1, |e, c| e.stop_gradient(c)),
-    own("grad", "grad(f)(x)", 1..=1, |e, c| e.derivative(Derivative::Grad, c)).with(&[0]),
-    own("value_and_grad", "value_and_grad(f)(x)", 1..=1, |e, c| e.derivative(Derivative::ValueAndGrad, c)).with(&[0]),
-    own("vjp", "vjp(f)(x, cotangent)", 1..=1, |e, c| e.derivative(Derivative::Vjp, c)).with(&[0]),
-    own("jvp", "jvp(f)(x, tangent)", 1..=1, |e, c| e.derivative(Derivative::Jvp, c)).with(&[0]),
-    own("hvp", "hvp(f)(x, tangent)", 1..=1, |e, c| e.derivative(Derivative::Hvp, c)).with(&[0]),
-    own("jacobian", "jacobian(f)(x)", 1..=1, |e, c| e.derivative(Derivative::Jacobian, c)).with(&[0]),
-    own("hessian", "hessian(f)(x)", 1..=1, |e, c| e.derivative(Derivative::Hessian, c)).with(&[0]),
-    own("vmap", "vmap(f)(xs)", 1..=1, |e, c| e.derivative(Derivative::Vmap, c)).with(&[0]),
+    own("grad", "grad(f)(x)", 1..=1, |e, c| e.derivative(Derivative::Grad, c)).functions(&[0]),
+    own("value_and_grad", "value_and_grad(f)(x)", 1..=1, |e, c| e.derivative(Derivative::ValueAndGrad, c)).functions(&[0]),
+    own("vjp", "vjp(f)(x, cotangent)", 1..=1, |e, c| e.derivative(Derivative::Vjp, c)).functions(&[0]),
+    own("jvp", "jvp(f)(x, tangent)", 1..=1, |e, c| e.derivative(Derivative::Jvp, c)).functions(&[0]),
+    own("hvp", "hvp(f)(x, tangent)", 1..=1, |e, c| e.derivative(Derivative::Hvp, c)).functions(&[0]),
+    own("jacobian", "jacobian(f)(x)", 1..=1, |e, c| e.derivative(Derivative::Jacobian, c)).functions(&[0]),
+    own("hessian", "hessian(f)(x)", 1..=1, |e, c| e.derivative(Derivative::Hessian, c)).functions(&[0]),
+    own("vmap", "vmap(f)(xs)", 1..=1, |e, c| e.derivative(Derivative::Vmap, c)).functions(&[0]),
 
     // In the language itself.
     // make
@@ -181,30 +181,30 @@ pub(super) static TABLE: &[Builtin] = &[
     // Both ends included, as in NumPy; one point is `lo`.
     text("linspace", &[("lo", 0), ("hi", 0), ("n", 0)], "build(n, |i| if n == 1 { lo } else { lo + (hi - lo) * ((i as _) / ((n - 1) as _)) })"),
     // shape
-    text("transpose", &[("a", ANY)], "{ let r = dim(a, 0); let c = dim(a, 1); build((c, r), |i, j| a[[j, i]]) }").any(&[Elements(2), Elements(2)]),
-    text("reverse", &[("a", ANY)], "build(dim(a, 0), |i| a[dim(a, 0) - 1 - i])").any(&[Elements(1), Elements(1)]),
-    text("gather", &[("a", ANY), ("at", 1)], "build(dim(at, 0), |p| a[at[p]])").any(&[Elements(1), Numbers(1), Elements(1)]),
-    text("windows", &[("a", ANY), ("k", 0)], "build((dim(a, 0) + 1 - k, k), |i, j| a[i + j])").any(&[Elements(1), Numbers(0), Elements(2)]),
+    text("transpose", &[("a", ANY)], "{ let r = dim(a, 0); let c = dim(a, 1); build((c, r), |i, j| a[[j, i]]) }").any_rank(&[Elements(2), Elements(2)]),
+    text("reverse", &[("a", ANY)], "build(dim(a, 0), |i| a[dim(a, 0) - 1 - i])").any_rank(&[Elements(1), Elements(1)]),
+    text("gather", &[("a", ANY), ("at", 1)], "build(dim(at, 0), |p| a[at[p]])").any_rank(&[Elements(1), Numbers(1), Elements(1)]),
+    text("windows", &[("a", ANY), ("k", 0)], "build((dim(a, 0) + 1 - k, k), |i, j| a[i + j])").any_rank(&[Elements(1), Numbers(0), Elements(2)]),
     // reductions
-    text("dot", &[("a", 1), ("b", 1)], "sum(a * b)").of(&[1, 1, 0]),
-    text("mean", &[("a", 1)], "sum(a) / (dim(a, 0) as _)").of(&[1, 0]),
+    text("dot", &[("a", 1), ("b", 1)], "sum(a * b)").ranks(&[1, 1, 0]),
+    text("mean", &[("a", 1)], "sum(a) / (dim(a, 0) as _)").ranks(&[1, 0]),
     // linear algebra
-    text("matmul", &[("a", 2), ("b", 2)], "{ let t = transpose(b); build((dim(a, 0), dim(b, 1)), |i, j| sum(a[i] * t[j])) }").of(&[2, 2, 2]),
-    text("matvec", &[("a", 2), ("x", 1)], "build(dim(a, 0), |i| sum(a[i] * x))").of(&[2, 1, 1]),
-    text("outer", &[("a", 1), ("b", 1)], "build((dim(a, 0), dim(b, 0)), |i, j| a[i] * b[j])").of(&[1, 1, 2]),
+    text("matmul", &[("a", 2), ("b", 2)], "{ let t = transpose(b); build((dim(a, 0), dim(b, 1)), |i, j| sum(a[i] * t[j])) }").ranks(&[2, 2, 2]),
+    text("matvec", &[("a", 2), ("x", 1)], "build(dim(a, 0), |i| sum(a[i] * x))").ranks(&[2, 1, 1]),
+    text("outer", &[("a", 1), ("b", 1)], "build((dim(a, 0), dim(b, 0)), |i, j| a[i] * b[j])").ranks(&[1, 1, 2]),
     // scalars
-    text("clamp", &[("x", 0), ("lo", 0), ("hi", 0)], "min(max(x, lo), hi)").of(&[0, 0, 0, 0]),
-    text("mul_add", &[("x", 0), ("a", 0), ("b", 0)], "x * a + b").of(&[0, 0, 0, 0]),
+    text("clamp", &[("x", 0), ("lo", 0), ("hi", 0)], "min(max(x, lo), hi)").ranks(&[0, 0, 0, 0]),
+    text("mul_add", &[("x", 0), ("a", 0), ("b", 0)], "x * a + b").ranks(&[0, 0, 0, 0]),
     text("to_radians", &[("x", 0)], "x * 0.017453292519943295"),
     text("to_degrees", &[("x", 0)], "x * 57.29577951308232"),
-    text("fract", &[("x", 0)], "x - trunc(x)").of(&[0, 0]),
-    text("copysign", &[("x", 0), ("sign", 0)], "abs(x) * signum(sign)").of(&[0, 0, 0]),
-    text("log", &[("x", 0), ("base", 0)], "ln(x) / ln(base)").of(&[0, 0, 0]),
+    text("fract", &[("x", 0)], "x - trunc(x)").ranks(&[0, 0]),
+    text("copysign", &[("x", 0), ("sign", 0)], "abs(x) * signum(sign)").ranks(&[0, 0, 0]),
+    text("log", &[("x", 0), ("base", 0)], "ln(x) / ln(base)").ranks(&[0, 0, 0]),
     text("sin_cos", &[("x", 0)], "(sin(x), cos(x))"),
     text("is_infinite", &[("x", 0)], "!(is_finite(x) || is_nan(x))"),
     // The largest value only shifts; its derivative cancels, so it is not differentiated.
-    text("logsumexp", &[("z", 1)], "{ let top = stop_gradient(maximum(z)); let m = if top.is_finite() { top } else { 0.0 }; m + ln(sum(exp(z - m))) }").of(&[1, 0]),
-    text("softmax", &[("z", 1)], "{ let m = stop_gradient(maximum(z)); let e = exp(z - m); e / sum(e) }").of(&[1, 1]),
+    text("logsumexp", &[("z", 1)], "{ let top = stop_gradient(maximum(z)); let m = if top.is_finite() { top } else { 0.0 }; m + ln(sum(exp(z - m))) }").ranks(&[1, 0]),
+    text("softmax", &[("z", 1)], "{ let m = stop_gradient(maximum(z)); let e = exp(z - m); e / sum(e) }").ranks(&[1, 1]),
     // index-directed
     text("scatter_add", &[("dest", ANY), ("at", 1), ("v", ANY)], "reduce_by_index(dest, add, at, v)"),
 ];

@@ -306,7 +306,7 @@ impl State {
 }
 
 /// The macros that Rust has in sight everywhere.
-const OF_RUST: &[&str] = &[
+pub(super) const OF_RUST: &[&str] = &[
     "assert",
     "assert_eq",
     "assert_ne",

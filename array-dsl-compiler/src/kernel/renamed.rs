@@ -7,6 +7,8 @@
 //! ```text
 //! const _: () = { use ::array_dsl::__built_in::*; softmax!{} sum!{} };
 //! ```
+//!
+//! Other macros of these names stop as well: better than a silent guess, and methods are not asked for, `x.log(b)`.
 
 use std::collections::BTreeSet;
 
@@ -15,19 +17,22 @@ use quote::quote;
 
 use crate::elaborate::builtins;
 use crate::kernel;
+use crate::syntax::ast;
 
-/// Names of macros that are often in sight: Rust's own, and that of the crate `log`.
-const OF_OTHERS: [&str; 2] = ["concat", "log"];
+/// Of these names Rust has macros in sight everywhere, which would be ambiguous too. The kernel's own answers to a text of nothing with
+/// an error, where Rust's gives one.
+const OF_RUST: [&str; 1] = ["concat"];
 
-/// An error of rustc's where a macro in sight has the name of a built-in function that the item calls.
+/// An error where a macro in sight has the name of a built-in function that the item calls.
 pub fn refused(item: &syn::ItemFn) -> TokenStream {
     let called = kernel::called_builtins(item);
-    let called = called.iter().filter(|name| !OF_OTHERS.contains(&&*name.name));
-    let names: Vec<Ident> = called.map(|name| Ident::new(&name.name, name.span)).collect();
-    if names.is_empty() {
-        return TokenStream::new();
-    }
-    quote! { const _: () = { use ::array_dsl::__built_in::*; #(#names! {})* }; }
+    let ident = |name: &ast::Ident| Ident::new(&name.name, name.span);
+    let (of_rust, names): (Vec<_>, Vec<_>) = called.iter().partition(|name| OF_RUST.contains(&&*name.name));
+    let of_rust = of_rust.into_iter().map(ident);
+    let names: Vec<Ident> = names.into_iter().map(ident).collect();
+    let ambiguous = (!names.is_empty())
+        .then(|| quote! { const _: () = { use ::array_dsl::__built_in::*; #(#names! {})* }; });
+    quote! { #ambiguous #(const _: &::core::primitive::str = #of_rust! { "" };)* }
 }
 
 /// The module of macros that have the names of the built-in functions; `__nothing` is one that gives nothing.
@@ -39,5 +44,17 @@ pub fn module() -> TokenStream {
         pub mod __built_in {
             #(pub use crate::__nothing as #names;)*
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::link;
+
+    #[test]
+    fn macros_of_rust_are_asked_in_their_own_way() {
+        let both: BTreeSet<&str> = builtins().filter(|name| link::OF_RUST.contains(name)).collect();
+        assert_eq!(both, OF_RUST.into());
     }
 }

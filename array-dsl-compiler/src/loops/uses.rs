@@ -1,6 +1,7 @@
 //! What the nodes of a tree use and bind, and whose memory an array is.
 
 use super::{Home, Node, Program};
+use crate::bulk::uses::{Atoms, Sizes};
 use crate::bulk::walk::Visitor as Scalars;
 use crate::bulk::{ArrayId, Atom, Exp, Var};
 use crate::dim::Dim;
@@ -16,7 +17,7 @@ pub enum Access {
     Combine,
 }
 
-/// Looks at what nodes consist of, as the visitor of Bulk does at scalar code. What is read is an `array`.
+/// Looks at what nodes consist of, as the visitor of Bulk does at scalar code. What is read is an `array` there.
 pub trait Visitor: Scalars {
     /// An array that is changed.
     fn target(&mut self, _array: ArrayId, _access: Access) {}
@@ -76,30 +77,14 @@ pub fn visit_arrays(nodes: &[Node], f: &mut impl FnMut(ArrayId, Access)) {
     Accesses(f).nodes(nodes);
 }
 
-struct Atoms<F>(F);
-
-impl<F: FnMut(Atom)> Scalars for Atoms<F> {
-    fn atom(&mut self, a: &Atom) {
-        (self.0)(*a);
-    }
-}
-
 impl<F: FnMut(Atom)> Visitor for Atoms<F> {}
+
+impl<F: FnMut(&Dim)> Visitor for Sizes<F> {}
 
 /// Calls `f` with every atom that is used.
 pub fn visit_atoms(nodes: &[Node], f: &mut impl FnMut(Atom)) {
     Atoms(f).nodes(nodes);
 }
-
-struct Sizes<F>(F);
-
-impl<F: FnMut(&Dim)> Scalars for Sizes<F> {
-    fn dim(&mut self, d: &Dim) {
-        (self.0)(d);
-    }
-}
-
-impl<F: FnMut(&Dim)> Visitor for Sizes<F> {}
 
 /// Calls `f` with every size, those of loops included.
 pub fn visit_sizes(nodes: &[Node], f: &mut impl FnMut(&Dim)) {

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::affine::{Checked, Facts};
 use crate::bulk::build::{Rename, Renaming, renamed};
-use crate::bulk::live;
+use crate::bulk::live::live_lets;
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{Atom, Block, Branch, Exp, Let, Nest, Program, Scan, Stm, Var};
 use crate::scalar::Op;
@@ -39,7 +39,7 @@ fn nest(p: &Program, n: &mut Nest, checked: &Checked) {
     for y in &n.yields {
         live.extend(y.kind.atoms().into_iter().filter_map(Atom::var));
     }
-    n.body.lets = live::live_lets(std::mem::take(&mut n.body.lets), &mut live);
+    n.body.lets = live_lets(std::mem::take(&mut n.body.lets), &mut live);
 }
 
 /// Expressions already computed, in scope.
@@ -87,7 +87,7 @@ fn inside(
     known.leave(before);
     let results: Vec<Atom> = b.results.iter().map(|a| renamed(map, *a)).collect();
     let mut live = results.iter().copied().filter_map(Atom::var).collect();
-    Branch { block: Block { lets: live::live_lets(lets, &mut live) }, results }
+    Branch { block: Block { lets: live_lets(lets, &mut live) }, results }
 }
 
 fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known: &mut Known) -> Vec<Let> {

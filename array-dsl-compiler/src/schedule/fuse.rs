@@ -14,15 +14,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Target;
-use crate::bulk::build::Fresh;
-use crate::bulk::build::{Renaming, renamed};
+use crate::bulk::build::{Fresh, Renaming, renamed};
+use crate::bulk::live::live_lets;
 use crate::bulk::uses::scalars;
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Stm, Var, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::loops::{Fold, Loop, Node, Step, Tree};
 use crate::scalar::Op;
+use crate::target::Target;
 use crate::ty::{Const, Elem, Loc};
 
 /// A nest with yields of one depth.
@@ -47,7 +47,7 @@ impl Member {
                 y.kind.atoms().into_iter().filter_map(|a| if let Atom::Var(v) = a { Some(v) } else { None }),
             );
         }
-        let lets = crate::bulk::live::live_lets(n.body.lets.clone(), &mut live);
+        let lets = live_lets(n.body.lets.clone(), &mut live);
         let mut reads = Vec::new();
         Block { lets: lets.clone() }.visit_reads(&mut |a, ix| reads.push((a, ix.to_vec())));
         let ordered = lets.iter().any(|l| matches!(l.exp, Exp::Scan(_)));

@@ -3,12 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::Target;
 use crate::bulk::uses::scalars;
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{self, ArrayId, Atom, Block, Exp};
 use crate::dim::Dim;
 use crate::loops::{Home, Node, Program, Step};
+use crate::target::Target;
 
 /// Where an array is touched: the step, and the index variables and extents of the axes around it.
 #[derive(Clone, Debug)]

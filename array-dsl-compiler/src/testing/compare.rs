@@ -16,7 +16,6 @@ mod derivatives;
 mod failing;
 mod rounding;
 
-use crate::testing::meaning;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::Verified;
@@ -28,6 +27,7 @@ use crate::loops::Program as Loops;
 use crate::pipeline;
 use crate::target::Target;
 use crate::testing::loops;
+use crate::testing::meaning;
 use crate::ty::Elem;
 use crate::value::{Fault, Value, approx_eq};
 

@@ -6,19 +6,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::bulk::live;
+use crate::bulk::live::live_lets;
 use crate::bulk::{Atom, Block, Exp, Let, Nest, Scan, Var};
 
 /// What is needed of the steps of a nest's associative scans, by their first variable; only of those that have more.
 pub(super) fn in_order(n: &Nest) -> HashMap<Var, Block> {
     let mut used: HashSet<Var> = HashSet::new();
-    let variable = |a: Atom| match a {
-        Atom::Var(v) => Some(v),
-        Atom::Const(_) => None,
-    };
-    used.extend(n.yields.iter().flat_map(|y| y.kind.atoms()).filter_map(variable));
+    used.extend(n.yields.iter().flat_map(|y| y.kind.atoms()).filter_map(Atom::var));
     for l in &n.body.lets {
-        l.exp.visit_atoms(&mut |a| used.extend(variable(a)));
+        l.exp.visit_atoms(&mut |a| used.extend(a.var()));
     }
     let scan = |l: &Let| match &l.exp {
         Exp::Scan(s) if s.is_associative() => {
@@ -34,13 +30,8 @@ fn needed(l: &Let, s: &Scan, used: &HashSet<Var>) -> Block {
     let mut states: Vec<bool> = l.vars.iter().map(|v| used.contains(v)).collect();
     loop {
         let results = s.step.results.iter().zip(&states).filter(|(_, needed)| **needed);
-        let mut live: HashSet<Var> = results
-            .filter_map(|(a, _)| match a {
-                Atom::Var(v) => Some(*v),
-                Atom::Const(_) => None,
-            })
-            .collect();
-        let lets = live::live_lets(s.step.block.lets.clone(), &mut live);
+        let mut live: HashSet<Var> = results.filter_map(|(a, _)| a.var()).collect();
+        let lets = live_lets(s.step.block.lets.clone(), &mut live);
         let before = states.clone();
         for (needed, v) in states.iter_mut().zip(&s.left) {
             *needed |= live.contains(v);

@@ -312,9 +312,5 @@ fn prune(nodes: Vec<Node>) -> Vec<Node> {
 
 /// Every scalar that the nodes use.
 pub(super) fn collect(nodes: &[Node], used: &mut HashSet<Var>) {
-    visit_atoms(nodes, &mut |a| {
-        if let Atom::Var(v) = a {
-            used.insert(v);
-        }
-    });
+    visit_atoms(nodes, &mut |a| used.extend(a.var()));
 }

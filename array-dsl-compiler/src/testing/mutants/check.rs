@@ -5,7 +5,6 @@
 //! * For some arguments all stages give the same, or fail in the same way at the same line. Derivatives agree with
 //!   differences and with each other.
 
-use crate::testing::meaning;
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
@@ -26,6 +25,7 @@ use crate::pipeline;
 use crate::testing::compare::{self, Failing, Modes, Staged};
 use crate::testing::kernels::{self, Linked};
 use crate::testing::loops;
+use crate::testing::meaning;
 use crate::testing::random::{Ranges, arguments_with, program};
 use crate::value::work::limited;
 use crate::value::{Fault, Scalar, Value};
