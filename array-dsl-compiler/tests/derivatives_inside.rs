@@ -1,11 +1,13 @@
 //! Derivatives inside kernels: against numbers by hand, through every stage, and differentiated again.
 
+use array_dsl_compiler::bulk::{self, Stm};
 use array_dsl_compiler::derive::Derivative;
+use array_dsl_compiler::flatten;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::testing::compare;
 use array_dsl_compiler::testing::kernels::compile;
 use array_dsl_compiler::testing::meaning;
-use array_dsl_compiler::ty::Elem;
+use array_dsl_compiler::ty::{Elem, Loc};
 use array_dsl_compiler::value::{Value, approx_eq};
 
 fn array(shape: &[usize], data: &[f64]) -> Value {
@@ -392,4 +394,20 @@ fn wrong_matrices_of_derivatives_are_refused() {
     assert!(text.contains("`jacobian(f)` has no results of floats"), "{text}");
     let text = refused("fn f(k: i64) -> f64 { jacobian(|p| p)(k) }");
     assert!(text.contains("no argument of floats to differentiate by"), "{text}");
+}
+
+#[test]
+fn what_a_derivative_is_made_of_has_its_place() {
+    let source = "fn f(x: [f64; n]) -> [f64; n] {\n    let y = 2.0 * x;\n    grad(|v| sum(v * v * v))(y)\n}";
+    let f = compile(source).unwrap_or_else(|e| panic!("{e:#?}"));
+    let p = flatten::flatten(&f).expect("its derivative exists");
+    let mut lines = Vec::new();
+    for s in &p.stms {
+        if let Stm::Nest(n) = s {
+            assert_ne!(n.loc, Loc::default(), "{}", bulk::print::print(&p));
+            lines.push(p.places[n.loc.0 as usize].line);
+        }
+    }
+    let first = lines[0];
+    assert!(lines.iter().filter(|line| **line == first + 1).count() > 3, "{lines:?}");
 }

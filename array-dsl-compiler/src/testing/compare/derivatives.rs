@@ -405,3 +405,36 @@ pub fn derivatives(
     let made = |d: Derivative| Ok(Rc::new(Staged::new(d.name(), derivative(p, d)?)?));
     Modes::new(p, made)?.check(args, seed, order, stopped)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::kernels::compile;
+
+    fn program(source: &str) -> bulk::Program {
+        let f = compile(source).unwrap_or_else(|e| panic!("{e:#?}"));
+        pipeline::middle(&f).expect("no derivative is missing")
+    }
+
+    /// Compares the derivatives of the second as if they were those of the first.
+    fn compared(of: &str, taken: &str, wrong: Derivative) -> Result<Derived, String> {
+        let (p, q) = (program(of), program(taken));
+        let made = |d: Derivative| {
+            let from = if d == wrong { &q } else { &p };
+            Ok(Rc::new(Staged::new(d.name(), derivative(from, d)?)?))
+        };
+        let args = [Value::from_f64(Elem::F64, vec![3], &[0.3, -1.2, 2.0]).expect("a value")];
+        Modes::new(&p, made)?.check(&args, 1, 1, false)
+    }
+
+    #[test]
+    fn a_wrong_derivative_is_noticed() {
+        let right = "fn f(x: [f64; n]) -> f64 { sum(x * x) }";
+        // The same value, and twice the derivative of one term.
+        let wrong = "fn f(x: [f64; n]) -> f64 { sum(x * x) + x[0] * x[0] - stop_gradient(x[0] * x[0]) }";
+        for d in [Derivative::Vjp, Derivative::Jvp, Derivative::Grad, Derivative::ValueAndGrad] {
+            assert!(compared(right, right, d).is_ok_and(|done| done.identities > 0 && done.differences > 0));
+            assert!(compared(right, wrong, d).is_err(), "{}", d.name());
+        }
+    }
+}

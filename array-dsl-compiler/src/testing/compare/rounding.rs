@@ -85,3 +85,31 @@ pub(super) fn is_rounding(p: &bulk::Program, args: &[Value], found: &[Value], ex
     shapes(found) == shapes(expected)
         && a.iter().zip(&b).zip(&spread).all(|((x, y), s)| explains(*s + 1e-10 * y.abs(), distance(*x, *y)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline;
+    use crate::testing::kernels::compile;
+
+    /// Whether a result that is so much too great is taken for rounding.
+    fn excused(source: &str, x: f64, by: f64) -> bool {
+        let value = |x: f64| vec![Value::from_f64(Elem::F64, vec![], &[x]).expect("a value")];
+        let f = compile(source).unwrap_or_else(|e| panic!("{e:#?}"));
+        let p = pipeline::middle(&f).expect("no derivative is missing");
+        let expected = bulk::interp::run(&p, &value(x)).expect("it runs");
+        let found = value(expected[0].to_f64()[0] + by);
+        is_rounding(&p, &value(x), &found, &expected)
+    }
+
+    #[test]
+    fn a_wrong_result_is_excused_only_where_rounding_makes_as_much() {
+        let plain = "fn f(x: f64) -> f64 { x * x + 1.0 }";
+        assert!(!excused(plain, 3.0, 1e-6));
+        assert!(excused(plain, 3.0, 1e-13));
+        // Neighbors of 1 in the last digits are 1e-6 apart here.
+        let steep = "fn f(x: f64) -> f64 { (x - 1.0) * 1e8 }";
+        assert!(excused(steep, 1.0, 1e-6));
+        assert!(!excused(steep, 1.0, 1e-3));
+    }
+}
