@@ -19,6 +19,7 @@ pub mod kernel;
 pub mod lexer;
 pub mod lifting;
 pub mod loops;
+pub mod lower;
 mod notes;
 pub mod optimize;
 pub mod pipeline;

@@ -8,6 +8,7 @@
 //! derive      Bulk   -> Bulk     vjp, jvp by dual arrays; repeatable
 //! optimize    Bulk   -> Bulk     and contractions, updates in place
 //! schedule    Bulk   -> Loops    once for the CPU, once for the GPU
+//! lower       Loops  -> Loops    how they are executed there
 //! emit        Loops  -> Rust, WGSL
 //! ```
 //!
@@ -23,6 +24,7 @@ use crate::elaborate::{self, Callees, Elaborated};
 use crate::flatten;
 use crate::internal::stage;
 use crate::loops;
+use crate::lower;
 use crate::optimize;
 use crate::schedule;
 use crate::syntax::{self, ast};
@@ -73,8 +75,8 @@ pub fn derivative(p: &bulk::Program, what: Derivative) -> Result<bulk::Program, 
     Ok(d)
 }
 
-/// Optimized Bulk to Loops for one target, verified: what a back end takes.
-pub fn back(p: &bulk::Program, target: Target) -> Result<Verified<loops::Program>, Vec<String>> {
+/// Optimized Bulk to Loops, for one target.
+pub fn scheduled(p: &bulk::Program, target: Target) -> loops::Program {
     stage("the last steps");
     let mut p = p.clone();
     if optimize::without_rules(&mut p) {
@@ -83,7 +85,17 @@ pub fn back(p: &bulk::Program, target: Target) -> Result<Verified<loops::Program
     optimize::finish(&mut p, target);
     checked("the last steps", || affine::check(&p));
     stage("schedule");
-    loops::verify::verify(schedule::schedule(&p, target))
+    let l = schedule::schedule(&p, target);
+    checked("schedule", || loops::verify::check(&l));
+    l
+}
+
+/// Optimized Bulk to Loops that say how they are executed on one target, verified: what a back end takes.
+pub fn back(p: &bulk::Program, target: Target) -> Result<Verified<loops::Program>, Vec<String>> {
+    let mut l = scheduled(p, target);
+    stage("lower");
+    lower::lower(&mut l, target);
+    loops::verify::verify(l)
 }
 
 /// A stage whose result breaks its IR's rules is a bug of the compiler that tests must not miss.

@@ -3,8 +3,57 @@
 /// What code is generated for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Loops nest: an outer parallel loop with sequential loops inside; rows stay in cache.
+    /// The cores of a CPU.
     Cpu,
-    /// Every tree is a flat space of points: only nests over equal spaces share one, and each reduction stays alone.
+    /// A GPU.
     Gpu,
+}
+
+/// What the stages before `lower` have to know of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Loops nest: a parallel loop with sequential loops inside, whose rows stay in cache. Else every tree is a flat space of points:
+    /// only nests over equal spaces share one, and each reduction stays alone.
+    pub nests: bool,
+    /// Points may be executed in order.
+    pub orders_points: bool,
+    /// The runtime sorts rows.
+    pub sorts: bool,
+    /// Arrays are changed in place where nothing else needs what they were.
+    pub updates: bool,
+    /// A number of the host level has memory that another array can take over; else it is a variable.
+    pub scalars_in_memory: bool,
+}
+
+impl Target {
+    /// All of them.
+    pub const ALL: [Target; 2] = [Target::Cpu, Target::Gpu];
+
+    /// How it is called in the names of passes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Target::Cpu => "cpu",
+            Target::Gpu => "gpu",
+        }
+    }
+
+    /// What it can do.
+    pub fn can(self) -> Capabilities {
+        match self {
+            Target::Cpu => Capabilities {
+                nests: true,
+                orders_points: true,
+                sorts: true,
+                updates: true,
+                scalars_in_memory: false,
+            },
+            Target::Gpu => Capabilities {
+                nests: false,
+                orders_points: false,
+                sorts: false,
+                updates: false,
+                scalars_in_memory: true,
+            },
+        }
+    }
 }

@@ -17,12 +17,12 @@ fn derivative(text: &str, what: Derivative) -> Program {
 }
 
 fn counts(p: &Program) -> Counts {
-    count(&pipeline::back(p, Target::Cpu).expect("it verifies"))
+    count(&pipeline::scheduled(p, Target::Cpu))
 }
 
 /// The scheduled program as text, for messages.
 fn shown(p: &Program) -> String {
-    print(&pipeline::back(p, Target::Cpu).expect("it verifies"))
+    print(&pipeline::scheduled(p, Target::Cpu))
 }
 
 /// The statements that make arrays.

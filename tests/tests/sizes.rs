@@ -198,6 +198,28 @@ fn s12_differences() {
 }
 
 #[test]
+fn two_negative_sizes_of_a_branch_that_is_not_taken_are_no_points() {
+    // Neighboring axes are one, of the product of their extents: here of two numbers that nobody has checked.
+    assert_eq!(built_if(&array![1.0, 2.0], -2, -2, 0), 0.0);
+    assert_eq!(built_if(&array![1.0, 2.0], -2, 3, 0), 0.0);
+    assert_eq!(built_if(&array![1.0, 2.0], 2, 2, 1), 0.0);
+    assert!(Cpu.run(built_if, (&array![1.0, 2.0], -2, -2, 1)).is_err());
+}
+
+#[kernel]
+fn built_if(w: [f64; k], n: i64, m: i64, on: i64) -> f64 {
+    if on > 0 {
+        let t = build((n, m), |b, c| (b + c) as f64);
+        let r = argsort(flatten(t));
+        let q = build((k, n, m), |a, b, c| t[b][c] * w[a]);
+        let s = argsort(flatten(q));
+        q[0][0][0] + (s[0] as f64) + (r[0] as f64)
+    } else {
+        0.0
+    }
+}
+
+#[test]
 fn s12_negative_sizes_are_errors() {
     let nothing = Array1::<f64>::zeros(0);
     let text = Cpu.run(differences, (&nothing,)).unwrap_err().to_string();

@@ -184,6 +184,14 @@ impl Facts {
         self.forms.insert(a.var, Affine::axis(a.var));
     }
 
+    /// In a loop, so many points or more away from either end.
+    pub fn away_from_ends(&mut self, a: &Axis, margin: i64) {
+        let (axis, margin) = (Affine::axis(a.var), Dim::constant(margin));
+        let last = a.extent.sub(&Dim::constant(1)).sub(&margin);
+        self.here.push(axis.sub(&Affine::constant(margin)));
+        self.here.push(Affine::constant(last).sub(&axis));
+    }
+
     /// Learns what a statement binds.
     pub fn learn(&mut self, t: Types<'_>, l: &Let) {
         let v = l.vars[0];
@@ -265,7 +273,17 @@ impl Facts {
     pub fn position(&self, a: Atom) -> Option<Dim> {
         let Atom::Var(v) = a else { return None };
         let remainder = || self.remainder(a).map(|(_, modulus)| modulus);
-        self.below.get(&v).or_else(|| self.extents.get(&v)).or_else(remainder).cloned()
+        let known = self.below.get(&v).or_else(|| self.extents.get(&v)).or_else(remainder);
+        known.or_else(|| self.extent_around(a)).cloned()
+    }
+
+    /// The extent of an axis that an integer is a neighbor on, within the ends.
+    fn extent_around(&self, a: Atom) -> Option<&Dim> {
+        let form = self.form(a)?;
+        let (axis, _) = form.axes.first_key_value().filter(|_| form.axes.len() == 1)?;
+        let extent = self.extents.get(axis)?;
+        form.sub(&Affine::axis(*axis)).as_dim()?.as_constant()?;
+        self.inside(a, extent).then_some(extent)
     }
 
     /// The polynomial an integer is; one that data decide is its own name, which is like an axis of unknown range: conditions on

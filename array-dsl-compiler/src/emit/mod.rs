@@ -1,5 +1,6 @@
-//! The back ends: scheduled programs as text.
+//! The back ends: lowered programs as text.
 
+mod back_end;
 pub mod cpu;
 mod directional;
 pub mod fallback;

@@ -3,19 +3,21 @@
 //! * A program is a list of steps. Nearly every step is a [`Tree`]: parallel axes and, for each point of them, a
 //!   list of nodes executed in order. Inner [`Loop`]s are sequential and may fold values; the folds' results are
 //!   scalars bound after the loop.
-//! * Scalars are bound once in the whole program and visible from their binding to the end of the enclosing
-//!   node list, inner loops and branches included.
+//! * Scalars are bound once in a tree and visible from their binding to the end of the enclosing node list, inner loops and branches
+//!   included. The same scalar in another tree is computed in the same way, if it is no axis: it comes from a copy of the code.
 //! * Arrays live at a [`Home`]. `Row` arrays have only the dimensions beyond the first `depth`: one buffer per
 //!   worker, rewritten for each point of the first `depth` axes of the one tree that uses them; loads and stores give only
 //!   the remaining indices.
-//! * A tree with no axes is executed once. If its only loop at top level is a fold of reorderable reducers, the
-//!   back end may split it.
+//! * A tree with no axes is executed once.
+//! * **How trees and loops are executed** stands in their [`Plan`]s, which `schedule` leaves empty and `lower` makes for one target; it
+//!   also rewrites trees where that takes other loops. A plan changes nothing of what the program means.
 //! * `Repeat` executes steps again and again. A state has memory of its own; at the end of a trip all states become their next
 //!   values at once. `Move` gives an array the memory of another one, which is not used again.
 //! * `Sort` orders rows, as in Bulk.
 //! * `Fill` and `Copy` prepare the target of `Accumulate` and `Write` nodes.
 //! * `Read` expressions are as in Bulk (of `bulk::Exp`), with the indices of `Row` arrays shortened.
 
+mod plan;
 pub mod print;
 pub mod uses;
 pub mod verify;
@@ -24,6 +26,7 @@ use crate::bulk::{self, ArrayId, Atom, Axis, Let, Param, Reducer, Strip, Var};
 pub use crate::bulk::{Check, Contract, Sort};
 use crate::dim::Dim;
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree as Structure};
+pub use plan::{Division, Form, Middle, Plan};
 
 /// Where an array's elements are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +55,8 @@ pub struct ArrayInfo {
     /// All dimensions, also for `Row`.
     pub dims: Vec<Dim>,
     pub home: Home,
+    /// Of an integer of rank 0: what it is at most, if it is not negative. `lower` finds it for the GPU.
+    pub most: Option<Dim>,
 }
 
 /// A scheduled kernel.
@@ -130,6 +135,7 @@ pub struct Repeat {
 pub struct Tree {
     pub axes: Vec<Axis>,
     pub body: Vec<Node>,
+    pub plan: Plan,
     pub loc: Loc,
 }
 
@@ -176,9 +182,37 @@ pub enum Node {
 #[allow(missing_docs, reason = "described by the header")]
 pub struct Loop {
     pub axis: Axis,
+    /// More axes, inside of this one, that count on with it as one: see [`Loop::axes`].
+    pub merged: Vec<Axis>,
     pub body: Vec<Node>,
     pub folds: Vec<Fold>,
+    pub plan: Plan,
     pub loc: Loc,
+}
+
+impl Loop {
+    /// A loop over one axis, without a plan.
+    pub fn new(axis: Axis, body: Vec<Node>, folds: Vec<Fold>, loc: Loc) -> Loop {
+        Loop { axis, merged: Vec::new(), body, folds, plan: Plan::default(), loc }
+    }
+
+    /// The axes that are counted as one, outermost first. The code uses them together only, as neighboring indices of arrays that
+    /// have them as neighboring dimensions.
+    pub fn axes(&self) -> impl Iterator<Item = &Axis> + Clone {
+        std::iter::once(&self.axis).chain(&self.merged)
+    }
+
+    /// The number of trips.
+    pub fn extent(&self) -> Dim {
+        Dim::product(self.axes().map(|a| &a.extent))
+    }
+}
+
+impl Tree {
+    /// A tree without a plan.
+    pub fn new(axes: Vec<Axis>, body: Vec<Node>, loc: Loc) -> Tree {
+        Tree { axes, body, plan: Plan::default(), loc }
+    }
 }
 
 /// `result` = the values of all trips combined; the neutral element for none.

@@ -15,9 +15,9 @@
 //! `heap`, `row(depth)` and `view ... of` say where arrays live; arrays that are nowhere are left out. `once` is
 //! a tree without axes; `y.1[%0] add= %3` accumulates, `y.1[%0] := %3` writes. Let bindings are as in Bulk.
 
-use super::{Home, Loop, Node, Program, Repeat, Step, Tree};
+use super::{Division, Form, Home, Loop, Node, Plan, Program, Repeat, Step, Tree};
 use crate::bulk::print::{Text, atom, constant, list};
-use crate::bulk::{ArrayId, ArrayInfo, Trips};
+use crate::bulk::{ArrayId, ArrayInfo, Axis, Trips};
 
 /// The program as text, without places.
 pub fn print(p: &Program) -> String {
@@ -85,12 +85,47 @@ pub(crate) fn types(p: &Program) -> Vec<ArrayInfo> {
 
 fn tree(text: &Text, t: &Tree, out: &mut String) {
     if t.axes.is_empty() {
-        out.push_str("  once {\n");
+        out.push_str(&format!("  once{} {{\n", plan(text, &t.plan)));
     } else {
-        out.push_str(&format!("  par {} {{\n", text.axes(&t.axes)));
+        out.push_str(&format!("  par {}{} {{\n", text.axes(&t.axes), plan(text, &t.plan)));
     }
-    nodes(text, &t.body, 2, out);
+    inside(text, &t.body, &t.plan, 1, out);
     out.push_str("  }\n");
+}
+
+/// How a loop is executed, if that was decided.
+fn plan(text: &Text, plan: &Plan) -> String {
+    let division = match plan.division {
+        Division::Undivided => String::new(),
+        Division::Points => " by points".into(),
+        Division::Columns => " by columns".into(),
+        Division::ColumnsAndTrips => " by columns and trips".into(),
+        Division::Copies(a, reducer) => format!(" by copies of {} ({})", text.array(a), reducer.name()),
+        Division::Groups => " by groups".into(),
+        Division::Prefixes => " by prefixes".into(),
+    };
+    let form = match &plan.form {
+        Form::Plain => String::new(),
+        Form::Peeled(m) => format!(", {} or more from the ends", m.margin),
+        Form::Lanes(None) => ", in lanes".into(),
+        Form::Lanes(Some(m)) => format!(", in lanes, {} or more from the ends", m.margin),
+        Form::Strips => ", in strips".into(),
+    };
+    division + &form
+}
+
+/// The code of a loop at this depth; that of its middle first.
+fn inside(text: &Text, body: &[Node], plan: &Plan, depth: usize, out: &mut String) {
+    if let Some(m) = plan.form.middle() {
+        nodes(text, &m.body, depth + 1, out);
+        let folded = if m.values.is_empty() {
+            String::new()
+        } else {
+            format!(" fold {}", list(&m.values, |a| atom(*a)))
+        };
+        out.push_str(&format!("{0}}}{folded} else {{\n", "  ".repeat(depth)));
+    }
+    nodes(text, body, depth + 1, out);
 }
 
 fn nodes(text: &Text, body: &[Node], depth: usize, out: &mut String) {
@@ -98,9 +133,10 @@ fn nodes(text: &Text, body: &[Node], depth: usize, out: &mut String) {
     for node in body {
         match node {
             Node::Let(l) => text.binding_of_scalars(l, depth, out),
-            Node::Loop(Loop { axis, body, folds, .. }) => {
-                out.push_str(&format!("{pad}for {} {{\n", text.axes(std::slice::from_ref(axis))));
-                nodes(text, body, depth + 1, out);
+            Node::Loop(l @ Loop { body, folds, .. }) => {
+                let axes: Vec<Axis> = l.axes().cloned().collect();
+                out.push_str(&format!("{pad}for {}{} {{\n", text.axes(&axes), plan(text, &l.plan)));
+                inside(text, body, &l.plan, depth, out);
                 let folded =
                     list(folds, |f| format!("%{} = {} {}", f.result.0, f.reducer.name(), atom(f.value)));
                 out.push_str(&if folds.is_empty() {
@@ -202,7 +238,7 @@ pub(super) mod tests {
 
     fn array(name: &str, dims: &[&str], home: Home) -> ArrayInfo {
         let dims = dims.iter().map(|d| Dim::name(*d)).collect();
-        ArrayInfo { name: name.into(), elem: Elem::F64, dims, home }
+        ArrayInfo { name: name.into(), elem: Elem::F64, dims, home, most: None }
     }
 
     fn axis(var: u32, extent: &str) -> Axis {
@@ -222,7 +258,7 @@ pub(super) mod tests {
     }
 
     fn repeat(axis: Axis, body: Vec<Node>, folds: Vec<Fold>) -> Node {
-        Node::Loop(Loop { axis, body, folds, loc: Loc(0) })
+        Node::Loop(Loop::new(axis, body, folds, Loc(0)))
     }
 
     /// Row sums of exponentials through a row array, the column sums, a product and a view.
@@ -285,7 +321,7 @@ pub(super) mod tests {
             vars,
             steps: vec![
                 Step::Fill { array: ArrayId(3), value: Const::float(Elem::F64, 0.0) },
-                Step::Tree(Tree { axes: vec![axis(0, "n")], body: rows, loc: Loc(0) }),
+                Step::Tree(Tree::new(vec![axis(0, "n")], rows, Loc(0))),
                 Step::Contract(product),
             ],
             result: Structure::Tuple(vec![Structure::Leaf(ArrayId(2)), Structure::Leaf(ArrayId(6))]),

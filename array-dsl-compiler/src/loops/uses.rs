@@ -3,8 +3,9 @@
 use super::{Home, Node, Program};
 use crate::bulk::uses::{Atoms, Sizes};
 use crate::bulk::walk::Visitor as Scalars;
-use crate::bulk::{ArrayId, Atom, Exp, Var};
+use crate::bulk::{ArrayId, Atom, Exp, Let, Scan, Var};
 use crate::dim::Dim;
+use crate::ty::Elem;
 
 /// How nodes use an array, from weak to strong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,8 +38,11 @@ pub trait Visitor: Scalars {
         match n {
             Node::Let(l) => self.binding(l),
             Node::Loop(l) => {
-                self.dim(&l.axis.extent);
-                self.bound_var(&l.axis.var);
+                // The code of a middle uses nothing but what the whole does.
+                for a in l.axes() {
+                    self.dim(&a.extent);
+                    self.bound_var(&a.var);
+                }
                 self.nodes(&l.body);
                 for f in &l.folds {
                     self.atom(&f.value);
@@ -108,9 +112,17 @@ impl Node {
         }
     }
 
+    /// The scan that it is.
+    pub fn as_scan(&self) -> Option<&Scan> {
+        match self {
+            Node::Let(Let { exp: Exp::Scan(s), .. }) => Some(s),
+            _ => None,
+        }
+    }
+
     /// Whether it is a scan.
     pub fn is_scan(&self) -> bool {
-        matches!(self, Node::Let(l) if matches!(l.exp, Exp::Scan(_)))
+        self.as_scan().is_some()
     }
 }
 
@@ -125,6 +137,23 @@ impl Program {
             }
         }
         None
+    }
+
+    /// The dimensions that an array's memory has: those of its rows for `Row`.
+    pub fn memory_dims(&self, a: ArrayId) -> &[Dim] {
+        let info = &self.arrays[a.0 as usize];
+        match info.home {
+            Home::Row { depth } => &info.dims[depth..],
+            _ => &info.dims,
+        }
+    }
+
+    /// The type of an atom.
+    pub fn elem(&self, a: Atom) -> Elem {
+        match a {
+            Atom::Var(v) => self.vars[v.0 as usize],
+            Atom::Const(c) => c.elem,
+        }
     }
 
     /// The array whose memory `a` is, in a program that has been verified.

@@ -9,7 +9,8 @@
 //! * a `Row` array belongs to one tree, whose first axes are the dimensions it lacks;
 //! * a chain of views ends in a `Param` or `Heap` array; a view is used after the checks that make it one of as many elements;
 //!   nothing refers to a `Nowhere` array;
-//! * a read that is not compared with its array's dimensions has a reason to be inside (`affine`).
+//! * a read that is not compared with its array's dimensions has a reason to be inside (`affine`);
+//! * the middle of a loop is code of the same form, with the results of the whole.
 
 mod reasons;
 
@@ -19,8 +20,9 @@ use super::{Fold, Home, Loop, Node, Program, Repeat, Step, Tree};
 use crate::Verified;
 use crate::affine::Checked;
 use crate::bulk::verify::{Scope, Visible, same_product, unproven_read};
-use crate::bulk::{ArrayId, ArrayInfo, Atom, Axis, Exp, Let, Trips};
+use crate::bulk::{ArrayId, ArrayInfo, Atom, Axis, Exp, Let, Trips, Var};
 use crate::dim::Dim;
+use crate::ty::Elem;
 
 /// The program as one the back ends take, or every rule it breaks.
 pub fn verify(p: Program) -> Result<Verified<Program>, Vec<String>> {
@@ -320,11 +322,21 @@ impl<'a> Verifier<'a> {
         self.scope.loc(t.loc);
         self.tree = Some(step);
         let mark = self.scope.mark();
-        t.axes.iter().for_each(|x| self.scope.axis(x));
-        self.axes = t.axes.iter().collect();
         self.parallel = t.axes.len();
-        self.nodes(&t.body);
+        let bindings = self.scope.bindings();
+        let within = |v: &mut Self, nodes: &'a [Node]| {
+            t.axes.iter().for_each(|x| v.scope.axis(x));
+            v.axes = t.axes.iter().collect();
+            v.nodes(nodes);
+        };
+        within(self, &t.body);
+        if let Some(m) = t.plan.form.middle() {
+            self.scope.leave(mark);
+            self.scope.unbind(bindings);
+            within(self, &m.body);
+        }
         self.scope.leave(mark);
+        self.scope.unbind(bindings);
         // Of what breaks other rules nothing can be proven.
         if self.scope.errors.is_empty() {
             for (_, a) in self.reasons().tree(t, &mut self.checked.clone()) {
@@ -378,19 +390,39 @@ impl<'a> Verifier<'a> {
                 }
             }
         }
-        self.scope.axis(&l.axis);
-        self.axes.push(&l.axis);
-        self.nodes(&l.body);
+        let (outside, bindings) = (self.axes.len(), self.scope.bindings());
+        let values: Vec<Atom> = l.folds.iter().map(|f| f.value).collect();
+        let mut results = self.trip(l, &l.body, &values);
+        if let Some(m) = l.plan.form.middle() {
+            self.axes.truncate(outside);
+            self.scope.leave(mark);
+            self.scope.unbind(bindings);
+            let middle = self.trip(l, &m.body, &m.values);
+            if middle != results || m.margin < 1 {
+                self.scope.error("the middle of a loop is none of it");
+            }
+            results = middle;
+        }
+        self.axes.truncate(outside);
+        self.scope.leave(mark);
+        results.into_iter().for_each(|(v, elem)| self.scope.bind(v, elem));
+    }
+
+    /// The code of one trip, with the values that it folds; the results and their types.
+    fn trip(&mut self, l: &'a Loop, body: &'a [Node], values: &[Atom]) -> Vec<(Var, Elem)> {
+        for a in l.axes() {
+            self.scope.axis(a);
+            self.axes.push(a);
+        }
+        self.nodes(body);
         let mut results = Vec::new();
-        for Fold { result, reducer, value } in &l.folds {
+        for (Fold { result, reducer, .. }, value) in l.folds.iter().zip(values) {
             if let Some(elem) = self.scope.atom(*value) {
                 self.scope.reducer(*reducer, elem, false);
                 results.push((*result, reducer.result(elem)));
             }
         }
-        self.axes.pop();
-        self.scope.leave(mark);
-        results.into_iter().for_each(|(v, elem)| self.scope.bind(v, elem));
+        results
     }
 
     /// What all writing nodes have in common.
@@ -457,7 +489,6 @@ impl<'a> Verifier<'a> {
 mod tests {
     use super::super::print::tests::sample;
     use super::*;
-    use crate::bulk::Var;
 
     /// The errors of the sample after a change.
     fn errors(change: impl FnOnce(&mut Program)) -> Vec<String> {
@@ -552,16 +583,16 @@ mod tests {
             let mut again = p.steps[1].clone();
             if let Step::Tree(t) = &mut again {
                 t.axes[0].var = Var(7);
-                t.body = vec![Node::Loop(Loop {
-                    axis: Axis { var: Var(8), extent: Dim::name("m") },
-                    body: vec![Node::Store {
+                t.body = vec![Node::Loop(Loop::new(
+                    Axis { var: Var(8), extent: Dim::name("m") },
+                    vec![Node::Store {
                         array: ArrayId(1),
                         index: vec![Atom::Var(Var(8))],
                         value: Atom::Const(crate::ty::Const::float(crate::ty::Elem::F64, 0.0)),
                     }],
-                    folds: Vec::new(),
-                    loc: t.loc,
-                })];
+                    Vec::new(),
+                    t.loc,
+                ))];
             }
             p.steps.push(again);
         });

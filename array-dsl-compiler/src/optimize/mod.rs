@@ -110,19 +110,16 @@ fn ordinary(stms: Vec<Stm>) -> Vec<Stm> {
     out
 }
 
-/// Runs the last steps: contractions; on the CPU also sorts of values and updates in place, on the GPU sorts as loops and writes that
-/// never meet.
+/// Runs the last steps, those that the target takes.
 pub fn finish(p: &mut Program, target: Target) {
-    if target == Target::Gpu && writers::only_last(p) {
+    let can = target.can();
+    if !can.orders_points && writers::only_last(p) {
         optimize(p);
     }
     in_every_block(p, contract::contract);
-    match target {
-        Target::Cpu => {
-            in_every_block(p, sorted::sorted);
-            in_every_block(p, update::update);
-        }
-        Target::Gpu => in_every_block(p, network::network),
+    in_every_block(p, if can.sorts { sorted::sorted } else { network::network });
+    if can.updates {
+        in_every_block(p, update::update);
     }
     compare(p);
 }

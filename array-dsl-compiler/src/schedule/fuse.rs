@@ -171,7 +171,7 @@ impl<'a> Fuse<'a> {
         if a.extent != b.extent {
             return false;
         }
-        if self.target == Target::Gpu && !self.same_space(m, first) {
+        if !self.target.can().nests && !self.same_space(m, first) {
             return false;
         }
         // The one axis of a scan is divided in a way of its own.
@@ -239,7 +239,7 @@ impl<'a> Fuse<'a> {
         }
         let depth = axes.len();
         let body = self.level(&mut open, depth, &mut Known::default());
-        Tree { axes, body, loc }
+        Tree::new(axes, body, loc)
     }
 
     fn perfect(&self, open: &[Open], depth: usize) -> bool {
@@ -315,7 +315,7 @@ impl<'a> Fuse<'a> {
                 }
             }
             let loc = members[run[0]].m.loc;
-            nodes.push(Node::Loop(Loop { axis: Axis { var, extent }, body, folds, loc }));
+            nodes.push(Node::Loop(Loop::new(Axis { var, extent }, body, folds, loc)));
             // Folds that are complete become elements.
             for i in &run {
                 let o = &mut members[*i];

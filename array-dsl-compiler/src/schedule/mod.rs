@@ -36,6 +36,7 @@ pub fn schedule(p: &bulk::Program, target: Target) -> Program {
             elem: a.elem,
             dims: a.dims.clone(),
             home: if params.contains(&ArrayId(i as u32)) { Home::Param } else { Home::Heap },
+            most: None,
         })
         .collect();
     let mut out = Program {
@@ -102,9 +103,9 @@ impl Steps<'_> {
         steps
     }
 
-    /// Whether an array has memory that another can take over; on the CPU a scalar is a variable.
+    /// Whether an array has memory that another can take over.
     fn has_memory(&self, a: ArrayId) -> bool {
-        self.target == Target::Gpu || !self.p.array(a).dims.is_empty()
+        self.target.can().scalars_in_memory || !self.p.array(a).dims.is_empty()
     }
 
     fn stm(&mut self, at: usize, s: &Stm, memory: &repeat::Memory<'_>, f: &mut fuse::Fuse<'_>) {
@@ -126,7 +127,7 @@ impl Steps<'_> {
                     let ordered =
                         matches!(kind, YieldKind::Write { contested: true, value: bulk::Atom::Var(_), .. });
                     assert!(
-                        self.target == Target::Cpu || !ordered,
+                        self.target.can().orders_points || !ordered,
                         "points write to one place of `{}` in no order",
                         self.p.array(*array).name
                     );
@@ -233,5 +234,5 @@ fn update(n: &bulk::Nest, array: ArrayId, kind: &YieldKind) -> Tree {
             Node::Store { array, index, value: *v }
         }
     });
-    Tree { axes: n.axes.clone(), body, loc: n.loc }
+    Tree::new(n.axes.clone(), body, n.loc)
 }

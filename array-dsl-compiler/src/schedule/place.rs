@@ -47,7 +47,7 @@ pub(super) fn place(p: &mut Program, target: Target) {
         let (r, w) = (reads.get(&id), writes.get(&id));
         p.arrays[i].home = match (r, w) {
             (None, _) | (_, None) => Home::Nowhere,
-            (Some(r), Some(w)) if target == Target::Cpu => {
+            (Some(r), Some(w)) if target.can().nests => {
                 row_depth(r, w).map_or(Home::Heap, |depth| Home::Row { depth })
             }
             _ => Home::Heap,

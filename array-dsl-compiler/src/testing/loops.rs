@@ -17,7 +17,7 @@ use crate::bulk::{
     ArrayId, Atom, Block, CheckKind, Contract, Exp, Prefix, Reducer, Scan, Sorted, Strip, Trips, Var,
 };
 use crate::dim::{Dim, SizeAtom};
-use crate::loops::{Check, Home, Loop, Node, Program, Repeat, Step, Tree};
+use crate::loops::{Check, Home, Loop, Middle, Node, Program, Repeat, Step, Tree};
 use crate::ty::{Elem, Loc, Name};
 use crate::value::{Fault, Scalar, Value, apply, combine, improves, work};
 
@@ -71,6 +71,20 @@ struct Machine<'a> {
     parallel: usize,
     /// What has gone wrong so far.
     fault: Option<Fault>,
+}
+
+/// Whether nodes overwrite elements.
+fn writes(nodes: &[Node]) -> bool {
+    nodes.iter().any(|n| match n {
+        Node::Write { .. } => true,
+        Node::Loop(l) => writes(&l.body),
+        _ => false,
+    })
+}
+
+/// Whether a trip of a loop executes its middle.
+fn in_middle(m: &Middle, trip: i64, trips: usize) -> bool {
+    trip >= m.margin && trip < trips as i64 - m.margin
 }
 
 impl Machine<'_> {
@@ -287,7 +301,7 @@ impl Machine<'_> {
         self.parallel = t.axes.len();
         self.rows.clear();
         let count = extents.iter().product::<usize>();
-        let writes = t.body.iter().any(|n| matches!(n, Node::Write { .. }));
+        let writes = writes(&t.body);
         for i in 0..count {
             let mut rest = if writes { i } else { count - 1 - i };
             self.axes = vec![0; extents.len()];
@@ -299,7 +313,8 @@ impl Machine<'_> {
             for (a, x) in t.axes.iter().zip(&self.axes) {
                 self.vars[a.var.0 as usize] = Some(Scalar::I64(*x));
             }
-            self.nodes(&t.body)?;
+            let middle = t.plan.form.middle().filter(|m| in_middle(m, self.axes[0], extents[0]));
+            self.nodes(middle.map_or(&t.body, |m| &m.body))?;
         }
         self.axes.clear();
         Ok(())
@@ -349,15 +364,23 @@ impl Machine<'_> {
     }
 
     fn sequential(&mut self, l: &Loop) -> Result<(), Fault> {
-        let n = self.trips(&l.axis.extent)?;
+        let extents: Vec<usize> = l.axes().map(|a| self.trips(&a.extent)).collect::<Result<_, _>>()?;
         let mut folded: Vec<(Option<Scalar>, i64)> = vec![(None, 0); l.folds.len()];
-        for i in 0..n {
+        let outside = self.axes.len();
+        for i in 0..extents.iter().product() {
             work::spend(1)?;
-            self.axes.push(i as i64);
-            self.vars[l.axis.var.0 as usize] = Some(Scalar::I64(i as i64));
-            self.nodes(&l.body)?;
-            for (fold, (best, place)) in l.folds.iter().zip(&mut folded) {
-                let value = self.atom(fold.value)?;
+            let mut rest = i;
+            self.axes.resize(outside + extents.len(), 0);
+            for (k, n) in extents.iter().enumerate().rev() {
+                (self.axes[outside + k], rest) = ((rest % n) as i64, rest / n);
+            }
+            for (a, x) in l.axes().zip(&self.axes[outside..]) {
+                self.vars[a.var.0 as usize] = Some(Scalar::I64(*x));
+            }
+            let middle = l.plan.form.middle().filter(|m| in_middle(m, i as i64, extents[0]));
+            self.nodes(middle.map_or(&l.body, |m| &m.body))?;
+            for (k, (fold, (best, place))) in l.folds.iter().zip(&mut folded).enumerate() {
+                let value = self.atom(middle.map_or(fold.value, |m| m.values[k]))?;
                 let old = best.unwrap_or_else(|| fold.reducer.neutral(value.elem()).into());
                 if fold.reducer == Reducer::Last {
                     *best = Some(value);
@@ -367,8 +390,8 @@ impl Machine<'_> {
                     (*best, *place) = (Some(value), i as i64);
                 }
             }
-            self.axes.pop();
         }
+        self.axes.truncate(outside);
         for (fold, (best, place)) in l.folds.iter().zip(folded) {
             let extremum = fold.reducer.is_extremum();
             let elem = match fold.value {

@@ -9,6 +9,7 @@
 //! | `contract`, `update`, `sorted`, `network` | Bulk | Bulk: a step before scheduling |
 //! | `finish cpu`, `finish gpu` | Bulk | Bulk: all of these for a target |
 //! | `schedule cpu`, `schedule gpu` | Bulk | Loops |
+//! | `lower cpu`, `lower gpu` | Loops | Loops |
 //!
 //! A text is a kernel in the language, Core, or Bulk. What a pass makes is verified.
 
@@ -22,6 +23,7 @@ use crate::core;
 use crate::derive::Derivative;
 use crate::flatten::flatten;
 use crate::loops::{self, Step};
+use crate::lower::lower;
 use crate::optimize;
 use crate::pipeline;
 use crate::schedule::schedule;
@@ -34,20 +36,17 @@ pub enum Stage {
     Core(Box<core::Function>),
     /// Flat nests.
     Bulk(Box<bulk::Program>),
-    /// Scheduled.
+    /// Scheduled, and lowered.
     Loops(Box<loops::Program>),
 }
-
-/// The targets by name.
-const TARGETS: [(&str, Target); 2] = [("cpu", Target::Cpu), ("gpu", Target::Gpu)];
 
 /// The names of all passes.
 pub fn names() -> Vec<String> {
     let mut out: Vec<String> = vec!["flatten".into(), "optimize".into()];
     out.extend(steps().map(|(name, _)| name.to_string()));
     out.extend(Derivative::ALL.iter().map(|d| d.name().to_string()));
-    for (target, _) in TARGETS {
-        out.extend([format!("finish {target}"), format!("schedule {target}")]);
+    for target in Target::ALL {
+        out.extend(["finish", "schedule", "lower"].map(|step| format!("{step} {}", target.name())));
     }
     out.sort();
     out.dedup();
@@ -92,13 +91,17 @@ impl Stage {
             Stage::Loops(_) => "Loops",
         };
         let (name, target) = match pass.split_once(' ') {
-            Some((name, target)) => (name, TARGETS.iter().find(|(t, _)| *t == target).map(|(_, t)| *t)),
+            Some((name, target)) => (name, Target::ALL.into_iter().find(|t| t.name() == target)),
             None => (pass, None),
         };
         let bulk = |p: bulk::Program| Ok(Stage::Bulk(Box::new(p)));
         match (self, name, target) {
             (Stage::Core(f), "flatten", _) => bulk(flatten(&f).map_err(|e| e.what)?),
             (Stage::Bulk(p), "schedule", Some(target)) => Ok(Stage::Loops(Box::new(schedule(&p, target)))),
+            (Stage::Loops(mut l), "lower", Some(target)) => {
+                lower(&mut l, target);
+                Ok(Stage::Loops(l))
+            }
             (Stage::Bulk(mut p), "finish", Some(target)) => {
                 optimize::finish(&mut p, target);
                 bulk(*p)

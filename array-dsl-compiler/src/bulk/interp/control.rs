@@ -3,7 +3,7 @@
 //!
 //! An interpreter counts neither how its loops count nor how `[i, j]` becomes a place in memory. `n - 1 - i` is no different: the
 //! generated code steps an address down instead of up. Nor is `i > 0`, which it settles for all but the first trips of a loop
-//! (`emit/cpu/peel`) or predicts. Such operations are therefore counted apart.
+//! (`lower/cpu/peel`) or predicts. Such operations are therefore counted apart.
 
 use crate::bulk::{Atom, Block, Exp, Program, Stm, Trips, Var, YieldKind};
 use crate::ty::Elem;

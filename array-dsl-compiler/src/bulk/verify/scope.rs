@@ -29,6 +29,8 @@ pub(crate) struct Scope<'a> {
     bound: Vec<bool>,
     visible: Vec<bool>,
     trail: Vec<Var>,
+    /// What is bound, in order.
+    bindings: Vec<Var>,
     pub(crate) errors: Vec<String>,
 }
 
@@ -48,6 +50,7 @@ impl<'a> Scope<'a> {
             bound: vec![false; types.len()],
             visible: vec![false; types.len()],
             trail: Vec::new(),
+            bindings: Vec::new(),
             errors: Vec::new(),
         };
         for (i, info) in arrays.iter().enumerate().filter(|(_, i)| matches!(i.elem, Elem::Infer(_))) {
@@ -127,6 +130,7 @@ impl<'a> Scope<'a> {
         }
         self.visible[place] = true;
         self.trail.push(v);
+        self.bindings.push(v);
     }
 
     pub(crate) fn mark(&self) -> usize {
@@ -136,6 +140,18 @@ impl<'a> Scope<'a> {
     pub(crate) fn leave(&mut self, mark: usize) {
         for v in self.trail.drain(mark..) {
             self.visible[v.0 as usize] = false;
+        }
+    }
+
+    /// How many scalars have been bound.
+    pub(crate) fn bindings(&self) -> usize {
+        self.bindings.len()
+    }
+
+    /// What was bound since then may be bound again: other code is executed instead, or elsewhere.
+    pub(crate) fn unbind(&mut self, since: usize) {
+        for v in self.bindings.drain(since..) {
+            self.bound[v.0 as usize] = false;
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::region::Region;
 use super::{Cpu, runs};
-use crate::bulk::{ArrayId, Atom, Branch, Exp, Let, Reducer};
+use crate::bulk::{ArrayId, Atom, Axis, Branch, Exp, Let, Reducer};
 use crate::internal::expect;
 use crate::loops::Home;
 use crate::scalar::Op;
@@ -191,6 +191,19 @@ impl Cpu<'_> {
             k += merged;
         }
         if out.is_empty() { "0i64".into() } else { out }
+    }
+
+    /// The number of points of axes that count as one, inside a region. A negative extent is that of no points: where sizes are not
+    /// checked because the code is not executed there may be two of them.
+    pub(super) fn trips_in<'x>(&self, axes: impl Iterator<Item = &'x Axis>, r: &mut Region) -> String {
+        let extents: Vec<String> = axes.map(|a| self.dim_in(&a.extent, r)).collect();
+        match extents.as_slice() {
+            [extent] => extent.clone(),
+            extents => {
+                let factors: Vec<String> = extents.iter().map(|e| format!("{e}.max(0)")).collect();
+                format!("({})", factors.join(" * "))
+            }
+        }
     }
 
     /// A dimension inside a region, which then needs its sizes.

@@ -1,13 +1,11 @@
 //! Reductions.
 //!
-//! A float sum must be added in the order it is written, so a plain loop does not vectorize. An innermost reduction
-//! by `+`, `*`, `min` or `max` is therefore done in [`LANES`] independent lanes, combined in a fixed tree. The order depends
-//! on the trip count only.
+//! In lanes they are done in [`LANES`] independent ones, combined in a fixed tree: the order depends on the trip count only.
 
 use super::region::Region;
-use super::{Cpu, expr, peel};
-use crate::bulk::{Exp, Reducer};
-use crate::loops::{Fold, Loop, Node};
+use super::{Cpu, expr};
+use crate::bulk::Reducer;
+use crate::loops::{Fold, Loop, Middle};
 use crate::ty::Elem;
 
 /// Independent partial results of a reduction.
@@ -15,20 +13,6 @@ const LANES: usize = 32;
 
 fn elem(c: &Cpu<'_>, f: &Fold) -> Elem {
     c.atom_elem(f.value)
-}
-
-/// Whether a loop's folds go to lanes.
-pub(super) fn in_lanes(l: &Loop) -> bool {
-    let plain = |n: &Node| match n {
-        Node::Let(l) => !matches!(l.exp, Exp::Scan(_)),
-        Node::Store { .. } => true,
-        _ => false,
-    };
-    !l.folds.is_empty()
-        && l.body.iter().all(plain)
-        && l.folds
-            .iter()
-            .all(|f| matches!(f.reducer, Reducer::Add | Reducer::Mul | Reducer::Min | Reducer::Max))
 }
 
 /// The type of a fold's running state.
@@ -91,20 +75,26 @@ pub(super) fn step(c: &mut Cpu<'_>, f: &Fold, l: &Loop, r: &mut Region) -> Strin
 
 impl Cpu<'_> {
     /// `for axis in from..to` with folds in lanes; leaves their states in scope.
-    pub(super) fn lanes(&mut self, l: &Loop, from: &str, to: &str, r: &mut Region) -> String {
+    pub(super) fn lanes(
+        &mut self,
+        l: &Loop,
+        middle: Option<&Middle>,
+        from: &str,
+        to: &str,
+        r: &mut Region,
+    ) -> String {
         let v = l.axis.var.0;
         let whole = self.nodes(&l.body, r);
-        let middle = peel::middle(self, &l.axis, &l.body);
-        let body = middle.as_ref().map_or_else(|| whole.clone(), |m| self.nodes(&m.body, r));
+        let body = middle.map_or_else(|| whole.clone(), |m| self.nodes(&m.body, r));
         // Only whole sets of lanes are combined, at constant positions: the lanes then stay in registers. The rest of the
         // values goes into an array of its own, filled up with neutral elements.
         let [mut declared, mut update, mut rest, mut keep, mut keep_end, mut last, mut join] =
             [const { String::new() }; 7];
-        for f in &l.folds {
+        for (i, f) in l.folds.iter().enumerate() {
             let (k, e) = (f.result.0, elem(self, f));
             let neutral = expr::constant(f.reducer.neutral(e));
             let end_value = r.atom(f.value);
-            let value = middle.as_ref().map_or(end_value.clone(), |m| r.atom(m.atom(f.value)));
+            let value = middle.map_or(end_value.clone(), |m| r.atom(m.values[i]));
             let (lane, kept) = (format!("lanes{k}[lane]"), format!("rest{k}[at]"));
             append(&mut declared, format!("let mut lanes{k}: [{e}; {LANES}] = [{neutral}; {LANES}];\n"));
             append(&mut update, format!("{lane} = {};\n", accumulated(f, e, &lane, &value)));
@@ -116,7 +106,7 @@ impl Cpu<'_> {
         }
         let combine = format!("let mut lane = 0usize;\nwhile lane < {LANES} {{\n{last}lane += 1;\n}}\n");
         // No more than the margins, which are less than the lanes.
-        let (ends, from, to, at_ends) = match middle.filter(|m| m.margin > 0) {
+        let (ends, from, to, at_ends) = match middle {
             Some(m) => (
                 self.ends(&l.axis, from, to, m.margin, r),
                 format!("first{v}"),

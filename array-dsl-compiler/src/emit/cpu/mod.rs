@@ -11,13 +11,10 @@
 //! |---|---|
 //! | `mod` | the steps of a program |
 //! | `repeat` | loops of steps |
-//! | `tree` | trees: what is parallel, and how |
-//! | `merge` | several parallel axes as one |
+//! | `tree` | trees: regions for what is divided among tasks |
 //! | `region` | the code of one task |
 //! | `angles` | regions with `sin`, `cos`, `tan` |
-//! | `hoist` | arithmetic moved out of loops |
 //! | `nodes` | loops, stores, updates |
-//! | `peel` | the middles of loops |
 //! | `fold` | reductions in lanes |
 //! | `scan` | states that go from trip to trip |
 //! | `strip` | reductions of many neighbors at once |
@@ -27,10 +24,7 @@
 mod angles;
 mod expr;
 mod fold;
-mod hoist;
-mod merge;
 mod nodes;
-mod peel;
 mod region;
 mod repeat;
 mod runs;
@@ -39,12 +33,14 @@ mod strip;
 mod tree;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::convert::Infallible;
 
+use super::back_end::{BackEnd, steps};
 use crate::Verified;
 use crate::bulk::{ArrayId, Check, CheckKind, Sorted};
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
-use crate::loops::{Contract, Home, Program, Sort, Step};
+use crate::loops::{Contract, Home, Program, Repeat, Sort, Step, Tree};
 use crate::ty::{Const, Elem, Loc};
 
 /// The generated code of one program.
@@ -67,18 +63,12 @@ pub fn emit(p: &Verified<Program>, prefix: &str) -> CpuCode {
         allocated: HashSet::new(),
         regions: 0,
         unset: BTreeSet::new(),
-        facts: peel::Facts::new(&p.steps),
+        last_uses: HashMap::new(),
+        depth: 0,
     };
-    let last = c.last_uses();
-    let mut body = String::new();
-    for (i, s) in p.steps.iter().enumerate() {
-        body.push_str(&c.step(s));
-        for a in last.get(&i).into_iter().flatten() {
-            if c.allocated.contains(a) && c.rank(*a) > 0 {
-                body.push_str(&format!("::core::mem::drop({});\n", c.name(*a)));
-            }
-        }
-    }
+    c.last_uses = c.last_uses_of(&p.steps);
+    let Ok(body) = steps(&mut c, &p.steps, "");
+    let body = body.concat();
     CpuCode { items: runs::divided(&c.items), body: runs::divided(&body), sites: c.sites }
 }
 
@@ -95,7 +85,10 @@ struct Cpu<'a> {
     /// Arrays that the current tree sets every element of: their memory need not be set before.
     unset: BTreeSet<ArrayId>,
     regions: usize,
-    facts: peel::Facts,
+    /// By step, the arrays that nothing after it needs.
+    last_uses: HashMap<usize, Vec<ArrayId>>,
+    /// The number of loops around the step.
+    depth: usize,
 }
 
 impl Cpu<'_> {
@@ -116,13 +109,9 @@ impl Cpu<'_> {
         format!("a{}", self.root(a).0)
     }
 
-    /// The dimensions that an array's memory has: those of its rows for `Row`.
+    /// The dimensions that an array's memory has.
     fn memory_dims(&self, a: ArrayId) -> &[Dim] {
-        let info = &self.p.arrays[a.0 as usize];
-        match info.home {
-            Home::Row { depth } => &info.dims[depth..],
-            _ => &info.dims,
-        }
+        self.p.memory_dims(a)
     }
 
     fn site(&mut self, l: Loc) -> usize {
@@ -167,10 +156,10 @@ impl Cpu<'_> {
     }
 
     /// The step after which each heap array is not needed any more.
-    fn last_uses(&self) -> HashMap<usize, Vec<ArrayId>> {
+    fn last_uses_of(&self, steps: &[Step]) -> HashMap<usize, Vec<ArrayId>> {
         let kept: HashSet<ArrayId> = self.p.result.leaves().into_iter().map(|a| self.root(*a)).collect();
         let mut last: HashMap<ArrayId, usize> = HashMap::new();
-        for (i, s) in self.p.steps.iter().enumerate() {
+        for (i, s) in steps.iter().enumerate() {
             for a in tree::arrays_of(self, s) {
                 last.insert(self.root(a), i);
             }
@@ -218,34 +207,7 @@ impl Cpu<'_> {
         format!("SIGNATURE.owner({:?})", &*self.p.arrays[self.root(a).0 as usize].name)
     }
 
-    fn step(&mut self, s: &Step) -> String {
-        match s {
-            Step::Tree(t) => self.tree(t),
-            Step::Contract(c) => self.contract(c),
-            Step::Sort(s) => self.sort(s),
-            Step::Check(c, l) => self.check(c, *l),
-            Step::Move { array, source } => self.moved(*array, *source),
-            Step::Repeat(r) => self.repeat(r),
-            Step::Fill { array, value } => {
-                let fresh = !self.allocated.contains(&self.root(*array));
-                let out = self.allocate(*array);
-                if fresh && value.is_zero() && self.rank(*array) > 0 {
-                    return out;
-                }
-                out + &self.fill(*array, *value)
-            }
-            Step::Copy { array, source } => {
-                let out = self.allocate(*array);
-                let (to, from) = (self.name(*array), self.name(*source));
-                if self.rank(*array) == 0 {
-                    return format!("{out}{to} = {from};\n");
-                }
-                format!("{out}__rt::cpu::copy(&mut {to}[..], &{from}[..]);\n")
-            }
-        }
-    }
-
-    fn fill(&self, array: ArrayId, value: Const) -> String {
+    fn filled(&self, array: ArrayId, value: Const) -> String {
         let (to, value) = (self.name(array), expr::constant(value));
         if self.rank(array) == 0 {
             return format!("{to} = {value};\n");
@@ -253,7 +215,23 @@ impl Cpu<'_> {
         format!("__rt::cpu::fill(&mut {to}[..], {value});\n")
     }
 
-    fn contract(&mut self, c: &Contract) -> String {
+    /// A dimension in the user's names.
+    fn show(&self, d: &Dim) -> String {
+        show(self.p, d)
+    }
+}
+
+type Printed = Result<String, Infallible>;
+
+impl BackEnd for Cpu<'_> {
+    type Step = String;
+    type Refusal = Infallible;
+
+    fn tree(&mut self, t: &Tree, _: &str) -> Printed {
+        Ok(self.regions(t))
+    }
+
+    fn contract(&mut self, c: &Contract) -> Printed {
         let fresh =
             self.p.arrays[c.result.0 as usize].home == Home::Heap && !self.allocated.contains(&c.result);
         let unset = fresh && self.rank(c.result) > 0;
@@ -267,7 +245,7 @@ impl Cpu<'_> {
             false => (String::new(), "contract", format!("&mut {name}[..]")),
         };
         let extents: Vec<String> = c.extents.iter().map(|d| format!("{}.max(0)", self.dim(d))).collect();
-        format!(
+        Ok(format!(
             "{out}{left}__rt::contract::{function}({result}, &{}[..], &{}[..], &[{}], &{:?}, &{:?}, &{:?});\n",
             self.name(c.a.0),
             self.name(c.b.0),
@@ -275,11 +253,11 @@ impl Cpu<'_> {
             c.out,
             c.a.1,
             c.b.1,
-        )
+        ))
     }
 
     /// Each row along the last dimension by the runtime.
-    fn sort(&mut self, s: &Sort) -> String {
+    fn sort(&mut self, s: &Sort) -> Printed {
         let out = self.allocate(s.result);
         let function = match s.gives {
             Sorted::Positions => "argsort",
@@ -289,11 +267,11 @@ impl Cpu<'_> {
         let row = dims.last().map_or_else(|| "1i64".into(), |d| self.dim(d));
         let (to, from) = (self.name(s.result), self.name(s.keys));
         let owner = self.owner(s.result);
-        format!("{out}{owner}.got(__rt::cpu::{function}(&mut {to}[..], &{from}[..], {row}))?;\n")
+        Ok(format!("{out}{owner}.got(__rt::cpu::{function}(&mut {to}[..], &{from}[..], {row}))?;\n"))
     }
 
     /// A check with the atoms it mentions as its own little list of sizes.
-    fn check(&mut self, c: &Check, l: Loc) -> String {
+    fn check(&mut self, c: &Check, l: Loc) -> Printed {
         let mut atoms: Vec<SizeAtom> = c.dims().into_iter().flat_map(Dim::atoms).collect();
         atoms.sort();
         atoms.dedup();
@@ -308,18 +286,52 @@ impl Cpu<'_> {
         };
         let guards: Vec<String> = c.guards.iter().map(poly).collect();
         let values: Vec<String> = atoms.iter().map(|a| self.atom(a)).collect();
-        format!(
+        Ok(format!(
             "{{ static CHECK: __rt::program::Check = __rt::program::Check {{ kind: __rt::program::CheckKind::{kind}, guards: &[{}], site: {} }};\n__rt::entry::check(&CHECK, &[{}], {:?})?; }}\n",
             guards.join(", "),
             site(self.p, l),
             values.join(", "),
             self.p.name,
-        )
+        ))
     }
 
-    /// A dimension in the user's names.
-    fn show(&self, d: &Dim) -> String {
-        show(self.p, d)
+    fn fill(&mut self, array: ArrayId, value: Const) -> Printed {
+        let fresh = !self.allocated.contains(&self.root(array));
+        let out = self.allocate(array);
+        if fresh && value.is_zero() && self.rank(array) > 0 {
+            return Ok(out);
+        }
+        Ok(out + &self.filled(array, value))
+    }
+
+    fn copy(&mut self, array: ArrayId, source: ArrayId) -> Printed {
+        let out = self.allocate(array);
+        let (to, from) = (self.name(array), self.name(source));
+        if self.rank(array) == 0 {
+            return Ok(format!("{out}{to} = {from};\n"));
+        }
+        Ok(format!("{out}__rt::cpu::copy(&mut {to}[..], &{from}[..]);\n"))
+    }
+
+    fn take(&mut self, array: ArrayId, source: ArrayId) -> Printed {
+        Ok(self.moved(array, source))
+    }
+
+    fn repeat(&mut self, r: &Repeat, label: &str) -> Printed {
+        self.depth += 1;
+        let printed = self.trips_of(r, label);
+        self.depth -= 1;
+        printed
+    }
+
+    /// Memory that nothing needs any more is given back; inside of a loop that is the end of the trip.
+    fn after(&mut self, _: &[Step], at: usize) -> Result<Vec<String>, Infallible> {
+        if self.depth > 0 {
+            return Ok(Vec::new());
+        }
+        let last = self.last_uses.remove(&at).into_iter().flatten();
+        let drops = last.filter(|a| self.allocated.contains(a) && self.rank(*a) > 0);
+        Ok(drops.map(|a| format!("::core::mem::drop({});\n", self.name(a))).collect())
     }
 }
 

@@ -1,10 +1,9 @@
 //! The nodes of a tree inside a region.
 
-use super::peel::{self, Middle};
 use super::region::{Region, can_fail};
 use super::{Cpu, expr, fold};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Reducer, Var};
-use crate::loops::{Fold, Home, Loop, Node};
+use crate::loops::{Fold, Form, Home, Loop, Middle, Node, Plan};
 
 impl Cpu<'_> {
     /// Nodes in order.
@@ -17,8 +16,8 @@ impl Cpu<'_> {
                     out.push_str(&text);
                 }
                 Node::Loop(l) => {
-                    let extent = self.dim_in(&l.axis.extent, r);
-                    let text = self.range_loop(l, "0i64", &extent, r);
+                    let trips = self.trips_in(l.axes(), r);
+                    let text = self.range_loop(l, "0i64", &trips, r);
                     out.push_str(&text);
                     for f in &l.folds {
                         out.push_str(&format!("let v{} = {};\n", f.result.0, fold::result_value(f)));
@@ -79,67 +78,41 @@ impl Cpu<'_> {
     /// `for axis in from..to`, with folds; leaves the states of the folds in scope.
     pub(super) fn range_loop(&mut self, l: &Loop, from: &str, to: &str, r: &mut Region) -> String {
         r.bound(l.axis.var);
-        if l.folds.is_empty() && self.strips_pay(&l.axis, &l.body, r) {
-            return self.strips(&l.axis, &l.body, from, to, r);
-        }
-        if fold::in_lanes(l) {
-            return self.lanes(l, from, to, r);
-        }
-        let v = l.axis.var.0;
-        let middle = peel::middle(self, &l.axis, &l.body);
-        if l.body.iter().any(|n| matches!(n, Node::Loop(_))) {
-            return self.outer_loop(l, middle, from, to, r);
-        }
-        if let (Some(m), true) = (middle, l.folds.is_empty()) {
-            let (body, inside) = (self.nodes(&l.body, r), self.nodes(&m.body, r));
-            if m.margin == 0 {
-                return counted(l.axis.var, from, to, &inside);
+        match &l.plan.form {
+            Form::Strips => self.strips(&l.axis, &l.body, from, to, r),
+            Form::Lanes(middle) => self.lanes(l, middle.as_ref(), from, to, r),
+            Form::Plain => {
+                let body = self.trip(l, &l.body, r);
+                self.counted(l, from, to, &body, r)
             }
-            let ends = self.ends(&l.axis, from, to, m.margin, r);
-            let middle = counted(l.axis.var, &format!("first{v}"), &format!("last{v}"), &inside);
-            return format!(
-                "{ends}{middle}\
-                 for (from, to) in [(from{v}, first{v}), (last{v}, to{v})] {{\nlet mut v{v}: i64 = from;\nwhile v{v} < to {{\n{body}v{v} += 1;\n}}\n}}\n"
-            );
+            Form::Peeled(m) if l.body.iter().any(|n| matches!(n, Node::Loop(_))) => {
+                // The trips stay in order, since folds may need that, and the choice costs nothing next to the loops inside.
+                let (v, k) = (l.axis.var.0, m.margin);
+                let rest = self.trip(l, &l.body, r);
+                let inside = self.trip(&in_the_middle(l, m), &m.body, r);
+                let n = self.dim_in(&l.axis.extent, r);
+                let body =
+                    format!("if v{v} >= {k}i64 && v{v} < {n} - {k}i64 {{\n{inside}}} else {{\n{rest}}}\n");
+                self.counted(l, from, to, &body, r)
+            }
+            Form::Peeled(m) => {
+                let v = l.axis.var.0;
+                let (body, inside) = (self.nodes(&l.body, r), self.nodes(&m.body, r));
+                let ends = self.ends(&l.axis, from, to, m.margin, r);
+                let middle = counted(l.axis.var, &format!("first{v}"), &format!("last{v}"), &inside);
+                format!(
+                    "{ends}{middle}\
+                     for (from, to) in [(from{v}, first{v}), (last{v}, to{v})] {{\nlet mut v{v}: i64 = from;\nwhile v{v} < to {{\n{body}v{v} += 1;\n}}\n}}\n"
+                )
+            }
         }
-        let body = self.trip(l, &l.body, &|a| a, r);
-        self.counted(l, from, to, &body, r)
-    }
-
-    /// A loop with loops inside. The trips stay in order, since its folds may need that, and choosing between the middle
-    /// and the rest at each trip costs nothing next to the loops inside. In the rest only innermost loops have middles: the
-    /// code grows with the number of loops and not exponentially.
-    fn outer_loop(
-        &mut self,
-        l: &Loop,
-        middle: Option<Middle>,
-        from: &str,
-        to: &str,
-        r: &mut Region,
-    ) -> String {
-        let v = l.axis.var.0;
-        let Some(m) = middle.filter(|_| !r.at_ends) else {
-            let body = self.trip(l, &l.body, &|a| a, r);
-            return self.counted(l, from, to, &body, r);
-        };
-        r.at_ends = true;
-        let rest = self.trip(l, &l.body, &|a| a, r);
-        r.at_ends = false;
-        let inside = self.trip(l, &m.body, &|a| m.atom(a), r);
-        let n = self.dim_in(&l.axis.extent, r);
-        let body = match m.margin {
-            0 => inside,
-            k => format!("if v{v} >= {k}i64 && v{v} < {n} - {k}i64 {{\n{inside}}} else {{\n{rest}}}\n"),
-        };
-        self.counted(l, from, to, &body, r)
     }
 
     /// One trip: its code, and the folds of its values.
-    fn trip(&mut self, l: &Loop, body: &[Node], named: &dyn Fn(Atom) -> Atom, r: &mut Region) -> String {
+    fn trip(&mut self, l: &Loop, body: &[Node], r: &mut Region) -> String {
         let mut out = self.nodes(body, r);
         for f in &l.folds {
-            let f = Fold { value: named(f.value), ..f.clone() };
-            out.push_str(&fold::step(self, &f, l, r));
+            out.push_str(&fold::step(self, f, l, r));
         }
         out
     }
@@ -171,7 +144,7 @@ impl Cpu<'_> {
                 Node::Loop(l) => {
                     terms.push_str(&format!(
                         " + {}.max(0) * ({})",
-                        self.dim(&l.axis.extent),
+                        self.dim(&l.extent()),
                         self.work(&l.body)
                     ));
                 }
@@ -180,6 +153,13 @@ impl Cpu<'_> {
         }
         format!("{fixed}i64{terms}")
     }
+}
+
+/// The loop with what it folds in its middle.
+fn in_the_middle(l: &Loop, m: &Middle) -> Loop {
+    let fold = |(f, value): (&Fold, &Atom)| Fold { value: *value, ..f.clone() };
+    let folds = l.folds.iter().zip(&m.values).map(fold).collect();
+    Loop { body: Vec::new(), folds, plan: Plan::default(), ..l.clone() }
 }
 
 /// A loop around the code of a trip. One that may fail looks at the status between blocks of trips, or, with loops inside,

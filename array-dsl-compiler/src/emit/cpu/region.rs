@@ -22,8 +22,6 @@ pub(super) struct Region {
     pub groups: Vec<Vec<Var>>,
     /// More parameters: names, types with the lifetime `'a`, and values.
     pub extra: Vec<(String, String, String)>,
-    /// Whether the code is at an end of a loop around it: see `nodes`.
-    pub at_ends: bool,
     /// The array that the code changes in place; it is called `target`.
     pub target: Option<ArrayId>,
     /// Whether all tasks have that array, of which each changes elements of its own.

@@ -8,7 +8,9 @@
 //! Arrays made by the steps are dropped at the end of each trip. Taking over memory is a move of the vector.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 
+use super::super::back_end::steps;
 use super::{Cpu, tree};
 use crate::bulk::{ArrayId, Trips};
 use crate::loops::{Home, Repeat, Step};
@@ -56,7 +58,7 @@ impl Cpu<'_> {
     }
 
     /// A loop.
-    pub(super) fn repeat(&mut self, r: &Repeat) -> String {
+    pub(super) fn trips_of(&mut self, r: &Repeat, label: &str) -> Result<String, Infallible> {
         let mut out = String::new();
         for c in &r.carried {
             let (state, start) = (c.arrays.state, self.taken(c.arrays.start, c.takes.0));
@@ -74,7 +76,7 @@ impl Cpu<'_> {
             }
             Trips::While(state) => (format!("while {} {{\n", self.name(*state)), String::new()),
         };
-        let steps: String = r.steps.iter().map(|s| self.step(s)).collect();
+        let steps = steps(self, &r.steps, label)?.concat();
         // All states change at once.
         let mut nexts = String::new();
         let mut assigned = String::new();
@@ -83,6 +85,6 @@ impl Cpu<'_> {
             nexts.push_str(&format!("let next{k} = {next};\n"));
             assigned.push_str(&format!("{} = next{k};\n", self.name(c.arrays.state)));
         }
-        format!("{out}{{\n{head}{steps}{nexts}{assigned}{last}}}\n}}\n")
+        Ok(format!("{out}{{\n{head}{steps}{nexts}{assigned}{last}}}\n}}\n"))
     }
 }

@@ -12,12 +12,7 @@ use super::nodes::counted;
 use super::region::{Given, Region};
 use super::{Cpu, expr, fold};
 use crate::bulk::{Atom, Exp, Let, Prefix, Scan};
-use crate::loops::{Loop, Node};
-
-/// Whether a scan stands in a loop's body.
-pub(super) fn is_ordered(body: &[Node]) -> bool {
-    scans(body).next().is_some()
-}
+use crate::loops::{Division, Loop, Node};
 
 /// The scans of a loop's body.
 pub(super) fn scans(body: &[Node]) -> impl Iterator<Item = (&Let, &Scan)> {
@@ -86,8 +81,7 @@ impl Cpu<'_> {
         let names: String = l.folds.iter().map(|f| fold::result_pattern(f) + ", ").collect();
         let join: String =
             l.folds.iter().enumerate().map(|(i, f)| fold::combine_states(self, f, i) + ", ").collect();
-        let regroups = scans(&l.body).all(|(_, s)| s.is_associative());
-        if !regroups {
+        if l.plan.division != Division::Prefixes {
             let mut r = Region::default();
             self.declare_outputs(&l.body, &mut r);
             let run = self.range_loop(l, "lo", "hi", &mut r);

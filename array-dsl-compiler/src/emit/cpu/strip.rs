@@ -1,7 +1,7 @@
 //! Reductions of many neighbors at once.
 //!
-//! In `for j { for k { .. a[k, j] .. } fold }` the inner loop strides through memory. Where that is so the loop over `j`
-//! is cut into strips of `COLUMNS` points (a constant of the runtime), and inside a strip the loops change places:
+//! In `for j { for k { .. a[k, j] .. } fold }` the inner loop strides through memory. In strips the loop over `j`
+//! is cut into `COLUMNS` points (a constant of the runtime), and inside of them the loops change places:
 //!
 //! ```text
 //! for each strip {
@@ -16,20 +16,21 @@
 //! `j` is short: then the trips of the reduction are shared among tasks as well, each with states of its own that are
 //! combined in order.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use super::nodes::leave_if_failed;
 use super::region::{Given, Region};
+use super::tree::merged;
 use super::{Cpu, expr, fold};
-use crate::bulk::{Atom, Axis, Exp, Let, Var};
-use crate::loops::uses::is_pure;
-use crate::loops::{Fold, Home, Loop, Node, Tree};
+use crate::bulk::{Atom, Axis, Var};
+use crate::internal::expect;
+use crate::loops::{Fold, Node, Tree};
 use crate::ty::Const;
 
 /// The code of a strip.
 enum Part {
     Points(Points),
-    Loop { axis: Axis, folds: Vec<Fold>, parts: Vec<Part> },
+    Loop { axes: Vec<Axis>, folds: Vec<Fold>, parts: Vec<Part> },
 }
 
 /// A loop over the strip.
@@ -47,7 +48,7 @@ fn parts(nodes: &[Node], folds: &[Fold]) -> Vec<Part> {
         match n {
             Node::Loop(l) => {
                 out.push(Part::Loop {
-                    axis: l.axis.clone(),
+                    axes: l.axes().cloned().collect(),
                     folds: l.folds.clone(),
                     parts: parts(&l.body, &l.folds),
                 });
@@ -124,14 +125,6 @@ impl Points {
 }
 
 impl Cpu<'_> {
-    /// Whether a loop over `axis` with this body is better done in strips: some reduction in it then strides through
-    /// fewer arrays.
-    pub(super) fn strips_pay(&self, axis: &Axis, body: &[Node], r: &Region) -> bool {
-        let mut cost = Strides { c: self, r, column: axis.var, through: HashMap::new(), lanes: 0, strips: 0 };
-        cost.through.insert(axis.var, [axis.var].into());
-        cost.nodes(body, None) && cost.lanes > cost.strips
-    }
-
     /// `for axis in from..to` in strips.
     pub(super) fn strips(
         &mut self,
@@ -175,16 +168,16 @@ impl Cpu<'_> {
         for part in parts {
             match part {
                 Part::Points(p) => out.push_str(&self.points(axis, p, scalars, r)),
-                Part::Loop { axis: k, folds, parts } => {
+                Part::Loop { axes, folds, parts } => {
                     for f in folds {
                         let neutral = expr::constant(f.reducer.neutral(self.atom_elem(f.value)));
                         out.push_str(&format!("s{}[..width as usize].fill({neutral});\n", f.result.0));
                     }
-                    let extent = self.dim_in(&k.extent, r);
-                    r.bound(k.var);
+                    let extent = self.trips_in(axes.iter(), r);
+                    r.bound(axes[0].var);
                     let inside = self.strip_parts(axis, parts, scalars, None, r);
                     let (from, to) = range.unwrap_or(("0i64", &extent));
-                    let v = k.var.0;
+                    let v = axes[0].var.0;
                     let leave = leave_if_failed(&inside);
                     out.push_str(&format!(
                         "let mut v{v}: i64 = {from};\nwhile v{v} < {to} {{\n{inside}v{v} += 1;\n{leave}}}\n"
@@ -219,19 +212,17 @@ impl Cpu<'_> {
         out + "t += 1;\n}\n"
     }
 
-    /// A tree over one axis with one reduction, whose trips are shared among tasks, too; see the header. `None` if it is
-    /// not of that form.
-    pub(super) fn columns(&mut self, t: &Tree, groups: &[Vec<Var>]) -> Option<String> {
+    /// A tree over one axis with one reduction, whose trips are shared among tasks, too; see the header.
+    pub(super) fn columns(&mut self, t: &Tree) -> String {
         let axis = &t.axes[0];
-        let at = t.body.iter().position(|n| matches!(n, Node::Loop(_)))?;
-        let Node::Loop(l) = &t.body[at] else { return None };
+        let reduction = t.body.iter().enumerate().find_map(|(at, n)| match n {
+            Node::Loop(l) => Some((at, l)),
+            _ => None,
+        });
+        let (at, l) = expect(reduction, || "a reduction in columns without a loop".into());
         let (before, after) = (&t.body[..at], &t.body[at + 1..]);
-        let code = |nodes: &[Node]| nodes.iter().all(|n| matches!(n, Node::Let(_)));
-        if !code(before) || after.iter().any(|n| matches!(n, Node::Loop(_))) || !is_pure(&l.body) {
-            return None;
-        }
-        let region = || Region { groups: groups.to_vec(), ..Region::default() };
-        let extent = self.merged_extent(t, groups, 0);
+        let region = || Region { groups: merged(t), ..Region::default() };
+        let extent = self.points_of(t);
 
         // The states of some columns for some trips.
         let mut r = region();
@@ -283,79 +274,10 @@ impl Cpu<'_> {
             })
             .collect();
         let after = rest.after;
-        Some(format!(
+        format!(
             "{{\n{}__rt::cpu::fold_columns({extent} as usize, ({trips}).max(0) as usize, ({work}).max(1) as usize, \
              |lo, hi, from, to| {{ {} }}, |x: &mut {output}, y: {output}| {{ {combine} }}, |lo, hi, ({names}): {output}| {{ {}; }});\n{after}}}\n",
             rest.shared, fold.invoke, rest.invoke
-        ))
-    }
-}
-
-/// Counts the reads inside reductions that stride through memory, if they are done one after another and if they are done
-/// in strips.
-struct Strides<'a> {
-    c: &'a Cpu<'a>,
-    r: &'a Region,
-    column: Var,
-    /// The axes that an integer changes with.
-    through: HashMap<Var, HashSet<Var>>,
-    lanes: usize,
-    strips: usize,
-}
-
-impl Strides<'_> {
-    /// Whether strips can be made of the nodes; `trip` is the innermost loop around them.
-    fn nodes(&mut self, nodes: &[Node], trip: Option<Var>) -> bool {
-        nodes.iter().all(|n| match n {
-            Node::Let(Let { exp: Exp::Scan(_), .. }) => false,
-            Node::Let(l) => {
-                self.exp(&l.exp, &l.vars, trip);
-                true
-            }
-            Node::Loop(l) => self.inner(l),
-            // A row belongs to one column.
-            Node::Store { array, .. } => !matches!(self.c.p.arrays[array.0 as usize].home, Home::Row { .. }),
-            Node::Accumulate { .. } | Node::Write { .. } => false,
-        })
-    }
-
-    fn inner(&mut self, l: &Loop) -> bool {
-        self.through.insert(l.axis.var, [l.axis.var].into());
-        l.folds.iter().all(|f| f.reducer.op().is_some()) && self.nodes(&l.body, Some(l.axis.var))
-    }
-
-    fn exp(&mut self, e: &Exp, vars: &[Var], trip: Option<Var>) {
-        match e {
-            Exp::Op(..) => {
-                let mut axes = HashSet::new();
-                e.visit_atoms(&mut |a| axes.extend(self.axes(a)));
-                vars.iter().for_each(|v| drop(self.through.insert(*v, axes.clone())));
-            }
-            Exp::Read { index, .. } => {
-                if let Some(trip) = trip {
-                    self.lanes += usize::from(self.strides(index, trip));
-                    self.strips += usize::from(self.strides(index, self.column));
-                }
-            }
-            Exp::If(_, x, y) => {
-                for l in [x, y].iter().flat_map(|b| &b.block.lets) {
-                    self.exp(&l.exp, &l.vars, trip);
-                }
-            }
-            Exp::Size(_) | Exp::StopGradient(_) | Exp::Scan(_) => {}
-        }
-    }
-
-    fn axes(&self, a: Atom) -> HashSet<Var> {
-        match a {
-            Atom::Var(v) => self.through.get(&v).cloned().unwrap_or_default(),
-            Atom::Const(_) => HashSet::new(),
-        }
-    }
-
-    /// Whether an index other than the last changes with an axis.
-    fn strides(&self, index: &[Atom], axis: Var) -> bool {
-        (0..index.len())
-            .any(|k| k + self.r.group(index[k]) < index.len() && self.axes(index[k]).contains(&axis))
+        )
     }
 }

@@ -1,16 +1,16 @@
-//! Trees: what is parallel, and how.
+//! Trees: regions for what is divided among tasks.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use super::nodes::counted;
 use super::region::{Given, Region, can_fail};
-use super::{Cpu, END_IF_FAILED, expr, fold, hoist, merge, repeat, scan};
+use super::{Cpu, END_IF_FAILED, expr, fold, repeat};
 use crate::bulk::uses::scalars;
-use crate::bulk::{ArrayId, Atom, Axis, Exp, Trips, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Trips, Var};
 use crate::dim::Dim;
+use crate::internal;
 use crate::loops::uses::{Access, visit_arrays, visit_sizes};
-use crate::loops::{Home, Loop, Node, Step, Tree};
-use crate::scalar::Op;
+use crate::loops::{Division, Home, Loop, Node, Step, Tree};
 
 /// The arrays a step touches.
 pub(super) fn arrays_of(c: &Cpu<'_>, s: &Step) -> Vec<ArrayId> {
@@ -63,7 +63,7 @@ fn sets_all(c: &Cpu<'_>, a: ArrayId, nodes: &[Node], around: &[Axis]) -> bool {
                 sets = distinct.len() == dims.len() && index.iter().zip(dims).all(axis);
             }
             Node::Loop(l) => {
-                let around: Vec<Axis> = around.iter().chain([&l.axis]).cloned().collect();
+                let around: Vec<Axis> = around.iter().chain(l.axes()).cloned().collect();
                 sets |= sets_all(c, a, &l.body, &around);
             }
             _ => {}
@@ -78,9 +78,33 @@ fn reads(c: &Cpu<'_>, a: ArrayId, nodes: &[Node]) -> bool {
     any
 }
 
+/// The node that combines or writes at computed indices.
+fn update(nodes: &[Node]) -> Option<&Node> {
+    nodes.iter().find_map(|n| match n {
+        Node::Accumulate { .. } | Node::Write { .. } => Some(n),
+        Node::Loop(l) => update(&l.body),
+        Node::Let(_) | Node::Store { .. } => None,
+    })
+}
+
+/// The axes of a tree that count as one, in groups.
+pub(super) fn merged(t: &Tree) -> Vec<Vec<Var>> {
+    fn inside(nodes: &[Node], out: &mut Vec<Vec<Var>>) {
+        for n in nodes {
+            if let Node::Loop(l) = n {
+                out.push(l.axes().map(|a| a.var).collect());
+                inside(&l.body, out);
+            }
+        }
+    }
+    let mut out = vec![t.axes.iter().map(|a| a.var).collect()];
+    inside(&t.body, &mut out);
+    out
+}
+
 impl Cpu<'_> {
-    pub(super) fn tree(&mut self, t: &Tree) -> String {
-        let t = &Tree { body: hoist::hoisted(self, t.body.clone()), ..t.clone() };
+    /// A tree, with the memory of what it makes.
+    pub(super) fn regions(&mut self, t: &Tree) -> String {
         let mut out = String::new();
         let mut written = BTreeSet::new();
         stored(&t.body, &mut written);
@@ -93,10 +117,10 @@ impl Cpu<'_> {
             }
             out.push_str(&self.allocate(*a));
         }
-        let steps = self.steps(t);
-        out.push_str(&steps);
+        let code = self.code(t);
+        out.push_str(&code);
         // Before memory that it was to set counts as set, and before anything is done with what it gave.
-        if can_fail(&steps) {
+        if can_fail(&code) {
             out.push_str(END_IF_FAILED);
         }
         for a in std::mem::take(&mut self.unset) {
@@ -106,10 +130,8 @@ impl Cpu<'_> {
     }
 
     /// The code of a tree whose arrays exist.
-    fn steps(&mut self, t: &Tree) -> String {
-        if let Some(update) =
-            t.body.iter().find(|n| matches!(n, Node::Accumulate { .. } | Node::Write { .. }))
-        {
+    fn code(&mut self, t: &Tree) -> String {
+        if let Some(update) = update(&t.body) {
             return self.update(t, update);
         }
         if !t.axes.is_empty() {
@@ -134,59 +156,37 @@ impl Cpu<'_> {
         out
     }
 
-    /// A tree with parallel axes.
+    /// A tree whose points are divided among tasks.
     fn parallel(&mut self, t: &Tree) -> String {
-        let groups = merge::groups(self, t);
-        let axis = &t.axes[0];
-        let mut r = Region { groups: groups.clone(), ..Region::default() };
-        let columns = groups.len() == 1 && self.strips_pay(axis, &t.body, &r);
-        if columns && let Some(text) = self.columns(t, &groups) {
-            return text;
-        }
+        let function = match t.plan.division {
+            Division::Points => "for_chunks",
+            Division::Columns => "for_wide_chunks",
+            Division::ColumnsAndTrips => return self.columns(t),
+            other => internal::broken(format!("a tree is divided as {other:?}")),
+        };
+        let mut r = Region { groups: merged(t), ..Region::default() };
         self.declare_outputs(&t.body, &mut r);
-        r.bound(axis.var);
-        let mut nodes = t.body.clone();
-        for (k, g) in groups.iter().enumerate().skip(1).rev() {
-            let axis = Axis { var: g[0], extent: self.merged_dim(t, &groups, k) };
-            nodes = hoist::hoisted(
-                self,
-                vec![Node::Loop(Loop { axis, body: nodes, folds: Vec::new(), loc: t.loc })],
-            );
-        }
-        let axis = Axis { var: axis.var, extent: self.merged_dim(t, &groups, 0) };
-        let outermost = Loop { axis, body: nodes.clone(), folds: Vec::new(), loc: t.loc };
-        let run = self.range_loop(&outermost, "lo", "hi", &mut r);
-        let (extent, work) = (self.merged_extent(t, &groups, 0), self.work(&nodes));
+        let points = Loop {
+            axis: t.axes[0].clone(),
+            merged: t.axes[1..].to_vec(),
+            body: t.body.clone(),
+            folds: Vec::new(),
+            plan: t.plan.clone(),
+            loc: t.loc,
+        };
+        let run = self.range_loop(&points, "lo", "hi", &mut r);
+        let (extent, work) = (self.points_of(t), self.work(&t.body));
         let call = self.region(&mut r, &run, &Given::NOTHING);
         format!(
-            "{{\n{}__rt::cpu::{}({extent} as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }});\n{}}}\n",
-            call.shared,
-            if columns { "for_wide_chunks" } else { "for_chunks" },
-            call.invoke,
-            call.after
+            "{{\n{}__rt::cpu::{function}({extent} as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }});\n{}}}\n",
+            call.shared, call.invoke, call.after
         )
     }
 
-    fn merged_dim(&self, t: &Tree, groups: &[Vec<Var>], k: usize) -> Dim {
-        Dim::product(t.axes.iter().filter(|a| groups[k].contains(&a.var)).map(|a| &a.extent))
-    }
-
-    /// The number of points of a group of axes, as an expression.
-    pub(super) fn merged_extent(&self, t: &Tree, groups: &[Vec<Var>], k: usize) -> String {
-        let axes = t.axes.iter().filter(|a| groups[k].contains(&a.var));
-        format!(
-            "({})",
-            axes.map(|a| format!("{}.max(0)", self.dim(&a.extent))).collect::<Vec<_>>().join(" * ")
-        )
-    }
-
-    /// The tree's body inside loops over all parallel axes but the first.
-    fn inner_axes(&self, t: &Tree) -> Vec<Node> {
-        let mut nodes = t.body.clone();
-        for a in t.axes[1..].iter().rev() {
-            nodes = vec![Node::Loop(Loop { axis: a.clone(), body: nodes, folds: Vec::new(), loc: t.loc })];
-        }
-        nodes
+    /// The number of points of a tree, as an expression.
+    pub(super) fn points_of(&self, t: &Tree) -> String {
+        let extents: Vec<String> = t.axes.iter().map(|a| format!("{}.max(0)", self.dim(&a.extent))).collect();
+        format!("({})", extents.join(" * "))
     }
 
     pub(super) fn declare_outputs(&self, nodes: &[Node], r: &mut Region) {
@@ -206,7 +206,7 @@ impl Cpu<'_> {
 
     /// A loop at the host level, in parallel chunks.
     fn host_loop(&mut self, l: &Loop, host: &mut Region) -> String {
-        if scan::is_ordered(&l.body) {
+        if l.body.iter().any(Node::is_scan) {
             return self.host_scan(l, host);
         }
         let mut r = Region::default();
@@ -252,7 +252,7 @@ impl Cpu<'_> {
         let (array, reducer) = match update {
             Node::Accumulate { array, reducer, .. } => (*array, Some(*reducer)),
             Node::Write { array, .. } => (*array, None),
-            _ => panic!("an update that updates nothing"),
+            _ => internal::broken("an update that updates nothing".into()),
         };
         if t.axes.is_empty() {
             let mut host = Region { host: true, ..Region::default() };
@@ -263,12 +263,11 @@ impl Cpu<'_> {
             let updates = self.nodes(&updates, &mut host);
             return format!("{{\n{code}let target = {};\n{updates}}}\n", self.slice_mut(array));
         }
-        let nodes = self.inner_axes(t);
         let axis = &t.axes[0];
-        let distinct = reducer.is_none() && distinct(t, update) && !reads(self, self.root(array), &t.body);
+        let distinct = reducer.is_none() && t.plan.division == Division::Points;
         let mut r = Region { target: Some(self.root(array)), shared: distinct, ..Region::default() };
         r.bound(axis.var);
-        let body = self.nodes(&nodes, &mut r);
+        let body = self.nodes(&t.body, &mut r);
         let run = counted(axis.var, "lo", "hi", &body);
         let elem = self.elem(array);
         let target =
@@ -276,7 +275,7 @@ impl Cpu<'_> {
         let value = if distinct { "target.clone()" } else { "target" };
         r.extra.push(("target".into(), target, value.into()));
         let call = self.region(&mut r, &run, &Given::NOTHING);
-        let (extent, work, name) = (self.dim(&axis.extent), self.work(&nodes), self.slice_mut(array));
+        let (extent, work, name) = (self.dim(&axis.extent), self.work(&t.body), self.slice_mut(array));
         match reducer {
             Some(q) => {
                 let neutral = expr::constant(q.neutral(elem));
@@ -300,36 +299,4 @@ impl Cpu<'_> {
             ),
         }
     }
-}
-
-/// Whether different points of a tree write to different places: each axis is an index of its own, or one of its own plus what is
-/// the same at all points.
-fn distinct(t: &Tree, write: &Node) -> bool {
-    let Node::Write { index, .. } = write else { return false };
-    let updates = t.body.iter().filter(|n| matches!(n, Node::Accumulate { .. } | Node::Write { .. }));
-    if scan::is_ordered(&t.body) || updates.count() != 1 {
-        return false;
-    }
-    let axes: Vec<Atom> = t.axes.iter().map(|a| Atom::Var(a.var)).collect();
-    // What differs from point to point, as far as it can be told.
-    let mut differ: HashSet<Atom> = axes.iter().copied().collect();
-    let mut shifted: HashMap<Atom, Atom> = HashMap::new();
-    for n in &t.body {
-        match n {
-            Node::Let(l) => {
-                let mut differs = false;
-                l.exp.visit_atoms(&mut |a| differs |= differ.contains(&a));
-                if let (Exp::Op(Op::Add, args), [v]) = (&l.exp, l.vars.as_slice())
-                    && let Some(axis) = args.iter().find(|a| axes.contains(a))
-                    && args.iter().filter(|a| differ.contains(a)).count() == 1
-                {
-                    shifted.insert(Atom::Var(*v), *axis);
-                }
-                differ.extend(l.vars.iter().filter(|_| differs).map(|v| Atom::Var(*v)));
-            }
-            Node::Loop(l) => differ.extend(l.folds.iter().map(|f| Atom::Var(f.result))),
-            Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => {}
-        }
-    }
-    axes.iter().all(|a| index.iter().any(|i| shifted.get(i).unwrap_or(i) == a))
 }

@@ -1,28 +1,24 @@
 //! What the shaders and the constant of one program share.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 use proc_macro2::TokenStream;
 
 use super::ShaderText;
-use super::narrow::MOST;
-use super::sizes;
 use super::types::Kind;
 use crate::bulk::{ArrayId, Atom};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{Home, Program};
+use crate::lower::gpu::{MOST, is_composed};
 use crate::ty::{Elem, Loc};
 
 /// See the module header.
 pub(super) struct Context<'p> {
     pub(super) program: &'p Program,
-    /// The host scalars that sizes may mention: see `host::size_scalars`, then the numbers of trips.
+    /// The host scalars that sizes may mention: see `lower::gpu::size_scalars`, then the numbers of trips.
     pub(super) scalars: Vec<ArrayId>,
-    /// The sizes that the device computes; see `sizes`. Among the atoms of sizes they come last.
+    /// The sizes that the device computes; see `lower::gpu`. Among the atoms of sizes they come last.
     pub(super) computed: Vec<ArrayId>,
-    /// Their upper bounds, as far as there are.
-    pub(super) bounds: HashMap<ArrayId, Dim>,
     /// The array that stands for the memory that steps work in.
     pub(super) scratch: ArrayId,
     /// The places that index errors name.
@@ -70,7 +66,7 @@ impl Context<'_> {
 
     /// Whether a size is made in the shader: the device computes an atom of it, and it is more than that atom.
     pub(super) fn is_made(&self, dim: &Dim) -> bool {
-        sizes::is_composed(dim, &self.computed)
+        is_composed(dim, &self.computed)
     }
 
     /// Refuses sizes that the host cannot know.

@@ -11,61 +11,10 @@ use super::context::Context;
 use super::shader::{Finished, Shader};
 use super::types::Kind;
 use super::words::Word;
-use crate::bulk::{ArrayId, Atom, Axis, Let, Reducer};
+use crate::bulk::{ArrayId, Axis, Reducer};
 use crate::dim::Dim;
-use crate::loops::uses::{Access, is_pure, visit_arrays};
-use crate::loops::{Loop, Node, Tree};
-
-/// `array[axes] = reducer over inner of (body; value)`, with `before` executed once per point of the tree's axes.
-pub(super) struct Reduction<'t> {
-    pub(super) before: &'t [Node],
-    pub(super) inner: Vec<&'t Axis>,
-    /// Lets of the levels above the innermost: executed at each inner point.
-    between: Vec<&'t Let>,
-    body: &'t [Node],
-    pub(super) reducer: Reducer,
-    value: Atom,
-    pub(super) array: ArrayId,
-}
-
-/// The tree as a reduction, if it is one whose result is stored at exactly the tree's axes.
-pub(super) fn as_reduction<'t>(cx: &Context<'_>, tree: &'t Tree) -> Option<Reduction<'t>> {
-    let [before @ .., Node::Loop(outermost), Node::Store { array, index, value }] = tree.body.as_slice()
-    else {
-        return None;
-    };
-    let axes = || tree.axes.iter();
-    let info = &cx.program.arrays[array.0 as usize];
-    let in_place = index.iter().copied().eq(axes().map(|a| Atom::Var(a.var)))
-        && info.dims.iter().eq(axes().map(|a| &a.extent));
-    let [fold] = outermost.folds.as_slice() else { return None };
-    let reorderable = fold.reducer.op().is_some() && *value == Atom::Var(fold.result);
-    if !in_place
-        || !reorderable
-        || !before.iter().all(|n| matches!(n, Node::Let(_)))
-        || !is_pure(&outermost.body)
-    {
-        return None;
-    }
-    let (mut level, mut inner, mut between) = (outermost, vec![&outermost.axis], Vec::new());
-    while let Some((lets, next)) = nested(level) {
-        between.extend(lets);
-        inner.push(&next.axis);
-        level = next;
-    }
-    let value = level.folds[0].value;
-    Some(Reduction { before, inner, between, body: &level.body, reducer: fold.reducer, value, array: *array })
-}
-
-/// The loop inside whose fold is all that this loop folds, by the same operator.
-fn nested(l: &Loop) -> Option<(Vec<&Let>, &Loop)> {
-    let (Node::Loop(next), lets) = l.body.split_last()? else { return None };
-    let [fold] = next.folds.as_slice() else { return None };
-    let same = fold.reducer == l.folds[0].reducer && l.folds[0].value == Atom::Var(fold.result);
-    let lets: Option<Vec<&Let>> =
-        lets.iter().map(|n| if let Node::Let(l) = n { Some(l) } else { None }).collect();
-    if same { lets.map(|lets| (lets, next)) } else { None }
-}
+use crate::loops::{Node, Tree};
+use crate::lower::gpu::Reduction;
 
 /// One thread per point of the tree's axes.
 pub(super) fn points(cx: &mut Context<'_>, tree: &Tree, label: String) -> Result<Finished, String> {
@@ -86,34 +35,6 @@ pub(super) fn points(cx: &mut Context<'_>, tree: &Tree, label: String) -> Result
 
 /// The most elements that a workgroup has room for.
 pub(super) const MOST_PRIVATE: u32 = 2048;
-
-/// The array that the tree does nothing with but combine values into it, by one operator, and which may be private to a workgroup
-/// for a while.
-pub(super) fn combined_into(cx: &Context<'_>, tree: &Tree) -> Option<(ArrayId, Reducer)> {
-    let mut found = None;
-    let is_plain = combines(&tree.body, &mut |array, reducer| {
-        let array = cx.root(array);
-        *found.get_or_insert((array, reducer)) == (array, reducer)
-    });
-    let (array, reducer) = found.filter(|_| is_plain)?;
-    let mut uses = 0;
-    visit_arrays(&tree.body, &mut |a, access| {
-        uses += usize::from(cx.root(a) == array && access != Access::Combine);
-    });
-    let elem = cx.program.arrays[array.0 as usize].elem;
-    let fits = Kind::of(elem).is_ok_and(|kind| kind.words() == 1 && kind != Kind::Bool);
-    (uses == 0 && fits && !tree.axes.is_empty()).then_some((array, reducer))
-}
-
-/// Whether the nodes write nothing, and `f` holds for what they combine into.
-fn combines(nodes: &[Node], f: &mut impl FnMut(ArrayId, Reducer) -> bool) -> bool {
-    nodes.iter().all(|n| match n {
-        Node::Let(_) => true,
-        Node::Loop(l) => combines(&l.body, f),
-        Node::Accumulate { array, reducer, .. } => f(*array, *reducer),
-        Node::Store { .. } | Node::Write { .. } => false,
-    })
-}
 
 /// Workgroups in strides over the points of the tree's axes, with bins of their own.
 pub(super) fn private(

@@ -14,51 +14,9 @@ use super::words::Word;
 use crate::bulk::{ArrayId, Check, CheckKind, Contract, Reducer, Trips};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::uses::Access;
-use crate::loops::{Home, Program, Repeat, Step};
+use crate::loops::{Home, Repeat};
+use crate::lower;
 use crate::ty::{Const, Elem, Loc};
-
-/// The parameters' arrays in order.
-pub(super) fn inputs(p: &Program) -> Vec<ArrayId> {
-    p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect()
-}
-
-/// The scalar parameters that sizes may mention: those of rank 0 and type `i64`, in order. In the atoms of a `Poly` they
-/// follow the named sizes.
-pub fn size_scalars(p: &Program) -> Vec<ArrayId> {
-    let is_size = |a: &ArrayId| {
-        let info = &p.arrays[a.0 as usize];
-        info.elem == Elem::I64 && info.dims.is_empty()
-    };
-    inputs(p).into_iter().filter(is_size).collect()
-}
-
-/// What the host knows of the integers of rank 0: scalar parameters and the numbers of trips.
-pub(super) fn known_scalars(p: &Program) -> Vec<ArrayId> {
-    let mut known = size_scalars(p);
-    known.extend(counters(p));
-    known
-}
-
-/// The numbers of trips.
-pub(super) fn counters(p: &Program) -> Vec<ArrayId> {
-    let mut all = Vec::new();
-    repeats(&p.steps, &mut |r| {
-        if let Trips::For(index, _) = &r.trips {
-            all.push(*index);
-        }
-    });
-    all
-}
-
-/// Calls `f` with every loop of steps, the outer ones first.
-fn repeats(steps: &[Step], f: &mut impl FnMut(&Repeat)) {
-    for s in steps {
-        if let Step::Repeat(r) = s {
-            f(r);
-            repeats(&r.steps, f);
-        }
-    }
-}
 
 /// An index in the text of a constant.
 fn at(array: ArrayId) -> Literal {
@@ -169,7 +127,7 @@ impl Context<'_> {
         let name = p.name.to_string();
         let ids = (0..p.arrays.len() as u32).map(ArrayId);
         let arrays: Vec<TokenStream> = ids.map(|a| self.array(a)).collect::<Result<_, _>>()?;
-        let inputs = inputs(p).into_iter().map(at);
+        let inputs = lower::gpu::inputs(p).into_iter().map(at);
         let results = p.result.leaves().into_iter().map(|a| at(*a));
         let sites = self.sites.iter().map(|s| self.place(*s));
         Ok(quote!(__rt::program::GpuProgram {
@@ -337,7 +295,8 @@ impl Context<'_> {
     pub(super) fn size_step(&self, scalar: ArrayId) -> Result<TokenStream, String> {
         let (array, atom) = (at(self.root(scalar)), self.atom(scalar)?);
         // A bound is of use if the host knows what it is made of.
-        let most = match self.bounds.get(&scalar).filter(|bound| self.check_atoms(bound).is_ok()) {
+        let most = self.program.arrays[scalar.0 as usize].most.as_ref();
+        let most = match most.filter(|bound| self.check_atoms(bound).is_ok()) {
             Some(bound) => {
                 let bound = self.poly(bound)?;
                 quote!(::core::option::Option::Some(#bound))

@@ -14,13 +14,13 @@
 //! In the scratch memory are the totals of all chunks, then the prefixes of all threads; each is the bits of all states.
 
 use super::context::Context;
-use super::prefixes::{Prefixes, needed};
 use super::shader::{Finished, Shader};
 use super::types::Kind;
 use super::words::Word;
 use crate::bulk::{ArrayId, Atom};
 use crate::loops::uses::Access;
 use crate::loops::{Loop, Node, Tree};
+use crate::lower::gpu::{Prefixes, needed};
 
 /// The shaders of a tree of prefixes.
 pub(super) struct Passes {
@@ -42,10 +42,15 @@ pub(super) fn passes(cx: &mut Context<'_>, tree: &Tree, p: &Prefixes, label: &st
         fold: fold(cx, tree, p, scratch, format!("{label}, fold"))?,
         starts: starts(cx, tree, p, scratch, format!("{label}, starts"))?,
         run: run(cx, tree, p, scratch, ends, format!("{label}, run"))?,
-        words: p.words(cx)?,
+        words: kinds_of(cx, p)?.into_iter().map(Kind::words).sum(),
         scratch,
         ends,
     })
+}
+
+/// The types of the states.
+fn kinds_of(cx: &Context<'_>, p: &Prefixes) -> Result<Vec<Kind>, String> {
+    p.states().map(|v| cx.kind(Atom::Var(v))).collect()
 }
 
 /// The chunk's number, and the points of the thread's group.
@@ -66,7 +71,7 @@ fn fold(
     let all: Vec<Node> = before.iter().cloned().chain([Node::Loop(alone.clone())]).collect();
     let mut sh = Shader::new(cx, &all)?;
     sh.bind_scratch(scratch, Access::Write);
-    let kinds = p.kinds(sh.cx)?;
+    let kinds = kinds_of(sh.cx, p)?;
     let kept = Kept { scratch, slots: slots(&kinds) };
     let count = kept.slots.len();
     sh.enter("point", &tree.axes);
@@ -112,7 +117,7 @@ fn starts(
     let all: Vec<Node> = before.iter().cloned().chain(operators.iter().cloned()).collect();
     let mut sh = Shader::new(cx, &all)?;
     sh.bind_scratch(scratch, Access::Write);
-    let kinds = p.kinds(sh.cx)?;
+    let kinds = kinds_of(sh.cx, p)?;
     let kept = Kept { scratch, slots: slots(&kinds) };
     let count = kept.slots.len();
     let totals = kept.get("at");
@@ -175,7 +180,7 @@ fn run(
 ) -> Result<Finished, String> {
     let mut sh = Shader::new(cx, &tree.body)?;
     sh.bind_scratch(scratch, Access::Read);
-    let kinds = p.kinds(sh.cx)?;
+    let kinds = kinds_of(sh.cx, p)?;
     let kept = Kept { scratch, slots: slots(&kinds) };
     let count = kept.slots.len();
     sh.enter("point", &tree.axes);

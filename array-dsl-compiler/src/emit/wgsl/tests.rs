@@ -13,7 +13,9 @@ use crate::bulk::{
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{ArrayInfo, Fold, Home, Loop, Node, Program, Step, Tree};
+use crate::lower::lower;
 use crate::scalar::{Class, Op, TABLE};
+use crate::target::Target;
 use crate::ty::{Const, Elem, Loc, Place, Tree as Structure};
 
 /// A program under construction.
@@ -52,7 +54,7 @@ impl Builder {
     }
 
     fn array(&mut self, name: &str, elem: Elem, dims: &[Dim], home: Home) -> ArrayId {
-        self.0.arrays.push(ArrayInfo { name: name.into(), elem, dims: dims.to_vec(), home });
+        self.0.arrays.push(ArrayInfo { name: name.into(), elem, dims: dims.to_vec(), home, most: None });
         ArrayId(self.0.arrays.len() as u32 - 1)
     }
 
@@ -91,10 +93,11 @@ impl Builder {
     }
 
     fn tree(&mut self, axes: &[Axis], body: Vec<Node>) {
-        self.0.steps.push(Step::Tree(Tree { axes: axes.to_vec(), body, loc: Loc(0) }));
+        self.0.steps.push(Step::Tree(Tree::new(axes.to_vec(), body, Loc(0))));
     }
 
-    fn emit(self) -> Result<GpuCode, String> {
+    fn emit(mut self) -> Result<GpuCode, String> {
+        lower(&mut self.0, Target::Gpu);
         emit(&Verified::new(self.0))
     }
 
@@ -147,7 +150,7 @@ fn fold(b: &mut Builder, axis: Axis, body: Vec<Node>, reducer: Reducer, value: A
     };
     let result = b.var(reducer.result(elem));
     let folds = vec![Fold { result, reducer, value }];
-    (Atom::Var(result), Node::Loop(Loop { axis, body, folds, loc: Loc(2) }))
+    (Atom::Var(result), Node::Loop(Loop::new(axis, body, folds, Loc(2))))
 }
 
 #[test]

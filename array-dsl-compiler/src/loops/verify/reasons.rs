@@ -1,9 +1,9 @@
 //! Why the reads of a tree that are not compared with their array's dimensions are inside: what the steps before it have
 //! established, and what its loops and conditions say (`affine`).
 
-use super::super::{Home, Node, Program, Repeat, Step, Tree};
+use super::super::{Home, Middle, Node, Program, Repeat, Step, Tree};
 use crate::affine::{Checked, Proof, Types};
-use crate::bulk::{self, ArrayId, ArrayInfo, Var};
+use crate::bulk::{self, ArrayId, ArrayInfo, Axis, Var};
 
 /// What the steps before a place establish, and which reads they make without a reason.
 pub(super) struct Reasons<'a> {
@@ -50,9 +50,29 @@ impl Reasons<'_> {
         t.body.iter().for_each(|n| changed(n, &mut |a| checked.forget(a)));
         let types = Types { arrays: self.arrays, vars: &self.p.vars };
         let mut proof = Proof::new(types, checked, &dims);
-        t.axes.iter().for_each(|x| proof.enter(x));
-        nodes(&t.body, &mut proof, checked);
+        inside(&t.axes, &t.body, t.plan.form.middle(), &mut proof, checked);
         proof.unproven
+    }
+}
+
+/// The code of a loop, and that of its middle. What its points say, that it has some before all, is not known after it.
+fn inside(
+    axes: &[Axis],
+    body: &[Node],
+    middle: Option<&Middle>,
+    proof: &mut Proof<'_>,
+    checked: &mut Checked,
+) {
+    let scope = proof.facts.scope();
+    axes.iter().for_each(|x| proof.enter(x));
+    nodes(body, proof, checked);
+    proof.facts.leave(scope);
+    if let Some(m) = middle {
+        let scope = proof.facts.scope();
+        axes.iter().for_each(|x| proof.enter(x));
+        proof.facts.away_from_ends(&axes[0], m.margin);
+        nodes(&m.body, proof, checked);
+        proof.facts.leave(scope);
     }
 }
 
@@ -61,11 +81,8 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, checked: &mut Checked) {
         match n {
             Node::Let(l) => proof.binding(l),
             Node::Loop(l) => {
-                // What its points say, that it has some before all, is not known after it.
-                let scope = proof.facts.scope();
-                proof.enter(&l.axis);
-                nodes(&l.body, proof, checked);
-                proof.facts.leave(scope);
+                let axes: Vec<Axis> = l.axes().cloned().collect();
+                inside(&axes, &l.body, l.plan.form.middle(), proof, checked);
             }
             // For the trees after this one, and for the loops of this one that read the row.
             Node::Store { array, value, .. } => checked.stored(*array, *value, &mut proof.facts),

@@ -15,23 +15,65 @@
 
 use std::collections::BTreeSet;
 
-use super::host::known_scalars;
 use crate::bulk::{ArrayId, Atom, Exp, Let, Trips, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::uses::{Access, visit_arrays};
-use crate::loops::{Home, Node, Program, Step};
+use crate::loops::{Home, Node, Program, Repeat, Step};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
 /// Whether one of these integers is an atom of a size, and not all of it.
-pub(super) fn is_composed(dim: &Dim, computed: &[ArrayId]) -> bool {
+pub(crate) fn is_composed(dim: &Dim, computed: &[ArrayId]) -> bool {
     let is_computed = |a: &SizeAtom| matches!(a, SizeAtom::Scalar(s) if computed.contains(&ArrayId(*s)));
     dim.as_atom().is_none() && dim.atoms().iter().any(is_computed)
 }
 
-/// Rewrites the sizes that only the device knows. Gives the integers that become atoms of sizes.
-pub(super) fn read_computed(p: &mut Program) -> Vec<ArrayId> {
-    let mut known = known_scalars(p);
+/// The parameters' arrays in order.
+pub fn inputs(p: &Program) -> Vec<ArrayId> {
+    p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect()
+}
+
+/// The scalar parameters that sizes may mention: those of rank 0 and type `i64`, in order. In the atoms of a `Poly` they
+/// follow the named sizes.
+pub fn size_scalars(p: &Program) -> Vec<ArrayId> {
+    let is_size = |a: &ArrayId| {
+        let info = &p.arrays[a.0 as usize];
+        info.elem == Elem::I64 && info.dims.is_empty()
+    };
+    inputs(p).into_iter().filter(is_size).collect()
+}
+
+/// What the host knows of the integers of rank 0: scalar parameters and the numbers of trips.
+pub(crate) fn known_scalars(p: &Program) -> Vec<ArrayId> {
+    let mut known = size_scalars(p);
+    known.extend(counters(p));
+    known
+}
+
+/// The numbers of trips.
+pub(super) fn counters(p: &Program) -> Vec<ArrayId> {
+    let mut all = Vec::new();
+    repeats(&p.steps, &mut |r| {
+        if let Trips::For(index, _) = &r.trips {
+            all.push(*index);
+        }
+    });
+    all
+}
+
+/// Calls `f` with every loop of steps, the outer ones first.
+fn repeats(steps: &[Step], f: &mut impl FnMut(&Repeat)) {
+    for s in steps {
+        if let Step::Repeat(r) = s {
+            f(r);
+            repeats(&r.steps, f);
+        }
+    }
+}
+
+/// The integers that steps compute and that the host has as atoms of sizes.
+pub(crate) fn computed(p: &Program) -> Vec<ArrayId> {
+    let known = known_scalars(p);
     let mut needed = BTreeSet::new();
     let mut need = |d: &Dim| {
         needed.extend(d.atoms().into_iter().filter_map(|a| match a {
@@ -48,15 +90,20 @@ pub(super) fn read_computed(p: &mut Program) -> Vec<ArrayId> {
     all_bound(p, &p.steps, &needed.into_iter().collect::<Vec<_>>(), &mut computed);
     computed.sort();
     computed.dedup();
-    known.extend(&computed);
+    computed
+}
+
+/// Rewrites the sizes that only the device knows.
+pub(super) fn read_computed(p: &mut Program) {
+    let computed = computed(p);
+    let known = known_scalars(p).into_iter().chain(computed.iter().copied()).collect();
     let mut rewrite = Rewrite { known, computed, vars: std::mem::take(&mut p.vars) };
     rewrite.steps(&mut p.steps);
     p.vars = rewrite.vars;
-    rewrite.computed
 }
 
 /// Those of the integers that a step computes.
-pub(super) fn bound(p: &Program, step: &Step, scalars: &[ArrayId]) -> Vec<ArrayId> {
+pub(crate) fn bound(p: &Program, step: &Step, scalars: &[ArrayId]) -> Vec<ArrayId> {
     let mut made = Vec::new();
     match step {
         Step::Tree(t) => visit_arrays(&t.body, &mut |a, access| {

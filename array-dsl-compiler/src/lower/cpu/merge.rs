@@ -4,26 +4,27 @@
 //! dimensions, are one axis of the product of their extents: `a[i, j] = f(b[i, j])` is a loop over elements, which has
 //! more chunks than rows and vectorizes however short the rows are.
 
-use super::Cpu;
 use crate::bulk::{ArrayId, Atom, Axis, Branch, Exp, Let, Var};
-use crate::loops::{Node, Tree};
+use crate::loops::{Node, Program, Tree};
 
 /// The axes of a tree in groups, each of which is one axis.
-pub(super) fn groups(c: &Cpu<'_>, t: &Tree) -> Vec<Vec<Var>> {
-    let mut groups: Vec<Vec<Var>> = Vec::new();
-    for (p, axis) in t.axes.iter().enumerate() {
-        let merges = p > 0 && (Pair { c, outer: t.axes[p - 1].var, inner: axis }).nodes(&t.body);
+pub(super) fn groups(p: &Program, t: &Tree) -> Vec<Vec<Axis>> {
+    let mut groups: Vec<Vec<Axis>> = Vec::new();
+    let mut outer: Option<Var> = None;
+    for inner in &t.axes {
+        let merges = outer.is_some_and(|outer| Pair { p, outer, inner }.nodes(&t.body));
         match groups.last_mut() {
-            Some(g) if merges => g.push(axis.var),
-            _ => groups.push(vec![axis.var]),
+            Some(g) if merges => g.push(inner.clone()),
+            _ => groups.push(vec![inner.clone()]),
         }
+        outer = Some(inner.var);
     }
     groups
 }
 
 /// Two neighboring axes. Its methods say whether code uses them together only.
 struct Pair<'a> {
-    c: &'a Cpu<'a>,
+    p: &'a Program,
     outer: Var,
     inner: &'a Axis,
 }
@@ -61,7 +62,7 @@ impl Pair<'_> {
     }
 
     fn index(&self, array: ArrayId, index: &[Atom]) -> bool {
-        let dims = self.c.memory_dims(array);
+        let dims = self.p.memory_dims(array);
         (0..index.len()).all(|k| {
             if index[k] == Atom::Var(self.outer) {
                 index.get(k + 1) == Some(&Atom::Var(self.inner.var))

@@ -14,36 +14,22 @@ use super::Cpu;
 use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Var};
 use crate::dim::Dim;
-use crate::loops::{Fold, Loop, Node, Step};
+use crate::loops::{Fold, Loop, Middle, Node, Program, Step};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 
 /// The most trips to leave at either end.
 const MOST: i64 = 8;
 
-/// The middle of a loop.
-pub(super) struct Middle {
-    /// The trips left at either end.
-    pub margin: i64,
-    /// The code there.
-    pub body: Vec<Node>,
-    names: Renaming,
-}
-
-impl Middle {
-    /// What a scalar of the whole code is called in the middle.
-    pub fn atom(&self, a: Atom) -> Atom {
-        renamed(&self.names, a)
-    }
-}
-
-/// The middle of a loop over an axis, if it is simpler than the whole.
-pub(super) fn middle(c: &Cpu<'_>, axis: &Axis, body: &[Node]) -> Option<Middle> {
+/// The middle of a loop, if it is simpler than the whole.
+pub(super) fn middle(c: &Cpu<'_>, l: &Loop) -> Option<Middle> {
+    let axis = &l.axis;
     let mut facts = c.facts.clone();
     facts.extents.insert(axis.var, axis.extent.clone());
-    let mut peel = Peel { c, axis, margin: 0, simpler: false, names: Renaming::new(), facts };
-    let body = peel.nodes(body)?;
-    peel.simpler.then_some(Middle { margin: peel.margin, body, names: peel.names })
+    let mut peel = Peel { p: c.p, axis, margin: 0, simpler: false, names: Renaming::new(), facts };
+    let body = peel.nodes(&l.body)?;
+    let values = l.folds.iter().map(|f| renamed(&peel.names, f.value)).collect();
+    peel.simpler.then_some(Middle { margin: peel.margin, body, values })
 }
 
 /// What is known of the integers of a program. Every scalar is bound once, so it holds wherever a scalar is visible.
@@ -154,7 +140,7 @@ impl Facts {
 }
 
 struct Peel<'a> {
-    c: &'a Cpu<'a>,
+    p: &'a Program,
     axis: &'a Axis,
     margin: i64,
     simpler: bool,
@@ -185,7 +171,7 @@ impl Peel<'_> {
                     let body = self.nodes(&l.body)?;
                     let fold = |f: &Fold| Fold { value: renamed(&self.names, f.value), ..f.clone() };
                     let folds = l.folds.iter().map(fold).collect();
-                    out.push(Node::Loop(Loop { axis: l.axis.clone(), body, folds, loc: l.loc }));
+                    out.push(Node::Loop(Loop { body, folds, ..l.clone() }));
                 }
                 Node::Accumulate { .. } | Node::Write { .. } => return None,
             }
@@ -323,7 +309,7 @@ impl Peel<'_> {
     }
 
     fn all_inside(&mut self, array: ArrayId, index: &[Atom]) -> bool {
-        let dims = self.c.memory_dims(array).to_vec();
+        let dims = self.p.memory_dims(array).to_vec();
         let mut margin = 0;
         let inside = index.iter().zip(dims).all(|(i, d)| match self.facts.form(*i) {
             Some(Form::Shifted(v, c)) if v == self.axis.var && d == self.axis.extent => {

@@ -21,15 +21,18 @@ use crate::loops::{Loop, Node, Program, Step};
 use crate::scalar::Op;
 use crate::ty::Elem;
 
-/// For integers of rank 0 that one step computes the greatest value; they are not negative.
-pub(super) fn bounds(p: &Program) -> HashMap<ArrayId, Dim> {
+/// Finds for integers of rank 0 that one step computes what they are at most; they are not negative.
+pub(super) fn bounds(p: &mut Program) {
     let mut writers = HashMap::new();
     count_writers(p, &p.steps, &mut writers);
-    let intervals = intervals(p, &[], &HashMap::new());
+    let intervals = intervals(p, &[]);
     let mut found = Found { p, intervals, writers, vars: HashMap::new(), arrays: HashMap::new() };
     found.steps(&p.steps);
-    let bound = |k: u32| Some((ArrayId(k), found.arrays.get(&p.root(ArrayId(k)))?.clone()));
-    (0..p.arrays.len() as u32).filter_map(bound).collect()
+    let bound = |k: u32| found.arrays.get(&p.root(ArrayId(k))).cloned();
+    let most: Vec<Option<Dim>> = (0..p.arrays.len() as u32).map(bound).collect();
+    for (info, most) in p.arrays.iter_mut().zip(most) {
+        info.most = most;
+    }
 }
 
 /// By array, how many steps write it.

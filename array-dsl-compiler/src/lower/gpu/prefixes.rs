@@ -5,45 +5,45 @@
 
 use std::collections::HashSet;
 
-use super::context::Context;
-use super::split::collect;
-use super::types::Kind;
+use super::separate::collect;
 use crate::bulk::{Atom, Exp, Let, Reducer, Scan, Var};
 use crate::dim::Dim;
 use crate::loops::uses::is_pure;
-use crate::loops::{Loop, Node, Tree};
+use crate::loops::{Loop, Node, Program, Tree};
+use crate::ty::Elem;
 
 /// The most words of states: those of 256 threads fill the memory of a workgroup.
 const MOST_WORDS: usize = 16;
 
 /// A tree that gives prefixes along the axis of its loop.
-pub(super) struct Prefixes {
+pub(crate) struct Prefixes {
     /// Executed once per point of the tree's axes.
-    pub(super) before: Vec<Node>,
-    pub(super) l: Loop,
+    pub before: Vec<Node>,
+    pub l: Loop,
     /// What is done with the last values.
-    pub(super) after: Vec<Node>,
-    pub(super) scans: Vec<(Let, Scan)>,
+    pub after: Vec<Node>,
+    pub scans: Vec<(Let, Scan)>,
 }
 
 impl Prefixes {
     /// The extent of the axis.
-    pub(super) fn length(&self) -> &Dim {
+    pub fn length(&self) -> &Dim {
         &self.l.axis.extent
     }
 
-    /// The types of the states.
-    pub(super) fn kinds(&self, cx: &Context<'_>) -> Result<Vec<Kind>, String> {
-        self.scans.iter().flat_map(|(_, s)| &s.left).map(|v| cx.kind(Atom::Var(*v))).collect()
+    /// The states, as operators see those before.
+    pub fn states(&self) -> impl Iterator<Item = Var> + '_ {
+        self.scans.iter().flat_map(|(_, s)| s.left.iter().copied())
     }
 
-    /// The words that the states take.
-    pub(super) fn words(&self, cx: &Context<'_>) -> Result<usize, String> {
-        Ok(self.kinds(cx)?.into_iter().map(Kind::words).sum())
+    /// The 32-bit words that the states take.
+    fn words(&self, p: &Program) -> usize {
+        let words = |v: Var| if matches!(p.vars[v.0 as usize], Elem::F64 | Elem::I64) { 2 } else { 1 };
+        self.states().map(words).sum()
     }
 
     /// The scans without their values.
-    pub(super) fn operators(&self) -> Vec<Node> {
+    pub fn operators(&self) -> Vec<Node> {
         let operator = |(l, s): &(Let, Scan)| {
             let exp = Exp::Scan(Box::new(Scan { values: Vec::new(), ..s.clone() }));
             Node::Let(Let { exp, ..l.clone() })
@@ -52,7 +52,7 @@ impl Prefixes {
     }
 
     /// The variables of the states.
-    pub(super) fn names(&self) -> Vec<String> {
+    pub fn names(&self) -> Vec<String> {
         let of = |(l, s): &(Let, Scan)| {
             let first = l.vars[0].0;
             (0..s.left.len()).map(move |k| format!("scan{first}_{k}")).collect::<Vec<_>>()
@@ -61,36 +61,37 @@ impl Prefixes {
     }
 
     /// The states before the first point.
-    pub(super) fn starts(&self) -> impl Iterator<Item = Atom> + '_ {
+    pub fn starts(&self) -> impl Iterator<Item = Atom> + '_ {
         self.scans.iter().flat_map(|(_, s)| s.start.iter().copied())
     }
 }
 
-/// The tree as prefixes, if its loop can be divided.
-pub(super) fn as_prefixes(cx: &Context<'_>, tree: &Tree) -> Option<Prefixes> {
-    let at = tree.body.iter().position(|n| matches!(n, Node::Loop(_)))?;
-    let (before, [Node::Loop(l), after @ ..]) = tree.body.split_at(at) else { return None };
-    let stores = |n: &Node| matches!(n, Node::Store { .. });
-    let gives = if l.folds.is_empty() {
-        after.is_empty() && l.body.iter().all(|n| stores(n) || is_pure(std::slice::from_ref(n)))
-    } else {
-        is_pure(&l.body) && l.folds.iter().all(|f| f.reducer == Reducer::Last)
-    };
-    if !gives || !before.iter().all(|n| matches!(n, Node::Let(_))) {
-        return None;
-    }
-    let mut p = Prefixes { before: before.to_vec(), l: l.clone(), after: after.to_vec(), scans: Vec::new() };
-    let varying = p.hoist();
-    for n in &p.l.body {
-        if let Node::Let(l @ Let { exp: Exp::Scan(s), .. }) = n {
-            p.scans.push((l.clone(), (**s).clone()));
-        }
-    }
-    let fits = p.words(cx).is_ok_and(|words| (1..=MOST_WORDS).contains(&words));
-    (fits && p.regroups(&varying)).then_some(p)
-}
-
 impl Prefixes {
+    /// The tree as prefixes, if its loop can be divided.
+    pub fn of(program: &Program, tree: &Tree) -> Option<Prefixes> {
+        let at = tree.body.iter().position(|n| matches!(n, Node::Loop(_)))?;
+        let (before, [Node::Loop(l), after @ ..]) = tree.body.split_at(at) else { return None };
+        let stores = |n: &Node| matches!(n, Node::Store { .. });
+        let gives = if l.folds.is_empty() {
+            after.is_empty() && l.body.iter().all(|n| stores(n) || is_pure(std::slice::from_ref(n)))
+        } else {
+            is_pure(&l.body) && l.folds.iter().all(|f| f.reducer == Reducer::Last)
+        };
+        if !gives || !before.iter().all(|n| matches!(n, Node::Let(_))) {
+            return None;
+        }
+        let mut p =
+            Prefixes { before: before.to_vec(), l: l.clone(), after: after.to_vec(), scans: Vec::new() };
+        let varying = p.hoist();
+        for n in &p.l.body {
+            if let Node::Let(l @ Let { exp: Exp::Scan(s), .. }) = n {
+                p.scans.push((l.clone(), (**s).clone()));
+            }
+        }
+        let fits = (1..=MOST_WORDS).contains(&p.words(program));
+        (fits && p.regroups(&varying)).then_some(p)
+    }
+
     /// Moves out of the loop what is the same at all points, which is there because it may fail. Gives the scalars that
     /// differ.
     fn hoist(&mut self) -> HashSet<Var> {
@@ -132,7 +133,7 @@ impl Prefixes {
 }
 
 /// Those of the nodes, none of which stores, that others need.
-pub(super) fn needed(nodes: &[Node], others: &[Node]) -> Vec<Node> {
+pub(crate) fn needed(nodes: &[Node], others: &[Node]) -> Vec<Node> {
     let mut used = HashSet::new();
     collect(others, &mut used);
     let mut kept: Vec<Node> = Vec::new();

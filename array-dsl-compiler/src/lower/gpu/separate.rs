@@ -27,19 +27,17 @@ use crate::ty::{Const, Elem, Loc};
 /// Loops with no more trips than this are left alone.
 const SHORT: i64 = 256;
 
-/// The program rewritten.
-pub(super) fn split(p: &Program) -> Program {
-    let mut out = p.clone();
-    let steps = std::mem::take(&mut out.steps);
-    out.split_steps(steps);
-    out
+/// Rewrites the program.
+pub(super) fn separate(p: &mut Program) {
+    let steps = std::mem::take(&mut p.steps);
+    p.separate_steps(steps);
 }
 
 impl Program {
-    fn split_steps(&mut self, steps: Vec<Step>) {
+    fn separate_steps(&mut self, steps: Vec<Step>) {
         for step in steps {
             match step {
-                Step::Tree(tree) => self.split_tree(tree),
+                Step::Tree(tree) => self.separate_tree(tree),
                 Step::Contract(c) if !self.is_plain_contract(&c) => {
                     let tree = self.contract_tree(&c);
                     self.steps.push(Step::Tree(tree));
@@ -50,7 +48,7 @@ impl Program {
                 }
                 Step::Repeat(r) => {
                     let before = std::mem::take(&mut self.steps);
-                    self.split_steps(r.steps);
+                    self.separate_steps(r.steps);
                     let steps = std::mem::replace(&mut self.steps, before);
                     self.steps.push(Step::Repeat(Repeat { steps, ..r }));
                 }
@@ -70,22 +68,8 @@ impl Program {
 
     fn temporary(&mut self, elem: Elem, dims: Vec<Dim>) -> ArrayId {
         let name = format!("temporary {}", self.arrays.len()).into();
-        self.arrays.push(ArrayInfo { name, elem, dims, home: Home::Heap });
+        self.arrays.push(ArrayInfo { name, elem, dims, home: Home::Heap, most: None });
         ArrayId(self.arrays.len() as u32 - 1)
-    }
-
-    /// An array that stands for memory whose size only the runtime knows.
-    pub(super) fn scratch(&mut self) -> ArrayId {
-        let (name, elem) = ("scratch".into(), Elem::U32);
-        self.arrays.push(ArrayInfo { name, elem, dims: Vec::new(), home: Home::Heap });
-        ArrayId(self.arrays.len() as u32 - 1)
-    }
-
-    fn elem_of(&self, a: Atom) -> Elem {
-        match a {
-            Atom::Var(v) => self.vars[v.0 as usize],
-            Atom::Const(c) => c.elem,
-        }
     }
 
     fn is_plain_contract(&self, c: &Contract) -> bool {
@@ -127,13 +111,13 @@ impl Program {
     }
 
     /// The tree as it is, or its reductions and the rest.
-    fn split_tree(&mut self, tree: Tree) {
+    fn separate_tree(&mut self, tree: Tree) {
         if !self.is_worthwhile(&tree) {
             self.steps.push(Step::Tree(tree));
             return;
         }
         let at: Vec<Atom> = tree.axes.iter().map(|a| Atom::Var(a.var)).collect();
-        let Tree { axes, body, loc } = tree;
+        let Tree { axes, body, loc, .. } = tree;
         let mut rest: Vec<Node> = Vec::new();
         for node in body {
             let Node::Loop(l) = node else {
@@ -149,12 +133,12 @@ impl Program {
                 rest.extend(bound.into_iter().map(Node::Let));
             }
         }
-        self.steps.push(Step::Tree(Tree { axes, body: rest, loc }));
+        self.steps.push(Step::Tree(Tree::new(axes, rest, loc)));
     }
 
     /// Adds a tree for one fold of a loop. Gives the binding of the fold's result for what follows.
     fn reduction(&mut self, base: &Reducing<'_>, fold: Fold) -> Let {
-        let elem = fold.reducer.result(self.elem_of(fold.value));
+        let elem = fold.reducer.result(self.elem(fold.value));
         let array = self.temporary(elem, base.axes.iter().map(|a| a.extent.clone()).collect());
         let store = Node::Store { array, index: base.at.to_vec(), value: Atom::Var(fold.result) };
         let result = fold.result;
@@ -162,14 +146,14 @@ impl Program {
         body.push(Node::Loop(Loop { folds: vec![fold], ..base.l.clone() }));
         body.push(store);
         let body = prune(body);
-        self.steps.push(Step::Tree(Tree { axes: base.axes.to_vec(), body, loc: base.loc }));
+        self.steps.push(Step::Tree(Tree::new(base.axes.to_vec(), body, base.loc)));
         let exp = Exp::Read { array, index: base.at.to_vec(), checked: false };
         Let { vars: vec![result], exp, loc: base.loc }
     }
 
     /// The place of an extremum: `best = min x`, then the least `i` with `x[i] = best`; 0 if there is none.
     fn extremum(&mut self, base: &Reducing<'_>, fold: &Fold) -> Vec<Let> {
-        let elem = self.elem_of(fold.value);
+        let elem = self.elem(fold.value);
         let stored;
         let base = if is_copy(&base.l.body) {
             base
@@ -212,12 +196,12 @@ impl Program {
     fn stored(&mut self, base: &Reducing<'_>, value: Atom) -> Loop {
         let axes: Vec<Axis> = base.axes.iter().chain([&base.l.axis]).cloned().collect();
         let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
-        let elem = self.elem_of(value);
+        let elem = self.elem(value);
         let array = self.temporary(elem, axes.iter().map(|a| a.extent.clone()).collect());
         let mut body = base.before.to_vec();
         body.extend(base.l.body.iter().cloned());
         body.push(Node::Store { array, index: index.clone(), value });
-        self.steps.push(Step::Tree(Tree { axes, body: prune(body), loc: base.loc }));
+        self.steps.push(Step::Tree(Tree::new(axes, prune(body), base.loc)));
         let read = Exp::Read { array, index, checked: false };
         let bound = match value {
             Atom::Var(v) => vec![Node::Let(Let { vars: vec![v], exp: read, loc: base.l.loc })],
@@ -248,11 +232,11 @@ impl Program {
         for k in (0..c.extents.len()).rev().filter(|k| !c.out.contains(k)) {
             let result = self.fresh_var(elem);
             let folds = vec![Fold { result, reducer, value: Atom::Var(value) }];
-            body = vec![Node::Loop(Loop { axis: axis(k), body, folds, loc: c.loc })];
+            body = vec![Node::Loop(Loop::new(axis(k), body, folds, c.loc))];
             value = result;
         }
         body.push(Node::Store { array: c.result, index: index(&c.out), value: Atom::Var(value) });
-        Tree { axes: c.out.iter().map(|k| axis(*k)).collect(), body, loc: c.loc }
+        Tree::new(c.out.iter().map(|k| axis(*k)).collect(), body, c.loc)
     }
 
     /// The one element of a scalar, stored.
@@ -265,7 +249,7 @@ impl Program {
             Node::Let(Let { vars: vec![value], exp: read, loc: Loc::default() }),
             Node::Store { array, index, value: Atom::Var(value) },
         ];
-        Tree { axes: Vec::new(), body, loc: Loc::default() }
+        Tree::new(Vec::new(), body, Loc::default())
     }
 }
 

@@ -5,16 +5,15 @@
 //! whose interval fits is computed as `i32`, and so is what it is computed from; all others are `i64`. Scalars are bound before they
 //! are used, and what goes from trip to trip may be anything, so one pass is enough.
 
-use std::collections::HashMap;
-
+use super::sizes::counters;
 use crate::bulk::{ArrayId, Atom, Exp, Let, Reducer, Var};
 use crate::dim::{Dim, SizeAtom};
-use crate::loops::{Node, Program, Step};
+use crate::loops::{ArrayInfo, Node, Program, Step};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 
 /// The greatest extent, and the greatest size by magnitude.
-pub(super) const MOST: i64 = 1 << 30;
+pub(crate) const MOST: i64 = 1 << 30;
 
 /// The integers from `.0` to `.1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,18 +47,23 @@ impl Interval {
     }
 }
 
-/// The intervals of all scalars of a program; those that are no integers have all. `counters` are the numbers of trips, `bounds` the
-/// sizes that the device computes and that have a bound.
-pub(super) fn intervals(p: &Program, counters: &[ArrayId], bounds: &HashMap<ArrayId, Dim>) -> Vec<Interval> {
-    let mut found = Found { vars: &p.vars, counters, bounds, known: vec![Interval::ALL; p.vars.len()] };
+/// By scalar of a lowered program, whether it is an `i64` that fits 32 bits.
+pub(crate) fn narrow(p: &Program) -> Vec<bool> {
+    intervals(p, &counters(p)).into_iter().map(Interval::fits).collect()
+}
+
+/// The intervals of all scalars of a program; those that are no integers have all. `counters` are the numbers of trips.
+pub(super) fn intervals(p: &Program, counters: &[ArrayId]) -> Vec<Interval> {
+    let mut found =
+        Found { vars: &p.vars, arrays: &p.arrays, counters, known: vec![Interval::ALL; p.vars.len()] };
     found.steps(&p.steps);
     found.known
 }
 
 struct Found<'p> {
     vars: &'p [Elem],
+    arrays: &'p [ArrayInfo],
     counters: &'p [ArrayId],
-    bounds: &'p HashMap<ArrayId, Dim>,
     known: Vec<Interval>,
 }
 
@@ -136,7 +140,7 @@ impl Found<'_> {
         match (dim.as_constant(), dim.as_atom()) {
             (Some(c), _) => Interval(c, c),
             (None, Some(SizeAtom::Name(_))) => Interval(0, MOST),
-            (None, Some(SizeAtom::Scalar(s))) if self.bounds.contains_key(&ArrayId(*s)) => Interval(0, MOST),
+            (None, Some(SizeAtom::Scalar(s))) if self.arrays[*s as usize].most.is_some() => Interval(0, MOST),
             (None, _) if is_word(dim) => Interval(-MOST, MOST),
             (None, _) => Interval::ALL,
         }
@@ -222,8 +226,7 @@ mod tests {
     /// The interval of an expression over an axis `i` of `n` points and a number `x` that is read.
     fn of(op: Op, args: &[Atom]) -> Interval {
         let vars = [Elem::I64; 2];
-        let mut found =
-            Found { vars: &vars, counters: &[], bounds: &HashMap::new(), known: vec![Interval::ALL; 2] };
+        let mut found = Found { vars: &vars, arrays: &[], counters: &[], known: vec![Interval::ALL; 2] };
         found.axis(Var(0), &Dim::name("n"));
         found.apply(op, args)
     }
@@ -266,8 +269,7 @@ mod tests {
     #[test]
     fn sizes_fit_unless_they_are_products() {
         let vars = [Elem::I64];
-        let mut found =
-            Found { vars: &vars, counters: &[], bounds: &HashMap::new(), known: vec![Interval::ALL] };
+        let mut found = Found { vars: &vars, arrays: &[], counters: &[], known: vec![Interval::ALL] };
         let n = Dim::name("n");
         for (dim, fits) in
             [(n.clone(), true), (n.scale(2), true), (n.mul(&n), false), (Dim::constant(1 << 40), false)]

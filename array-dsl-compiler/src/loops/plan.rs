@@ -1,0 +1,76 @@
+//! How trees and loops are executed.
+//!
+//! | on | a tree with axes | a loop of a tree without axes |
+//! |---|---|---|
+//! | the CPU | chunks of its points, which count as one axis | chunks of its trips |
+//! | a GPU | a thread for each point | in the one thread |
+//!
+//! is where [`Division`] starts from; [`Form`] says how whoever has a chunk, or all of a loop, goes through it.
+
+use super::Node;
+use crate::bulk::{ArrayId, Atom, Reducer};
+
+/// How a tree or a loop is executed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the types")]
+pub struct Plan {
+    pub division: Division,
+    pub form: Form,
+}
+
+/// Among whom points or trips are divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Division {
+    /// Among nobody: all are executed, in order, where they stand.
+    #[default]
+    Undivided,
+    /// Tasks of neighboring ones, or a thread each. What a loop folds is combined in order.
+    Points,
+    /// Tasks of many neighboring columns: see [`Form::Strips`].
+    Columns,
+    /// The same, and the trips of the tree's one reduction are divided as well.
+    ColumnsAndTrips,
+    /// Tasks, or workgroups, that combine into memory of their own, which is combined into the array at the end.
+    Copies(ArrayId, Reducer),
+    /// Several threads for each point, which share the trips of its one reduction.
+    Groups,
+    /// Tasks, or workgroups, of trips that are first executed from the scans' neutral states, for the states that they leave, and
+    /// again from the states before them.
+    Prefixes,
+}
+
+/// How trips are executed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// One after the other.
+    #[default]
+    Plain,
+    /// The same, by other code away from the ends. A loop with loops inside chooses at each trip.
+    Peeled(Middle),
+    /// Folds in a fixed number of independent lanes, which are combined as a tree.
+    Lanes(Option<Middle>),
+    /// In strips of neighboring trips, inside of which the loops of the body change places with the strip.
+    Strips,
+}
+
+/// The code of the trips from `margin` on, up to `margin` before the extent. It binds the scalars of the whole code that are needed
+/// there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described above")]
+pub struct Middle {
+    pub margin: i64,
+    pub body: Vec<Node>,
+    /// What the loop folds there.
+    pub values: Vec<Atom>,
+}
+
+impl Form {
+    /// The code away from the ends, if there is such.
+    pub fn middle(&self) -> Option<&Middle> {
+        match self {
+            Form::Peeled(m) => Some(m),
+            Form::Lanes(m) => m.as_ref(),
+            Form::Plain | Form::Strips => None,
+        }
+    }
+}

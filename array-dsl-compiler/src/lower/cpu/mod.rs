@@ -1,0 +1,141 @@
+//! How trees and loops are executed on a CPU.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `mod` | what is divided among tasks |
+//! | `form` | how a loop goes through its trips |
+//! | `hoist` | arithmetic moved out of loops |
+//! | `merge` | several parallel axes as one |
+//! | `peel` | the middles of loops |
+//! | `strides` | reductions that stride through memory |
+//! | `writes` | writes that never meet |
+//!
+//! After it the axes of a tree count as one, whose points are divided; the others are loops.
+
+mod form;
+mod hoist;
+mod merge;
+mod peel;
+mod strides;
+mod writes;
+
+use crate::bulk::{ArrayId, Axis, Scan};
+use crate::loops::uses::{Access, is_pure, visit_arrays};
+use crate::loops::{Division, Loop, Node, Plan, Program, Repeat, Step, Tree};
+use crate::ty::Loc;
+
+/// A program whose steps are being lowered.
+struct Cpu<'a> {
+    p: &'a Program,
+    facts: peel::Facts,
+}
+
+/// Decides how the loops of a program are executed.
+pub(super) fn lower(p: &mut Program) {
+    let steps = std::mem::take(&mut p.steps);
+    let cpu = Cpu { facts: peel::Facts::new(&steps), p };
+    p.steps = cpu.steps(steps);
+}
+
+impl Cpu<'_> {
+    fn steps(&self, steps: Vec<Step>) -> Vec<Step> {
+        let lowered = |s| match s {
+            Step::Tree(t) => Step::Tree(self.tree(t)),
+            Step::Repeat(r) => Step::Repeat(Repeat { steps: self.steps(r.steps), ..r }),
+            s => s,
+        };
+        steps.into_iter().map(lowered).collect()
+    }
+
+    fn tree(&self, t: Tree) -> Tree {
+        let t = Tree { body: self.hoisted(t.body), ..t };
+        let updates = t.body.iter().any(|n| matches!(n, Node::Accumulate { .. } | Node::Write { .. }));
+        match (updates, t.axes.is_empty()) {
+            (true, true) => Tree { body: self.formed(t.body, &[]), ..t },
+            (true, false) => self.update(t),
+            (false, true) => Tree { body: t.body.into_iter().map(|n| self.host(n)).collect(), ..t },
+            (false, false) => self.parallel(t),
+        }
+    }
+
+    /// A tree that combines or writes at computed indices. What is combined goes to copies; writes that never meet are shared among
+    /// tasks, and others are executed in order, so that the last of several values for one place stays.
+    fn update(&self, t: Tree) -> Tree {
+        let division = t.body.iter().find_map(|n| match n {
+            Node::Accumulate { array, reducer, .. } => Some(Division::Copies(*array, *reducer)),
+            Node::Write { array, .. } => {
+                let is_shared = writes::distinct(&t, n) && !self.reads(&t.body, *array);
+                Some(if is_shared { Division::Points } else { Division::Undivided })
+            }
+            _ => None,
+        });
+        let Tree { mut axes, mut body, loc, .. } = t;
+        for axis in axes.drain(1..).rev() {
+            body = vec![Node::Loop(Loop::new(axis, body, Vec::new(), loc))];
+        }
+        let plan = Plan { division: division.unwrap_or_default(), ..Plan::default() };
+        Tree { axes, body: self.formed(body, &[]), plan, loc }
+    }
+
+    /// Whether nodes read the memory of an array.
+    fn reads(&self, nodes: &[Node], array: ArrayId) -> bool {
+        let (root, mut any) = (self.p.root(array), false);
+        visit_arrays(nodes, &mut |a, access| any |= access == Access::Read && self.p.root(a) == root);
+        any
+    }
+
+    /// A node of a tree without axes: each loop is divided among tasks.
+    fn host(&self, n: Node) -> Node {
+        let Node::Loop(l) = n else { return n };
+        let scans: Vec<&Scan> = l.body.iter().filter_map(Node::as_scan).collect();
+        let division = match scans.as_slice() {
+            [] => Division::Points,
+            scans if scans.iter().all(|s| s.is_associative()) => Division::Prefixes,
+            _ => Division::Undivided,
+        };
+        let mut l = match division {
+            // Executed once without its stores and folds.
+            Division::Prefixes => Loop { body: self.formed(l.body, &[]), ..l },
+            _ => self.form(l, &form::Around::default()),
+        };
+        l.plan.division = division;
+        Node::Loop(l)
+    }
+
+    /// A tree with axes. Those that are one are merged; the first are divided, the others become loops.
+    fn parallel(&self, t: Tree) -> Tree {
+        let mut groups = merge::groups(self.p, &t);
+        let merged: Vec<_> = groups.iter().map(|g| g.iter().map(|a| a.var).collect()).collect();
+        let first = groups.remove(0);
+        let strides = groups.is_empty() && self.strips_pay(&first[0], &t.body, &merged);
+        if strides && shares_trips(&t.body) {
+            let plan = Plan { division: Division::ColumnsAndTrips, ..Plan::default() };
+            return Tree { axes: first, plan, ..t };
+        }
+        let mut body = t.body;
+        for group in groups.into_iter().rev() {
+            body = self.hoisted(vec![Node::Loop(counted(group, body, t.loc))]);
+        }
+        let l = self.form(counted(first, body, t.loc), &form::Around { merged: &merged, at_ends: false });
+        let division = if strides { Division::Columns } else { Division::Points };
+        let axes = l.axes().cloned().collect();
+        Tree { axes, body: l.body, plan: Plan { division, ..l.plan }, loc: t.loc }
+    }
+}
+
+/// A loop over axes that are one.
+fn counted(mut axes: Vec<Axis>, body: Vec<Node>, loc: Loc) -> Loop {
+    let merged = axes.split_off(1);
+    let mut l = Loop::new(axes.remove(0), body, Vec::new(), loc);
+    l.merged = merged;
+    l
+}
+
+/// Whether a tree is one loop that folds, with scalar code before and no loop after it: then its trips can be shared among tasks.
+fn shares_trips(body: &[Node]) -> bool {
+    let Some(at) = body.iter().position(|n| matches!(n, Node::Loop(_))) else { return false };
+    let (before, [Node::Loop(l), after @ ..]) = body.split_at(at) else { return false };
+    before.iter().all(|n| matches!(n, Node::Let(_)))
+        && !after.iter().any(|n| matches!(n, Node::Loop(_)))
+        && is_pure(&l.body)
+}

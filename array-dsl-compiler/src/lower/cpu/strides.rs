@@ -1,0 +1,93 @@
+//! Reductions that stride through memory: whether they are better done in strips.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Cpu;
+use crate::bulk::{Atom, Axis, Exp, Let, Var};
+use crate::loops::{Home, Loop, Node, Program};
+
+impl Cpu<'_> {
+    /// Whether a loop over `axis` with this body is better done in strips: some reduction in it then strides through
+    /// fewer arrays.
+    pub(super) fn strips_pay(&self, axis: &Axis, body: &[Node], merged: &[Vec<Var>]) -> bool {
+        let mut cost =
+            Strides { p: self.p, merged, column: axis.var, through: HashMap::new(), lanes: 0, strips: 0 };
+        cost.through.insert(axis.var, [axis.var].into());
+        cost.nodes(body, None) && cost.lanes > cost.strips
+    }
+}
+
+/// Counts the reads inside reductions that stride through memory, if they are done one after another and if they are done
+/// in strips.
+struct Strides<'a> {
+    p: &'a Program,
+    merged: &'a [Vec<Var>],
+    column: Var,
+    /// The axes that an integer changes with.
+    through: HashMap<Var, HashSet<Var>>,
+    lanes: usize,
+    strips: usize,
+}
+
+impl Strides<'_> {
+    /// Whether strips can be made of the nodes; `trip` is the innermost loop around them.
+    fn nodes(&mut self, nodes: &[Node], trip: Option<Var>) -> bool {
+        nodes.iter().all(|n| match n {
+            Node::Let(Let { exp: Exp::Scan(_), .. }) => false,
+            Node::Let(l) => {
+                self.exp(&l.exp, &l.vars, trip);
+                true
+            }
+            Node::Loop(l) => self.inner(l),
+            // A row belongs to one column.
+            Node::Store { array, .. } => !matches!(self.p.arrays[array.0 as usize].home, Home::Row { .. }),
+            Node::Accumulate { .. } | Node::Write { .. } => false,
+        })
+    }
+
+    fn inner(&mut self, l: &Loop) -> bool {
+        self.through.insert(l.axis.var, [l.axis.var].into());
+        l.folds.iter().all(|f| f.reducer.op().is_some()) && self.nodes(&l.body, Some(l.axis.var))
+    }
+
+    fn exp(&mut self, e: &Exp, vars: &[Var], trip: Option<Var>) {
+        match e {
+            Exp::Op(..) => {
+                let mut axes = HashSet::new();
+                e.visit_atoms(&mut |a| axes.extend(self.axes(a)));
+                vars.iter().for_each(|v| drop(self.through.insert(*v, axes.clone())));
+            }
+            Exp::Read { index, .. } => {
+                if let Some(trip) = trip {
+                    self.lanes += usize::from(self.strides(index, trip));
+                    self.strips += usize::from(self.strides(index, self.column));
+                }
+            }
+            Exp::If(_, x, y) => {
+                for l in [x, y].iter().flat_map(|b| &b.block.lets) {
+                    self.exp(&l.exp, &l.vars, trip);
+                }
+            }
+            Exp::Size(_) | Exp::StopGradient(_) | Exp::Scan(_) => {}
+        }
+    }
+
+    fn axes(&self, a: Atom) -> HashSet<Var> {
+        match a {
+            Atom::Var(v) => self.through.get(&v).cloned().unwrap_or_default(),
+            Atom::Const(_) => HashSet::new(),
+        }
+    }
+
+    /// Whether an index other than the last changes with an axis.
+    fn strides(&self, index: &[Atom], axis: Var) -> bool {
+        (0..index.len())
+            .any(|k| k + self.count(index[k]) < index.len() && self.axes(index[k]).contains(&axis))
+    }
+
+    /// How many of the indices that start with `a` are one merged axis.
+    fn count(&self, a: Atom) -> usize {
+        let Atom::Var(v) = a else { return 1 };
+        self.merged.iter().find(|g| g.first() == Some(&v)).map_or(1, Vec::len)
+    }
+}

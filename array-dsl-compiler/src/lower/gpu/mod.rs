@@ -1,0 +1,63 @@
+//! How trees are executed on a GPU.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `mod` | what is divided among threads |
+//! | `separate` | reductions get trees of their own; what the runtime's steps cannot do becomes trees |
+//! | `sizes` | sizes that only the device knows |
+//! | `bounds` | how great they can be |
+//! | `narrow` | integers that are short |
+//! | `reduction` | trees that are one reduction |
+//! | `prefixes` | trees that give prefixes along one axis |
+//! | `copies` | arrays that are combined into, and have room in a workgroup's memory |
+//!
+//! After it reductions stand alone and no scalar code mentions a size that the host does not know.
+
+mod bounds;
+mod copies;
+mod narrow;
+mod prefixes;
+mod reduction;
+mod separate;
+mod sizes;
+
+pub(crate) use narrow::{MOST, narrow};
+pub(crate) use prefixes::{Prefixes, needed};
+pub(crate) use reduction::Reduction;
+pub(crate) use sizes::{bound, computed, is_composed, known_scalars};
+pub use sizes::{inputs, size_scalars};
+
+use crate::loops::{Division, Program, Step, Tree};
+
+/// Decides how the trees of a program are executed.
+pub(super) fn lower(p: &mut Program) {
+    // Before reductions stand alone, so that what is made of them stands with them.
+    bounds::bounds(p);
+    separate::separate(p);
+    sizes::read_computed(p);
+    let mut steps = std::mem::take(&mut p.steps);
+    divide(p, &mut steps);
+    p.steps = steps;
+}
+
+fn divide(p: &Program, steps: &mut [Step]) {
+    for s in steps {
+        match s {
+            Step::Tree(t) => t.plan.division = division(p, t),
+            Step::Repeat(r) => divide(p, &mut r.steps),
+            _ => {}
+        }
+    }
+}
+
+fn division(p: &Program, t: &Tree) -> Division {
+    if Prefixes::of(p, t).is_some() {
+        Division::Prefixes
+    } else if Reduction::of(p, t).is_some() {
+        Division::Groups
+    } else if let Some((array, reducer)) = copies::combined_into(p, t) {
+        Division::Copies(array, reducer)
+    } else {
+        Division::Points
+    }
+}

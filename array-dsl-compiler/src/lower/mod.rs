@@ -1,0 +1,22 @@
+//! Loops to Loops: how the loops of one target are executed. The back ends print what they find.
+//!
+//! * On the CPU (`cpu`) a tree's points become chunks of one axis, its other axes loops; each loop gets its form: lanes, strips, a
+//!   middle.
+//! * For a GPU (`gpu`) reductions get trees of their own, sizes that only the device knows are read there, and each tree is divided
+//!   among threads or workgroups.
+//!
+//! What a program means stays as it is: the verifier of Loops looks at the result again, and the tests execute it.
+
+pub mod cpu;
+pub mod gpu;
+
+use crate::loops::Program;
+use crate::target::Target;
+
+/// Decides how the loops of a scheduled program are executed.
+pub fn lower(p: &mut Program, target: Target) {
+    match target {
+        Target::Cpu => cpu::lower(p),
+        Target::Gpu => gpu::lower(p),
+    }
+}
