@@ -402,6 +402,14 @@ impl Program {
 }
 
 impl Stm {
+    /// The number of statements that it is, those of loops included.
+    pub fn size(&self) -> usize {
+        match self {
+            Stm::Repeat(r) => 1 + r.body.iter().map(Stm::size).sum::<usize>(),
+            _ => 1,
+        }
+    }
+
     /// The arrays the statement binds.
     pub fn results(&self) -> Vec<ArrayId> {
         match self {
