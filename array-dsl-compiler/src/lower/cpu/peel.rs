@@ -54,13 +54,21 @@ enum Form {
 impl Facts {
     pub fn new(steps: &[Step]) -> Facts {
         let mut facts = Facts::default();
+        facts.steps(steps);
+        facts
+    }
+
+    fn steps(&mut self, steps: &[Step]) {
         for s in steps {
-            if let Step::Tree(t) = s {
-                facts.extents.extend(t.axes.iter().map(|a| (a.var, a.extent.clone())));
-                facts.nodes(&t.body);
+            match s {
+                Step::Tree(t) => {
+                    self.extents.extend(t.axes.iter().map(|a| (a.var, a.extent.clone())));
+                    self.nodes(&t.body);
+                }
+                Step::Repeat(r) => self.steps(&r.steps),
+                _ => {}
             }
         }
-        facts
     }
 
     fn nodes(&mut self, nodes: &[Node]) {
