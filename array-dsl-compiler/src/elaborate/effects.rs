@@ -15,7 +15,8 @@
 use proc_macro2::Span;
 
 use crate::core::Reducer;
-use crate::syntax::ast::{Binary, Checkpoint, Expr, ExprKind, For, IndexKind, Over, Pattern, Stmt, Unary};
+use crate::syntax::ast::{Binary, Expr, ExprKind, For, IndexKind, Over, Pattern, Unary};
+use crate::syntax::walk::{Visitor, each};
 use crate::ty::Name;
 
 /// How a loop's body uses a variable that it changes.
@@ -41,100 +42,6 @@ pub(super) struct Update {
     pub negated: bool,
 }
 
-/// Visits an expression and what is in it, in the order of evaluation. `f` gets each expression with the names that are bound
-/// between the start and it; where it returns false what is inside is left out.
-pub(super) fn visit(e: &mut Expr, local: &mut Vec<Name>, f: &mut dyn FnMut(&mut Expr, &[Name]) -> bool) {
-    if !f(e, local) {
-        return;
-    }
-    let depth = local.len();
-    let bind = |p: &Pattern, local: &mut Vec<Name>| local.extend(p.names().iter().map(|n| n.name.clone()));
-    match &mut e.kind {
-        ExprKind::Int(..) | ExprKind::Float(..) | ExprKind::Bool(_) | ExprKind::Path(_) | ExprKind::Error => {
-        }
-        ExprKind::Unary(_, a) | ExprKind::Cast(a, _) | ExprKind::Field(a, _) => visit(a, local, f),
-        ExprKind::Binary(_, a, b, _) | ExprKind::Repeat(a, b) => {
-            visit(a, local, f);
-            visit(b, local, f);
-        }
-        ExprKind::Assign(target, _, value, _) => {
-            visit(value, local, f);
-            visit(target, local, f);
-        }
-        ExprKind::Call(g, args) => {
-            visit(g, local, f);
-            args.iter_mut().for_each(|a| visit(a, local, f));
-        }
-        ExprKind::Method(receiver, _, args) => {
-            visit(receiver, local, f);
-            args.iter_mut().for_each(|a| visit(a, local, f));
-        }
-        ExprKind::Index(a, kind) => {
-            visit(a, local, f);
-            match kind {
-                IndexKind::At(i) => visit(i, local, f),
-                IndexKind::Slice(lo, hi) => lo.iter_mut().chain(hi).for_each(|e| visit(e, local, f)),
-                IndexKind::Multi(es) => es.iter_mut().for_each(|e| visit(e, local, f)),
-            }
-        }
-        ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Einsum(_, es) => {
-            es.iter_mut().for_each(|e| visit(e, local, f));
-        }
-        ExprKind::Record(_, fields, base) => {
-            fields.iter_mut().for_each(|(_, e)| visit(e, local, f));
-            base.iter_mut().for_each(|e| visit(e, local, f));
-        }
-        ExprKind::Closure(params, body) => {
-            params.iter().for_each(|(p, _)| bind(p, local));
-            visit(body, local, f);
-        }
-        ExprKind::If(c, a, b) => {
-            visit(c, local, f);
-            visit(a, local, f);
-            b.iter_mut().for_each(|b| visit(b, local, f));
-        }
-        ExprKind::Match(subject, arms) => {
-            visit(subject, local, f);
-            for arm in arms {
-                local.extend(arm.binding.iter().map(|n| n.name.clone()));
-                visit(&mut arm.body, local, f);
-                local.truncate(depth);
-            }
-        }
-        ExprKind::For(e) => {
-            if let Some(Checkpoint::Every(k)) = &mut e.checkpoint {
-                visit(k, local, f);
-            }
-            match &mut e.over {
-                Over::Range { lo, hi, .. } => {
-                    visit(lo, local, f);
-                    visit(hi, local, f);
-                }
-                Over::Array { array, .. } => visit(array, local, f),
-            }
-            bind(&e.pattern, local);
-            visit(&mut e.body, local, f);
-        }
-        ExprKind::While(condition, body) => {
-            visit(condition, local, f);
-            visit(body, local, f);
-        }
-        ExprKind::Block(stmts, result) => {
-            for s in stmts {
-                match s {
-                    Stmt::Let { pattern, value, .. } => {
-                        visit(value, local, f);
-                        bind(pattern, local);
-                    }
-                    Stmt::Expr(e) => visit(e, local, f),
-                }
-            }
-            result.iter_mut().for_each(|e| visit(e, local, f));
-        }
-    }
-    local.truncate(depth);
-}
-
 /// The name of the variable that a target is a part of.
 pub(super) fn root(target: &Expr) -> Option<&Name> {
     match &target.kind {
@@ -157,8 +64,8 @@ pub(super) fn assigned(e: &Expr, bound: &Pattern) -> Vec<Name> {
         }
     }
     let mut out = Vec::new();
-    let mut local = bound.names().iter().map(|n| n.name.clone()).collect();
-    visit(&mut e.clone(), &mut local, &mut |e, local| {
+    let scope = bound.names().iter().map(|n| n.name.clone()).collect();
+    each(e, scope, |e, local| {
         if let ExprKind::Assign(target, ..) = &e.kind {
             targets(target, local, &mut out);
         }
@@ -286,22 +193,31 @@ pub(super) fn index_name(e: &For) -> Option<&Name> {
 
 /// How the body of a loop uses `v`, a variable around the loop, if it is not private.
 pub(super) fn shared(e: &For, v: &Name) -> Class {
-    let mut uses = Uses { v, indices: vec![index_name(e).cloned()], ..Uses::of(v) };
-    let mut local: Vec<Name> = e.pattern.names().iter().map(|n| n.name.clone()).collect();
-    if !local.contains(v) {
-        uses.expr(&mut e.body.clone(), &mut local);
-    }
+    let mut uses = Uses {
+        v,
+        scope: e.pattern.names().iter().map(|n| n.name.clone()).collect(),
+        indices: vec![index_name(e).cloned()],
+        updates: Vec::new(),
+        writes: Vec::new(),
+        reads: Vec::new(),
+        repeated: 0,
+    };
+    uses.expr(&e.body);
     uses.class()
+}
+
+/// Whether an expression is just this name.
+pub(super) fn is_name(e: &Expr, name: &Name) -> bool {
+    matches!(&e.kind, ExprKind::Path(p) if p.single().is_some_and(|n| n.name == *name))
 }
 
 /// `v.len()`, `len(v)`, `dim(v, k)`.
 pub(super) fn is_length(e: &Expr, v: &Name) -> bool {
-    let is = |e: &Expr| matches!(&e.kind, ExprKind::Path(p) if p.single().is_some_and(|n| n.name == *v));
     match &e.kind {
-        ExprKind::Method(a, name, _) => is(a) && matches!(&*name.name, "len" | "dim"),
+        ExprKind::Method(a, name, _) => is_name(a, v) && matches!(&*name.name, "len" | "dim"),
         ExprKind::Call(f, args) => {
             let size = matches!(&f.kind, ExprKind::Path(p) if matches!(&*p.text(), "len" | "dim"));
-            size && args.first().is_some_and(is)
+            size && args.first().is_some_and(|a| is_name(a, v))
         }
         _ => false,
     }
@@ -310,11 +226,9 @@ pub(super) fn is_length(e: &Expr, v: &Name) -> bool {
 /// Whether `v` occurs in an expression.
 pub(super) fn mentions(e: &Expr, v: &Name) -> bool {
     let mut found = false;
-    visit(&mut e.clone(), &mut Vec::new(), &mut |e, local| {
-        if let ExprKind::Path(p) = &e.kind {
-            found |= p.single().is_some_and(|n| n.name == *v && !local.contains(v));
-        }
-        true
+    each(e, Vec::new(), |e, local| {
+        found |= is_name(e, v) && !local.contains(v);
+        !found
     });
     found
 }
@@ -322,6 +236,8 @@ pub(super) fn mentions(e: &Expr, v: &Name) -> bool {
 /// What is found of one variable in a loop's body.
 struct Uses<'v> {
     v: &'v Name,
+    /// The names that are bound between the loop and the place.
+    scope: Vec<Name>,
     /// The indices of the loops around the place, outermost first; `None` for one without a name.
     indices: Vec<Option<Name>>,
     updates: Vec<(Reducer, bool, Span)>,
@@ -331,18 +247,7 @@ struct Uses<'v> {
     repeated: usize,
 }
 
-impl<'v> Uses<'v> {
-    fn of(v: &'v Name) -> Uses<'v> {
-        Uses {
-            v,
-            indices: Vec::new(),
-            updates: Vec::new(),
-            writes: Vec::new(),
-            reads: Vec::new(),
-            repeated: 0,
-        }
-    }
-
+impl Uses<'_> {
     fn class(&self) -> Class {
         if let Some(span) = self.reads.first() {
             return Class::Carried("it is read in the loop that changes it", *span);
@@ -359,93 +264,60 @@ impl<'v> Uses<'v> {
         }
     }
 
-    fn expr(&mut self, e: &mut Expr, local: &mut Vec<Name>) {
-        // Loops and assignments are taken apart here, the rest is visited.
-        let start = local.len();
-        let mut base = local.clone();
-        visit(e, &mut base, &mut |e, names| {
-            if names.contains(self.v) || is_length(e, self.v) {
-                return !is_length(e, self.v);
-            }
-            let mut inner = names[..].to_vec();
-            match &mut e.kind {
-                ExprKind::Assign(target, op, value, span) if !matches!(target.kind, ExprKind::Tuple(_)) => {
-                    if root(target) != Some(self.v) {
-                        return true;
-                    }
-                    self.assignment(target, *op, value, *span, &mut inner);
-                    false
-                }
-                ExprKind::For(f) => {
-                    if let Some(Checkpoint::Every(k)) = &mut f.checkpoint {
-                        self.expr(k, &mut inner);
-                    }
-                    let index = index_name(f).cloned();
-                    match &mut f.over {
-                        Over::Range { lo, hi, .. } => {
-                            self.expr(lo, &mut inner);
-                            self.expr(hi, &mut inner);
-                        }
-                        Over::Array { array, .. } => self.expr(array, &mut inner),
-                    }
-                    inner.extend(f.pattern.names().iter().map(|n| n.name.clone()));
-                    self.indices.push(index);
-                    self.expr(&mut f.body, &mut inner);
-                    self.indices.pop();
-                    false
-                }
-                ExprKind::While(c, body) => {
-                    self.repeated += 1;
-                    self.expr(c, &mut inner);
-                    self.expr(body, &mut inner);
-                    self.repeated -= 1;
-                    false
-                }
-                ExprKind::Path(p) => {
-                    if p.single().is_some_and(|n| n.name == *self.v) {
-                        self.reads.push(e.span);
-                    }
-                    true
-                }
-                _ => true,
-            }
-        });
-        local.truncate(start);
-    }
-
-    fn assignment(
-        &mut self,
-        target: &Expr,
-        op: Option<Binary>,
-        value: &Expr,
-        span: Span,
-        local: &mut Vec<Name>,
-    ) {
+    /// An assignment to the variable or to a part of it.
+    fn assignment(&mut self, target: &Expr, op: Option<Binary>, value: &Expr, span: Span) {
         let at = indices(target);
         let found = update(target, op, value).filter(|_| at.is_some());
-        match &found {
-            Some(u) => self.expr(&mut u.value.clone(), local),
-            None => self.expr(&mut value.clone(), local),
-        }
-        at.iter().flatten().for_each(|i| self.expr(&mut (*i).clone(), local));
+        self.expr(found.as_ref().map_or(value, |u| &u.value));
+        at.iter().flatten().for_each(|i| self.expr(i));
         match (found, at) {
             (Some(u), Some(at)) => self.updates.push((u.reducer, !at.is_empty(), span)),
             (_, Some(at)) if op.is_none() => {
-                let is_index = |name: &Option<Name>| {
-                    let name = name.as_ref()?;
-                    let own = |i: &&&Expr| matches!(&i.kind, ExprKind::Path(p) if p.single().is_some_and(|n| n.name == *name));
-                    // A name that is bound again inside is another one.
-                    (local.iter().filter(|n| *n == name).count() == 1).then(|| at.iter().find(own))?
-                };
                 let once = self.repeated == 0
                     && !at.is_empty()
-                    && self.indices.iter().all(|name| is_index(name).is_some());
+                    && self.indices.iter().all(|name| self.is_among(&at, name));
                 self.writes.push((once, span));
             }
-            _ => {
-                self.reads.push(span);
-            }
+            _ => self.reads.push(span),
         }
+    }
+
+    /// Whether a loop's index is itself among those of an assignment.
+    fn is_among(&self, at: &[&Expr], index: &Option<Name>) -> bool {
+        let Some(name) = index else { return false };
+        // A name that is bound again inside is another one.
+        self.scope.iter().filter(|n| *n == name).count() == 1 && at.iter().any(|e| is_name(e, name))
+    }
+}
+
+impl Visitor for Uses<'_> {
+    fn scope(&mut self) -> Option<&mut Vec<Name>> {
+        Some(&mut self.scope)
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        if self.scope.contains(self.v) || is_length(e, self.v) {
+            return;
+        }
+        match &e.kind {
+            ExprKind::Assign(target, op, value, span) if root(target) == Some(self.v) => {
+                self.assignment(target, *op, value, *span);
+            }
+            ExprKind::While(..) => {
+                self.repeated += 1;
+                self.walk_expr(e);
+                self.repeated -= 1;
+            }
+            ExprKind::Path(_) if is_name(e, self.v) => self.reads.push(e.span),
+            _ => self.walk_expr(e),
+        }
+    }
+
+    fn for_loop(&mut self, e: &For) {
+        self.walk_head(e);
+        self.indices.push(index_name(e).cloned());
+        self.expr(&e.body);
+        self.indices.pop();
     }
 }
 

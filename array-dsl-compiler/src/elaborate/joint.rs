@@ -17,13 +17,13 @@
 use proc_macro2::Span;
 
 use super::Elaborator;
-use super::effects::visit;
 use super::terms::{self, Terms};
 use super::value::{Function, Value};
 use crate::core;
 use crate::diagnostics::{Code, count};
 use crate::lifting::{self, Elaboration, Error};
 use crate::syntax::ast::{Expr, ExprKind};
+use crate::syntax::walk::each;
 use crate::ty::Name;
 
 /// Deeper expressions are refused, those of called closures and kernels included.
@@ -253,7 +253,7 @@ fn may_take_any_rank(e: &Expr) -> bool {
 /// Whether something in the expression is so.
 fn any_within(e: &Expr, holds: &mut dyn FnMut(&Expr) -> bool) -> bool {
     let mut found = false;
-    visit(&mut e.clone(), &mut Vec::new(), &mut |e, _| {
+    each(e, Vec::new(), |e, _| {
         found = found || holds(e);
         !found
     });

@@ -1,8 +1,9 @@
 //! Rows of an array that the trips of a loop have for themselves: where the body of `for i in ..` has only `v[i]` of `v`, or
 //! only `v[i + c]` for one integer `c`, each trip may keep its row in a variable of its own.
 
-use super::effects::{index_name, is_length, mentions, root, visit};
-use crate::syntax::ast::{Binary, Expr, ExprKind, For, IndexKind, Over, Stmt};
+use super::effects::{index_name, is_length, is_name, mentions, root};
+use crate::syntax::ast::{Binary, Expr, ExprKind, For, IndexKind};
+use crate::syntax::walk::{Rewriter, Visitor, each};
 use crate::ty::Name;
 
 /// The rows of one array.
@@ -22,48 +23,41 @@ pub(super) fn rows(e: &For, v: &Name) -> Option<Rows> {
 
 /// Whether an element of `v` is read or written whenever the expression is evaluated.
 fn always(e: &Expr, v: &Name) -> bool {
-    match &e.kind {
-        ExprKind::Index(a, kind) => {
-            let at = match kind {
-                IndexKind::At(i) => always(i, v),
-                IndexKind::Multi(is) => is.iter().any(|i| always(i, v)),
-                IndexKind::Slice(lo, hi) => lo.iter().chain(hi).any(|e| always(e, v)),
-            };
-            at || root(e) == Some(v) || always(a, v)
+    let mut uses = Certain { v, scope: Vec::new(), found: false };
+    uses.expr(e);
+    uses.found
+}
+
+/// Looks for elements of `v` in what is evaluated whatever the values are.
+struct Certain<'v> {
+    v: &'v Name,
+    scope: Vec<Name>,
+    found: bool,
+}
+
+impl Visitor for Certain<'_> {
+    fn scope(&mut self) -> Option<&mut Vec<Name>> {
+        Some(&mut self.scope)
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        if self.found || self.scope.contains(self.v) {
+            return;
         }
-        ExprKind::Unary(_, a) | ExprKind::Cast(a, _) | ExprKind::Field(a, _) => always(a, v),
-        // The right side of `&&` and `||` may be left out.
-        ExprKind::Binary(Binary::And | Binary::Or, a, _, _) => always(a, v),
-        ExprKind::Binary(_, a, b, _) | ExprKind::Repeat(a, b) | ExprKind::Assign(a, _, b, _) => {
-            always(a, v) || always(b, v)
+        match &e.kind {
+            ExprKind::Index(..) if root(e) == Some(self.v) => self.found = true,
+            // The right side of `&&` and `||` may be left out, a branch not taken, and a body not executed.
+            ExprKind::Binary(Binary::And | Binary::Or, first, ..)
+            | ExprKind::If(first, ..)
+            | ExprKind::Match(first, _)
+            | ExprKind::While(first, _) => self.expr(first),
+            ExprKind::Closure(..) => {}
+            _ => self.walk_expr(e),
         }
-        ExprKind::Call(_, args) => args.iter().any(|a| always(a, v)),
-        ExprKind::Method(a, _, args) => always(a, v) || args.iter().any(|a| always(a, v)),
-        ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Einsum(_, es) => {
-            es.iter().any(|e| always(e, v))
-        }
-        ExprKind::Record(_, fields, base) => {
-            fields.iter().any(|(_, e)| always(e, v)) || base.iter().any(|e| always(e, v))
-        }
-        ExprKind::If(c, ..) | ExprKind::Match(c, _) | ExprKind::While(c, _) => always(c, v),
-        ExprKind::For(e) => match &e.over {
-            Over::Range { lo, hi, .. } => always(lo, v) || always(hi, v),
-            Over::Array { array, .. } => always(array, v),
-        },
-        ExprKind::Block(stmts, result) => {
-            for s in stmts {
-                match s {
-                    Stmt::Let { value: e, .. } | Stmt::Expr(e) if always(e, v) => return true,
-                    // From here on the name is another variable's.
-                    Stmt::Let { pattern, .. } if pattern.names().iter().any(|n| n.name == *v) => {
-                        return false;
-                    }
-                    _ => {}
-                }
-            }
-            result.as_ref().is_some_and(|e| always(e, v))
-        }
-        _ => false,
+    }
+
+    fn for_loop(&mut self, e: &For) {
+        self.walk_head(e);
     }
 }
 
@@ -71,12 +65,8 @@ fn always(e: &Expr, v: &Name) -> bool {
 fn private(body: &Expr, v: &Name, i: &Name) -> Option<i64> {
     let mut offset = None;
     let mut own = true;
-    let mut local = Vec::new();
-    visit(&mut body.clone(), &mut local, &mut |e, local| {
-        if local.contains(v) {
-            return true;
-        }
-        if is_length(e, v) {
+    each(body, Vec::new(), |e, local| {
+        if local.contains(v) || is_length(e, v) {
             return false;
         }
         if let Some(at) = first_index(e, v) {
@@ -87,9 +77,7 @@ fn private(body: &Expr, v: &Name, i: &Name) -> Option<i64> {
             later_indices(e, &mut |i| own &= !mentions(i, v));
             return false;
         }
-        if let ExprKind::Path(p) = &e.kind {
-            own &= p.single().is_none_or(|n| n.name != *v);
-        }
+        own &= !is_name(e, v);
         true
     });
     offset.filter(|_| own)
@@ -98,14 +86,30 @@ fn private(body: &Expr, v: &Name, i: &Name) -> Option<i64> {
 /// The body with `v[first]..` replaced by `row..`.
 pub(super) fn with_row(body: &Expr, v: &Name, row: &Name) -> Expr {
     let mut body = body.clone();
-    visit(&mut body, &mut Vec::new(), &mut |e, local| {
-        if local.contains(v) || first_index(e, v).is_none() {
-            return true;
-        }
-        strip(e, row);
-        true
-    });
+    WithRow { v, row, scope: Vec::new() }.expr(&mut body);
     body
+}
+
+struct WithRow<'a> {
+    v: &'a Name,
+    row: &'a Name,
+    scope: Vec<Name>,
+}
+
+impl Rewriter for WithRow<'_> {
+    fn scope(&mut self) -> Option<&mut Vec<Name>> {
+        Some(&mut self.scope)
+    }
+
+    fn expr(&mut self, e: &mut Expr) {
+        if self.scope.contains(self.v) {
+            return;
+        }
+        if first_index(e, self.v).is_some() {
+            strip(e, self.row);
+        }
+        self.walk_expr(e);
+    }
 }
 
 fn strip(e: &mut Expr, row: &Name) {
@@ -175,13 +179,12 @@ fn later_indices(e: &Expr, f: &mut dyn FnMut(&Expr)) {
 
 /// `c` of `i + c`.
 fn offset_of(e: &Expr, i: &Name) -> Option<i64> {
-    let is = |e: &Expr| matches!(&e.kind, ExprKind::Path(p) if p.single().is_some_and(|n| n.name == *i));
     let int = |e: &Expr| if let ExprKind::Int(c, None) = e.kind { Some(c) } else { None };
     match &e.kind {
-        ExprKind::Path(_) if is(e) => Some(0),
-        ExprKind::Binary(Binary::Add, a, b, _) if is(a) => int(b),
-        ExprKind::Binary(Binary::Add, a, b, _) if is(b) => int(a),
-        ExprKind::Binary(Binary::Sub, a, b, _) if is(a) => int(b)?.checked_neg(),
+        ExprKind::Path(_) if is_name(e, i) => Some(0),
+        ExprKind::Binary(Binary::Add, a, b, _) if is_name(a, i) => int(b),
+        ExprKind::Binary(Binary::Add, a, b, _) if is_name(b, i) => int(a),
+        ExprKind::Binary(Binary::Sub, a, b, _) if is_name(a, i) => int(b)?.checked_neg(),
         _ => None,
     }
 }

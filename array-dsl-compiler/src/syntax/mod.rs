@@ -17,6 +17,7 @@ mod refuse;
 #[cfg(test)]
 mod testing;
 mod types;
+pub mod walk;
 
 pub use instantiate::instantiate;
 pub use names::{Builtins, called_builtins, free_calls, named_records, names_in_size, size_names};

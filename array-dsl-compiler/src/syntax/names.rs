@@ -7,10 +7,9 @@
 
 use std::collections::HashSet;
 
-use super::ast::{
-    Checkpoint, Expr, ExprKind, Function, Ident, IndexKind, Over, Param, Path, Pattern, Stmt, Type, TypeKind,
-};
+use super::ast::{Expr, ExprKind, Function, Ident, Param, Path, Pattern, Type, TypeKind};
 use super::pattern::is_screaming;
+use super::walk::Visitor;
 use crate::ty::Name;
 
 /// The implicit size parameters, in order of first occurrence.
@@ -35,36 +34,35 @@ pub struct Builtins<'a> {
 /// The paths that may be other kernels, each once, in order of first occurrence. The kernel's own name is among
 /// them where it calls itself.
 pub fn free_calls(f: &Function, builtins: &Builtins<'_>) -> Vec<Path> {
-    walk(f, builtins).found
+    names_of(f, builtins).kernels
 }
 
 /// The built-in functions that are called, or stand where a call takes a function, each once, in order of first occurrence.
 pub fn called_builtins(f: &Function, builtins: &Builtins<'_>) -> Vec<Ident> {
-    walk(f, builtins).called_builtins
+    names_of(f, builtins).called_builtins
 }
 
 /// The paths that stand for records, in types, literals and patterns, each once, in order of first occurrence.
 pub fn named_records(f: &Function) -> Vec<Path> {
-    walk(f, &Builtins { contains: &|_| true, takes_function: &|_, _| false }).records
+    names_of(f, &Builtins { contains: &|_| true, takes_function: &|_, _| false }).records
 }
 
-fn walk<'a>(f: &Function, builtins: &'a Builtins<'a>) -> Walk<'a> {
-    let mut walk = Walk {
+fn names_of<'a>(f: &Function, builtins: &'a Builtins<'a>) -> Names<'a> {
+    let mut names = Names {
         scope: Vec::new(),
         builtins,
-        seen: HashSet::new(),
-        found: Vec::new(),
+        listed: HashSet::new(),
+        kernels: Vec::new(),
         called_builtins: Vec::new(),
-        seen_records: HashSet::new(),
         records: Vec::new(),
     };
     for Param { pattern, ty, .. } in &f.params {
-        walk.bind(pattern);
-        walk.bind_sizes(ty);
+        names.bind(pattern);
+        names.ty(ty);
     }
-    walk.bind_sizes(&f.result);
-    walk.expr(&f.body);
-    walk
+    names.ty(&f.result);
+    names.expr(&f.body);
+    names
 }
 
 fn scalar_names(pattern: &Pattern, ty: &Type, names: &mut HashSet<Name>) {
@@ -118,61 +116,74 @@ fn is_of_rust(path: &Path) -> bool {
     path.segments.len() > 1 && ROOTS.contains(&&*path.segments[0].name)
 }
 
-struct Walk<'a> {
+/// What is found on the way through a kernel.
+struct Names<'a> {
     scope: Vec<Name>,
     builtins: &'a Builtins<'a>,
-    seen: HashSet<String>,
-    found: Vec<Path>,
+    /// The texts of the paths that are listed as functions, of either kind.
+    listed: HashSet<String>,
+    kernels: Vec<Path>,
     called_builtins: Vec<Ident>,
-    seen_records: HashSet<String>,
     records: Vec<Path>,
 }
 
-impl Walk<'_> {
-    fn bind(&mut self, pattern: &Pattern) {
-        match pattern {
-            Pattern::Name(name) | Pattern::Mutable(name) => self.scope.push(name.name.clone()),
-            Pattern::Tuple(parts, _) => parts.iter().for_each(|p| self.bind(p)),
-            Pattern::Record(r) => {
-                self.record(&r.path);
-                r.fields.iter().for_each(|(_, p)| self.bind(p));
-            }
-            Pattern::Wildcard(_) => {}
-        }
+impl Visitor for Names<'_> {
+    fn scope(&mut self) -> Option<&mut Vec<Name>> {
+        Some(&mut self.scope)
     }
 
     fn record(&mut self, path: &Path) {
-        if self.seen_records.insert(path.text()) {
+        if self.records.iter().all(|p| p.text() != path.text()) {
             self.records.push(path.clone());
         }
     }
 
     /// Reads the sizes of a type; an annotation may introduce one: `let kept: [f64; k] = filter(p, xs);`.
-    fn bind_sizes(&mut self, ty: &Type) {
+    fn ty(&mut self, ty: &Type) {
         match &ty.kind {
             TypeKind::Array(element, size) => {
                 if let Some(size) = size {
                     self.expr(size);
                     let mut names = Vec::new();
                     names_in_size(size, &mut names);
-                    self.scope.extend(names.into_iter().map(|n| n.name));
+                    self.bound(names.into_iter().map(|n| n.name));
                 }
-                self.bind_sizes(element);
+                self.ty(element);
             }
-            TypeKind::Tuple(parts) => parts.iter().for_each(|t| self.bind_sizes(t)),
+            TypeKind::Tuple(parts) => parts.iter().for_each(|t| self.ty(t)),
             TypeKind::Record(path) => self.record(path),
-            TypeKind::Function(f) => f.params.iter().chain([&f.result]).for_each(|t| self.bind_sizes(t)),
+            TypeKind::Function(f) => f.params.iter().chain([&f.result]).for_each(|t| self.ty(t)),
             TypeKind::Scalar(_) | TypeKind::Generic(_) | TypeKind::Infer => {}
         }
     }
 
+    fn expr(&mut self, e: &Expr) {
+        let builtins = self.builtins;
+        match &e.kind {
+            ExprKind::Call(f, args) => {
+                self.function(f, true);
+                self.arguments_of(f, args);
+            }
+            ExprKind::Method(receiver, name, args) => {
+                self.expr(receiver);
+                // The receiver is the first argument, except that `xs.map(f)` is `map(f, xs)`, and other functions that
+                // begin with a function alike.
+                let shift = usize::from(!(builtins.takes_function)(&name.name, 0));
+                self.arguments(args, |i| (builtins.takes_function)(&name.name, i + shift));
+            }
+            _ => self.walk_expr(e),
+        }
+    }
+}
+
+impl Names<'_> {
     /// A function to call, or an argument that may be one.
     fn function(&mut self, e: &Expr, called: bool) {
         let ExprKind::Path(path) = &e.kind else { return self.expr(e) };
         let known = match path.single() {
             Some(name) if self.scope.contains(&name.name) => true,
             Some(name) if (self.builtins.contains)(&name.name) => {
-                if self.seen.insert(path.text()) {
+                if self.listed.insert(path.text()) {
                     self.called_builtins.push(name.clone());
                 }
                 true
@@ -181,13 +192,9 @@ impl Walk<'_> {
             None => is_of_rust(path),
         };
         let constant = !called && path.segments.last().is_some_and(|s| is_screaming(&s.name));
-        if !known && !constant && self.seen.insert(path.text()) {
-            self.found.push(path.clone());
+        if !known && !constant && self.listed.insert(path.text()) {
+            self.kernels.push(path.clone());
         }
-    }
-
-    fn exprs(&mut self, es: &[Expr]) {
-        es.iter().for_each(|e| self.expr(e));
     }
 
     /// The arguments of a call; those for which `function` holds may be functions.
@@ -208,104 +215,6 @@ impl Walk<'_> {
             },
             _ => self.arguments(es, |_| true),
         }
-    }
-
-    fn expr(&mut self, e: &Expr) {
-        let depth = self.scope.len();
-        match &e.kind {
-            ExprKind::Int(..)
-            | ExprKind::Float(..)
-            | ExprKind::Bool(_)
-            | ExprKind::Path(_)
-            | ExprKind::Error => {}
-            ExprKind::Unary(_, a) | ExprKind::Cast(a, _) | ExprKind::Field(a, _) => self.expr(a),
-            ExprKind::Record(path, fields, base) => {
-                self.record(path);
-                fields.iter().for_each(|(_, e)| self.expr(e));
-                base.iter().for_each(|e| self.expr(e));
-            }
-            ExprKind::Binary(_, a, b, _) | ExprKind::Repeat(a, b) => {
-                self.expr(a);
-                self.expr(b);
-            }
-            ExprKind::Call(f, args) => {
-                self.function(f, true);
-                self.arguments_of(f, args);
-            }
-            ExprKind::Method(receiver, name, args) => {
-                self.expr(receiver);
-                // The receiver is the first argument, except that `xs.map(f)` is `map(f, xs)`, and other functions that
-                // begin with a function alike.
-                let builtins = self.builtins;
-                let shift = usize::from(!(builtins.takes_function)(&name.name, 0));
-                self.arguments(args, |i| (builtins.takes_function)(&name.name, i + shift));
-            }
-            ExprKind::Index(a, index) => {
-                self.expr(a);
-                match index {
-                    IndexKind::At(i) => self.expr(i),
-                    IndexKind::Slice(lo, hi) => lo.iter().chain(hi).for_each(|e| self.expr(e)),
-                    IndexKind::Multi(es) => self.exprs(es),
-                }
-            }
-            ExprKind::Tuple(es) | ExprKind::Array(es) | ExprKind::Einsum(_, es) => self.exprs(es),
-            ExprKind::Closure(params, body) => {
-                for (pattern, ty) in params {
-                    self.bind(pattern);
-                    ty.iter().for_each(|t| self.bind_sizes(t));
-                }
-                self.expr(body);
-            }
-            ExprKind::If(c, a, b) => {
-                self.expr(c);
-                self.expr(a);
-                b.iter().for_each(|e| self.expr(e));
-            }
-            ExprKind::Match(value, arms) => {
-                self.expr(value);
-                for arm in arms {
-                    self.scope.extend(arm.binding.iter().map(|n| n.name.clone()));
-                    self.expr(&arm.body);
-                    self.scope.truncate(depth);
-                }
-            }
-            ExprKind::Assign(target, _, value, _) => {
-                self.expr(target);
-                self.expr(value);
-            }
-            ExprKind::For(e) => {
-                if let Some(Checkpoint::Every(k)) = &e.checkpoint {
-                    self.expr(k);
-                }
-                match &e.over {
-                    Over::Range { lo, hi, .. } => {
-                        self.expr(lo);
-                        self.expr(hi);
-                    }
-                    Over::Array { array, .. } => self.expr(array),
-                }
-                self.bind(&e.pattern);
-                self.expr(&e.body);
-            }
-            ExprKind::While(condition, body) => {
-                self.expr(condition);
-                self.expr(body);
-            }
-            ExprKind::Block(stmts, result) => {
-                for stmt in stmts {
-                    match stmt {
-                        Stmt::Let { pattern, ty, value } => {
-                            self.expr(value);
-                            self.bind(pattern);
-                            ty.iter().for_each(|t| self.bind_sizes(t));
-                        }
-                        Stmt::Expr(e) => self.expr(e),
-                    }
-                }
-                result.iter().for_each(|e| self.expr(e));
-            }
-        }
-        self.scope.truncate(depth);
     }
 }
 
