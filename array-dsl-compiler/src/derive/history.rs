@@ -20,7 +20,7 @@ use crate::ty::{Const, Elem, Loc};
 /// How a state is had again, going backwards.
 pub(super) enum History {
     /// The array of all states; its first dimension is the trip.
-    Whole(ArrayId),
+    States(ArrayId),
     /// What each of the writes into the state overwrote, in their order.
     Overwritten(Vec<Log>),
 }
@@ -37,7 +37,7 @@ pub(super) enum Place {
     /// One array for each component of the index.
     Stored(Vec<ArrayId>),
     /// The code of the index, which uses nothing that the loop makes but the number of the trip.
-    Again(PlaceCode, ArrayId),
+    Recomputed(PlaceCode, ArrayId),
 }
 
 /// The code of a nest's index.
@@ -97,7 +97,7 @@ pub(super) fn store_history(p: &mut Program, r: &mut Repeat) -> Vec<History> {
             let all = store_in_trip(p, r, 0, &info.dims, info.elem, index, &count, |p, code, at| {
                 code.read(p, c.state, at)
             });
-            out.push(History::Whole(all));
+            out.push(History::States(all));
             continue;
         };
         let mut logs = Vec::new();
@@ -128,7 +128,7 @@ pub(super) fn store_history(p: &mut Program, r: &mut Repeat) -> Vec<History> {
                 let place = code.at(p, c, point, (index, index));
                 guarded_read(p, c, into, &place)
             });
-            let place = if known { Place::Again(code, index) } else { Place::Stored(indices) };
+            let place = if known { Place::Recomputed(code, index) } else { Place::Stored(indices) };
             logs.push(Log { axes: dims, place, value });
         }
         out.push(History::Overwritten(logs));
@@ -202,7 +202,7 @@ pub(super) fn undone(p: &mut Program, state: ArrayId, log: &Log, trip: ArrayId, 
     let at: Vec<Atom> = [code.read(p, trip, &[])].into_iter().chain(point.iter().copied()).collect();
     let index = match &log.place {
         Place::Stored(arrays) => arrays.iter().map(|a| code.read(p, *a, &at)).collect(),
-        Place::Again(place, index) => place.at(p, &mut code, &point, (*index, trip)),
+        Place::Recomputed(place, index) => place.at(p, &mut code, &point, (*index, trip)),
     };
     let value = code.read(p, log.value, &at);
     let info = p.array(state).clone();

@@ -60,14 +60,24 @@ impl Forward {
     }
 }
 
+/// From the arrays that the forward loop binds to those that a backward trip binds in their places.
+type Restored = HashMap<ArrayId, ArrayId>;
+
+/// What a backward loop carries of adjoints.
+struct CarriedAdjoints {
+    /// Of the active states, in their order.
+    states: Vec<Carried>,
+    /// Of arrays from outside the loop.
+    outer: Vec<(ArrayId, Carried)>,
+}
+
 impl Reverse {
     /// See the module header.
     pub(super) fn repeat(&mut self, r: &Repeat) -> Result<(), NotDifferentiable> {
-        let active: Vec<usize> =
-            (0..r.carried.len()).filter(|i| self.active.contains(&r.carried[*i].state)).collect();
-        let adjoints: Vec<Option<ArrayId>> =
-            active.iter().map(|i| self.total(r.carried[*i].result)).collect();
-        if adjoints.iter().all(Option::is_none) {
+        let active: Vec<Carried> =
+            r.carried.iter().filter(|c| self.active.contains(&c.state)).copied().collect();
+        let results: Vec<Option<ArrayId>> = active.iter().map(|c| self.total(c.result)).collect();
+        if results.iter().all(Option::is_none) {
             return Ok(());
         }
         let (count, history) = match &r.trips {
@@ -77,25 +87,60 @@ impl Reverse {
                 (count.clone(), self.counted_history(r, count))
             }
         };
-
-        // The body of the backward loop.
         let outside = std::mem::take(&mut self.p.stms);
-        let p = &mut self.p;
-        let index = p.new_array("trip", Elem::I64, Vec::new());
-        let last = count.sub(&Dim::constant(1));
-        let trip = p.store("trip", Elem::I64, &[], r.loc, |p, code, _| {
-            let (last, j) = (code.size(p, &last), code.read(p, index, &[]));
-            code.op(p, Op::Sub, &[last, j])
-        });
-        let mut again: HashMap<ArrayId, ArrayId> = HashMap::new();
-        if let Trips::For(i, _) = &r.trips {
-            again.insert(*i, trip);
+        let index = self.p.new_array("trip", Elem::I64, Vec::new());
+        let trip = self.trip_from_the_end(index, &count, r.loc);
+        let (mut restored, mut carried) = self.restored_states(r, &history, trip);
+        let body = self.p.copy_stms(&r.body, &mut restored);
+        let copies = restored.iter().filter(|(old, _)| self.active.contains(old)).map(|(_, new)| *new);
+        self.active.extend(copies.collect::<Vec<_>>());
+        self.p.stms.extend(body.iter().cloned());
+        let mut adjoints = self.body_adjoint(r, &active, &body, &restored)?;
+        let body = std::mem::replace(&mut self.p.stms, outside);
+        for (adj, result) in adjoints.states.iter_mut().zip(results) {
+            adj.start = result.unwrap_or_else(|| self.zeros(adj.state));
         }
-        let mut carried: Vec<Carried> = Vec::new();
-        for (c, h) in r.carried.iter().zip(&history) {
+        for (_, adj) in &mut adjoints.outer {
+            adj.start = self.zeros(adj.state);
+        }
+        carried.extend(adjoints.states.iter().chain(adjoints.outer.iter().map(|(_, adj)| adj)));
+        self.p.stms.push(Stm::Repeat(Repeat { trips: Trips::For(index, count), carried, body, loc: r.loc }));
+        for (c, adj) in active.iter().zip(adjoints.states) {
+            self.contribute(c.start, adj.result);
+        }
+        for (x, adj) in adjoints.outer {
+            self.contribute(x, adj.result);
+        }
+        Ok(())
+    }
+
+    /// `i = n - 1 - j`: the number of the forward trip that the backward trip `j` undoes.
+    fn trip_from_the_end(&mut self, j: ArrayId, count: &Dim, loc: Loc) -> ArrayId {
+        let last = count.sub(&Dim::constant(1));
+        self.p.store("trip", Elem::I64, &[], loc, |p, code, _| {
+            let (last, j) = (code.size(p, &last), code.read(p, j, &[]));
+            code.op(p, Op::Sub, &[last, j])
+        })
+    }
+
+    /// Has the index and the states of a forward trip again, by its history, and gives what the backward loop carries for that:
+    /// states that were only written into go back from trip to trip.
+    fn restored_states(
+        &mut self,
+        r: &Repeat,
+        history: &[History],
+        trip: ArrayId,
+    ) -> (Restored, Vec<Carried>) {
+        let p = &mut self.p;
+        let mut restored = Restored::new();
+        if let Trips::For(i, _) = &r.trips {
+            restored.insert(*i, trip);
+        }
+        let mut carried = Vec::new();
+        for (c, h) in r.carried.iter().zip(history) {
             let info = p.array(c.state).clone();
             let state = match h {
-                History::Whole(all) => p.store(&info.name, info.elem, &info.dims, r.loc, |p, code, at| {
+                History::States(all) => p.store(&info.name, info.elem, &info.dims, r.loc, |p, code, at| {
                     let t = code.read(p, trip, &[]);
                     let at: Vec<Atom> = [t].iter().chain(at).copied().collect();
                     code.read(p, *all, &at)
@@ -109,74 +154,62 @@ impl Reverse {
                     before
                 }
             };
-            again.insert(c.state, state);
+            restored.insert(c.state, state);
         }
-        let body = self.p.copy_stms(&r.body, &mut again);
-        for (old, new) in &again {
-            if self.active.contains(old) {
-                self.active.insert(*new);
-            }
-        }
-        self.p.stms.extend(body.iter().cloned());
+        (restored, carried)
+    }
 
-        // Backwards, with adjoints of its own.
-        let saved = (std::mem::take(&mut self.adjoints), std::mem::take(&mut self.sums));
-        let renamed_array = |a: ArrayId| again.get(&a).copied().unwrap_or(a);
-        let outer: Vec<ArrayId> = {
-            let mut all = Stm::Repeat(Repeat { carried: Vec::new(), ..r.clone() }).inputs();
-            all.extend(r.carried.iter().map(|c| c.next));
-            all.retain(|a| self.active.contains(a) && !again.contains_key(a));
-            all.sort();
-            all.dedup();
-            all
-        };
-        let state = |r: &mut Self, of: ArrayId| {
-            let info = r.p.array(of).clone();
-            let name = format!("{}_adj", info.name);
-            let state = r.p.new_array(name.clone(), info.elem, info.dims.clone());
-            let result = r.p.new_array(name, info.elem, info.dims);
-            Carried { state, start: state, next: state, result }
-        };
-        let mut sums: Vec<Carried> = outer.iter().map(|x| state(self, *x)).collect();
-        let mut states: Vec<Carried> = active.iter().map(|i| state(self, r.carried[*i].state)).collect();
-        for (x, c) in outer.iter().zip(&sums) {
-            self.sums.insert(*x, Some(c.state));
+    /// A trip's body backwards: from the adjoints of the states after the trip to those before it, and from what the trips after it
+    /// contribute to arrays from outside to that with its own contributions.
+    fn body_adjoint(
+        &mut self,
+        r: &Repeat,
+        active: &[Carried],
+        body: &[Stm],
+        restored: &Restored,
+    ) -> Result<CarriedAdjoints, NotDifferentiable> {
+        let around = (std::mem::take(&mut self.adjoints), std::mem::take(&mut self.sums));
+        let in_trip = |a: ArrayId| restored.get(&a).copied().unwrap_or(a);
+        let outer = self.active_outside(r, restored).into_iter();
+        let mut outer: Vec<(ArrayId, Carried)> = outer.map(|x| (x, self.carried_adjoint(x))).collect();
+        let mut states: Vec<Carried> = active.iter().map(|c| self.carried_adjoint(c.state)).collect();
+        for (x, adj) in &outer {
+            self.sums.insert(*x, Some(adj.state));
         }
-        for i in &active {
-            self.sums.insert(renamed_array(r.carried[*i].state), None);
+        for c in active {
+            self.sums.insert(in_trip(c.state), None);
         }
-        for (i, c) in active.iter().zip(&states) {
-            self.contribute(renamed_array(r.carried[*i].next), c.state);
+        for (c, adj) in active.iter().zip(&states) {
+            self.contribute(in_trip(c.next), adj.state);
         }
-        self.block(&body)?;
-        for (i, c) in active.iter().zip(&mut states) {
-            c.next = self.total_or_zero(renamed_array(r.carried[*i].state));
+        self.block(body)?;
+        for (c, adj) in active.iter().zip(&mut states) {
+            adj.next = self.total_or_zero(in_trip(c.state));
         }
-        for (x, c) in outer.iter().zip(&mut sums) {
-            c.next = self.total_or_zero(*x);
+        for (x, adj) in &mut outer {
+            adj.next = self.total_or_zero(*x);
         }
-        let body = std::mem::replace(&mut self.p.stms, outside);
-        (self.adjoints, self.sums) = saved;
+        (self.adjoints, self.sums) = around;
+        Ok(CarriedAdjoints { states, outer })
+    }
 
-        // The loop, and what it gives.
-        for (c, adj) in states.iter_mut().zip(adjoints) {
-            c.start = match adj {
-                Some(a) => a,
-                None => self.zeros(c.state),
-            };
-        }
-        for c in &mut sums {
-            c.start = self.zeros(c.state);
-        }
-        carried.extend(states.iter().chain(&sums));
-        self.p.stms.push(Stm::Repeat(Repeat { trips: Trips::For(index, count), carried, body, loc: r.loc }));
-        for (i, c) in active.iter().zip(states) {
-            self.contribute(r.carried[*i].start, c.result);
-        }
-        for (x, c) in outer.iter().zip(sums) {
-            self.contribute(*x, c.result);
-        }
-        Ok(())
+    /// The active arrays from outside a loop that its body reads or gives.
+    fn active_outside(&self, r: &Repeat, restored: &Restored) -> Vec<ArrayId> {
+        let mut outer = Stm::Repeat(Repeat { carried: Vec::new(), ..r.clone() }).inputs();
+        outer.extend(r.carried.iter().map(|c| c.next));
+        outer.retain(|a| self.active.contains(a) && !restored.contains_key(a));
+        outer.sort();
+        outer.dedup();
+        outer
+    }
+
+    /// Arrays for an adjoint that a loop carries; where it starts, and what it is after a trip, is still open.
+    fn carried_adjoint(&mut self, of: ArrayId) -> Carried {
+        let info = self.p.array(of).clone();
+        let name = format!("{}_adj", info.name);
+        let state = self.p.new_array(name.clone(), info.elem, info.dims.clone());
+        let result = self.p.new_array(name, info.elem, info.dims);
+        Carried { state, start: state, next: state, result }
     }
 
     fn zeros(&mut self, like: ArrayId) -> ArrayId {
@@ -185,7 +218,7 @@ impl Reverse {
     }
 
     /// Takes the loop from the statements, with what stands after it.
-    fn take(&mut self, r: &Repeat) -> (Repeat, Vec<Stm>) {
+    fn take_loop(&mut self, r: &Repeat) -> (Repeat, Vec<Stm>) {
         let first = r.carried.first().map(|c| c.state);
         let is_it = |s: &Stm| matches!(s, Stm::Repeat(q) if q.carried.first().map(|c| c.state) == first);
         let at = expect(self.p.stms.iter().position(is_it), || "a loop is not before its adjoint".into());
@@ -196,7 +229,7 @@ impl Reverse {
 
     /// Has the loop, which stands among the statements, store its history.
     fn with_history(&mut self, r: &Repeat) -> Vec<History> {
-        let (mut q, rest) = self.take(r);
+        let (mut q, rest) = self.take_loop(r);
         let history = store_history(&mut self.p, &mut q);
         self.p.stms.push(Stm::Repeat(q));
         self.p.stms.extend(rest);
@@ -205,7 +238,7 @@ impl Reverse {
 
     /// Has a `while` count its trips.
     fn counted(&mut self, r: &Repeat, on: ArrayId) -> Dim {
-        let (mut q, rest) = self.take(r);
+        let (mut q, rest) = self.take_loop(r);
         let p = &mut self.p;
         let start = p.constant("trips", &[], Const::of(Elem::I64, 0), r.loc);
         let state = p.new_array("trips", Elem::I64, Vec::new());
