@@ -5,17 +5,15 @@
 //! the function obeys the rules of Core is for the verifier to say.
 
 mod constants;
+mod derivative;
+mod exp;
 mod sequence;
 mod tokens;
 
 use std::rc::Rc;
 
-use super::{
-    Atom, Axis, Body, Check, CheckKind, Exp, Function, MAX_DEPTH, Param, Placing, Reducer, Rule, Stm, Type,
-    Var, VarInfo,
-};
+use super::{Atom, Body, Function, MAX_DEPTH, Param, Rule, Stm, Type, Var, VarInfo};
 use crate::dim::{Dim, SizeAtom};
-use crate::scalar::Op;
 use crate::ty::{Elem, Loc, Name, Place, Tree};
 use constants::{number, word_constant};
 use tokens::{Token, tokenize};
@@ -389,142 +387,6 @@ impl Parser {
         };
         self.at += 1;
         Ok(Atom::Const(constant))
-    }
-
-    fn exp(&mut self) -> Parsed<Exp> {
-        if self.is_atom() {
-            let atom = self.atom()?;
-            return match atom {
-                Atom::Var(v) if self.take("[") => Ok(Exp::Index(v, self.list("]", Self::atom)?)),
-                atom => Ok(Exp::Atom(atom)),
-            };
-        }
-        let word = self.name("an expression")?;
-        match &*word {
-            "size" => self.dim().map(Exp::Size),
-            "stop_gradient" => self.atom().map(Exp::StopGradient),
-            "reshape" => Ok(Exp::Reshape(self.var()?, self.dims()?)),
-            "argsort" => self.var().map(Exp::Argsort),
-            "check" => self.check().map(Exp::Check),
-            "point" => {
-                let at = self.operands()?;
-                let tangents = if self.take("along") { self.operands()? } else { Vec::new() };
-                Ok(Exp::Point { at, tangents })
-            }
-            "pushforward" => {
-                self.expect("(")?;
-                let point = self.list(")", Self::var)?;
-                self.expect("of")?;
-                Ok(Exp::Pushforward { point, results: self.operands()? })
-            }
-            "custom" => {
-                let values = self.operands()?;
-                self.expect("of")?;
-                let args = self.operands()?;
-                self.expect("by")?;
-                self.expect("rule")?;
-                Ok(Exp::Custom { values, args, rule: self.number("the number of a rule")? })
-            }
-            "pullback" => {
-                self.expect("(")?;
-                let point = self.list(")", Self::var)?;
-                self.expect("of")?;
-                let results = self.operands()?;
-                self.expect("from")?;
-                Ok(Exp::Pullback { point, results, cotangents: self.operands()? })
-            }
-            "if" => {
-                let condition = self.atom()?;
-                let yes = self.block()?;
-                self.expect("else")?;
-                Ok(Exp::If(condition, yes, self.block()?))
-            }
-            "build" => Ok(Exp::Build(self.axes()?, self.block()?)),
-            "reduce" => {
-                self.expect("(")?;
-                let reducers = self.list(")", Self::reducer)?;
-                Ok(Exp::Reduce(reducers, self.axis()?, self.block()?))
-            }
-            "scan" => self.scan(),
-            "fold" => self.fold(),
-            "loop" => self.repeat(),
-            "update" => {
-                let array = self.var()?;
-                self.expect("[")?;
-                let index = self.list("]", Self::atom)?;
-                self.expect("with")?;
-                Ok(Exp::Update(array, index, self.atom()?))
-            }
-            "scatter" => {
-                let how = if self.take("write") {
-                    Placing::Only
-                } else if self.take("overwrite") {
-                    Placing::Last
-                } else {
-                    Placing::Combined(self.reducer()?)
-                };
-                self.expect("into")?;
-                Ok(Exp::Scatter { how, dest: self.var()?, axes: self.axes()?, body: self.block()? })
-            }
-            name => {
-                let op = Op::from_name(name).ok_or_else(|| format!("there is no function `{name}`"))?;
-                self.expect("(")?;
-                Ok(Exp::Op(op, self.list(")", Self::atom)?))
-            }
-        }
-    }
-
-    /// `(a, b)`.
-    fn operands(&mut self) -> Parsed<Vec<Atom>> {
-        self.expect("(")?;
-        self.list(")", Self::atom)
-    }
-
-    fn reducer(&mut self) -> Parsed<Reducer> {
-        let name = self.name("a reducer")?;
-        Reducer::from_name(&name).ok_or_else(|| format!("there is no reducer `{name}`"))
-    }
-
-    fn axes(&mut self) -> Parsed<Vec<Axis>> {
-        self.expect("[")?;
-        self.list("]", Self::axis)
-    }
-
-    /// `i.1 < n`: an index is an `i64`.
-    fn axis(&mut self) -> Parsed<Axis> {
-        let var = self.index()?;
-        self.expect("<")?;
-        Ok(Axis { var, extent: self.dim()? })
-    }
-
-    /// An index variable where it is bound.
-    fn index(&mut self) -> Parsed<Var> {
-        if self.is(1, ":") {
-            return self.binding();
-        }
-        let (name, var) = self.variable()?;
-        self.vars[var.0 as usize] = Some(VarInfo { name: name.into(), ty: Type::scalar(Elem::I64) });
-        Ok(var)
-    }
-
-    fn check(&mut self) -> Parsed<Check> {
-        let kind = if self.is(1, "(") {
-            self.expect("nonnegative")?;
-            self.expect("(")?;
-            let d = self.dim()?;
-            self.expect(")")?;
-            CheckKind::NonNegative(d)
-        } else {
-            let left = self.dim()?;
-            if self.take("<=") {
-                CheckKind::AtLeast(left, self.dim()?)
-            } else {
-                self.expect("==")?;
-                CheckKind::Equal(left, self.dim()?)
-            }
-        };
-        let guards = if self.take("when") { self.some(Self::dim)? } else { Vec::new() };
-        Ok(Check { kind, guards })
     }
 }
 

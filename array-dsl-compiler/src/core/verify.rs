@@ -274,42 +274,20 @@ impl Scope<'_> {
     fn exp(&mut self, exp: &Exp) -> Option<Vec<Type>> {
         match exp {
             Exp::Atom(a) | Exp::StopGradient(a) => self.atom(*a).map(|t| vec![t]),
-            Exp::Op(op, args) => {
-                let what = format!("an argument of `{}`", op.name());
-                let args: Vec<Option<Elem>> = args.iter().map(|a| self.scalar(*a, &what)).collect();
-                let args = args.into_iter().collect::<Option<Vec<_>>>()?;
-                self.op(*op, &args).map(|e| vec![Type::scalar(e)])
-            }
+            Exp::Op(op, args) => self.op(*op, args).map(|e| vec![Type::scalar(e)]),
             Exp::Size(d) => {
                 self.dim(d, "a size");
                 Some(vec![Type::scalar(Elem::I64)])
             }
             Exp::Index(a, index) => self.index(*a, index).map(|t| vec![t]),
-            Exp::If(condition, yes, no) => {
-                self.expect(*condition, Elem::Bool, "the condition of an `if`");
-                let yes = self.inside(|s| s.body(yes));
-                let no = self.inside(|s| s.body(no));
-                let (yes, no) = (yes?, no?);
-                if yes != no {
-                    let show = |types: &[Type]| {
-                        types.iter().map(|t| self.show_type(t)).collect::<Vec<_>>().join(", ")
-                    };
-                    let message =
-                        format!("the branches of an `if` give ({}) and ({})", show(&yes), show(&no));
-                    self.error(message);
-                    return None;
-                }
-                Some(yes)
-            }
+            Exp::If(condition, yes, no) => self.choice(*condition, yes, no),
             Exp::Build(axes, body) => {
                 let types = self.points(axes, body)?;
-                let extents = || axes.iter().map(|a| a.extent.clone());
-                Some(
-                    types
-                        .into_iter()
-                        .map(|t| Type { elem: t.elem, dims: extents().chain(t.dims).collect() })
-                        .collect(),
-                )
+                let over_axes = |t: Type| {
+                    let extents = axes.iter().map(|a| a.extent.clone());
+                    Type { elem: t.elem, dims: extents.chain(t.dims).collect() }
+                };
+                Some(types.into_iter().map(over_axes).collect())
             }
             Exp::Reduce(reducers, axis, body) => self.reduce(reducers, axis, body),
             Exp::Scan(reducers, _, axis, body) => self.scan(reducers, axis, body),
@@ -323,41 +301,56 @@ impl Scope<'_> {
                 self.scatter(*how, &dest, &types?);
                 Some(vec![dest])
             }
-            Exp::Reshape(a, dims) => {
-                dims.iter().for_each(|d| self.dim(d, "a dimension of a reshape"));
-                let ty = self.var(*a)?;
-                if ty.rank() == 0 || dims.is_empty() {
-                    let shown = self.show(*a);
-                    self.error(format!("{shown} is reshaped from or to a scalar"));
-                }
-                let (before, after) = (Dim::product(&ty.dims), Dim::product(dims));
-                if before.sub(&after).as_constant().is_some_and(|c| c != 0) {
-                    let (before, after) = (self.show_dim(&before), self.show_dim(&after));
-                    self.error(format!("a reshape of {before} elements to {after}"));
-                }
-                Some(vec![Type { elem: ty.elem, dims: dims.clone() }])
-            }
+            Exp::Reshape(a, dims) => self.reshape(*a, dims).map(|t| vec![t]),
             Exp::Point { at, tangents } => self.point(at, tangents),
             Exp::Custom { values, args, rule } => self.custom(values, args, *rule),
             Exp::Pushforward { point, results } => self.pushforward(point, results),
             Exp::Pullback { point, results, cotangents } => self.pullback(point, results, cotangents),
-            Exp::Argsort(a) => {
-                let ty = self.var(*a)?;
-                if ty.rank() == 0 {
-                    let shown = self.show(*a);
-                    self.error(format!("the scalar {shown} cannot be sorted"));
-                    return None;
-                }
-                Some(vec![Type { elem: Elem::I64, dims: ty.dims }])
-            }
+            Exp::Argsort(a) => self.argsort(*a).map(|t| vec![t]),
             Exp::Check(c) => {
-                if self.depth != 0 {
-                    self.error("a check stands inside an expression");
-                }
-                self.sizes_of(c);
+                self.size_check(c);
                 Some(Vec::new())
             }
         }
+    }
+
+    fn choice(&mut self, condition: Atom, yes: &Body, no: &Body) -> Option<Vec<Type>> {
+        self.expect(condition, Elem::Bool, "the condition of an `if`");
+        let yes = self.inside(|s| s.body(yes));
+        let no = self.inside(|s| s.body(no));
+        let (yes, no) = (yes?, no?);
+        if yes != no {
+            let show =
+                |types: &[Type]| types.iter().map(|t| self.show_type(t)).collect::<Vec<_>>().join(", ");
+            self.error(format!("the branches of an `if` give ({}) and ({})", show(&yes), show(&no)));
+            return None;
+        }
+        Some(yes)
+    }
+
+    fn reshape(&mut self, a: Var, dims: &[Dim]) -> Option<Type> {
+        dims.iter().for_each(|d| self.dim(d, "a dimension of a reshape"));
+        let ty = self.var(a)?;
+        if ty.rank() == 0 || dims.is_empty() {
+            let shown = self.show(a);
+            self.error(format!("{shown} is reshaped from or to a scalar"));
+        }
+        let (before, after) = (Dim::product(&ty.dims), Dim::product(dims));
+        if before.sub(&after).as_constant().is_some_and(|c| c != 0) {
+            let (before, after) = (self.show_dim(&before), self.show_dim(&after));
+            self.error(format!("a reshape of {before} elements to {after}"));
+        }
+        Some(Type { elem: ty.elem, dims: dims.to_vec() })
+    }
+
+    fn argsort(&mut self, a: Var) -> Option<Type> {
+        let ty = self.var(a)?;
+        if ty.rank() == 0 {
+            let shown = self.show(a);
+            self.error(format!("the scalar {shown} cannot be sorted"));
+            return None;
+        }
+        Some(Type { elem: Elem::I64, dims: ty.dims })
     }
 
     fn index(&mut self, a: Var, index: &[Atom]) -> Option<Type> {
@@ -427,14 +420,20 @@ impl Scope<'_> {
         }
     }
 
-    fn sizes_of(&mut self, c: &Check) {
+    fn size_check(&mut self, c: &Check) {
+        if self.depth != 0 {
+            self.error("a check stands inside an expression");
+        }
         c.kind.dims().into_iter().for_each(|d| self.dim(d, "a check"));
         c.guards.iter().for_each(|g| self.dim(g, "the guard of a check"));
     }
 
     /// The result type of a scalar function; `None` after an error.
-    fn op(&mut self, op: Op, args: &[Elem]) -> Option<Elem> {
+    fn op(&mut self, op: Op, args: &[Atom]) -> Option<Elem> {
         let name = op.name();
+        let what = format!("an argument of `{name}`");
+        let args: Vec<Option<Elem>> = args.iter().map(|a| self.scalar(*a, &what)).collect();
+        let args = args.into_iter().collect::<Option<Vec<_>>>()?;
         if args.len() != op.arity() {
             self.error(format!("`{name}` has {} arguments, not {}", args.len(), op.arity()));
             return None;
@@ -458,14 +457,14 @@ impl Scope<'_> {
                 }
                 &args[..1]
             }
-            _ => args,
+            _ => &args[..],
         };
         if same.iter().any(|e| *e != same[0] || !class.contains(*e)) {
             let found: Vec<&str> = args.iter().map(|e| e.name()).collect();
             self.error(format!("`{name}` takes {}, found ({})", class.describe(), found.join(", ")));
             return None;
         }
-        Some(op.result(args))
+        Some(op.result(&args))
     }
 }
 

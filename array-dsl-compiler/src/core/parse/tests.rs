@@ -2,6 +2,7 @@
 
 use super::super::print::{pretty, print};
 use super::*;
+use crate::core::{Check, CheckKind, Exp};
 use crate::ty::Const;
 
 const EXAMPLE: &str = r#"fn rows(w.0: [d][c]f64 @0, p = (a.1: [n]f64, (b.2: f64,)) @0, no_grad y.3: [n]i64 @0) -> ([d]f64, (f64,)) sizes d, c, n
