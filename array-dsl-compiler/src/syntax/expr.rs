@@ -6,10 +6,9 @@
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 
-use super::ast::{Arm, Binary, Expr, ExprKind, IndexKind, Member, Pattern, Stmt, Type, Unary};
+use super::ast::{Arm, Binary, Expr, ExprKind, IndexKind, Member, Pattern, Type, Unary};
 use super::chain::binary;
 use super::parse::{Parser, ident, path};
-use super::reference::refers;
 use super::types::Place;
 use crate::diagnostics::Code;
 use crate::ty::Name;
@@ -63,14 +62,7 @@ impl Parser<'_> {
                 let f = self.expr(&e.func);
                 ExprKind::Call(Box::new(f), self.exprs(&e.args))
             }
-            syn::Expr::MethodCall(e) => {
-                let receiver = self.expr(&e.receiver);
-                if let Some(types) = &e.turbofish {
-                    let help = "remove it; use a suffix such as `1.0f32`, or annotate a `let`";
-                    self.unsupported(types.span(), "type arguments are not supported in kernels", help);
-                }
-                ExprKind::Method(Box::new(receiver), ident(&e.method), self.exprs(&e.args))
-            }
+            syn::Expr::MethodCall(e) => self.method(e),
             syn::Expr::Index(e) => {
                 let array = self.expr(&e.expr);
                 ExprKind::Index(Box::new(array), self.index(&e.index))
@@ -81,13 +73,7 @@ impl Parser<'_> {
                 let value = self.expr(&e.expr);
                 ExprKind::Repeat(Box::new(value), Box::new(self.expr(&e.len)))
             }
-            syn::Expr::Field(e) => {
-                let member = match &e.member {
-                    syn::Member::Unnamed(index) => Member::Position(index.index as usize),
-                    syn::Member::Named(name) => Member::Name(ident(name)),
-                };
-                ExprKind::Field(Box::new(self.expr(&e.base)), member)
-            }
+            syn::Expr::Field(e) => ExprKind::Field(Box::new(self.expr(&e.base)), member(&e.member)),
             syn::Expr::Struct(e) => self.record(e),
             syn::Expr::Closure(e) => self.closure(e),
             syn::Expr::If(e) => {
@@ -108,6 +94,15 @@ impl Parser<'_> {
 
     fn exprs<'a>(&mut self, es: impl IntoIterator<Item = &'a syn::Expr>) -> Vec<Expr> {
         es.into_iter().map(|e| self.expr(e)).collect()
+    }
+
+    fn method(&mut self, e: &syn::ExprMethodCall) -> ExprKind {
+        let receiver = self.expr(&e.receiver);
+        if let Some(types) = &e.turbofish {
+            let help = "remove it; use a suffix such as `1.0f32`, or annotate a `let`";
+            self.unsupported(types.span(), "type arguments are not supported in kernels", help);
+        }
+        ExprKind::Method(Box::new(receiver), ident(&e.method), self.exprs(&e.args))
     }
 
     fn unary(&mut self, e: &syn::ExprUnary, span: Span) -> Expr {
@@ -152,7 +147,7 @@ impl Parser<'_> {
     }
 
     /// The one macro of the language; others are refused.
-    fn macro_call(&mut self, mac: &syn::Macro) -> ExprKind {
+    pub(super) fn macro_call(&mut self, mac: &syn::Macro) -> ExprKind {
         match mac.path.segments.last() {
             Some(last) if last.ident == "einsum" => self.einsum(mac, last.ident.span()),
             Some(last) => self.refuse_macro(&last.ident),
@@ -240,7 +235,7 @@ impl Parser<'_> {
     }
 
     /// A pattern with its type, if one is written.
-    fn annotated(&mut self, pat: &syn::Pat, bound: &mut Vec<Name>) -> (Pattern, Option<Type>) {
+    pub(super) fn annotated(&mut self, pat: &syn::Pat, bound: &mut Vec<Name>) -> (Pattern, Option<Type>) {
         match pat {
             syn::Pat::Type(p) => {
                 let pattern = self.pattern(&p.pat, bound);
@@ -254,58 +249,13 @@ impl Parser<'_> {
         let (alternatives, binding) = self.arm_pattern(&arm.pat);
         Arm { alternatives, binding, body: self.expr(&arm.body) }
     }
+}
 
-    /// Reads a block. Where its last statement was refused, the block's value is that error.
-    pub(super) fn block(&mut self, block: &syn::Block) -> Expr {
-        let known = self.names.len();
-        let mut stmts = Vec::new();
-        let mut result = None;
-        for (i, stmt) in block.stmts.iter().enumerate() {
-            let last = i + 1 == block.stmts.len();
-            match stmt {
-                syn::Stmt::Local(local) => stmts.push(self.local(local)),
-                syn::Stmt::Expr(syn::Expr::Verbatim(tokens), Some(_)) if tokens.is_empty() => {}
-                syn::Stmt::Expr(e, semicolon) => {
-                    let value = self.expr(e);
-                    if last && (semicolon.is_none() || matches!(value.kind, ExprKind::Error)) {
-                        result = Some(Box::new(value));
-                    } else {
-                        stmts.push(Stmt::Expr(value));
-                    }
-                }
-                syn::Stmt::Macro(e) => {
-                    let value = Expr { kind: self.macro_call(&e.mac), span: e.span() };
-                    if last && (e.semi_token.is_none() || matches!(value.kind, ExprKind::Error)) {
-                        result = Some(Box::new(value));
-                    } else {
-                        stmts.push(Stmt::Expr(value));
-                    }
-                }
-                syn::Stmt::Item(item) => self.refuse_item(item),
-            }
-        }
-        self.names.truncate(known);
-        Expr { kind: ExprKind::Block(stmts, result), span: block.span() }
-    }
-
-    fn local(&mut self, local: &syn::Local) -> Stmt {
-        let value = match &local.init {
-            Some(init) => {
-                if let Some((token, _)) = &init.diverge {
-                    let help = "use a pattern that always matches, and `if` or `match` for the cases";
-                    self.unsupported(token.span, "`let .. else` is not supported in kernels", help);
-                }
-                self.expr(&init.expr)
-            }
-            None => {
-                let help = "write `let x = ..;`; an `if` or a `match` can be the value";
-                self.unsupported(local.let_token.span, "a `let` without a value", help);
-                Expr { kind: ExprKind::Error, span: local.let_token.span }
-            }
-        };
-        let (pattern, ty) = self.annotated(&local.pat, &mut Vec::new());
-        self.note_names(&pattern, local.init.as_ref().is_some_and(|init| refers(&init.expr)));
-        Stmt::Let { pattern, ty, value }
+/// What follows the dot of `e.0` or `e.name`.
+fn member(member: &syn::Member) -> Member {
+    match member {
+        syn::Member::Unnamed(index) => Member::Position(index.index as usize),
+        syn::Member::Named(name) => Member::Name(ident(name)),
     }
 }
 

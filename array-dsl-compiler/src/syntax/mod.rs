@@ -2,6 +2,7 @@
 //! `ExprKind::Error` and the rest is still read.
 
 pub mod ast;
+mod block;
 mod chain;
 mod einsum;
 mod expr;

@@ -3,6 +3,7 @@
 //! Kernels have no effects beyond their own variables. A refused form is not read further, so that one mistake gives one error; only
 //! forms that wrap a single value (`e?`, `unsafe { e }`, `return e`) have that value checked as well.
 
+use proc_macro2::Span;
 use syn::spanned::Spanned;
 
 use super::ast::ExprKind;
@@ -11,91 +12,16 @@ use super::parse::{Parser, text};
 impl Parser<'_> {
     /// Records why an expression is not one of a kernel.
     pub(super) fn refuse(&mut self, e: &syn::Expr) -> ExprKind {
+        let (span, message, help) = refusal(e);
+        self.unsupported(span, message, help);
         match e {
-            syn::Expr::Loop(e) => {
-                let help = "write `while` with the condition under which it goes on";
-                self.unsupported(e.loop_token.span, "`loop` is not supported in kernels", help);
-                ExprKind::Error
-            }
-            syn::Expr::Break(e) => {
-                let help = "write `while` with a condition; after a `for` has done its work, let an `if` skip the rest";
-                self.unsupported(e.break_token.span, "`break` is not supported in kernels", help);
-                ExprKind::Error
-            }
-            syn::Expr::Continue(e) => {
-                let help = "put the rest of the loop's body into an `if`";
-                self.unsupported(e.continue_token.span, "`continue` is not supported in kernels", help);
-                ExprKind::Error
-            }
-            syn::Expr::Return(e) => {
-                let help =
-                    "make the value the last expression; for an early exit use `if .. { .. } else { .. }`";
-                self.unsupported(e.return_token.span, "`return` is not supported in kernels", help);
-                e.expr.iter().for_each(|e| _ = self.expr(e));
-                ExprKind::Error
-            }
-            syn::Expr::Try(e) => {
-                let help =
-                    "remove it; kernels have no `Option` or `Result`, faults reach the host by themselves";
-                self.unsupported(e.question_token.span, "`?` is not supported in kernels", help);
-                self.expr(&e.expr);
-                ExprKind::Error
-            }
-            syn::Expr::Unsafe(e) => {
-                self.unsupported(e.unsafe_token.span, "`unsafe` is not supported in kernels", "remove it");
-                self.block(&e.block);
-                ExprKind::Error
-            }
-            syn::Expr::Reference(e) => {
-                let help = "write `&` or nothing, and return the changed array";
-                self.unsupported(e.and_token.span, "`&mut` is not supported in kernels", help);
-                ExprKind::Error
-            }
-            syn::Expr::Let(e) => {
-                let help = "use `match` on an integer or boolean, or compare with `if a == b`";
-                self.unsupported(e.let_token.span, "`let` in a condition is not supported in kernels", help);
-                ExprKind::Error
-            }
-            syn::Expr::Range(e) => {
-                let help =
-                    "`iota(n)` is the array 0, 1, .., n - 1; `build(n, |i| ..)` computes one value per index";
-                self.unsupported(
-                    e.limits.span(),
-                    "a range can stand only in an index, `a[i..j]`, or after `for`",
-                    help,
-                );
-                ExprKind::Error
-            }
-            syn::Expr::Block(e) => {
-                self.unsupported(e.span(), "labels are not supported in kernels", "remove the label");
-                self.block(&e.block);
-                ExprKind::Error
-            }
-            syn::Expr::Const(e) => {
-                let help = "write the block without `const`; constants are computed once anyway";
-                self.unsupported(e.const_token.span, "`const` blocks are not supported in kernels", help);
-                ExprKind::Error
-            }
-            syn::Expr::Infer(_) => {
-                let help = "write a value; `_` is for patterns and types";
-                self.unsupported(e.span(), "`_` is not an expression", help);
-                ExprKind::Error
-            }
-            syn::Expr::Async(_) | syn::Expr::Await(_) | syn::Expr::Yield(_) | syn::Expr::TryBlock(_) => {
-                let message = "asynchronous code and generators are not supported in kernels";
-                self.unsupported(
-                    e.span(),
-                    message,
-                    "kernels are pure; call the kernel from asynchronous code instead",
-                );
-                ExprKind::Error
-            }
-            other => {
-                let message = format!("`{}` is not supported in kernels", text(other));
-                self.unsupported(other.span(), message, "kernels compute with numbers, arrays and tuples");
-                ExprKind::Error
-            }
+            syn::Expr::Return(e) => e.expr.iter().for_each(|e| _ = self.expr(e)),
+            syn::Expr::Try(e) => _ = self.expr(&e.expr),
+            syn::Expr::Unsafe(e) => _ = self.block(&e.block),
+            syn::Expr::Block(e) => _ = self.block(&e.block),
+            _ => {}
         }
+        ExprKind::Error
     }
 
     /// Refuses a macro, by its name.
@@ -140,6 +66,64 @@ impl Parser<'_> {
             _ => ("an item", "move it out of the kernel"),
         };
         self.unsupported(item.span(), format!("{what} inside a kernel is not supported"), help);
+    }
+}
+
+/// Where the error is, what it says, and what to write instead.
+fn refusal(e: &syn::Expr) -> (Span, String, &'static str) {
+    let form = |span, what: &str, help| (span, format!("{what} not supported in kernels"), help);
+    match e {
+        syn::Expr::Loop(e) => {
+            let help = "write `while` with the condition under which it goes on";
+            form(e.loop_token.span, "`loop` is", help)
+        }
+        syn::Expr::Break(e) => {
+            let help =
+                "write `while` with a condition; after a `for` has done its work, let an `if` skip the rest";
+            form(e.break_token.span, "`break` is", help)
+        }
+        syn::Expr::Continue(e) => {
+            form(e.continue_token.span, "`continue` is", "put the rest of the loop's body into an `if`")
+        }
+        syn::Expr::Return(e) => {
+            let help = "make the value the last expression; for an early exit use `if .. { .. } else { .. }`";
+            form(e.return_token.span, "`return` is", help)
+        }
+        syn::Expr::Try(e) => {
+            let help = "remove it; kernels have no `Option` or `Result`, faults reach the host by themselves";
+            form(e.question_token.span, "`?` is", help)
+        }
+        syn::Expr::Unsafe(e) => form(e.unsafe_token.span, "`unsafe` is", "remove it"),
+        syn::Expr::Reference(e) => {
+            form(e.and_token.span, "`&mut` is", "write `&` or nothing, and return the changed array")
+        }
+        syn::Expr::Let(e) => {
+            let help = "use `match` on an integer or boolean, or compare with `if a == b`";
+            form(e.let_token.span, "`let` in a condition is", help)
+        }
+        syn::Expr::Range(e) => {
+            let message = "a range can stand only in an index, `a[i..j]`, or after `for`";
+            let help =
+                "`iota(n)` is the array 0, 1, .., n - 1; `build(n, |i| ..)` computes one value per index";
+            (e.limits.span(), message.to_string(), help)
+        }
+        syn::Expr::Block(e) => form(e.span(), "labels are", "remove the label"),
+        syn::Expr::Const(e) => {
+            let help = "write the block without `const`; constants are computed once anyway";
+            form(e.const_token.span, "`const` blocks are", help)
+        }
+        syn::Expr::Infer(_) => {
+            let help = "write a value; `_` is for patterns and types";
+            (e.span(), "`_` is not an expression".to_string(), help)
+        }
+        syn::Expr::Async(_) | syn::Expr::Await(_) | syn::Expr::Yield(_) | syn::Expr::TryBlock(_) => {
+            let help = "kernels are pure; call the kernel from asynchronous code instead";
+            form(e.span(), "asynchronous code and generators are", help)
+        }
+        other => {
+            let what = format!("`{}` is", text(other));
+            form(e.span(), &what, "kernels compute with numbers, arrays and tuples")
+        }
     }
 }
 

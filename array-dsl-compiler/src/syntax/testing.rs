@@ -1,10 +1,12 @@
 //! For this module's tests: sources to trees, trees to compact text, errors to text.
 
 use super::ast::{
-    Checkpoint, Expr, ExprKind, Function, IndexKind, Over, Pattern, Stmt, Type, TypeKind, Unary,
+    Arm, Binary, Checkpoint, Expr, ExprKind, For, Function, IndexKind, Over, Param, Pattern, Stmt, Type,
+    TypeKind, Unary,
 };
 use super::parse::parse_function;
 use crate::diagnostics::Diagnostics;
+use crate::ty::Elem;
 
 /// The tree of a function, and what is wrong with it.
 pub fn parsed(source: &str) -> (Function, Diagnostics) {
@@ -31,7 +33,7 @@ pub fn shown(source: &str) -> String {
 
 /// A function's tree.
 pub fn show(f: &Function) -> String {
-    let param = |p: &super::ast::Param| {
+    let param = |p: &Param| {
         format!("{}{}: {}", if p.no_grad { "#[no_grad] " } else { "" }, pattern(&p.pattern), ty(&p.ty))
     };
     let params = join(&f.params, ", ", param);
@@ -82,25 +84,18 @@ fn list(head: &str, es: &[Expr]) -> String {
 }
 
 fn expr(e: &Expr) -> String {
-    let suffix = |s: &Option<crate::ty::Elem>| s.map_or(String::new(), |s| s.to_string());
     match &e.kind {
-        ExprKind::Int(v, s) => format!("{v}{}", suffix(s)),
-        ExprKind::Float(v, s) => format!("{v:?}{}", suffix(s)),
+        ExprKind::Int(v, s) => format!("{v}{}", suffix(*s)),
+        ExprKind::Float(v, s) => format!("{v:?}{}", suffix(*s)),
         ExprKind::Bool(v) => v.to_string(),
         ExprKind::Path(path) => path.text(),
-        ExprKind::Unary(op, a) => format!("({} {})", if *op == Unary::Neg { "neg" } else { "not" }, expr(a)),
-        ExprKind::Binary(op, a, b, _) => {
-            format!("({} {} {})", format!("{op:?}").to_lowercase(), expr(a), expr(b))
-        }
+        ExprKind::Unary(Unary::Neg, a) => format!("(neg {})", expr(a)),
+        ExprKind::Unary(Unary::Not, a) => format!("(not {})", expr(a)),
+        ExprKind::Binary(op, a, b, _) => format!("({} {} {})", operator(*op), expr(a), expr(b)),
         ExprKind::Cast(a, t) => format!("(as {} {})", expr(a), ty(t)),
         ExprKind::Call(f, args) => list(&format!("call {}", expr(f)), args),
         ExprKind::Method(receiver, name, args) => list(&format!(".{} {}", name.name, expr(receiver)), args),
-        ExprKind::Index(a, IndexKind::At(i)) => format!("{}[{}]", expr(a), expr(i)),
-        ExprKind::Index(a, IndexKind::Multi(es)) => format!("{}[[{}]]", expr(a), join(es, ", ", expr)),
-        ExprKind::Index(a, IndexKind::Slice(lo, hi)) => {
-            let end = |e: &Option<Box<Expr>>| e.as_ref().map_or(String::new(), |e| expr(e));
-            format!("{}[{}..{}]", expr(a), end(lo), end(hi))
-        }
+        ExprKind::Index(a, i) => format!("{}[{}]", expr(a), index(i)),
         ExprKind::Tuple(es) => list("tuple", es),
         ExprKind::Field(a, i) => format!("{}.{i}", expr(a)),
         ExprKind::Einsum(s, es) => {
@@ -116,60 +111,83 @@ fn expr(e: &Expr) -> String {
         ExprKind::Array(es) => format!("[{}]", join(es, ", ", expr)),
         ExprKind::Repeat(a, n) => format!("[{}; {}]", expr(a), expr(n)),
         ExprKind::Closure(params, body) => {
-            let param = |(p, t): &(Pattern, Option<Type>)| match t {
-                Some(t) => format!("{}: {}", pattern(p), ty(t)),
-                None => pattern(p),
-            };
+            let param = |(p, t): &(Pattern, Option<Type>)| format!("{}{}", pattern(p), annotation(t));
             format!("|{}| {}", join(params, ", ", param), expr(body))
         }
         ExprKind::If(c, a, b) => {
             let otherwise = b.as_ref().map_or(String::new(), |b| format!(" else {}", expr(b)));
             format!("if {} {}{otherwise}", expr(c), expr(a))
         }
-        ExprKind::Match(value, arms) => {
-            let arm = |arm: &super::ast::Arm| {
-                let head = match &arm.binding {
-                    Some(name) => name.name.to_string(),
-                    None if arm.alternatives.is_empty() => "_".into(),
-                    None => join(&arm.alternatives, " | ", expr),
-                };
-                format!("{head} => {}", expr(&arm.body))
-            };
-            format!("match {} {{ {} }}", expr(value), join(arms, ", ", arm))
-        }
+        ExprKind::Match(value, arms) => format!("match {} {{ {} }}", expr(value), join(arms, ", ", arm)),
         ExprKind::Assign(target, op, value, _) => {
-            let op = op.map_or(String::new(), |op| format!("{op:?}").to_lowercase());
-            format!("({op}= {} {})", expr(target), expr(value))
+            format!("({}= {} {})", op.map_or(String::new(), operator), expr(target), expr(value))
         }
-        ExprKind::For(e) => {
-            let over = match &e.over {
-                Over::Range { lo, hi, reversed } => {
-                    format!("{}..{}{}", expr(lo), expr(hi), if *reversed { " reversed" } else { "" })
-                }
-                Over::Array { array, numbered } => {
-                    format!("{}{}", expr(array), if *numbered { " numbered" } else { "" })
-                }
-            };
-            let checkpoint = match &e.checkpoint {
-                None => String::new(),
-                Some(Checkpoint::Every(k)) => format!("checkpoint every {} ", expr(k)),
-                Some(Checkpoint::Levels(l)) => format!("checkpoint levels {l} "),
-            };
-            format!("{checkpoint}for {} in {over} {}", pattern(&e.pattern), expr(&e.body))
-        }
+        ExprKind::For(e) => for_loop(e),
         ExprKind::While(condition, body) => format!("while {} {}", expr(condition), expr(body)),
         ExprKind::Block(stmts, result) => {
-            let stmt = |s: &Stmt| match s {
-                Stmt::Let { pattern: p, ty: t, value } => {
-                    let annotation = t.as_ref().map_or(String::new(), |t| format!(": {}", ty(t)));
-                    format!("let {}{annotation} = {};", pattern(p), expr(value))
-                }
-                Stmt::Expr(e) => format!("{};", expr(e)),
-            };
             let mut parts = stmts.iter().map(stmt).collect::<Vec<_>>();
             parts.extend(result.iter().map(|e| expr(e)));
             format!("{{ {} }}", parts.join(" "))
         }
         ExprKind::Error => "<error>".into(),
+    }
+}
+
+/// What follows a literal.
+fn suffix(elem: Option<Elem>) -> String {
+    elem.map_or(String::new(), |e| e.to_string())
+}
+
+fn operator(op: Binary) -> String {
+    format!("{op:?}").to_lowercase()
+}
+
+/// What follows a pattern.
+fn annotation(t: &Option<Type>) -> String {
+    t.as_ref().map_or(String::new(), |t| format!(": {}", ty(t)))
+}
+
+/// What is between brackets.
+fn index(index: &IndexKind) -> String {
+    let end = |e: &Option<Box<Expr>>| e.as_ref().map_or(String::new(), |e| expr(e));
+    match index {
+        IndexKind::At(i) => expr(i),
+        IndexKind::Multi(es) => format!("[{}]", join(es, ", ", expr)),
+        IndexKind::Slice(lo, hi) => format!("{}..{}", end(lo), end(hi)),
+    }
+}
+
+fn arm(arm: &Arm) -> String {
+    let head = match &arm.binding {
+        Some(name) => name.name.to_string(),
+        None if arm.alternatives.is_empty() => "_".into(),
+        None => join(&arm.alternatives, " | ", expr),
+    };
+    format!("{head} => {}", expr(&arm.body))
+}
+
+fn for_loop(e: &For) -> String {
+    let over = match &e.over {
+        Over::Range { lo, hi, reversed } => {
+            format!("{}..{}{}", expr(lo), expr(hi), if *reversed { " reversed" } else { "" })
+        }
+        Over::Array { array, numbered } => {
+            format!("{}{}", expr(array), if *numbered { " numbered" } else { "" })
+        }
+    };
+    let checkpoint = match &e.checkpoint {
+        None => String::new(),
+        Some(Checkpoint::Every(k)) => format!("checkpoint every {} ", expr(k)),
+        Some(Checkpoint::Levels(l)) => format!("checkpoint levels {l} "),
+    };
+    format!("{checkpoint}for {} in {over} {}", pattern(&e.pattern), expr(&e.body))
+}
+
+fn stmt(s: &Stmt) -> String {
+    match s {
+        Stmt::Let { pattern: p, ty, value } => {
+            format!("let {}{} = {};", pattern(p), annotation(ty), expr(value))
+        }
+        Stmt::Expr(e) => format!("{};", expr(e)),
     }
 }
