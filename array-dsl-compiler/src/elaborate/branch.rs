@@ -4,13 +4,24 @@ use proc_macro2::Span;
 
 use super::Elaborator;
 use super::effects;
+use super::scope::Scope;
 use super::value::Value;
-use super::writes::bound_by;
-use crate::core::{Atom, Body, Exp, Stm};
+use super::writes::{Write, bound_by};
+use crate::core::{Atom, Body, Exp, Stm, Type};
 use crate::diagnostics::Code;
 use crate::scalar::Op;
 use crate::syntax::ast::{Arm, Expr, Pattern};
 use crate::ty::{Elem, Name};
+
+/// One branch of a choice, elaborated.
+struct Side {
+    stms: Vec<Stm>,
+    value: Value,
+    /// What the names stand for at its end.
+    scope: Scope,
+    /// What it writes into arrays of a parallel loop around.
+    writes: Vec<Write>,
+}
 
 impl Elaborator<'_> {
     /// `if`; without `else` a statement.
@@ -78,82 +89,96 @@ impl Elaborator<'_> {
         b: &mut dyn FnMut(&mut Self) -> Option<Value>,
     ) -> Option<Value> {
         let before = self.scope.clone();
-        let mark = self.writes.len();
-        self.branches.push(self.branch_where(c, true));
-        let x = self.in_body(|e| a(e));
-        self.branches.pop();
-        let left = std::mem::replace(&mut self.scope, before.clone());
-        let mut left_writes = self.writes.split_off(mark);
-        self.branches.push(self.branch_where(c, false));
-        let y = self.in_body(|e| b(e));
-        self.branches.pop();
-        let right = std::mem::replace(&mut self.scope, before);
-        let mut right_writes = self.writes.split_off(mark);
-        let ((mut xs, x), (mut ys, y)) = (x?, y?);
-        let (Some(xr), Some(yr)) = (x.atoms(), y.atoms()) else {
-            self.error(
-                Code::Unsupported,
-                span,
-                "an `if` cannot choose between functions",
-                "choose between their values",
-            );
-            return None;
-        };
-        if xr.len() != yr.len() || records(&x) != records(&y) {
-            let (tx, ty) = (self.describe(&x), self.describe(&y));
-            self.branch_mismatch(span, &tx, &ty);
-            return None;
-        }
-        let mut pairs: Vec<(Atom, Atom)> = xr.into_iter().zip(yr).collect();
-        let changed = self.scope.changed(&left, &right);
+        let left = self.side(c, true, before.clone(), a);
+        let right = self.side(c, false, before, b);
+        let (mut left, mut right) = (left?, right?);
+        let mut pairs = self.value_pairs(&left.value, &right.value, span)?;
+        let changed = self.scope.changed(&left.scope, &right.scope);
         for slot in &changed {
-            let (p, q) = (&left.variable(*slot).value, &right.variable(*slot).value);
+            let (p, q) = (&left.scope.variable(*slot).value, &right.scope.variable(*slot).value);
             pairs.extend(p.atoms().into_iter().flatten().zip(q.atoms().into_iter().flatten()));
         }
-        self.writes_in_branch(&left_writes, &mut xs, &mut ys, false, &mut pairs, span);
-        self.writes_in_branch(&right_writes, &mut ys, &mut xs, true, &mut pairs, span);
+        self.writes_in_branch(&left.writes, &mut left.stms, &mut right.stms, false, &mut pairs, span);
+        self.writes_in_branch(&right.writes, &mut right.stms, &mut left.stms, true, &mut pairs, span);
+        let types = self.common_types(&mut pairs, &mut right.stms, span)?;
+        let loc = self.loc(span);
+        let vars: Vec<_> = types.into_iter().map(|t| self.new_var("chosen", t)).collect();
+        let bound = [bound_by(&left.stms), bound_by(&right.stms)];
+        if !vars.is_empty() {
+            let (yes, no) = pairs.into_iter().unzip();
+            let yes = Body { stms: left.stms, results: yes };
+            let no = Body { stms: right.stms, results: no };
+            self.push(Stm { vars: vars.clone(), exp: Exp::If(c, yes, no), loc });
+        }
+        let mut chosen = vars.into_iter().map(Atom::Var);
+        let value = left.value.with_atoms(&mut chosen);
+        // What both branches assign alike was bound before them.
+        self.scope.adopt(&left.scope);
+        for slot in changed {
+            let new = left.scope.variable(slot).value.with_atoms(&mut chosen);
+            self.scope.set(slot, new);
+        }
+        left.writes.iter_mut().for_each(|w| w.leave_branch(&bound[0], &mut chosen, c, true));
+        right.writes.iter_mut().for_each(|w| w.leave_branch(&bound[1], &mut chosen, c, false));
+        self.writes.extend(left.writes.into_iter().chain(right.writes));
+        Some(value)
+    }
+
+    /// Elaborates the branch that is taken where the condition is `when`, and goes back to the scope before it.
+    fn side(
+        &mut self,
+        c: Atom,
+        when: bool,
+        before: Scope,
+        f: &mut dyn FnMut(&mut Self) -> Option<Value>,
+    ) -> Option<Side> {
+        let mark = self.writes.len();
+        self.branches.push(self.branch_where(c, when));
+        let body = self.in_body(|e| f(e));
+        self.branches.pop();
+        let scope = std::mem::replace(&mut self.scope, before);
+        let writes = self.writes.split_off(mark);
+        body.map(|(stms, value)| Side { stms, value, scope, writes })
+    }
+
+    /// The atoms of two values of one structure, in pairs.
+    fn value_pairs(&mut self, x: &Value, y: &Value, span: Span) -> Option<Vec<(Atom, Atom)>> {
+        let (Some(xs), Some(ys)) = (x.atoms(), y.atoms()) else {
+            let help = "choose between their values";
+            self.error(Code::Unsupported, span, "an `if` cannot choose between functions", help);
+            return None;
+        };
+        if xs.len() != ys.len() || records(x) != records(y) {
+            let (x, y) = (self.describe(x), self.describe(y));
+            self.branch_mismatch(span, &x, &y);
+            return None;
+        }
+        Some(xs.into_iter().zip(ys).collect())
+    }
+
+    /// Brings the second atom of each pair, of the second branch, to the type of the first: the types of the results.
+    fn common_types(
+        &mut self,
+        pairs: &mut [(Atom, Atom)],
+        second: &mut Vec<Stm>,
+        span: Span,
+    ) -> Option<Vec<Type>> {
         let mut types = Vec::new();
-        let mut results = (Vec::new(), Vec::new());
         for (p, q) in pairs {
-            let (tp, tq) = (self.atom_type(p), self.atom_type(q));
+            let (tp, tq) = (self.atom_type(*p), self.atom_type(*q));
             if tp.rank() != tq.rank() {
-                let (tx, ty) = (self.show_type(&tp), self.show_type(&tq));
-                self.branch_mismatch(span, &tx, &ty);
+                let (x, y) = (self.show_type(&tp), self.show_type(&tq));
+                self.branch_mismatch(span, &x, &y);
                 return None;
             }
             self.unify(tq.elem, tp.elem, span, "the second branch")?;
-            self.bodies.push(std::mem::take(&mut ys));
-            let q = self.coerce(q, &tp.dims, span, "the branches of an `if`", false);
-            ys = self.close_body();
-            results.0.push(p);
-            results.1.push(q?);
+            self.bodies.push(std::mem::take(second));
+            let coerced = self.coerce(*q, &tp.dims, span, "the branches of an `if`", false);
+            *second = self.close_body();
+            *q = coerced?;
             types.push(tp);
         }
-        let loc = self.loc(span);
-        let vars: Vec<_> = types.into_iter().map(|t| self.new_var("chosen", t)).collect();
-        let bound = [bound_by(&xs), bound_by(&ys)];
-        if !vars.is_empty() {
-            let exp =
-                Exp::If(c, Body { stms: xs, results: results.0 }, Body { stms: ys, results: results.1 });
-            self.push(Stm { vars: vars.clone(), exp, loc });
-        }
-        let mut chosen = vars.into_iter().map(Atom::Var);
-        let value = x.with_atoms(&mut chosen);
-        // What both branches assign alike was bound before them.
-        self.scope.adopt(&left);
-        for slot in changed {
-            let new = left.variable(slot).value.with_atoms(&mut chosen);
-            self.scope.set(slot, new);
-        }
-        for (writes, bound, yes) in
-            [(&mut left_writes, &bound[0], true), (&mut right_writes, &bound[1], false)]
-        {
-            for w in writes.iter_mut() {
-                w.leave_branch(bound, &mut chosen, c, yes);
-            }
-        }
-        self.writes.extend(left_writes.into_iter().chain(right_writes));
-        Some(value)
+        Some(types)
     }
 
     fn branch_mismatch(&mut self, span: Span, a: &str, b: &str) {

@@ -34,8 +34,7 @@ type Sizes = Vec<(char, Dim)>;
 impl Elaborator<'_> {
     /// The value of `einsum!`.
     pub(super) fn einsum(&mut self, s: &Subscripts, operands: &[Expr]) -> Option<Value> {
-        let values: Vec<Option<Value>> = operands.iter().map(|e| self.expr(e)).collect();
-        let values: Vec<Value> = values.into_iter().collect::<Option<_>>()?;
+        let values = self.exprs(operands)?;
         if operands.len() > MAX_OPERANDS {
             self.error(
                 Code::Limit,

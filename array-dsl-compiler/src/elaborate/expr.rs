@@ -8,11 +8,11 @@ use super::Elaborator;
 use super::constants::constant;
 use super::names::{closest, similar_builtin};
 use super::value::{Closure, Function, Value};
-use crate::core::{Atom, Exp, Type};
+use crate::core::{self, Atom, Exp};
 use crate::diagnostics::Code;
 use crate::dim::Dim;
 use crate::scalar::Op;
-use crate::syntax::ast::{Binary, Expr, ExprKind, Ident, Path, TypeKind, Unary};
+use crate::syntax::ast::{Binary, Expr, ExprKind, Ident, Path, Type, TypeKind, Unary};
 use crate::ty::{Const, Elem};
 
 /// So many elements of an array literal are told apart one after the other.
@@ -24,11 +24,8 @@ impl Elaborator<'_> {
         match &e.kind {
             ExprKind::Int(i, elem) => {
                 let elem = elem.unwrap_or_else(|| self.inference.int());
-                Some(Value::Atom(Atom::Const(if elem.is_float() {
-                    Const::float(elem, *i as f64)
-                } else {
-                    Const::int(elem, *i)
-                })))
+                let i = if elem.is_float() { Const::float(elem, *i as f64) } else { Const::int(elem, *i) };
+                Some(Value::Atom(Atom::Const(i)))
             }
             ExprKind::Float(x, elem) => {
                 let elem = elem.unwrap_or_else(|| self.inference.float());
@@ -36,14 +33,7 @@ impl Elaborator<'_> {
             }
             ExprKind::Bool(b) => Some(Value::Atom(Atom::Const(Const::bool(*b)))),
             ExprKind::Path(p) => self.path(p),
-            ExprKind::Unary(op, a) => {
-                let v = self.expr(a)?;
-                if let (Unary::Neg, Value::Atom(Atom::Const(c))) = (op, &v) {
-                    return Some(Value::Atom(Atom::Const(self.negate(*c))));
-                }
-                let (op, shown) = if *op == Unary::Neg { (Op::Neg, "`-`") } else { (Op::Not, "`!`") };
-                self.apply_operator(op, shown, &[v], e.span)
-            }
+            ExprKind::Unary(op, a) => self.unary(*op, a, e.span),
             ExprKind::Binary(op @ (Binary::And | Binary::Or), a, b, span) => {
                 self.lazy_logic(*op == Binary::And, a, b, *span)
             }
@@ -52,36 +42,14 @@ impl Elaborator<'_> {
                 let (op, symbol) = binary_op(*op);
                 self.apply_operator(op, &format!("`{symbol}`"), &[a?, b?], *span)
             }
-            ExprKind::Cast(a, ty) => {
-                let v = self.expr(a)?;
-                let elem = match &ty.kind {
-                    TypeKind::Scalar(e) => *e,
-                    TypeKind::Infer => self.inference.float(),
-                    _ => {
-                        self.error(
-                            Code::ElementType,
-                            ty.span,
-                            "`as` converts to a scalar type",
-                            "it lifts over arrays by itself",
-                        );
-                        return None;
-                    }
-                };
-                let atoms = self.plain_atoms("`as`", &[v], e.span)?;
-                self.lift("`as`", &[0], &atoms, e.span, &mut |s, c| {
-                    Some(Value::Atom(s.cast(c[0], elem, e.span)))
-                })
-            }
+            ExprKind::Cast(a, ty) => self.conversion(a, ty, e.span),
             ExprKind::Call(f, args) => self.call(f, args, e.span),
             ExprKind::Method(receiver, name, args) => self.method(receiver, name, args),
             ExprKind::Index(a, kind) => {
                 let v = self.expr(a)?;
                 self.index_expr(v, kind, e.span)
             }
-            ExprKind::Tuple(es) => {
-                let vs: Vec<Option<Value>> = es.iter().map(|e| self.expr(e)).collect();
-                Some(Value::Tuple(vs.into_iter().collect::<Option<_>>()?))
-            }
+            ExprKind::Tuple(es) => self.exprs(es).map(Value::Tuple),
             ExprKind::Field(a, member) => {
                 let v = self.expr(a)?;
                 self.member(v, member, e.span)
@@ -108,6 +76,38 @@ impl Elaborator<'_> {
             ExprKind::Block(stmts, result) => self.block(stmts, result.as_deref()),
             ExprKind::Error => None,
         }
+    }
+
+    /// The values of expressions, all of which are evaluated whether one has none or not.
+    pub(super) fn exprs(&mut self, es: &[Expr]) -> Option<Vec<Value>> {
+        let values: Vec<Option<Value>> = es.iter().map(|e| self.expr(e)).collect();
+        values.into_iter().collect()
+    }
+
+    /// `-a`, `!a`.
+    fn unary(&mut self, op: Unary, a: &Expr, span: Span) -> Option<Value> {
+        let v = self.expr(a)?;
+        if let (Unary::Neg, Value::Atom(Atom::Const(c))) = (op, &v) {
+            return Some(Value::Atom(Atom::Const(self.negate(*c))));
+        }
+        let (op, shown) = if op == Unary::Neg { (Op::Neg, "`-`") } else { (Op::Not, "`!`") };
+        self.apply_operator(op, shown, &[v], span)
+    }
+
+    /// `a as ty`.
+    fn conversion(&mut self, a: &Expr, ty: &Type, span: Span) -> Option<Value> {
+        let v = self.expr(a)?;
+        let elem = match &ty.kind {
+            TypeKind::Scalar(e) => *e,
+            TypeKind::Infer => self.inference.float(),
+            _ => {
+                let help = "it lifts over arrays by itself";
+                self.error(Code::ElementType, ty.span, "`as` converts to a scalar type", help);
+                return None;
+            }
+        };
+        let atoms = self.plain_atoms("`as`", &[v], span)?;
+        self.lift("`as`", &[0], &atoms, span, &mut |s, c| Some(Value::Atom(s.cast(c[0], elem, span))))
     }
 
     /// `a && b` and `a || b`: the right side is evaluated only where the left one does not decide.
@@ -168,7 +168,7 @@ impl Elaborator<'_> {
         if self.elem(a) == elem {
             return a;
         }
-        let out = self.emit("cast", Type::scalar(elem), Exp::Op(Op::Cast(elem), vec![a]), span);
+        let out = self.emit("cast", core::Type::scalar(elem), Exp::Op(Op::Cast(elem), vec![a]), span);
         if let (Atom::Var(v), Elem::I64, Some(d)) = (out, elem, self.known_int(a)) {
             self.known.insert(v, d);
         }
@@ -230,63 +230,45 @@ impl Elaborator<'_> {
     }
 
     fn call(&mut self, f: &Expr, args: &[Expr], span: Span) -> Option<Value> {
-        let function = match &f.kind {
-            ExprKind::Path(p) => {
-                match self.function(p) {
-                    Some(f) => f,
-                    None if p.single().is_some_and(|n| self.scope.is_poisoned(&n.name)) => return None,
-                    None if p.single().is_some_and(|n| self.scope.get(&n.name).is_some()) => {
-                        self.error(
-                            Code::NotAFunction,
-                            p.span(),
-                            format!("`{}` is a value, not a function", p.text()),
-                            "index arrays with `a[i]`",
-                        );
-                        return None;
-                    }
-                    None => {
-                        let near = similar_builtin(&p.text());
-                        let help = near.map_or_else(
-                        || "call built-in functions, closures bound by `let`, or other `#[kernel]` functions".to_string(),
-                        |n| format!("did you mean `{n}`?"),
-                    );
-                        self.error(
-                            Code::UnknownFunction,
-                            p.span(),
-                            format!("unknown function `{}`", p.text()),
-                            help,
-                        );
-                        return None;
-                    }
-                }
-            }
+        let (function, span) = match &f.kind {
+            ExprKind::Path(p) => (self.named_function(p)?, p.span()),
             _ => match self.expr(f)? {
-                Value::Function(f) => f,
+                Value::Function(f) => (f, span),
                 other => {
-                    let found = self.describe(&other);
-                    self.error(
-                        Code::NotAFunction,
-                        f.span,
-                        format!("this is not a function but {found}"),
-                        "call a function",
-                    );
+                    let message = format!("this is not a function but {}", self.describe(&other));
+                    self.error(Code::NotAFunction, f.span, message, "call a function");
                     return None;
                 }
             },
         };
-        let span = if let ExprKind::Path(p) = &f.kind { p.span() } else { span };
-        let args: Vec<Option<Value>> = args.iter().map(|a| self.expr(a)).collect();
-        let args: Vec<Value> = args.into_iter().collect::<Option<_>>()?;
+        let args = self.exprs(args)?;
         self.apply(&function, &args, span)
+    }
+
+    /// The function that a path names where one is called.
+    fn named_function(&mut self, p: &Path) -> Option<Function> {
+        let function = self.function(p);
+        if function.is_some() || p.single().is_some_and(|n| self.scope.is_poisoned(&n.name)) {
+            return function;
+        }
+        if p.single().is_some_and(|n| self.scope.get(&n.name).is_some()) {
+            let message = format!("`{}` is a value, not a function", p.text());
+            self.error(Code::NotAFunction, p.span(), message, "index arrays with `a[i]`");
+            return None;
+        }
+        let help = similar_builtin(&p.text()).map_or_else(
+            || "call built-in functions, closures bound by `let`, or other `#[kernel]` functions".to_string(),
+            |n| format!("did you mean `{n}`?"),
+        );
+        self.error(Code::UnknownFunction, p.span(), format!("unknown function `{}`", p.text()), help);
+        None
     }
 
     fn method(&mut self, receiver: &Expr, name: &Ident, args: &[Expr]) -> Option<Value> {
         let receiver = self.expr(receiver);
-        let args: Vec<Option<Value>> = args.iter().map(|a| self.expr(a)).collect();
+        let args = self.exprs(args);
         let mut all = vec![receiver?];
-        for a in args {
-            all.push(a?);
-        }
+        all.extend(args?);
         if !super::is_builtin(&name.name) {
             let near = similar_builtin(&name.name);
             let help = match &*name.name {
@@ -312,9 +294,8 @@ impl Elaborator<'_> {
     }
 
     fn array_literal(&mut self, es: &[Expr], span: Span) -> Option<Value> {
-        let vs: Vec<Option<Value>> = es.iter().map(|e| self.expr(e)).collect();
-        let vs: Vec<Value> = vs.into_iter().collect::<Option<_>>()?;
-        let atoms = self.plain_atoms("an array literal", &vs, span)?;
+        let values = self.exprs(es)?;
+        let atoms = self.plain_atoms("an array literal", &values, span)?;
         let Some(first) = atoms.first().copied() else {
             self.error(Code::MissingAnnotation, span, "an empty array has no element type", "use `zeros(0)`");
             return None;

@@ -13,7 +13,7 @@
 //! | `joint`, `terms` | rank lifting where one application does not decide; the terms that `crate::lifting` is asked about |
 //! | `scope` | names, variables and their current values |
 //! | `expr`, `index`, `branch`, `block` | expressions, choices, statements |
-//! | `mutate` | assignment |
+//! | `mutate`, `store` | assignment; values with a part replaced |
 //! | `effects`, `rows` | what a loop's body does to the variables around it |
 //! | `loops`, `checkpoint` | `for` and `while`, sequential; loops that keep few states |
 //! | `parallel`, `space`, `writes`, `attempt` | `for` loops whose trips may run in any order |
@@ -85,6 +85,7 @@ mod sizes;
 mod sort;
 mod space;
 mod steps;
+mod store;
 mod terms;
 mod text;
 mod tied;

@@ -6,33 +6,22 @@
 //! a[i] = e         a' = a with [i] = e
 //! a[i] op= e       a' = a with [i] = a[i] op e
 //! t.0 = e          t' = (e, t.1)        r.name = e likewise
-//! a[lo..hi] = e    a' = build(len a, |k| if lo <= k && k < hi { e[k - lo] } else { a[k] })
+//! a[lo..hi] = e    a' = a with e in lo..hi
 //! ```
 //!
-//! A variable keeps its type, sizes included. The value is evaluated before the target's indices, as in Rust.
+//! How the new value is made is said by `store`. A variable keeps its type, sizes included. The value is evaluated before the target's indices, as in Rust.
 
 use proc_macro2::Span;
 
 use super::Elaborator;
 use super::effects::{self, negated};
-use super::expr::binary_op;
 use super::scope::{Role, Slot};
+use super::store::{Assignment, Step};
 use super::value::Value;
-use crate::core::{Atom, Exp, Reducer};
+use crate::core::{Atom, Reducer};
 use crate::diagnostics::Code;
-use crate::scalar::Op;
-use crate::syntax::ast::{Binary, Expr, ExprKind, IndexKind, Member};
+use crate::syntax::ast::{Binary, Expr, ExprKind, Ident, IndexKind};
 use crate::ty::Elem;
-
-/// One step from a variable to the part that is assigned.
-enum Step {
-    /// Leading indices.
-    At(Vec<Atom>),
-    /// `lo..hi`.
-    Slice(Option<Value>, Option<Value>),
-    /// `.0`, `.name`.
-    Field(Member),
-}
 
 impl Elaborator<'_> {
     /// `target op= value`.
@@ -128,7 +117,7 @@ impl Elaborator<'_> {
         let old = self.scope.variable(slot).value.clone();
         let name = effects::root(target).map_or("", |n| effects::shown(n));
         let what = if steps.is_empty() { format!("`{name}`") } else { format!("this part of `{name}`") };
-        let new = self.store(&old, &steps, op, v, &what, span)?;
+        let new = self.store(&Assignment { op, what: &what, span }, &old, &steps, v)?;
         self.scope.set(slot, new);
         Some(())
     }
@@ -144,56 +133,49 @@ impl Elaborator<'_> {
             }
         };
         let Some(slot) = self.scope.slot(&name.name) else {
-            if !self.scope.is_poisoned(&name.name) {
-                if self.is_size(&name.name) {
-                    self.error(
-                        Code::Assignment,
-                        name.span,
-                        format!("`{}` is a size of the arguments and cannot change", name.name),
-                        format!("copy it: `let mut count = {};`", name.name),
-                    );
-                } else if self.expr(e).is_some() {
-                    self.error(
-                        Code::Assignment,
-                        name.span,
-                        format!("`{}` is no variable and cannot be assigned", name.name),
-                        format!("declare one: `let mut {} = ..;`", name.name),
-                    );
-                }
-            }
+            self.no_variable(&name, e);
             return None;
         };
         let variable = self.scope.variable(slot);
         let shown = effects::shown(&name.name);
-        let of = if part { "a part of " } else { "" };
-        if self.scope.is_captured(slot) {
-            self.error(
-                Code::Assignment,
-                name.span,
+        let (message, help) = if self.scope.is_captured(slot) {
+            let of = if part { "a part of " } else { "" };
+            (
                 format!("a closure cannot change {of}`{shown}`, which belongs to the code around it"),
-                "a closure's points are independent: write a `for` loop instead, or give the value back as its result",
-            );
-            return None;
+                "a closure's points are independent: write a `for` loop instead, or give the value back as its result"
+                    .to_string(),
+            )
+        } else if !variable.mutable {
+            (format!("`{shown}` is not declared as mutable"), format!("declare it with `mut {shown}`"))
+        } else if variable.value.atoms().is_none() {
+            let help = "bind the other function with `let`".to_string();
+            (format!("`{shown}` is a function and cannot be assigned"), help)
+        } else {
+            return Some(slot);
+        };
+        self.error(Code::Assignment, name.span, message, help);
+        None
+    }
+
+    /// Records why a name that is no variable, used as `e`, cannot be assigned to, unless that is said already.
+    fn no_variable(&mut self, name: &Ident, e: &Expr) {
+        if self.scope.is_poisoned(&name.name) {
+            return;
         }
-        if !variable.mutable {
-            self.error(
-                Code::Assignment,
-                name.span,
-                format!("`{shown}` is not declared as mutable"),
-                format!("declare it with `mut {shown}`"),
-            );
-            return None;
-        }
-        if variable.value.atoms().is_none() {
-            self.error(
-                Code::Assignment,
-                name.span,
-                format!("`{shown}` is a function and cannot be assigned"),
-                "bind the other function with `let`",
-            );
-            return None;
-        }
-        Some(slot)
+        let (message, help) = if self.is_size(&name.name) {
+            (
+                format!("`{}` is a size of the arguments and cannot change", name.name),
+                format!("copy it: `let mut count = {};`", name.name),
+            )
+        } else if self.expr(e).is_some() {
+            (
+                format!("`{}` is no variable and cannot be assigned", name.name),
+                format!("declare one: `let mut {} = ..;`", name.name),
+            )
+        } else {
+            return;
+        };
+        self.error(Code::Assignment, name.span, message, help);
     }
 
     /// The steps to the part that is assigned.
@@ -251,163 +233,5 @@ impl Elaborator<'_> {
             self.unify(elem, Elem::I64, e.span, "an index")?;
         }
         Some(self.cast(i, Elem::I64, e.span))
-    }
-
-    /// `old` with the part that the steps lead to replaced.
-    fn store(
-        &mut self,
-        old: &Value,
-        steps: &[Step],
-        op: Option<Binary>,
-        v: Value,
-        what: &str,
-        span: Span,
-    ) -> Option<Value> {
-        let Some((step, rest)) = steps.split_first() else {
-            let new = match op {
-                Some(op) => {
-                    let (op, symbol) = binary_op(op);
-                    self.apply_operator(op, &format!("`{symbol}=`"), &[old.clone(), v], span)?
-                }
-                None => v,
-            };
-            return self.fit(old, new, what, span);
-        };
-        match (step, old) {
-            (Step::Field(member), old) => {
-                let at = self.part_of(old, member, span)?;
-                let mut new = old.clone();
-                if let Value::Tuple(vs) | Value::Record(_, vs) = &mut new {
-                    vs[at] = self.store(&vs[at].clone(), rest, op, v, what, span)?;
-                }
-                Some(new)
-            }
-            (_, Value::Record(r, olds)) => match v {
-                Value::Record(s, vs) if s.id == r.id && op.is_none() => {
-                    let parts = olds.iter().zip(vs).map(|(o, v)| self.store(o, steps, op, v, what, span));
-                    Some(Value::Record(s, parts.collect::<Option<_>>()?))
-                }
-                other => {
-                    let found = self.describe(&other);
-                    let message = format!("{what} is a record `{}`, the value is {found}", r.name);
-                    self.error(Code::Fields, span, message, "assign a record, or one field");
-                    None
-                }
-            },
-            (_, Value::Tuple(olds)) => match v {
-                Value::Tuple(vs) if vs.len() == olds.len() && op.is_none() => {
-                    let parts = olds.iter().zip(vs).map(|(o, v)| self.store(o, steps, op, v, what, span));
-                    Some(Value::Tuple(parts.collect::<Option<_>>()?))
-                }
-                other => {
-                    let found = self.describe(&other);
-                    self.error(
-                        Code::TupleShape,
-                        span,
-                        format!("{what} is a tuple of {}, the value is {found}", olds.len()),
-                        "assign a tuple, or one part with `.0`",
-                    );
-                    None
-                }
-            },
-            (Step::At(at), Value::Atom(a)) => {
-                let ty = self.atom_type(*a);
-                if ty.rank() < at.len() {
-                    // Records that there are too many.
-                    let at: Vec<Value> = at.iter().map(|i| Value::Atom(*i)).collect();
-                    return self.index_at(*a, &at, span);
-                }
-                let Atom::Var(array) = *a else { return None };
-                let cell = Value::Atom(self.index(*a, at, span));
-                let Value::Atom(new) = self.store(&cell, rest, op, v, what, span)? else { return None };
-                let name = self.vars[array.0 as usize].name.clone();
-                Some(Value::Atom(self.emit(&name, ty, Exp::Update(array, at.clone(), new), span)))
-            }
-            (Step::Slice(lo, hi), Value::Atom(a)) => {
-                if !rest.is_empty() {
-                    self.error(
-                        Code::Unsupported,
-                        span,
-                        "a part of a slice cannot be assigned",
-                        "assign to `a[lo + i]`, or the whole slice",
-                    );
-                    return None;
-                }
-                let cell = self.slice(*a, lo.clone(), hi.clone(), span)?;
-                let Value::Atom(new) = self.store(&cell, rest, op, v, what, span)? else { return None };
-                self.splice(*a, lo.as_ref(), new, span)
-            }
-            (_, Value::Function(_)) => None,
-        }
-    }
-
-    /// `a` with the elements from `lo` replaced by those of `new`.
-    fn splice(&mut self, a: Atom, lo: Option<&Value>, new: Atom, span: Span) -> Option<Value> {
-        let length = self.atom_type(new).dims[0].clone();
-        let extent = self.atom_type(a).dims[0].clone();
-        let lo = match lo {
-            Some(Value::Atom(lo)) => *lo,
-            _ => self.int(0),
-        };
-        self.build("splice", &[extent], &[], span, |e, ix| {
-            let length = e.size_value(&length, span);
-            let k = e.op(Op::Sub, &[ix[0], lo], span);
-            let zero = e.int(0);
-            let from = e.op(Op::Ge, &[k, zero], span);
-            let to = e.op(Op::Lt, &[k, length], span);
-            let inside = e.op(Op::And, &[from, to], span);
-            e.choice(inside, span, &mut |e| Some(Value::Atom(e.index(new, &[k], span))), &mut |e| {
-                Some(Value::Atom(e.index(a, ix, span)))
-            })
-        })
-    }
-
-    /// A value under the type of the one it replaces.
-    pub(super) fn fit(&mut self, old: &Value, new: Value, what: &str, span: Span) -> Option<Value> {
-        match (old, new) {
-            (Value::Tuple(os), Value::Tuple(ns)) if os.len() == ns.len() => {
-                let parts = os.iter().zip(ns).map(|(o, n)| self.fit(o, n, what, span));
-                Some(Value::Tuple(parts.collect::<Option<_>>()?))
-            }
-            (Value::Record(r, os), Value::Record(s, ns)) if r.id == s.id => {
-                let parts = os.iter().zip(ns).map(|(o, n)| self.fit(o, n, what, span));
-                Some(Value::Record(s, parts.collect::<Option<_>>()?))
-            }
-            (Value::Atom(o), Value::Atom(n)) if self.rank(*o) == self.rank(n) => {
-                let (have, want) = (self.atom_type(n), self.atom_type(*o));
-                self.unify(have.elem, want.elem, span, &format!("the assignment to {what}"))?;
-                for (h, w) in have.dims.iter().zip(&want.dims) {
-                    if h.sub(w).as_constant().is_some_and(|c| c != 0) {
-                        let (h, w) = (self.show(h), self.show(w));
-                        self.error(
-                            Code::Assignment,
-                            span,
-                            format!("an assignment keeps the size of {what}: expected {w}, found {h}"),
-                            "bind the other array with a new `let`; in a loop, make the array as long as it will get \
-                             and count how much of it is in use",
-                        );
-                        return None;
-                    }
-                }
-                let n = self.coerce(n, &want.dims, span, &format!("the assignment to {what}"), false)?;
-                Some(Value::Atom(n))
-            }
-            (o, n) => {
-                let (expected, found) = (self.describe(o), self.describe(&n));
-                let help = match (o, &n) {
-                    (Value::Atom(o), Value::Atom(n)) if self.rank(*n) < self.rank(*o) => {
-                        "repeat the value with `[value; n]`"
-                    }
-                    _ => "bind the other value with a new `let`",
-                };
-                self.error(
-                    Code::Assignment,
-                    span,
-                    format!("an assignment keeps the type of {what}: expected {expected}, found {found}"),
-                    help,
-                );
-                None
-            }
-        }
     }
 }

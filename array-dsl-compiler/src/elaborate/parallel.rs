@@ -25,7 +25,7 @@ use super::rows;
 use super::scope::{Role, Slot};
 use super::space::{Shift, Space};
 use super::value::Value;
-use super::writes::{bound_by, inner_parts};
+use super::writes::{Write, bound_by, inner_parts};
 use crate::core::{Atom, Axis, Body, Exp, Reducer, Stm, Type, Var};
 use crate::dim::Dim;
 use crate::scalar::Op;
@@ -49,7 +49,12 @@ struct Trips<'a> {
     /// Its body, with rows that the trips have for themselves as variables.
     body: Expr,
     space: Space,
+    /// The index of the axis, and its name.
+    k: Var,
+    name: Name,
     rows: Vec<Row>,
+    /// The variables that the loop combines into.
+    totals: Vec<(Slot, Reducer)>,
 }
 
 impl Elaborator<'_> {
@@ -65,16 +70,51 @@ impl Elaborator<'_> {
         let space = self.space(plan, foreign, range, span)?;
         let before = self.scope.clone();
         let mark = self.writes.len();
-        let mut trips = Trips { e, range, body: e.body.clone(), space, rows: Vec::new() };
-        let mut totals: Vec<(Slot, Reducer)> = Vec::new();
+        let t = self.trips(e, plan, range, space, span)?;
+        let depth = self.frame.len();
+        self.frame.push((t.space.extent.clone(), t.name.clone()));
+        let trip = self.in_body(|s| {
+            let mark = s.scope.enter();
+            let values = s.trip(&t, span);
+            s.scope.leave(mark);
+            values
+        });
+        self.frame.truncate(depth);
+        let after = std::mem::replace(&mut self.scope, before);
+        let mut writes = self.writes.split_off(mark.min(self.writes.len()));
+        let (stms, kept) = trip?;
+        let totals = t.totals.iter();
+        let contributions: Vec<Atom> =
+            totals.filter_map(|(s, _)| after.variable(*s).value.atoms()?.first().copied()).collect();
+        let expanded = self.expanded(t.k, &stms, &contributions, &kept, &writes);
+        let (arrays, folded) = self.over_axis(&t, stms, &expanded, contributions, span)?;
+        for w in &mut writes {
+            w.leave_loop(t.space.extent.clone(), t.name.clone(), t.k, &arrays);
+        }
+        self.set_rows(&t, &kept, &arrays, span)?;
+        self.set_totals(&t, folded, span)?;
+        self.set_elements(plan, writes)
+    }
+
+    /// Gives the variables that a loop changes the roles that they have in its body.
+    fn trips<'a>(
+        &mut self,
+        e: &'a For,
+        plan: &Plan,
+        range: &'a Range,
+        space: Space,
+        span: Span,
+    ) -> Option<Trips<'a>> {
+        let mut body = e.body.clone();
+        let (mut rows, mut totals) = (Vec::new(), Vec::new());
         for (name, slot, class) in plan {
             match class {
                 Class::Private(offset) => {
                     let row = Name::from(format!("#{name}"));
-                    trips.body = rows::with_row(&trips.body, name, &row);
-                    let aligned = matches!(trips.space.shift, Shift::Constant(c) if c == -offset)
-                        && self.leading(*slot).is_some_and(|d| d == trips.space.extent);
-                    trips.rows.push(Row { slot: *slot, name: row, offset: *offset, aligned });
+                    body = rows::with_row(&body, name, &row);
+                    let aligned = matches!(space.shift, Shift::Constant(c) if c == -offset)
+                        && self.leading(*slot).is_some_and(|d| d == space.extent);
+                    rows.push(Row { slot: *slot, name: row, offset: *offset, aligned });
                 }
                 Class::Combined { reducer, at: true } => {
                     self.scope.set_role(*slot, Role::Scattered(Some(*reducer)));
@@ -87,58 +127,82 @@ impl Elaborator<'_> {
                 Class::Carried(..) => return None,
             }
         }
-        let (extent, rows) = (&trips.space.extent, &trips.rows);
         let name = Self::trip_name(e);
         let k = self.new_var(&name, Type::scalar(Elem::I64));
-        let depth = self.frame.len();
-        self.frame.push((extent.clone(), name.clone()));
-        let trip = self.in_body(|s| {
-            let mark = s.scope.enter();
-            let values = s.trip(&trips, k, span);
-            s.scope.leave(mark);
-            values
-        });
-        self.frame.truncate(depth);
-        let after = std::mem::replace(&mut self.scope, before);
-        let mut writes = self.writes.split_off(mark.min(self.writes.len()));
-        let (stms, kept) = trip?;
-        let contributions: Vec<Atom> =
-            totals.iter().filter_map(|(s, _)| after.variable(*s).value.atoms()?.first().copied()).collect();
+        Some(Trips { e, range, body, space, k, name, rows, totals })
+    }
 
-        // What must be there as arrays over the axis.
-        let mut bound = bound_by(&stms);
-        let mut expanded = inner_parts(&writes, &bound);
+    /// Which atoms of a trip must be there as arrays over the axis: parts of writes, rows, and if there are any arrays, what is
+    /// folded as well.
+    fn expanded(
+        &self,
+        k: Var,
+        stms: &[Stm],
+        contributions: &[Atom],
+        kept: &[Value],
+        writes: &[Write],
+    ) -> Vec<Atom> {
+        let mut bound = bound_by(stms);
+        let mut expanded = inner_parts(writes, &bound);
         expanded.extend(kept.iter().filter_map(Value::atoms).flatten());
         bound.insert(k);
-        let array = |s: &Self, a: &Atom| s.rank(*a) > 0;
-        if !expanded.is_empty() || contributions.iter().any(|a| array(self, a)) {
-            let varies = |a: &&Atom| matches!(a, Atom::Var(v) if bound.contains(v)) || array(self, a);
+        let is_array = |a: &Atom| self.rank(*a) > 0;
+        if !expanded.is_empty() || contributions.iter().any(is_array) {
+            let varies = |a: &&Atom| matches!(a, Atom::Var(v) if bound.contains(v)) || is_array(a);
             expanded.extend(contributions.iter().filter(varies));
         }
-        let axis = Axis { var: k, extent: extent.clone() };
-        let (made, folded) = if expanded.is_empty() {
-            let folded = self.reduce(&totals, axis, Body { stms, results: contributions }, span);
-            (HashMap::new(), folded)
-        } else {
-            let made = self.expand(&expanded, axis, stms, span);
-            let folded = self.reduce_arrays(&totals, &contributions, &made, extent, span)?;
-            (made, folded)
-        };
-        for w in &mut writes {
-            w.leave_loop(extent.clone(), name.clone(), k, &made);
+        expanded
+    }
+
+    /// All trips of a loop: the arrays of what is expanded, and the folded contributions.
+    fn over_axis(
+        &mut self,
+        t: &Trips<'_>,
+        stms: Vec<Stm>,
+        expanded: &[Atom],
+        contributions: Vec<Atom>,
+        span: Span,
+    ) -> Option<(HashMap<Atom, Atom>, Vec<Atom>)> {
+        let axis = Axis { var: t.k, extent: t.space.extent.clone() };
+        if expanded.is_empty() {
+            let folded = self.reduce(&t.totals, axis, Body { stms, results: contributions }, span);
+            return Some((HashMap::new(), folded));
         }
-        for (row, value) in rows.iter().filter(|r| r.aligned).zip(&kept) {
+        let arrays = self.expand(expanded, axis, stms, span);
+        let folded = self.reduce_arrays(&t.totals, &contributions, &arrays, &t.space.extent, span)?;
+        Some((arrays, folded))
+    }
+
+    /// The arrays of which each trip has its row.
+    fn set_rows(
+        &mut self,
+        t: &Trips<'_>,
+        kept: &[Value],
+        arrays: &HashMap<Atom, Atom>,
+        span: Span,
+    ) -> Option<()> {
+        for (row, value) in t.rows.iter().filter(|r| r.aligned).zip(kept) {
             let atoms = value.atoms().unwrap_or_default();
-            let new = value.with_atoms(&mut atoms.iter().map(|a| made.get(a).copied().unwrap_or(*a)));
+            let new = value.with_atoms(&mut atoms.iter().map(|a| arrays.get(a).copied().unwrap_or(*a)));
             let old = self.scope.variable(row.slot).value.clone();
             let new = self.fit(&old, new, "the array", span)?;
             self.scope.set(row.slot, new);
         }
-        for ((slot, reducer), total) in totals.iter().zip(folded) {
+        Some(())
+    }
+
+    /// The variables that the loop combines into.
+    fn set_totals(&mut self, t: &Trips<'_>, folded: Vec<Atom>, span: Span) -> Option<()> {
+        for ((slot, reducer), total) in t.totals.iter().zip(folded) {
             let old = self.scope.variable(*slot).value.clone();
             let new = self.combine(&old, *reducer, total, span)?;
             self.scope.set(*slot, new);
         }
+        Some(())
+    }
+
+    /// The arrays whose elements the loop writes; writes to those of a loop around it are left to that.
+    fn set_elements(&mut self, plan: &Plan, writes: Vec<Write>) -> Option<()> {
         for w in writes {
             if plan.iter().any(|(_, slot, _)| *slot == w.slot) {
                 let value = self.scope.variable(w.slot).value.clone();
@@ -153,8 +217,8 @@ impl Elaborator<'_> {
     }
 
     /// One trip: the body at the point `k`. The values of the aligned rows after it.
-    fn trip(&mut self, t: &Trips<'_>, k: Var, span: Span) -> Option<Vec<Value>> {
-        let k = Atom::Var(k);
+    fn trip(&mut self, t: &Trips<'_>, span: Span) -> Option<Vec<Value>> {
+        let k = Atom::Var(t.k);
         let i = match t.space.shift {
             Shift::Constant(0) => k,
             Shift::Constant(c) => {
@@ -264,7 +328,7 @@ impl Elaborator<'_> {
 
     /// Arrays over the axis of atoms of the body.
     fn expand(&mut self, atoms: &[Atom], axis: Axis, stms: Vec<Stm>, span: Span) -> HashMap<Atom, Atom> {
-        let mut made = HashMap::new();
+        let mut arrays = HashMap::new();
         let (mut results, mut vars) = (Vec::new(), Vec::new());
         for a in atoms {
             if results.contains(a) {
@@ -279,11 +343,11 @@ impl Elaborator<'_> {
             let var = self.new_var(&name, Type { elem: ty.elem, dims });
             results.push(*a);
             vars.push(var);
-            made.insert(*a, Atom::Var(var));
+            arrays.insert(*a, Atom::Var(var));
         }
         let loc = self.loc(span);
         self.push(Stm { vars, exp: Exp::Build(vec![axis], Body { stms, results }), loc });
-        made
+        arrays
     }
 
     /// Folds contributions that are there as arrays.
@@ -291,13 +355,13 @@ impl Elaborator<'_> {
         &mut self,
         totals: &[(Slot, Reducer)],
         contributions: &[Atom],
-        made: &HashMap<Atom, Atom>,
+        arrays: &HashMap<Atom, Atom>,
         extent: &Dim,
         span: Span,
     ) -> Option<Vec<Atom>> {
         let mut out = Vec::new();
         for (total, c) in totals.iter().zip(contributions) {
-            let all = made.get(c).copied();
+            let all = arrays.get(c).copied();
             let dims = self.atom_type(*c).dims;
             let fold = |s: &mut Self, at: &[Atom]| {
                 let var = s.new_var("k", Type::scalar(Elem::I64));

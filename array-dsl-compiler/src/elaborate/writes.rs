@@ -98,8 +98,8 @@ impl Write {
         self.when.push((Part::scalar(condition), yes));
     }
 
-    /// Puts a loop's axis in front. `made` has the arrays for the parts that vary along it.
-    pub(super) fn leave_loop(&mut self, extent: Dim, name: Name, index: Var, made: &HashMap<Atom, Atom>) {
+    /// Puts a loop's axis in front. `arrays` has those for the parts that vary along it.
+    pub(super) fn leave_loop(&mut self, extent: Dim, name: Name, index: Var, arrays: &HashMap<Atom, Atom>) {
         self.axes.insert(0, (extent, name));
         for p in self.parts_mut() {
             match p {
@@ -107,7 +107,7 @@ impl Write {
                 Part::Value { atom, .. } if *atom == Atom::Var(index) => *p = Part::Axis(0),
                 Part::Value { atom, along } => {
                     along.iter_mut().for_each(|k| *k += 1);
-                    if let (Atom::Var(_), Some(array)) = (&atom, made.get(atom)) {
+                    if let (Atom::Var(_), Some(array)) = (&atom, arrays.get(atom)) {
                         *atom = *array;
                         along.insert(0, 0);
                     }
