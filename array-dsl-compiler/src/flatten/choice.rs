@@ -7,82 +7,95 @@
 //!
 //! A branch that updates an array which the other leaves alone needs no such `if`: not taken, it updates nothing.
 
+use super::Flatten;
 use super::nest::Frame;
-use super::{Flatten, Val, View};
+use super::values::{Val, View};
 use crate::bulk::{Atom, Block, Branch, Exp, Let};
 use crate::core;
-use crate::ty::{Elem, Loc, Name};
+use crate::ty::{Elem, Loc};
+
+/// What a branch gives, and the scalar code that it needs.
+pub(super) struct Side {
+    pub values: Vec<Val>,
+    pub lets: Vec<Let>,
+}
+
+impl Side {
+    /// A branch of an `if` that gives some of the values, which are scalars.
+    fn scalars(&self, which: &[usize]) -> Branch {
+        let scalar = |i: &usize| match &self.values[*i] {
+            Val::Scalar(a) => *a,
+            Val::View(_) => panic!("a branch gives an array for scalar {i} of its choice"),
+        };
+        Branch { block: Block { lets: self.lets.clone() }, results: which.iter().map(scalar).collect() }
+    }
+}
 
 impl Flatten<'_> {
     pub(super) fn choice(&mut self, s: &core::Stm, c: core::Atom, a: &core::Body, b: &core::Body) {
         let c = self.atom(c);
-        let (va, la) = self.branch(c, true, a);
-        let (vb, lb) = self.branch(c, false, b);
-        let types: Vec<core::Type> = s.vars.iter().map(|v| self.f.ty(*v).clone()).collect();
-        let names: Vec<Name> = s.vars.iter().map(|v| self.name(*v)).collect();
-        let values = self.merged(c, (&va, &la), (&vb, &lb), &types, &names, s.loc);
+        let yes = self.branch(c, true, a);
+        let no = self.branch(c, false, b);
+        let values = self.merged(c, &yes, &no, &s.vars, s.loc);
         for (v, value) in s.vars.iter().zip(values) {
             self.env.insert(*v, value);
         }
     }
 
-    /// The values of the branch that `c` chooses, which are of these types.
+    /// The values of the branch that `c` chooses, which have the types and names of these variables.
     pub(super) fn merged(
         &mut self,
         c: Atom,
-        (va, la): (&[Val], &Vec<Let>),
-        (vb, lb): (&[Val], &Vec<Let>),
-        types: &[core::Type],
-        names: &[Name],
+        yes: &Side,
+        no: &Side,
+        vars: &[core::Var],
         loc: Loc,
     ) -> Vec<Val> {
-        let mut out: Vec<Val> = va.to_vec();
-        let scalars: Vec<usize> = (0..types.len()).filter(|i| types[*i].rank() == 0).collect();
+        let mut out = yes.values.clone();
+        let (scalars, arrays): (Vec<usize>, Vec<usize>) =
+            (0..vars.len()).partition(|i| self.f.ty(vars[*i]).rank() == 0);
         if !scalars.is_empty() {
-            let side = |vals: &[Val], lets: &Vec<Let>| Branch {
-                block: Block { lets: lets.clone() },
-                results: scalars
-                    .iter()
-                    .map(|i| match &vals[*i] {
-                        Val::Scalar(a) => *a,
-                        Val::View(_) => panic!("a branch gives an array for the scalar `{}`", names[*i]),
-                    })
-                    .collect(),
-            };
-            let exp = Exp::If(c, side(va, la), side(vb, lb));
-            let elems: Vec<Elem> = scalars.iter().map(|i| types[*i].elem).collect();
-            let vars = self.bind_several(&elems, exp, loc);
-            for (i, v) in scalars.iter().zip(vars) {
+            let exp = Exp::If(c, yes.scalars(&scalars), no.scalars(&scalars));
+            let elems: Vec<Elem> = scalars.iter().map(|i| self.f.ty(vars[*i]).elem).collect();
+            for (i, v) in scalars.iter().zip(self.bind_several(&elems, exp, loc)) {
                 out[*i] = Val::Scalar(Atom::Var(v));
             }
         }
-        for (i, ty) in types.iter().enumerate() {
-            if ty.rank() == 0 {
-                continue;
-            }
-            let (Val::View(x), Val::View(y)) = (&va[i], &vb[i]) else {
-                panic!("a branch gives a scalar for the array `{}`", names[i])
+        for i in arrays {
+            let (Val::View(x), Val::View(y)) = (&yes.values[i], &no.values[i]) else {
+                panic!("a branch gives a scalar for the array `{}`", self.name(vars[i]))
             };
-            if let Some(view) = self.updates(x, y).or_else(|| self.updates(y, x)) {
-                out[i] = Val::View(view);
-                continue;
-            }
-            let elem = ty.elem;
-            let array = self.elementwise(&ty.dims, names[i].clone(), loc, |t, index| {
-                let mut side = |view: &View, lets: &Vec<Let>| {
-                    let var = t.p.new_var(elem);
-                    let index = [view.prefix.as_slice(), index].concat();
-                    let read = Exp::Read { array: view.array, index, checked: true };
-                    let mut lets = lets.clone();
-                    lets.push(Let { vars: vec![var], exp: read, loc: view.loc.unwrap_or(loc) });
-                    Branch { block: Block { lets }, results: vec![Atom::Var(var)] }
-                };
-                let (x, y) = (side(x, la), side(y, lb));
-                t.bind(elem, Exp::If(c, x, y), loc)
-            });
-            out[i] = Val::View(View::of(array, self.frame_index()));
+            let updated = self.updates(x, y).or_else(|| self.updates(y, x));
+            out[i] = Val::View(
+                updated.unwrap_or_else(|| self.merged_array(c, (x, &yes.lets), (y, &no.lets), vars[i], loc)),
+            );
         }
         out
+    }
+
+    /// An array that is chosen element by element.
+    fn merged_array(
+        &mut self,
+        c: Atom,
+        (x, yes): (&View, &[Let]),
+        (y, no): (&View, &[Let]),
+        v: core::Var,
+        loc: Loc,
+    ) -> View {
+        let ty = self.f.ty(v).clone();
+        let array = self.elementwise(&ty.dims, self.name(v), loc, |t, index| {
+            let mut side = |view: &View, lets: &[Let]| {
+                let var = t.p.new_var(ty.elem);
+                let index = [view.prefix.as_slice(), index].concat();
+                let read = Exp::Read { array: view.array, index, checked: true };
+                let mut lets = lets.to_vec();
+                lets.push(Let { vars: vec![var], exp: read, loc: view.loc.unwrap_or(loc) });
+                Branch { block: Block { lets }, results: vec![Atom::Var(var)] }
+            };
+            let (x, y) = (side(x, yes), side(y, no));
+            t.bind(ty.elem, Exp::If(c, x, y), loc)
+        });
+        View::of(array, self.frame_index())
     }
 
     /// The view `new`, if it is what updates have made of `old`.
@@ -95,18 +108,10 @@ impl Flatten<'_> {
     }
 
     /// The values of a branch, and the scalar code they need. Nests made inside are guarded.
-    pub(super) fn branch(&mut self, c: Atom, when: bool, b: &core::Body) -> (Vec<Val>, Vec<Let>) {
+    pub(super) fn branch(&mut self, c: Atom, when: bool, b: &core::Body) -> Side {
         self.push_frame(Frame { guard: Some((c, when)), ..Frame::default() });
         self.body(b);
-        let values = b
-            .results
-            .iter()
-            .map(|a| match a {
-                core::Atom::Var(v) => self.env[v].clone(),
-                core::Atom::Const(c) => Val::Scalar(Atom::Const(*c)),
-            })
-            .collect();
-        let frame = self.pop_frame();
-        (values, frame.lets)
+        let values = b.results.iter().map(|a| self.value(*a)).collect();
+        Side { values, lets: self.pop_frame().lets }
     }
 }

@@ -8,8 +8,9 @@
 //!
 //! The first form keeps Newton's method in a loop of scalars a loop of scalars.
 
+use super::Flatten;
 use super::repeat::is_scalar;
-use super::{Flatten, Val};
+use super::values::Val;
 use crate::bulk::build::Code;
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom, Exp, Var};
@@ -51,7 +52,7 @@ impl Flatten<'_> {
             self.points.push(Point::Scalars { vars, tangents, code });
             return;
         }
-        let tangents = tangents.iter().map(|a| self.whole(*a, s.loc)).collect();
+        let tangents = tangents.iter().map(|a| self.over_frame(*a, s.loc)).collect();
         let mut arrays = Vec::new();
         for (v, a) in s.vars.iter().zip(at) {
             let array = self.copied(*v, *a, s.loc);
@@ -104,9 +105,10 @@ impl Flatten<'_> {
                 }
             }
             Some(Point::Arrays { arrays, stms, .. }) => {
-                let results: Vec<ArrayId> = results.iter().map(|a| self.whole(*a, s.loc)).collect();
+                let results: Vec<ArrayId> = results.iter().map(|a| self.over_frame(*a, s.loc)).collect();
                 let part = Part { stms: stms..self.p.stms.len(), point: &arrays, results: &results };
-                let cotangents: Vec<ArrayId> = cotangents.iter().map(|a| self.whole(*a, s.loc)).collect();
+                let cotangents: Vec<ArrayId> =
+                    cotangents.iter().map(|a| self.over_frame(*a, s.loc)).collect();
                 let before = self.p.stms.len();
                 let found = pullback(&mut self.p, &part, &cotangents);
                 self.derived(s, before, found);
@@ -129,7 +131,7 @@ impl Flatten<'_> {
                 }
             }
             Some(Point::Arrays { arrays, tangents, stms }) => {
-                let results: Vec<ArrayId> = results.iter().map(|a| self.whole(*a, s.loc)).collect();
+                let results: Vec<ArrayId> = results.iter().map(|a| self.over_frame(*a, s.loc)).collect();
                 let part = Part { stms: stms..self.p.stms.len(), point: &arrays, results: &results };
                 let before = self.p.stms.len();
                 let found = pushforward(&mut self.p, &part, &tangents);
@@ -150,7 +152,7 @@ impl Flatten<'_> {
                 }
             }
             Err(reason) => {
-                self.without.get_or_insert(reason);
+                self.missing.get_or_insert(reason);
                 for v in &s.vars {
                     let ty = self.f.ty(*v).clone();
                     let zero = Atom::Const(Const::of(ty.elem, 0));

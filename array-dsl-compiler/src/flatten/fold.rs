@@ -12,15 +12,16 @@
 
 use std::collections::HashSet;
 
+use super::Flatten;
 use super::nest::Frame;
-use super::{Flatten, Val};
+use super::values::Val;
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Prefix, Reducer, Scan, Var, YieldKind};
-use crate::core::{self, Trips};
+use crate::core;
 use crate::dim::Dim;
-use crate::internal::{at, expect};
+use crate::internal::expect;
 use crate::scalar::Op;
-use crate::ty::{Const, Elem, Name};
+use crate::ty::{Const, Elem, Loc, Name};
 
 /// A step as template code: what a scan does at each point.
 struct Step {
@@ -30,6 +31,44 @@ struct Step {
     values: Vec<Atom>,
     lets: Vec<Let>,
     results: Vec<Atom>,
+}
+
+impl Step {
+    /// What the step uses of the frames, which becomes code of its nest: what may differ from point to point, and what is the same
+    /// along the scan's axis. The latter is where the scan starts, and all that an associative step uses; as whether the step does
+    /// anything, it does not depend on the guards of the values.
+    fn free(&self) -> (Vec<Atom>, Vec<Atom>) {
+        let mut bound: HashSet<Var> = self.left.iter().chain(&self.right).copied().collect();
+        for l in &self.lets {
+            bound_inside(&l.exp, &mut bound);
+            bound.extend(&l.vars);
+        }
+        let note = |a: Atom, list: &mut Vec<Atom>| {
+            if matches!(a, Atom::Var(v) if !bound.contains(&v)) && !list.contains(&a) {
+                list.push(a);
+            }
+        };
+        let (mut varying, mut fixed) = (Vec::new(), Vec::new());
+        self.start.iter().for_each(|a| note(*a, &mut fixed));
+        self.lets.iter().for_each(|l| l.exp.visit_atoms(&mut |a| note(a, &mut varying)));
+        self.results.iter().for_each(|a| note(*a, &mut varying));
+        varying.retain(|a| !fixed.contains(a));
+        if !self.right.is_empty() {
+            fixed.append(&mut varying);
+        }
+        (varying, fixed)
+    }
+
+    /// A scan of these values, with new names in the step.
+    fn scan(&self, t: &mut Flatten<'_>, prefix: Prefix, values: &[Atom], mut map: Renaming) -> Scan {
+        let start: Vec<Atom> = self.start.iter().map(|a| renamed(&map, *a)).collect();
+        let left = t.p.copy_vars(&self.left, &mut map);
+        let right = t.p.copy_vars(&self.right, &mut map);
+        let lets = t.p.copy_lets(&self.lets, &mut map);
+        let results = self.results.iter().map(|a| renamed(&map, *a)).collect();
+        let step = Branch { block: Block { lets }, results };
+        Scan { prefix, left, start, right, values: values.to_vec(), step }
+    }
 }
 
 impl Flatten<'_> {
@@ -64,7 +103,7 @@ impl Flatten<'_> {
         }
         self.pop_frame();
         for (v, a) in s.vars.iter().zip(made) {
-            self.bind_whole(*v, a);
+            self.bind_array(*v, a, s.loc);
         }
     }
 
@@ -92,7 +131,7 @@ impl Flatten<'_> {
         match prefix {
             Some(_) => {
                 for (v, a) in s.vars.iter().zip(made) {
-                    self.bind_whole(*v, a);
+                    self.bind_array(*v, a, s.loc);
                 }
             }
             None => self.last_or_start(s, &extent, &made, &start),
@@ -100,12 +139,9 @@ impl Flatten<'_> {
     }
 
     /// A loop of scalars whose trips are counted before it begins.
-    pub(super) fn sequential(&mut self, s: &core::Stm, l: &core::Loop, extent: Dim) {
-        let Trips::For(index, _) = &l.trips else {
-            panic!("a `while` is no scan{}", at(&self.f.places, s.loc))
-        };
+    pub(super) fn sequential(&mut self, s: &core::Stm, l: &core::Loop, index: core::Var, extent: Dim) {
         let start: Vec<Atom> = l.state.iter().map(|(_, a)| self.atom(*a)).collect();
-        let axis = core::Axis { var: *index, extent: Dim::default() };
+        let axis = core::Axis { var: index, extent: Dim::default() };
         let mut axes = self.core_axes(&[axis]);
         axes[0].extent = extent.clone();
         self.push_frame(Frame { axes, ..Frame::default() });
@@ -160,43 +196,16 @@ impl Flatten<'_> {
     }
 
     /// A nest over the current frame with a scan along its last axis; the arrays of all prefixes, or of the last ones.
-    fn ordered(
-        &mut self,
-        step: Step,
-        prefix: Prefix,
-        all: bool,
-        names: &[Name],
-        loc: crate::ty::Loc,
-    ) -> Vec<ArrayId> {
-        // What the step uses of the frames becomes code of the nest. Where the scan starts and whether its step does anything does
-        // not change along its axis, nor does an associative step, so their guards are not those of the values.
-        let mut bound: HashSet<Var> = step.left.iter().chain(&step.right).copied().collect();
-        let (mut fixed, mut free): (Vec<Atom>, Vec<Atom>) = (Vec::new(), Vec::new());
-        for l in &step.lets {
-            bound_inside(&l.exp, &mut bound);
-            bound.extend(&l.vars);
-        }
-        let is_free = |a: Atom| matches!(a, Atom::Var(v) if !bound.contains(&v));
-        let note = |a: Atom, list: &mut Vec<Atom>| {
-            if is_free(a) && !list.contains(&a) {
-                list.push(a);
-            }
-        };
-        step.start.iter().for_each(|a| note(*a, &mut fixed));
-        step.lets.iter().for_each(|l| l.exp.visit_atoms(&mut |a| note(a, &mut free)));
-        step.results.iter().for_each(|a| note(*a, &mut free));
-        free.retain(|a| !fixed.contains(a));
-        if !step.right.is_empty() {
-            fixed.append(&mut free);
-        }
+    fn ordered(&mut self, step: Step, prefix: Prefix, all: bool, names: &[Name], loc: Loc) -> Vec<ArrayId> {
+        let (varying, fixed) = step.free();
         let guarded = self.frames.iter().any(|f| f.guard.is_some());
         let or_zero = |a: &Atom| (*a, Const::of(self.p.elem(*a), 0));
-        let varying: Vec<(Atom, Const)> = step.values.iter().chain(&free).map(or_zero).collect();
-        let mut constant: Vec<(Atom, Const)> = fixed.iter().map(or_zero).collect();
+        let at_points: Vec<(Atom, Const)> = step.values.iter().chain(&varying).map(or_zero).collect();
+        let mut along_axis: Vec<(Atom, Const)> = fixed.iter().map(or_zero).collect();
         if guarded {
-            constant.push((Atom::Const(Const::bool(true)), Const::bool(false)));
+            along_axis.push((Atom::Const(Const::bool(true)), Const::bool(false)));
         }
-        free.extend(fixed);
+        let free = [varying, fixed].concat();
         let mut dims = self.frame_extents();
         if !all {
             dims.pop();
@@ -204,35 +213,26 @@ impl Flatten<'_> {
         let elems: Vec<Elem> = step.start.iter().map(|a| self.p.elem(*a)).collect();
         let arrays: Vec<ArrayId> =
             elems.iter().zip(names).map(|(e, n)| self.p.new_array(n.clone(), *e, dims.clone())).collect();
-        let made = arrays.clone();
         // Without guards there is nothing to keep apart.
-        let all_of_them = [varying.as_slice(), &constant].concat();
-        let groups: &[&[(Atom, Const)]] = if guarded { &[&varying, &constant] } else { &[&all_of_them] };
+        let together = [at_points.as_slice(), &along_axis].concat();
+        let groups: &[&[(Atom, Const)]] = if guarded { &[&at_points, &along_axis] } else { &[&together] };
         self.nest_with_code(groups, loc, |t, lets, atoms| {
             let (values, rest) = atoms.split_at(step.values.len());
-            let mut map: Renaming = Renaming::new();
-            for (old, new) in free.iter().zip(rest) {
-                if let Atom::Var(v) = old {
-                    map.insert(*v, *new);
-                }
-            }
-            let start: Vec<Atom> = step.start.iter().map(|a| renamed(&map, *a)).collect();
-            let left = t.p.copy_vars(&step.left, &mut map);
-            let right = t.p.copy_vars(&step.right, &mut map);
-            let inner = t.p.copy_lets(&step.lets, &mut map);
-            let results = step.results.iter().map(|a| renamed(&map, *a)).collect();
-            let mut branch = Branch { block: Block { lets: inner }, results };
+            let renaming = free.iter().zip(rest).filter_map(|(old, new)| match old {
+                Atom::Var(v) => Some((*v, *new)),
+                Atom::Const(_) => None,
+            });
+            let mut scan = step.scan(t, prefix, values, renaming.collect());
             if guarded {
-                branch = guard(t, branch, atoms[atoms.len() - 1], &left, loc);
+                scan.step = guard(t, scan.step, atoms[atoms.len() - 1], &scan.left, loc);
             }
             let vars: Vec<Var> = elems.iter().map(|e| t.p.new_var(*e)).collect();
-            let scan = Scan { prefix, left, start, right, values: values.to_vec(), step: branch };
             lets.push(Let { vars: vars.clone(), exp: Exp::Scan(Box::new(scan)), loc });
             let kind = |v: Var| match all {
                 true => YieldKind::Store(Atom::Var(v)),
                 false => YieldKind::Reduce { reducer: Reducer::Last, over: 1, value: Atom::Var(v) },
             };
-            made.into_iter().zip(vars).map(|(a, v)| (a, kind(v))).collect()
+            arrays.iter().zip(vars).map(|(a, v)| (*a, kind(v))).collect()
         });
         arrays
     }
@@ -241,9 +241,9 @@ impl Flatten<'_> {
     fn last_or_start(&mut self, s: &core::Stm, extent: &Dim, last: &[ArrayId], start: &[Atom]) {
         let index = self.frame_index();
         let elems: Vec<Elem> = start.iter().map(|a| self.p.elem(*a)).collect();
-        let mut taken = Code::new(s.loc);
-        let results = last.iter().map(|a| taken.read(&mut self.p, *a, &index)).collect();
-        let some = Branch { block: Block { lets: taken.lets }, results };
+        let mut reads = Code::new(s.loc);
+        let results = last.iter().map(|a| reads.read(&mut self.p, *a, &index)).collect();
+        let some = Branch { block: Block { lets: reads.lets }, results };
         let none = Branch { block: Block::default(), results: start.to_vec() };
         let trips = self.bind(Elem::I64, Exp::Size(extent.clone()), s.loc);
         let any = self.bind(Elem::Bool, Exp::Op(Op::Gt, vec![trips, int(0)]), s.loc);
@@ -255,7 +255,7 @@ impl Flatten<'_> {
 }
 
 /// A step that leaves the state as it is unless `condition` holds.
-fn guard(t: &mut Flatten<'_>, step: Branch, condition: Atom, left: &[Var], loc: crate::ty::Loc) -> Branch {
+fn guard(t: &mut Flatten<'_>, step: Branch, condition: Atom, left: &[Var], loc: Loc) -> Branch {
     let elems: Vec<Elem> = left.iter().map(|v| t.p.vars[v.0 as usize]).collect();
     let vars: Vec<Var> = elems.iter().map(|e| t.p.new_var(*e)).collect();
     let kept = Branch { block: Block::default(), results: left.iter().map(|v| Atom::Var(*v)).collect() };

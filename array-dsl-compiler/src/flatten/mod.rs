@@ -30,11 +30,11 @@ mod fold;
 mod nest;
 mod repeat;
 mod reshape;
+mod values;
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::bulk::verify::resolved;
 use crate::bulk::{
     ArrayId, Atom, Axis, Custom, Exp, Param, Program, Rule, Sort, Sorted, Stm, Var, YieldKind,
 };
@@ -44,29 +44,7 @@ use crate::dim::{Dim, SizeAtom};
 use crate::internal::{at, expect};
 use crate::ty::{Const, Elem, Loc, Tree};
 use nest::Frame;
-
-/// What a Core variable has become.
-#[derive(Clone)]
-enum Val {
-    /// A template scalar or a constant.
-    Scalar(Atom),
-    /// The sub-array of `array` at the template indices `prefix`.
-    View(View),
-}
-
-#[derive(Clone)]
-struct View {
-    array: ArrayId,
-    prefix: Vec<Atom>,
-    /// Where the prefix was written, if it was: a row that is not there is an error of that place.
-    loc: Option<Loc>,
-}
-
-impl View {
-    fn of(array: ArrayId, prefix: Vec<Atom>) -> View {
-        View { array, prefix, loc: None }
-    }
-}
+use values::{Val, View};
 
 /// Transforms a kernel. It has no Bulk form if something inside it that is differentiated has no derivative.
 pub fn flatten(f: &core::Function) -> Result<Program, NotDifferentiable> {
@@ -89,21 +67,21 @@ pub fn flatten(f: &core::Function) -> Result<Program, NotDifferentiable> {
         frames: vec![Frame::default()],
         home: HashMap::new(),
         stored: HashMap::new(),
-        host: HashMap::new(),
+        size_scalars: HashMap::new(),
         sizes: HashMap::new(),
         updated: HashMap::new(),
         checks: Vec::new(),
         points: Vec::new(),
-        without: None,
+        missing: None,
     };
     for r in &f.rules {
         t.p.rules.push(Rc::new(Rule { by: r.by.clone(), program: flatten(&r.function)? }));
     }
     t.params();
     t.body(&f.body);
-    let results: Vec<ArrayId> = f.body.results.iter().map(|a| t.whole(*a, Loc::default())).collect();
+    let results: Vec<ArrayId> = f.body.results.iter().map(|a| t.over_frame(*a, Loc::default())).collect();
     t.p.result = f.result.map(&mut |i| results[*i]);
-    match t.without {
+    match t.missing {
         Some(reason) => Err(reason),
         None => Ok(t.p),
     }
@@ -120,7 +98,7 @@ struct Flatten<'a> {
     /// read after its frame is gone, where its code stands in an `if`.
     stored: HashMap<Var, (ArrayId, Vec<Var>)>,
     /// Integers of depth 0 that dimensions mention, as arrays of rank 0.
-    host: HashMap<core::Var, ArrayId>,
+    size_scalars: HashMap<core::Var, ArrayId>,
     /// Integers that are sizes.
     sizes: HashMap<core::Var, Dim>,
     /// What updated arrays started from.
@@ -130,7 +108,7 @@ struct Flatten<'a> {
     /// The points whose derivatives are still to come.
     points: Vec<derivative::Point>,
     /// A derivative that does not exist.
-    without: Option<NotDifferentiable>,
+    missing: Option<NotDifferentiable>,
 }
 
 impl Flatten<'_> {
@@ -153,7 +131,7 @@ impl Flatten<'_> {
                 let id = self.p.new_array(self.f.vars[v.0 as usize].name.clone(), ty.elem, dims);
                 ids.insert(*v, id);
                 if ty.rank() == 0 {
-                    self.host.insert(*v, id);
+                    self.size_scalars.insert(*v, id);
                     let read = Exp::Read { array: id, index: Vec::new(), checked: false };
                     let x = self.bind(ty.elem, read, Loc::default());
                     self.env.insert(*v, Val::Scalar(x));
@@ -181,7 +159,7 @@ impl Flatten<'_> {
             SizeAtom::Name(_) => Dim::atom(a.clone()),
             SizeAtom::Scalar(s) => {
                 let v = core::Var(*s);
-                if let Some(id) = self.host.get(&v) {
+                if let Some(id) = self.size_scalars.get(&v) {
                     return Dim::atom(SizeAtom::Scalar(id.0));
                 }
                 match self.env.get(&v) {
@@ -190,40 +168,13 @@ impl Flatten<'_> {
                         let id = self.store(*x);
                         // Messages about sizes name it.
                         self.p.arrays[id.0 as usize].name = self.name(v);
-                        self.host.insert(v, id);
+                        self.size_scalars.insert(v, id);
                         Dim::atom(SizeAtom::Scalar(id.0))
                     }
                     _ => self.unbound(v),
                 }
             }
         })
-    }
-
-    /// Core's verifier accepts no use of what is not bound, nor of an array as a scalar.
-    fn unbound(&self, v: core::Var) -> ! {
-        let is = match self.env.get(&v) {
-            Some(Val::Scalar(_)) => "a scalar in the place of an array",
-            Some(Val::View(_)) => "an array in the place of a scalar",
-            None => "not bound",
-        };
-        panic!("`{}` of `{}` is {is}", self.name(v), self.f.name)
-    }
-
-    fn atom(&self, a: core::Atom) -> Atom {
-        match a {
-            core::Atom::Const(c) => Atom::Const(c),
-            core::Atom::Var(v) => match self.env.get(&v) {
-                Some(Val::Scalar(a)) => *a,
-                _ => self.unbound(v),
-            },
-        }
-    }
-
-    fn view(&self, v: core::Var) -> View {
-        match self.env.get(&v) {
-            Some(Val::View(view)) => view.clone(),
-            _ => self.unbound(v),
-        }
     }
 
     fn body(&mut self, b: &core::Body) {
@@ -256,28 +207,14 @@ impl Flatten<'_> {
                 self.scalar(s, Elem::I64, Exp::Size(d));
             }
             core::Exp::StopGradient(a) => self.stop_gradient(s, *a),
-            core::Exp::Index(v, ix) => {
-                let mut view = self.view(*v);
-                let named = view.prefix.len();
-                view.prefix.extend(ix.iter().map(|a| self.atom(*a)));
-                let id = view.array;
-                if self.p.array(id).dims.len() == view.prefix.len() {
-                    let loc = view.loc.filter(|_| self.are_axes(id, &view.prefix, named)).unwrap_or(s.loc);
-                    let read = Exp::Read { array: id, index: view.prefix, checked: true };
-                    let x = self.bind(elem(0), read, loc);
-                    self.env.insert(s.vars[0], Val::Scalar(x));
-                } else {
-                    view.loc = Some(s.loc);
-                    self.env.insert(s.vars[0], Val::View(view));
-                }
-            }
+            core::Exp::Index(v, index) => self.index(s, *v, index),
             core::Exp::Build(axes, body) => self.build(s, axes, body),
             core::Exp::Reduce(reducers, axis, body) => self.reduce(s, reducers, axis, body),
             core::Exp::If(c, a, b) => self.choice(s, *c, a, b),
             core::Exp::Reshape(v, dims) => self.reshape(s, *v, dims),
             core::Exp::Scan(reducers, prefix, axis, body) => self.scan(s, reducers, *prefix, axis, body),
             core::Exp::Fold(operator, prefix, axis, body) => self.fold(s, operator, *prefix, axis, body),
-            core::Exp::Loop(l) => self.looped(s, l),
+            core::Exp::Loop(l) => self.repeat(s, l),
             core::Exp::Update(a, index, value) => self.update(s, *a, index, *value),
             core::Exp::Scatter { how, dest, axes, body } => self.scatter(s, *how, *dest, axes, body),
             core::Exp::Pushforward { results, .. } => self.pushforward(s, results),
@@ -297,8 +234,8 @@ impl Flatten<'_> {
 
     /// Arrays over the frame; the rule does not see it.
     fn custom(&mut self, s: &core::Stm, values: &[core::Atom], args: &[core::Atom], rule: usize) {
-        let values: Vec<ArrayId> = values.iter().map(|a| self.whole(*a, s.loc)).collect();
-        let args = args.iter().map(|a| self.whole(*a, s.loc)).collect();
+        let values: Vec<ArrayId> = values.iter().map(|a| self.over_frame(*a, s.loc)).collect();
+        let args = args.iter().map(|a| self.over_frame(*a, s.loc)).collect();
         let mut results = Vec::new();
         for (v, a) in s.vars.iter().zip(&values) {
             let info = self.p.array(*a).clone();
@@ -308,6 +245,23 @@ impl Flatten<'_> {
         for (v, a) in s.vars.iter().zip(results) {
             self.bind_array(*v, a, s.loc);
         }
+    }
+
+    /// A row is a view; an element is read.
+    fn index(&mut self, s: &core::Stm, v: core::Var, index: &[core::Atom]) {
+        let mut view = self.view(v);
+        let outer = view.prefix.len();
+        view.prefix.extend(index.iter().map(|a| self.atom(*a)));
+        let array = view.array;
+        if self.p.array(array).dims.len() > view.prefix.len() {
+            view.loc = Some(s.loc);
+            self.env.insert(s.vars[0], Val::View(view));
+            return;
+        }
+        let loc = view.loc.filter(|_| self.are_axes(array, &view.prefix, outer)).unwrap_or(s.loc);
+        let read = Exp::Read { array, index: view.prefix, checked: true };
+        let x = self.bind(self.p.array(array).elem, read, loc);
+        self.env.insert(s.vars[0], Val::Scalar(x));
     }
 
     fn name(&self, v: core::Var) -> crate::ty::Name {
@@ -328,7 +282,7 @@ impl Flatten<'_> {
                     let x = t.read(&view, index, s.loc);
                     t.bind(ty.elem, Exp::StopGradient(x), s.loc)
                 });
-                self.bind_whole(s.vars[0], array);
+                self.bind_array(s.vars[0], array, s.loc);
             }
             _ => {
                 let a = self.atom(a);
@@ -337,50 +291,8 @@ impl Flatten<'_> {
         }
     }
 
-    /// Whether the indices from that one on run over their dimensions, so that only those before can be outside.
-    fn are_axes(&self, array: ArrayId, index: &[Atom], from: usize) -> bool {
-        let axes = || self.frames.iter().flat_map(|f| &f.axes);
-        let dims = &self.p.array(array).dims;
-        index
-            .iter()
-            .zip(dims)
-            .skip(from)
-            .all(|(i, d)| axes().any(|x| Atom::Var(x.var) == *i && x.extent == *d))
-    }
-
-    /// The element of a view at the remaining indices, which lie inside.
-    fn read(&mut self, v: &View, index: &[Atom], loc: Loc) -> Atom {
-        let elem = self.p.array(v.array).elem;
-        let index = [v.prefix.as_slice(), index].concat();
-        self.bind(elem, Exp::Read { array: v.array, index, checked: true }, v.loc.unwrap_or(loc))
-    }
-
-    /// A nest over the frame and these dimensions of Core, storing what `f` gives.
-    fn elementwise(
-        &mut self,
-        dims: &[Dim],
-        name: crate::ty::Name,
-        loc: Loc,
-        f: impl FnOnce(&mut Self, &[Atom]) -> Atom,
-    ) -> ArrayId {
-        let dims: Vec<Dim> = dims.iter().map(|d| self.dim(d)).collect();
-        let axes = self.axes(dims);
-        let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
-        self.push_frame(Frame { axes, ..Frame::default() });
-        let value = f(self, &index);
-        let arrays = self.store_nest(&[(value, name)], loc);
-        self.pop_frame();
-        arrays[0]
-    }
-
     fn axes(&mut self, dims: Vec<Dim>) -> Vec<Axis> {
         dims.into_iter().map(|extent| Axis { var: self.p.new_var(Elem::I64), extent }).collect()
-    }
-
-    /// Binds `v` to an array over the current frame.
-    fn bind_whole(&mut self, v: core::Var, array: ArrayId) {
-        let prefix = self.frame_index();
-        self.env.insert(v, Val::View(View::of(array, prefix)));
     }
 
     fn core_axes(&mut self, axes: &[core::Axis]) -> Vec<Axis> {
@@ -408,46 +320,14 @@ impl Flatten<'_> {
         }
         for (i, slot) in made.iter_mut().enumerate() {
             if slot.is_none() {
-                *slot = Some(self.whole(body.results[i], s.loc));
+                *slot = Some(self.over_frame(body.results[i], s.loc));
             }
         }
         self.pop_frame();
         for (v, a) in s.vars.iter().zip(made) {
             let a = expect(a, || format!("no array for `{}`", self.name(*v)));
-            self.bind_whole(*v, a);
+            self.bind_array(*v, a, s.loc);
         }
-    }
-
-    /// The array over exactly the current frame that holds a value: made now if there is none.
-    fn whole(&mut self, a: core::Atom, loc: Loc) -> ArrayId {
-        match a {
-            core::Atom::Var(v) => match self.env[&v].clone() {
-                Val::View(view) => {
-                    let dims = self.f.ty(v).dims.clone();
-                    if view.prefix == self.frame_index() && self.is_of(&view, &dims) {
-                        return view.array;
-                    }
-                    self.elementwise(&dims, self.name(v), loc, |t, index| t.read(&view, index, loc))
-                }
-                Val::Scalar(x) => {
-                    if let (1, Some(id)) = (self.frames.len(), self.host.get(&v)) {
-                        return *id;
-                    }
-                    self.store_nest(&[(x, self.name(v))], loc)[0]
-                }
-            },
-            core::Atom::Const(c) => self.store_nest(&[(Atom::Const(c), "constant".into())], loc)[0],
-        }
-    }
-
-    /// Whether a view's array has the current frame's extents and then these dimensions. The first rows of a longer array are
-    /// another array; and what is equal only where a branch is taken, or where a `Build` has points, is another one elsewhere.
-    fn is_of(&mut self, view: &View, dims: &[Dim]) -> bool {
-        let mut want = self.frame_extents();
-        want.extend(dims.iter().map(|d| self.dim(d)));
-        let have = &self.p.array(view.array).dims;
-        let same = |a: &Dim, b: &Dim| a == b || resolved(a, &self.checks) == resolved(b, &self.checks);
-        have.len() == want.len() && have.iter().zip(&want).all(|(a, b)| same(a, b))
     }
 
     fn reduce(&mut self, s: &core::Stm, reducers: &[core::Reducer], axis: &core::Axis, body: &core::Body) {
@@ -489,7 +369,7 @@ impl Flatten<'_> {
         axes: &[core::Axis],
         body: &core::Body,
     ) {
-        let into = self.whole(core::Atom::Var(dest), s.loc);
+        let into = self.over_frame(core::Atom::Var(dest), s.loc);
         let outer = self.frame_index().len();
         let axes = self.core_axes(axes);
         self.push_frame(Frame { axes, ..Frame::default() });
@@ -518,7 +398,7 @@ impl Flatten<'_> {
         });
         self.pop_frame();
         self.updated.insert(result, into);
-        self.bind_whole(s.vars[0], result);
+        self.bind_array(s.vars[0], result, s.loc);
     }
 
     fn argsort(&mut self, s: &core::Stm, v: core::Var) {
@@ -528,24 +408,12 @@ impl Flatten<'_> {
         let keys = if self.covers(&view, &info.dims) {
             view
         } else {
-            let array = self.whole(core::Atom::Var(v), s.loc);
+            let array = self.over_frame(core::Atom::Var(v), s.loc);
             View::of(array, self.frame_index())
         };
         let dims = self.p.array(keys.array).dims.clone();
         let result = self.p.new_array(self.name(s.vars[0]), Elem::I64, dims);
         self.p.stms.push(Stm::Sort(Sort { result, gives: Sorted::Positions, keys: keys.array }));
         self.env.insert(s.vars[0], Val::View(View { array: result, ..keys }));
-    }
-
-    /// Whether a view's indices are axes of the frames that run over whole dimensions, each once.
-    fn covers(&self, view: &View, dims: &[Dim]) -> bool {
-        let axes: Vec<&Axis> = self.frames.iter().flat_map(|f| &f.axes).collect();
-        let mut found: Vec<usize> = Vec::new();
-        view.prefix.iter().zip(dims).all(|(i, d)| {
-            let at = axes.iter().position(|a| Atom::Var(a.var) == *i && a.extent == *d);
-            let new = at.is_some_and(|at| !found.contains(&at));
-            found.extend(at);
-            new
-        })
     }
 }

@@ -159,39 +159,19 @@ impl Flatten<'_> {
             return (Vec::new(), values.iter().map(|(v, _)| renamed(&copy, *v)).collect());
         }
         let frame = self.frames[level].clone();
-        if let Some((c, when)) = frame.guard {
-            let c = renamed(&copy, c);
-            let (lets, results) = self.lets_and_rest(level, frames, needed, copy, values, &frame, loc);
-            let taken = Branch { block: Block { lets }, results };
-            let other = Branch {
-                block: Block::default(),
-                results: values.iter().map(|(_, d)| Atom::Const(*d)).collect(),
-            };
-            let vars: Vec<Var> = values.iter().map(|(_, d)| self.p.new_var(d.elem)).collect();
-            let exp = if when { Exp::If(c, taken, other) } else { Exp::If(c, other, taken) };
-            return (vec![Let { vars: vars.clone(), exp, loc }], vars.into_iter().map(Atom::Var).collect());
-        }
+        let guard = frame.guard.map(|(c, when)| (renamed(&copy, c), when));
         let mut lets = self.copy_lets(&frame.lets, needed, &mut copy);
         let (rest, atoms) = self.level(level + 1, frames, needed, copy, values, loc);
         lets.extend(rest);
-        (lets, atoms)
-    }
-
-    #[allow(clippy::too_many_arguments, reason = "the state of one recursion")]
-    fn lets_and_rest(
-        &mut self,
-        level: usize,
-        frames: usize,
-        needed: &HashSet<Var>,
-        mut copy: HashMap<Var, Atom>,
-        values: &[(Atom, Const)],
-        frame: &Frame,
-        loc: Loc,
-    ) -> (Vec<Let>, Vec<Atom>) {
-        let mut lets = self.copy_lets(&frame.lets, needed, &mut copy);
-        let (rest, atoms) = self.level(level + 1, frames, needed, copy, values, loc);
-        lets.extend(rest);
-        (lets, atoms)
+        let Some((c, when)) = guard else { return (lets, atoms) };
+        let inside = Branch { block: Block { lets }, results: atoms };
+        let outside = Branch {
+            block: Block::default(),
+            results: values.iter().map(|(_, otherwise)| Atom::Const(*otherwise)).collect(),
+        };
+        let vars: Vec<Var> = values.iter().map(|(_, otherwise)| self.p.new_var(otherwise.elem)).collect();
+        let exp = if when { Exp::If(c, inside, outside) } else { Exp::If(c, outside, inside) };
+        (vec![Let { vars: vars.clone(), exp, loc }], vars.into_iter().map(Atom::Var).collect())
     }
 
     fn copy_lets(&mut self, lets: &[Let], needed: &HashSet<Var>, copy: &mut HashMap<Var, Atom>) -> Vec<Let> {
@@ -210,7 +190,7 @@ impl Flatten<'_> {
                 continue;
             }
             let mut l = l.clone();
-            Again { t: self, copy }.binding(&mut l);
+            TemplateCopy { t: self, copy }.binding(&mut l);
             out.push(l);
         }
         out
@@ -293,12 +273,12 @@ impl Flatten<'_> {
 }
 
 /// A copy of template code under new names.
-struct Again<'a, 't> {
+struct TemplateCopy<'a, 't> {
     t: &'a mut Flatten<'t>,
     copy: &'a mut Renaming,
 }
 
-impl Rewriter for Again<'_, '_> {
+impl Rewriter for TemplateCopy<'_, '_> {
     fn bound_var(&mut self, v: &mut Var) {
         Fresh { vars: &mut self.t.p.vars, names: self.copy }.bound_var(v);
     }

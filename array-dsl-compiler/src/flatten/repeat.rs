@@ -14,15 +14,17 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::Flatten;
+use super::choice::Side;
 use super::nest::Frame;
-use super::{Flatten, Val, View};
+use super::values::Val;
 use crate::bulk::build::int;
 use crate::bulk::{
     ArrayId, Atom, Block, Branch, Carried, Exp, Let, Nest, Reducer, Repeat, Stm, Trips, Var, Yield, YieldKind,
 };
 use crate::core;
 use crate::dim::{Dim, SizeAtom};
-use crate::internal::{at, expect};
+use crate::internal::at;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc, Name};
 
@@ -30,20 +32,24 @@ use crate::ty::{Const, Elem, Loc, Name};
 struct Outside {
     stms: Vec<Stm>,
     stored: HashMap<Var, (ArrayId, Vec<Var>)>,
-    host: HashMap<core::Var, ArrayId>,
+    size_scalars: HashMap<core::Var, ArrayId>,
     checks: usize,
 }
 
 impl Flatten<'_> {
-    pub(super) fn looped(&mut self, s: &core::Stm, l: &core::Loop) {
-        let count = match &l.trips {
-            core::Trips::For(_, count) => self.known_trips(*count),
+    /// A loop. One of scalars whose trips are counted before it begins is a scan.
+    pub(super) fn repeat(&mut self, s: &core::Stm, l: &core::Loop) {
+        let scalars = l.state.iter().all(|(v, _)| self.f.ty(*v).rank() == 0);
+        let counted = match l.trips {
+            core::Trips::For(index, count) => self.known_trips(count).map(|count| (index, count)),
             core::Trips::While(_) => None,
         };
-        let scalars = l.state.iter().all(|(v, _)| self.f.ty(*v).rank() == 0);
-        match count {
-            Some(count) if scalars && is_scalar_code(self.f, l) => self.sequential(s, l, count),
-            count => self.repeat(s, l, count),
+        match counted {
+            Some((index, count)) if scalars && is_scalar_code(self.f, l) => {
+                self.sequential(s, l, index, count);
+            }
+            Some((index, count)) => self.counted(s, l, index, count),
+            None => self.switched(s, l),
         }
     }
 
@@ -62,83 +68,90 @@ impl Flatten<'_> {
         }
     }
 
-    fn repeat(&mut self, s: &core::Stm, l: &core::Loop, count: Option<Dim>) {
+    /// A loop whose number of trips is the same for all points of the frame.
+    fn counted(&mut self, s: &core::Stm, l: &core::Loop, index: core::Var, count: Dim) {
+        let mut carried = self.new_states(l, s.loc);
+        let outside = self.enter();
+        self.bind_states(l, &carried, |c| c.state, s.loc);
+        let number = self.p.new_array(self.name(index), Elem::I64, Vec::new());
+        let read = Exp::Read { array: number, index: Vec::new(), checked: false };
+        let i = self.bind(Elem::I64, read, s.loc);
+        self.env.insert(index, Val::Scalar(i));
+        self.body(&l.body);
+        let results: Vec<Val> = l.body.results.iter().map(|a| self.value(*a)).collect();
+        self.next_states(l, &mut carried, results, s.loc);
+        self.close(s, Trips::For(number, count), carried, outside);
+    }
+
+    /// A loop whose points stop at different times: each has a switch, and its own number of the trip if it counts them.
+    fn switched(&mut self, s: &core::Stm, l: &core::Loop) {
         let loc = s.loc;
-        // Points that stop at different times, a number of trips of their own among them.
-        let switched = count.is_none();
-        let starts: Vec<ArrayId> = l.state.iter().map(|(_, a)| self.whole(*a, loc)).collect();
-        let mut carried: Vec<Carried> = Vec::new();
-        for ((v, _), start) in l.state.iter().zip(&starts) {
-            carried.push(self.new_state(self.name(*v), *start));
-        }
-        let mut condition = None;
+        let mut carried = self.new_states(l, loc);
         let mut number = None;
-        if switched {
-            if let core::Trips::For(index, _) = &l.trips {
-                let zero = self.whole(core::Atom::Const(Const::int(Elem::I64, 0)), loc);
-                number = Some(self.new_state(self.name(*index), zero));
-            }
-            self.bind_states(l, &starts, number.map(|n| n.start), loc);
-            let on = self.test(l, None, loc);
-            let on = self.new_state("on".into(), on);
-            condition = Some((on, self.any(on.start, loc)));
+        if let core::Trips::For(index, _) = l.trips {
+            let zero = self.over_frame(core::Atom::Const(Const::int(Elem::I64, 0)), loc);
+            number = Some((index, self.new_state(self.name(index), zero)));
         }
+        self.bind_states(l, &carried, |c| c.start, loc);
+        if let Some((index, n)) = number {
+            self.bind_array(index, n.start, loc);
+        }
+        let on = self.test(l, None, loc);
+        let mut on = self.new_state("on".into(), on);
+        let any = self.any(on.start, loc);
 
         let outside = self.enter();
-        let states: Vec<ArrayId> = carried.iter().map(|c| c.state).collect();
-        self.bind_states(l, &states, number.map(|n| n.state), loc);
-        let counted = match (&l.trips, count) {
-            (core::Trips::For(index, _), Some(count)) => {
-                let array = self.p.new_array(self.name(*index), Elem::I64, Vec::new());
-                let read = Exp::Read { array, index: Vec::new(), checked: false };
-                let x = self.bind(Elem::I64, read, loc);
-                self.env.insert(*index, Val::Scalar(x));
-                Some(Trips::For(array, count))
-            }
-            _ => None,
-        };
-        let results: Vec<Val> = match condition {
-            None => {
-                self.body(&l.body);
-                l.body.results.iter().map(|a| self.value(*a)).collect()
-            }
-            Some((on, _)) => {
-                let index = self.frame_index();
-                let on = self.bind(Elem::Bool, Exp::Read { array: on.state, index, checked: false }, loc);
-                let old: Vec<Val> = l.state.iter().map(|(v, _)| self.env[v].clone()).collect();
-                let (new, lets) = self.branch(on, true, &l.body);
-                let types: Vec<core::Type> = l.state.iter().map(|(v, _)| self.f.ty(*v).clone()).collect();
-                let names: Vec<Name> = l.state.iter().map(|(v, _)| self.name(*v)).collect();
-                self.merged(on, (&new, &lets), (&old, &Vec::new()), &types, &names, loc)
-            }
-        };
-        for (((v, _), c), value) in l.state.iter().zip(&mut carried).zip(&results) {
-            self.env.insert(*v, value.clone());
-            c.next = self.whole(core::Atom::Var(*v), loc);
+        self.bind_states(l, &carried, |c| c.state, loc);
+        if let Some((index, n)) = number {
+            self.bind_array(index, n.state, loc);
         }
-        let mut condition_of_all = None;
-        if let Some((mut on, first)) = condition {
-            if let (Some(n), core::Trips::For(index, _)) = (&mut number, &l.trips) {
-                let k = self.atom(core::Atom::Var(*index));
-                let k = self.bind(Elem::I64, Exp::Op(Op::Add, vec![k, int(1)]), loc);
-                self.env.insert(*index, Val::Scalar(k));
-                n.next = self.whole(core::Atom::Var(*index), loc);
-                carried.push(*n);
-            }
-            on.next = self.test(l, Some(on.state), loc);
-            let mut any = self.new_state("any".into(), first);
-            any.next = self.any(on.next, loc);
-            condition_of_all = Some(Trips::While(any.state));
-            carried.extend([on, any]);
+        let results = self.body_where(on.state, l, loc);
+        self.next_states(l, &mut carried, results, loc);
+        if let Some((index, mut n)) = number {
+            let k = self.atom(core::Atom::Var(index));
+            let k = self.bind(Elem::I64, Exp::Op(Op::Add, vec![k, int(1)]), loc);
+            self.env.insert(index, Val::Scalar(k));
+            n.next = self.over_frame(core::Atom::Var(index), loc);
+            carried.push(n);
         }
-        let trips = expect(condition_of_all.or(counted), || {
-            format!("a loop without an end{}", at(&self.f.places, loc))
-        });
+        on.next = self.test(l, Some(on.state), loc);
+        let mut any = self.new_state("any".into(), any);
+        any.next = self.any(on.next, loc);
+        carried.extend([on, any]);
+        self.close(s, Trips::While(any.state), carried, outside);
+    }
+
+    /// The states after a trip: those of the body at points that are `on`, the old ones elsewhere.
+    fn body_where(&mut self, on: ArrayId, l: &core::Loop, loc: Loc) -> Vec<Val> {
+        let index = self.frame_index();
+        let on = self.bind(Elem::Bool, Exp::Read { array: on, index, checked: false }, loc);
+        let values = l.state.iter().map(|(v, _)| self.env[v].clone()).collect();
+        let old = Side { values, lets: Vec::new() };
+        let new = self.branch(on, true, &l.body);
+        let vars: Vec<core::Var> = l.state.iter().map(|(v, _)| *v).collect();
+        self.merged(on, &new, &old, &vars, loc)
+    }
+
+    /// Arrays for the states of a loop.
+    fn new_states(&mut self, l: &core::Loop, loc: Loc) -> Vec<Carried> {
+        let starts: Vec<ArrayId> = l.state.iter().map(|(_, a)| self.over_frame(*a, loc)).collect();
+        l.state.iter().zip(starts).map(|((v, _), start)| self.new_state(self.name(*v), start)).collect()
+    }
+
+    fn next_states(&mut self, l: &core::Loop, carried: &mut [Carried], results: Vec<Val>, loc: Loc) {
+        for (((v, _), c), value) in l.state.iter().zip(carried).zip(results) {
+            self.env.insert(*v, value);
+            c.next = self.over_frame(core::Atom::Var(*v), loc);
+        }
+    }
+
+    /// Ends the body of a loop, and binds what the loop gives.
+    fn close(&mut self, s: &core::Stm, trips: Trips, carried: Vec<Carried>, outside: Outside) {
         let body = self.leave(outside);
         let results: Vec<ArrayId> = carried.iter().take(s.vars.len()).map(|c| c.result).collect();
-        self.p.stms.push(Stm::Repeat(Repeat { trips, carried, body, loc }));
+        self.p.stms.push(Stm::Repeat(Repeat { trips, carried, body, loc: s.loc }));
         for (v, array) in s.vars.iter().zip(results) {
-            self.bind_array(*v, array, loc);
+            self.bind_array(*v, array, s.loc);
         }
     }
 
@@ -150,25 +163,10 @@ impl Flatten<'_> {
         Carried { state, start, next: state, result }
     }
 
-    /// A Core variable as the element or sub-array of an array over the frame.
-    pub(super) fn bind_array(&mut self, v: core::Var, array: ArrayId, loc: Loc) {
-        let index = self.frame_index();
-        let ty = self.f.ty(v);
-        let value = if ty.rank() == 0 {
-            let elem = ty.elem;
-            Val::Scalar(self.bind(elem, Exp::Read { array, index, checked: false }, loc))
-        } else {
-            Val::View(View::of(array, index))
-        };
-        self.env.insert(v, value);
-    }
-
-    fn bind_states(&mut self, l: &core::Loop, arrays: &[ArrayId], number: Option<ArrayId>, loc: Loc) {
-        for ((v, _), a) in l.state.iter().zip(arrays) {
-            self.bind_array(*v, *a, loc);
-        }
-        if let (core::Trips::For(index, _), Some(a)) = (&l.trips, number) {
-            self.bind_array(*index, a, loc);
+    /// Binds the states to their arrays: those before the loop, or before a trip.
+    fn bind_states(&mut self, l: &core::Loop, carried: &[Carried], array: fn(&Carried) -> ArrayId, loc: Loc) {
+        for ((v, _), c) in l.state.iter().zip(carried) {
+            self.bind_array(*v, array(c), loc);
         }
     }
 
@@ -186,13 +184,13 @@ impl Flatten<'_> {
                 self.bind(Elem::Bool, Exp::Op(Op::And, vec![on, less]), loc)
             }
             core::Trips::While(test) => {
-                let (values, lets) = self.branch(on, true, test);
+                let Side { values, lets } = self.branch(on, true, test);
                 let Some(Val::Scalar(result)) = values.first().cloned() else {
                     panic!("the condition of a `while` is no scalar{}", at(&self.f.places, loc))
                 };
                 let off = Branch { block: Block::default(), results: vec![Atom::Const(Const::bool(false))] };
-                let taken = Branch { block: Block { lets }, results: vec![result] };
-                self.bind(Elem::Bool, Exp::If(on, taken, off), loc)
+                let tested = Branch { block: Block { lets }, results: vec![result] };
+                self.bind(Elem::Bool, Exp::If(on, tested, off), loc)
             }
         };
         self.store_nest(&[(goes_on, "on".into())], loc)[0]
@@ -221,7 +219,7 @@ impl Flatten<'_> {
         let outside = Outside {
             stms: std::mem::take(&mut self.p.stms),
             stored: self.stored.clone(),
-            host: self.host.clone(),
+            size_scalars: self.size_scalars.clone(),
             checks: self.checks.len(),
         };
         self.push_frame(Frame::default());
@@ -231,16 +229,9 @@ impl Flatten<'_> {
     fn leave(&mut self, outside: Outside) -> Vec<Stm> {
         self.pop_frame();
         self.stored = outside.stored;
-        self.host = outside.host;
+        self.size_scalars = outside.size_scalars;
         self.checks.truncate(outside.checks);
         std::mem::replace(&mut self.p.stms, outside.stms)
-    }
-
-    pub(super) fn value(&self, a: core::Atom) -> Val {
-        match a {
-            core::Atom::Var(v) => self.env[&v].clone(),
-            core::Atom::Const(c) => Val::Scalar(Atom::Const(c)),
-        }
     }
 
     pub(super) fn update(
@@ -251,7 +242,7 @@ impl Flatten<'_> {
         value: core::Atom,
     ) {
         let loc = s.loc;
-        let into = self.whole(core::Atom::Var(array), loc);
+        let into = self.over_frame(core::Atom::Var(array), loc);
         let outer = self.frame_index().len();
         let at: Vec<Atom> = index.iter().map(|a| self.atom(*a)).collect();
         let info = self.p.array(into).clone();
@@ -265,8 +256,8 @@ impl Flatten<'_> {
             Val::View(view) => self.read(&view, &rest, loc),
         };
         let place: Vec<Atom> = at.iter().chain(&rest).copied().collect();
-        let whole: Vec<Atom> = frame_index.iter().chain(&place).copied().collect();
-        let old = self.bind(info.elem, Exp::Read { array: into, index: whole, checked: true }, loc);
+        let index: Vec<Atom> = frame_index.iter().chain(&place).copied().collect();
+        let old = self.bind(info.elem, Exp::Read { array: into, index, checked: true }, loc);
         let mut wanted: Vec<(Atom, Const)> = place.iter().map(|a| (*a, Const::int(Elem::I64, -1))).collect();
         wanted.extend([value, old].map(|a| (a, Const::of(info.elem, 0))));
         let result = self.p.new_array(self.name(s.vars[0]), info.elem, info.dims);
@@ -277,7 +268,7 @@ impl Flatten<'_> {
         });
         self.pop_frame();
         self.updated.insert(result, into);
-        self.bind_whole(s.vars[0], result);
+        self.bind_array(s.vars[0], result, loc);
     }
 }
 

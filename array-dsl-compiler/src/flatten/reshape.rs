@@ -9,7 +9,8 @@
 //! A check made for code inside a `Build` holds only if the `Build` has points. An array from outside it is there in any case,
 //! and may then have another number of elements, so it must not be reshaped as a whole.
 
-use super::{Flatten, Val, View};
+use super::Flatten;
+use super::values::{Val, View};
 use crate::bulk::verify::same_product;
 use crate::bulk::{Atom, Exp, Stm};
 use crate::core::{self, Check, CheckKind};
@@ -47,7 +48,7 @@ impl Flatten<'_> {
             let at = t.place(number, &have, s.loc);
             t.read(&view, &at, s.loc)
         });
-        self.bind_whole(s.vars[0], array);
+        self.bind_array(s.vars[0], array, s.loc);
     }
 
     /// The number of the element at `index`, counted in row-major order.
