@@ -97,14 +97,14 @@ pub(super) fn backwards(
     adjoints: &mut Adjoints,
     out: &mut Vec<Contribution>,
 ) {
-    Backwards { p, code, arrays, active, adjoints, out, executed: Executed::Again }.lets(lets);
+    Backwards { p, code, arrays, active, adjoints, out, executed: Executed::Recomputed }.lets(lets);
 }
 
 /// How a choice's branches are there for its adjoint.
 #[derive(Clone, Copy, PartialEq)]
 enum Executed {
     /// They are executed again.
-    Again,
+    Recomputed,
     /// The choice is in `code`, and gives what its adjoint needs.
     Kept,
 }
@@ -191,18 +191,18 @@ impl Backwards<'_> {
             return;
         }
         let mut sides: Vec<Side> = branches.into_iter().map(|b| self.side(l, b, &seeds)).collect();
-        let executed_again = match self.executed {
-            Executed::Again => sides.iter_mut().map(|s| std::mem::take(&mut s.primal)).collect(),
+        let recomputed = match self.executed {
+            Executed::Recomputed => sides.iter_mut().map(|s| std::mem::take(&mut s.primal)).collect(),
             Executed::Kept => {
-                keep(self.p, self.code, l, &mut sides);
+                keep_needed(self.p, self.code, l, &mut sides);
                 vec![Vec::new(); sides.len()]
             }
         };
-        for (side, mut lets) in sides.iter_mut().zip(executed_again) {
+        for (side, mut lets) in sides.iter_mut().zip(recomputed) {
             lets.append(&mut side.adjoint);
             side.adjoint = lets;
         }
-        let Leaving { elems, results, free, contributions } = Leaving::of(self.p, &sides);
+        let Outputs { elems, results, free, contributions } = Outputs::of(self.p, &sides);
         if elems.is_empty() {
             return;
         }
@@ -231,7 +231,7 @@ impl Backwards<'_> {
     fn side(&mut self, l: &Let, b: &Branch, seeds: &[Option<Atom>]) -> Side {
         let (mut inner, mut map) = (Code::new(l.loc), Renaming::new());
         let lets = match self.executed {
-            Executed::Again => self.p.copy_lets(&b.block.lets, &mut map),
+            Executed::Recomputed => self.p.copy_lets(&b.block.lets, &mut map),
             Executed::Kept => b.block.lets.clone(),
         };
         let own: HashSet<Var> = lets.iter().flat_map(|l| l.vars.iter().copied()).collect();
@@ -263,7 +263,7 @@ impl Backwards<'_> {
 }
 
 /// What leaves the adjoints of two branches.
-struct Leaving {
+struct Outputs {
     /// The types of what each branch gives.
     elems: Vec<Elem>,
     /// What each gives: first the adjoints of free scalars, then for each contribution the indices that only its branch knows (the
@@ -274,8 +274,8 @@ struct Leaving {
     contributions: Vec<(Contribution, Vec<bool>)>,
 }
 
-impl Leaving {
-    fn of(p: &Program, sides: &[Side]) -> Leaving {
+impl Outputs {
+    fn of(p: &Program, sides: &[Side]) -> Outputs {
         let mut free: Vec<Var> = sides.iter().flat_map(|s| s.free.keys().copied()).collect();
         free.sort();
         free.dedup();
@@ -306,7 +306,7 @@ impl Leaving {
                 contributions.push((k.clone(), local));
             }
         }
-        Leaving { elems, results, free, contributions }
+        Outputs { elems, results, free, contributions }
     }
 }
 
@@ -351,7 +351,7 @@ impl Side {
 
 /// Has a choice in `code` give what the adjoints of its branches need of them. Both branches use the same results: only those
 /// of the one that is taken are of use. Of the other a number is zero, and an index is outside.
-fn keep(p: &mut Program, code: &mut Code, l: &Let, sides: &mut [Side]) {
+fn keep_needed(p: &mut Program, code: &mut Code, l: &Let, sides: &mut [Side]) {
     let needed: Vec<Vec<Var>> = sides.iter().map(Side::needed).collect();
     let mut vars = l.vars.clone();
     let mut results: [Vec<Atom>; 2] = [Vec::new(), Vec::new()];

@@ -19,7 +19,7 @@ use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 
 /// A reduction by `min` or `max` as the nest that reads the winners.
-pub(super) fn chosen(p: &mut Program, n: &Nest, y: &Yield) -> Option<Nest> {
+pub(super) fn winners(p: &mut Program, n: &Nest, y: &Yield) -> Option<Nest> {
     let r = ByIndex::new(n, y)?;
     let numbering = r.numbering(p);
     let dims = p.array(r.result).dims.clone();
@@ -48,8 +48,8 @@ pub(super) fn chosen(p: &mut Program, n: &Nest, y: &Yield) -> Option<Nest> {
     point.lets.extend(p.copy_lets(&n.body.lets, &mut map));
     let mut own = Code::new(n.loc);
     let kept = own.read(p, r.into, &bin);
-    let chosen = renamed(&map, r.value);
-    let value = code.choose(p, is_point, (point, vec![chosen]), (own, vec![kept]))[0];
+    let won = renamed(&map, r.value);
+    let value = code.choose(p, is_point, (point, vec![won]), (own, vec![kept]))[0];
     let yields = vec![Yield { array: r.result, kind: YieldKind::Store(value) }];
     Some(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc })
 }

@@ -88,7 +88,7 @@ fn apply(
         results.iter().map(|a| arrays.get(a).copied().unwrap_or(*a)).collect()
     } else {
         lift::lift(p, &stms, &frame, &mut arrays)?;
-        results.iter().map(|a| lift::everywhere(p, *a, &frame, &arrays)).collect()
+        results.iter().map(|a| lift::broadcast(p, *a, &frame, &arrays)).collect()
     };
     // Sizes that only the rule's run tells must be those of what the cotangents belong to.
     Ok(rule.by.iter().zip(results).map(|(i, a)| as_large_as(p, a, args[*i], loc)).collect())

@@ -19,7 +19,7 @@ use super::product;
 use super::reduce::{self, Slope};
 use super::separate::separate;
 use super::tangent::{Tangents, forwards, of};
-use super::{NotDifferentiable, activate, active_arrays, active_params, as_nest, bins, floats, fresh};
+use super::{NotDifferentiable, activate, active_arrays, active_params, as_nest, bins, floats};
 use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Nest, Param, Program, Reducer, Stm, Yield, YieldKind};
 use crate::ty::{Const, Loc, Name, Tree};
@@ -113,7 +113,7 @@ impl Forward {
                 }
                 Ok(())
             }
-            Stm::Sort(s) => super::no_values(s),
+            Stm::Sort(s) => super::positions_only(s),
             Stm::Custom(c) => self.custom(c),
             Stm::Repeat(_) | Stm::Contract(_) | Stm::Check(..) => Ok(()),
         }
@@ -123,13 +123,13 @@ impl Forward {
         if !n.inputs().iter().any(|a| self.tangents.contains_key(a)) {
             return Ok(());
         }
-        let mut map = fresh();
+        let mut map = Renaming::new();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
         let primal = self.p.copy_lets(&n.body.lets, &mut map);
         let (mut code, mut tangents) = (Code::new(n.loc), Tangents::new());
         forwards(&mut self.p, &mut code, &primal, &self.tangents, &mut tangents);
-        let mut again = Again { n, map, index, code, tangents };
+        let mut dual = Dual { n, map, index, code, tangents };
         let mut yields = Vec::new();
         for y in &n.yields {
             let info = self.p.array(y.array).clone();
@@ -137,15 +137,15 @@ impl Forward {
                 continue;
             }
             let kind = match &y.kind {
-                YieldKind::Store(v) => again.tangent(*v).map(YieldKind::Store),
+                YieldKind::Store(v) => dual.tangent(*v).map(YieldKind::Store),
                 YieldKind::Reduce { reducer, over, value } => {
-                    self.reduced(&mut again, y, *reducer, *over, *value)?
+                    self.reduced(&mut dual, y, *reducer, *over, *value)?
                 }
                 YieldKind::Accumulate { reducer, into, index, value } => {
-                    self.accumulated(&mut again, y, *reducer, *into, index, *value)?
+                    self.accumulated(&mut dual, y, *reducer, *into, index, *value)?
                 }
                 YieldKind::Write { into, index, value, contested } => {
-                    self.written(&again, *into, index, *value, *contested)
+                    self.written(&dual, *into, index, *value, *contested)
                 }
             };
             if let Some(kind) = kind {
@@ -155,7 +155,7 @@ impl Forward {
             }
         }
         if !yields.is_empty() {
-            let body = Block { lets: again.code.lets };
+            let body = Block { lets: dual.code.lets };
             self.p.stms.push(Stm::Nest(Nest { axes, body, yields, loc: n.loc }));
         }
         Ok(())
@@ -164,50 +164,50 @@ impl Forward {
     /// `d (reduce v) = sum of (slope of v) dv`; the last value's tangent is the last tangent.
     fn reduced(
         &mut self,
-        again: &mut Again<'_>,
+        dual: &mut Dual<'_>,
         y: &Yield,
         reducer: Reducer,
         over: usize,
         value: Atom,
     ) -> Result<Option<YieldKind>, NotDifferentiable> {
-        let Some(t) = again.tangent(value) else { return Ok(None) };
+        let Some(t) = dual.tangent(value) else { return Ok(None) };
         if reducer == Reducer::Last {
             return Ok(Some(YieldKind::Reduce { reducer, over, value: t }));
         }
-        let slope: Option<Slope> = reduce::prepare(&mut self.p, again.n, y, None);
+        let slope: Option<Slope> = reduce::prepare(&mut self.p, dual.n, y, None);
         let slope = slope.ok_or_else(|| NotDifferentiable {
             what: format!("a reduction by `{}` over {over} axes has no derivative", reducer.name()),
-            loc: Some(again.n.loc),
+            loc: Some(dual.n.loc),
         })?;
-        let v = renamed(&again.map, value);
-        let value = reduce::apply(&mut self.p, &mut again.code, &slope, &again.index, over, v, t);
+        let v = renamed(&dual.map, value);
+        let value = reduce::apply(&mut self.p, &mut dual.code, &slope, &dual.index, over, v, t);
         Ok(Some(YieldKind::Reduce { reducer: Reducer::Add, over, value }))
     }
 
     /// `d (x[i] += v) = dx[i] += dv`; of products times what the others are; by `min` and `max` what the winners are.
     fn accumulated(
         &mut self,
-        again: &mut Again<'_>,
+        dual: &mut Dual<'_>,
         y: &Yield,
         reducer: Reducer,
         into: ArrayId,
         index: &[Atom],
         value: Atom,
     ) -> Result<Option<YieldKind>, NotDifferentiable> {
-        let t = again.tangent(value);
+        let t = dual.tangent(value);
         let own = self.tangents.get(&into).copied();
         if t.is_none() && own.is_none() {
             return Ok(None);
         }
         let mut value_t = t.unwrap_or(Atom::Const(Const::of(self.p.array(y.array).elem, 0)));
-        let index: Vec<Atom> = index.iter().map(|a| renamed(&again.map, *a)).collect();
+        let index: Vec<Atom> = index.iter().map(|a| renamed(&dual.map, *a)).collect();
         let into = match reducer {
             Reducer::Add => self.tangent_or_zero(into),
             Reducer::Mul => {
-                let Some(slopes) = product::slopes(&mut self.p, again.n, y, None) else { return Ok(None) };
+                let Some(slopes) = product::slopes(&mut self.p, dual.n, y, None) else { return Ok(None) };
                 if t.is_some() {
-                    let v = renamed(&again.map, value);
-                    value_t = slopes.times(&mut self.p, &mut again.code, &index, v, value_t);
+                    let v = renamed(&dual.map, value);
+                    value_t = slopes.times(&mut self.p, &mut dual.code, &index, v, value_t);
                 }
                 match own {
                     Some(own) => self.product(own, slopes.own),
@@ -216,8 +216,8 @@ impl Forward {
             }
             // Of floats there are `min` and `max` besides.
             _ => {
-                if let Some(chosen) = bins::chosen(&mut self.p, again.n, y) {
-                    self.nest(&chosen)?;
+                if let Some(winners) = bins::winners(&mut self.p, dual.n, y) {
+                    self.nest(&winners)?;
                 }
                 return Ok(None);
             }
@@ -228,18 +228,18 @@ impl Forward {
     /// `d (x[i] = v) = dx[i] = dv`.
     fn written(
         &mut self,
-        again: &Again<'_>,
+        dual: &Dual<'_>,
         into: ArrayId,
         index: &[Atom],
         value: Atom,
         contested: bool,
     ) -> Option<YieldKind> {
-        let t = again.tangent(value);
+        let t = dual.tangent(value);
         if t.is_none() && !self.tangents.contains_key(&into) {
             return None;
         }
         let zero = Atom::Const(Const::of(self.p.array(into).elem, 0));
-        let index = index.iter().map(|a| renamed(&again.map, *a)).collect();
+        let index = index.iter().map(|a| renamed(&dual.map, *a)).collect();
         let (into, value) = (self.tangent_or_zero(into), t.unwrap_or(zero));
         Some(YieldKind::Write { into, index, value, contested })
     }
@@ -254,7 +254,7 @@ fn by_index_in_order(s: &Stm) -> bool {
 }
 
 /// A nest that is executed again for its tangents.
-struct Again<'a> {
+struct Dual<'a> {
     n: &'a Nest,
     /// What its scalars and axes are called there.
     map: Renaming,
@@ -264,7 +264,7 @@ struct Again<'a> {
     tangents: Tangents,
 }
 
-impl Again<'_> {
+impl Dual<'_> {
     /// The tangent of a value of the nest.
     fn tangent(&self, value: Atom) -> Option<Atom> {
         of(&self.tangents, renamed(&self.map, value))

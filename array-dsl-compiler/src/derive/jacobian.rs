@@ -15,8 +15,8 @@
 
 use std::collections::HashMap;
 
-use super::lift::{everywhere, lift, unit};
-use super::strip::{self, Cut, Side};
+use super::lift::{broadcast, lift, unit};
+use super::strip::{self, Side, Strips};
 use super::{
     Derivative, NotDifferentiable, Simplify, active_leaves, active_params, bundle, forward, reverse,
 };
@@ -31,7 +31,7 @@ pub(super) fn jacobian(p: &Program, simplify: Simplify) -> Result<Program, NotDi
     let ranks = |leaves: &[ArrayId]| leaves.iter().map(|a| p.array(*a).dims.len()).sum::<usize>();
     let results = float_results(p);
     // Units of a result are made before there is the result.
-    let sized = results.iter().all(|a| p.array(*a).dims.iter().all(|d| strip::known(p, d)));
+    let sized = results.iter().all(|a| p.array(*a).dims.iter().all(|d| strip::is_known_to_host(p, d)));
     if sized && ranks(&results) < ranks(&active_leaves(p)) {
         backward_units(p, simplify)
     } else {
@@ -71,8 +71,8 @@ struct Directions {
     /// Its dimensions and type.
     dims: Vec<Dim>,
     elem: Elem,
-    /// Where they are not taken all at once.
-    cut: Option<Cut>,
+    /// If they are not taken all at once.
+    strips: Option<Strips>,
 }
 
 /// A derivative with parameters for tangents or cotangents after the first `count`, at every unit of each of them, the others
@@ -94,32 +94,13 @@ fn at_units(
     q.params.truncate(count);
     let all_at_once = strip::sized_with_tangents(&d, &units, &outputs);
     let (mut all, mut lifted_outputs) = (Vec::new(), Vec::new());
-    for here in &units {
-        let info = q.array(*here).clone();
-        let cut = if all_at_once { None } else { Cut::new(&mut q, &info.dims) };
-        let (frame, one) = match &cut {
-            Some(cut) => (cut.frame(), cut.unit(&mut q, info.elem, &info.dims)),
-            None => (info.dims.clone(), unit(&mut q, info.elem, &info.dims)),
-        };
-        let (mut names, mut lifted) = (HashMap::new(), HashMap::new());
-        for other in &units {
-            let info = q.array(*other).clone();
-            let array = if other == here {
-                let array = q.new_array(info.name, info.elem, info.dims);
-                lifted.insert(array, one);
-                array
-            } else {
-                q.constant(&info.name, &info.dims, Const::of(info.elem, 0), Loc::default())
-            };
-            names.insert(*other, array);
-        }
-        let stms = q.copy_stms(&d.stms, &mut names);
-        lift(&mut q, &stms, &frame, &mut lifted)?;
-        for a in &outputs {
-            let a = names.get(a).copied().unwrap_or(*a);
-            lifted_outputs.push(Tree::Leaf(everywhere(&mut q, a, &frame, &lifted)));
-        }
-        all.push(Directions { dims: info.dims, elem: info.elem, cut });
+    for along in &units {
+        let info = q.array(*along).clone();
+        let strips = if all_at_once { None } else { Strips::new(&mut q, &info.dims) };
+        let directions = Directions { dims: info.dims, elem: info.elem, strips };
+        let lifted = at_units_of(&mut q, &d, &units, *along, &directions, &outputs)?;
+        lifted_outputs.extend(lifted.into_iter().map(Tree::Leaf));
+        all.push(directions);
     }
     // What the directions share is found before it is kept out of the loops over strips.
     q.result = Tree::Tuple(lifted_outputs);
@@ -127,34 +108,66 @@ fn at_units(
     let lifted: Vec<ArrayId> = q.result.leaves().into_iter().copied().collect();
     let mut rest = lifted.as_slice();
     let mut blocks = Vec::new();
-    for here in &all {
+    for directions in &all {
         let (lifted, others) = rest.split_at(outputs.len());
         rest = others;
-        blocks.push(matrices(&mut q, here, lifted, side));
+        blocks.push(matrices(&mut q, directions, lifted, side));
     }
     Ok((q, blocks))
 }
 
+/// Appends a derivative at every unit of one of its parameters: the outputs, with the directions as their first dimensions.
+fn at_units_of(
+    q: &mut Program,
+    d: &Program,
+    units: &[ArrayId],
+    along: ArrayId,
+    directions: &Directions,
+    outputs: &[ArrayId],
+) -> Result<Vec<ArrayId>, NotDifferentiable> {
+    let Directions { dims, elem, strips } = directions;
+    let (frame, one) = match strips {
+        Some(strips) => (strips.frame(), strips.unit(q, *elem, dims)),
+        None => (dims.clone(), unit(q, *elem, dims)),
+    };
+    let (mut names, mut lifted) = (HashMap::new(), HashMap::new());
+    for parameter in units {
+        let info = q.array(*parameter).clone();
+        let array = if *parameter == along {
+            let array = q.new_array(info.name, info.elem, info.dims);
+            lifted.insert(array, one);
+            array
+        } else {
+            q.constant(&info.name, &info.dims, Const::of(info.elem, 0), Loc::default())
+        };
+        names.insert(*parameter, array);
+    }
+    let stms = q.copy_stms(&d.stms, &mut names);
+    lift(q, &stms, &frame, &mut lifted)?;
+    let here = outputs.iter().map(|a| names.get(a).copied().unwrap_or(*a));
+    Ok(here.map(|a| broadcast(q, a, &frame, &lifted)).collect())
+}
+
 /// The matrices of arrays that have the directions as first dimensions. A matrix is of its result's type, whichever way it was
 /// taken.
-fn matrices(q: &mut Program, here: &Directions, lifted: &[ArrayId], side: Side) -> Vec<ArrayId> {
+fn matrices(q: &mut Program, directions: &Directions, lifted: &[ArrayId], side: Side) -> Vec<ArrayId> {
     let lifted: Vec<(ArrayId, Elem)> = lifted
         .iter()
         .map(|a| match side {
-            Side::Rows => (*a, here.elem),
+            Side::Rows => (*a, directions.elem),
             Side::Columns => (*a, q.array(*a).elem),
         })
         .collect();
-    let Some(cut) = &here.cut else {
-        let rank = here.dims.len();
+    let Some(strips) = &directions.strips else {
+        let rank = directions.dims.len();
         return lifted.into_iter().map(|(a, elem)| turned(q, a, rank, elem, side)).collect();
     };
-    let found = cut.matrices(q, &lifted, side);
-    let whole = |(matrix, (array, elem)): (ArrayId, (ArrayId, Elem))| {
+    let found = strips.matrices(q, &lifted, side);
+    let reshaped = |(matrix, (array, elem)): (ArrayId, (ArrayId, Elem))| {
         let rest = q.array(array).dims[1..].to_vec();
         let dims: Vec<Dim> = match side {
-            Side::Rows => here.dims.iter().chain(&rest).cloned().collect(),
-            Side::Columns => rest.iter().chain(&here.dims).cloned().collect(),
+            Side::Rows => directions.dims.iter().chain(&rest).cloned().collect(),
+            Side::Columns => rest.iter().chain(&directions.dims).cloned().collect(),
         };
         if q.array(matrix).dims == dims {
             return matrix;
@@ -163,7 +176,7 @@ fn matrices(q: &mut Program, here: &Directions, lifted: &[ArrayId], side: Side) 
         q.stms.push(Stm::Reshape { result, source: matrix });
         result
     };
-    found.into_iter().zip(lifted).map(whole).collect()
+    found.into_iter().zip(lifted).map(reshaped).collect()
 }
 
 /// The matrix of an array whose first `rank` dimensions are the directions.
@@ -236,20 +249,22 @@ pub(super) fn vmap(p: &Program) -> Result<Program, NotDifferentiable> {
     }
     lift(&mut q, &p.stms, &frame, &mut lifted)?;
     let results: Vec<ArrayId> = p.result.leaves().into_iter().copied().collect();
-    let whole: HashMap<ArrayId, ArrayId> =
-        results.iter().map(|a| (*a, everywhere(&mut q, *a, &frame, &lifted))).collect();
-    q.result = p.result.map(&mut |a| whole[a]);
+    let batches: HashMap<ArrayId, ArrayId> =
+        results.iter().map(|a| (*a, broadcast(&mut q, *a, &frame, &lifted))).collect();
+    q.result = p.result.map(&mut |a| batches[a]);
     within_ranks(q)
 }
 
 /// The most dimensions that the host's arrays have.
-const MOST: usize = 6;
+const MAX_HOST_RANK: usize = 6;
 
 fn within_ranks(p: Program) -> Result<Program, NotDifferentiable> {
     let outside = p.params.iter().flat_map(|q| q.arrays.leaves()).chain(p.result.leaves());
-    let most = outside.map(|a| p.array(*a).dims.len()).max().unwrap_or(0);
-    if most > MOST {
-        let what = format!("it would take or give an array of {most} dimensions, which is more than {MOST}");
+    let rank = outside.map(|a| p.array(*a).dims.len()).max().unwrap_or(0);
+    if rank > MAX_HOST_RANK {
+        let what = format!(
+            "it would take or give an array of {rank} dimensions, which is more than {MAX_HOST_RANK}"
+        );
         return Err(NotDifferentiable { what, loc: None });
     }
     Ok(p)

@@ -32,8 +32,8 @@ pub(super) fn lift(
     stms.iter().try_for_each(|s| l.statement(s))
 }
 
-/// The array at every point of the frame: lifted, or repeated.
-pub(super) fn everywhere(
+/// The array at every point of the frame: lifted, or the same everywhere.
+pub(super) fn broadcast(
     p: &mut Program,
     a: ArrayId,
     frame: &[Dim],
@@ -62,7 +62,7 @@ impl Lift<'_> {
             Stm::Nest(n) => self.nest(n),
             Stm::Reshape { result, source } => {
                 let dims = self.p.array(*result).dims.clone();
-                self.same_everywhere(&dims.iter().collect::<Vec<_>>(), Loc::default())?;
+                self.require_uniform(&dims.iter().collect::<Vec<_>>(), Loc::default())?;
                 match self.arrays.get(source).copied() {
                     Some(source) => {
                         let result = self.lifted(*result);
@@ -73,9 +73,9 @@ impl Lift<'_> {
                 Ok(())
             }
             Stm::Check(c, loc) => {
-                self.same_everywhere(&c.kind.dims(), *loc)?;
+                self.require_uniform(&c.kind.dims(), *loc)?;
                 // A condition that differs from point to point holds at some of them.
-                let guards = c.guards.iter().filter(|g| self.same_everywhere(&[g], *loc).is_ok());
+                let guards = c.guards.iter().filter(|g| self.require_uniform(&[g], *loc).is_ok());
                 let check = Check { kind: c.kind.clone(), guards: guards.cloned().collect() };
                 self.p.stms.push(Stm::Check(check, *loc));
                 Ok(())
@@ -98,7 +98,7 @@ impl Lift<'_> {
                     return Ok(());
                 }
                 let mut all = |list: &[ArrayId]| -> Vec<ArrayId> {
-                    list.iter().map(|a| everywhere(self.p, *a, self.frame, self.arrays)).collect()
+                    list.iter().map(|a| broadcast(self.p, *a, self.frame, self.arrays)).collect()
                 };
                 let (values, args) = (all(&c.values), all(&c.args));
                 let results = c.results.iter().map(|a| self.lifted(*a)).collect();
@@ -118,7 +118,7 @@ impl Lift<'_> {
         new
     }
 
-    fn same_everywhere(&self, dims: &[&Dim], loc: Loc) -> Result<(), NotDifferentiable> {
+    fn require_uniform(&self, dims: &[&Dim], loc: Loc) -> Result<(), NotDifferentiable> {
         let differs =
             |a: &SizeAtom| matches!(a, SizeAtom::Scalar(s) if self.arrays.contains_key(&ArrayId(*s)));
         if dims.iter().any(|d| d.atoms().iter().any(differs)) {
@@ -129,18 +129,18 @@ impl Lift<'_> {
     }
 
     fn nest(&mut self, n: &Nest) -> Result<(), NotDifferentiable> {
-        let depends = |a: ArrayId| self.arrays.contains_key(&a);
-        let mut touched = false;
-        n.body.visit_reads(&mut |a, _| touched |= depends(a));
+        let is_lifted = |a: ArrayId| self.arrays.contains_key(&a);
+        let mut depends = false;
+        n.body.visit_reads(&mut |a, _| depends |= is_lifted(a));
         let mut dims: Vec<Dim> = n.axes.iter().map(|a| a.extent.clone()).collect();
         n.body.visit_sizes(&mut |d| dims.push(d.clone()));
         for y in &n.yields {
             if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } = &y.kind {
-                touched |= depends(*into);
+                depends |= is_lifted(*into);
             }
         }
-        self.same_everywhere(&dims.iter().collect::<Vec<_>>(), n.loc)?;
-        if !touched {
+        self.require_uniform(&dims.iter().collect::<Vec<_>>(), n.loc)?;
+        if !depends {
             self.p.stms.push(Stm::Nest(n.clone()));
             return Ok(());
         }
@@ -157,7 +157,7 @@ impl Lift<'_> {
             if let YieldKind::Accumulate { into, index, value, .. }
             | YieldKind::Write { into, index, value, .. } = &mut kind
             {
-                *into = everywhere(self.p, *into, self.frame, self.arrays);
+                *into = broadcast(self.p, *into, self.frame, self.arrays);
                 *index = prefix.iter().copied().chain(index.iter().map(|a| renamed(&map, *a))).collect();
                 *value = renamed(&map, *value);
             } else {
@@ -179,13 +179,13 @@ impl Lift<'_> {
                     depends.insert(c.state);
                 }
             }
-            spread(&r.body, &mut depends);
+            propagate(&r.body, &mut depends);
             if before == depends.len() {
                 break;
             }
         }
         match &r.trips {
-            Trips::For(_, count) => self.same_everywhere(&[count], r.loc)?,
+            Trips::For(_, count) => self.require_uniform(&[count], r.loc)?,
             Trips::While(state) if depends.contains(state) => {
                 let what = "a loop ends at different times at different points".into();
                 return Err(NotDifferentiable { what, loc: Some(r.loc) });
@@ -195,7 +195,7 @@ impl Lift<'_> {
         let mut carried: Vec<Carried> = Vec::new();
         for c in &r.carried {
             if depends.contains(&c.state) {
-                let start = everywhere(self.p, c.start, self.frame, self.arrays);
+                let start = broadcast(self.p, c.start, self.frame, self.arrays);
                 let state = self.lifted(c.state);
                 carried.push(Carried { state, start, next: c.next, result: c.result });
             } else {
@@ -206,7 +206,7 @@ impl Lift<'_> {
         r.body.iter().try_for_each(|s| self.statement(s))?;
         for (c, old) in carried.iter_mut().zip(&r.carried) {
             if depends.contains(&old.state) {
-                c.next = everywhere(self.p, old.next, self.frame, self.arrays);
+                c.next = broadcast(self.p, old.next, self.frame, self.arrays);
                 c.result = self.lifted(old.result);
             }
         }
@@ -235,7 +235,7 @@ impl Rewriter for AtPoint<'_> {
 }
 
 /// Adds what statements make of arrays in `depends`.
-fn spread(stms: &[Stm], depends: &mut HashSet<ArrayId>) {
+fn propagate(stms: &[Stm], depends: &mut HashSet<ArrayId>) {
     for s in stms {
         if s.inputs().iter().any(|a| depends.contains(a)) {
             depends.extend(s.results());
@@ -246,7 +246,7 @@ fn spread(stms: &[Stm], depends: &mut HashSet<ArrayId>) {
                     depends.insert(c.state);
                 }
             }
-            spread(&r.body, depends);
+            propagate(&r.body, depends);
         }
     }
 }
@@ -258,14 +258,14 @@ pub(super) fn unit(p: &mut Program, elem: Elem, dims: &[Dim]) -> ArrayId {
     p.store("unit", elem, &both, Loc::default(), |p, code, index| {
         let (one, zero) = (Atom::Const(Const::of(elem, 1)), Atom::Const(Const::of(elem, 0)));
         let (row, column) = index.split_at(dims.len());
-        let mut here: Option<Atom> = None;
+        let mut on_diagonal: Option<Atom> = None;
         for (i, j) in row.iter().zip(column) {
             let equal = code.op(p, Op::Eq, &[*i, *j]);
-            here = Some(match here {
-                Some(h) => code.op(p, Op::And, &[h, equal]),
+            on_diagonal = Some(match on_diagonal {
+                Some(d) => code.op(p, Op::And, &[d, equal]),
                 None => equal,
             });
         }
-        here.map_or(one, |h| code.select(p, h, one, zero))
+        on_diagonal.map_or(one, |d| code.select(p, d, one, zero))
     })
 }

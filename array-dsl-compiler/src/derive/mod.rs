@@ -47,7 +47,6 @@ mod tangent;
 
 use std::collections::HashSet;
 
-use crate::bulk::build::Renaming;
 use crate::bulk::{ArrayId, Program, Sort, Sorted, Stm};
 use crate::dim::Dim;
 use crate::internal::expect;
@@ -267,16 +266,11 @@ fn as_nest(p: &mut Program, s: &Stm) -> Stm {
 
 /// Positions are integers, so they have no derivative: that of sorted values is the one of the gather by the positions. A sort
 /// of values is made of both only after differentiation.
-fn no_values(s: &Sort) -> Result<(), NotDifferentiable> {
+fn positions_only(s: &Sort) -> Result<(), NotDifferentiable> {
     match s.gives {
         Sorted::Positions => Ok(()),
         Sorted::Values => {
             Err(NotDifferentiable { what: "a sort of values has no derivative".into(), loc: None })
         }
     }
-}
-
-/// An empty renaming.
-fn fresh() -> Renaming {
-    Renaming::new()
 }

@@ -32,11 +32,11 @@ pub fn pullback(
     part: &Part<'_>,
     cotangents: &[ArrayId],
 ) -> Result<Vec<ArrayId>, NotDifferentiable> {
-    let (before, stms, after) = cut(p, part);
+    let (before, stms, after) = split(p, part);
     let stms: Vec<Stm> = stms.iter().flat_map(|s| separate::separate(p, s)).collect();
     let active = active(p, part, &stms);
     p.stms = before.into_iter().chain(stms.iter().cloned()).chain(after).collect();
-    let mut r = Reverse { p: taken(p), active, adjoints: HashMap::new(), sums: HashMap::new() };
+    let mut r = Reverse { p: take(p), active, adjoints: HashMap::new(), sums: HashMap::new() };
     for (a, ct) in part.results.iter().zip(cotangents) {
         r.contribute(*a, *ct);
     }
@@ -51,11 +51,11 @@ pub fn pushforward(
     part: &Part<'_>,
     tangents: &[ArrayId],
 ) -> Result<Vec<ArrayId>, NotDifferentiable> {
-    let (before, stms, after) = cut(p, part);
+    let (before, stms, after) = split(p, part);
     p.stms = before;
     let active = active(p, part, &stms);
     let tangents = part.point.iter().copied().zip(tangents.iter().copied()).collect();
-    let mut f = Forward { p: taken(p), tangents, active };
+    let mut f = Forward { p: take(p), tangents, active };
     let found = f.block(&stms).map(|()| part.results.iter().map(|a| f.tangent_or_zero(*a)).collect());
     *p = f.p;
     p.stms.extend(after);
@@ -63,7 +63,7 @@ pub fn pushforward(
 }
 
 /// What comes before the part, the part, and what comes after it.
-fn cut(p: &mut Program, part: &Part<'_>) -> (Vec<Stm>, Vec<Stm>, Vec<Stm>) {
+fn split(p: &mut Program, part: &Part<'_>) -> (Vec<Stm>, Vec<Stm>, Vec<Stm>) {
     let after = p.stms.split_off(part.stms.end);
     let stms = p.stms.split_off(part.stms.start);
     (std::mem::take(&mut p.stms), stms, after)
@@ -75,8 +75,8 @@ fn active(p: &Program, part: &Part<'_>, stms: &[Stm]) -> HashSet<ArrayId> {
     active
 }
 
-/// The program, to be put back.
-fn taken(p: &mut Program) -> Program {
+/// The program, which is put back after.
+fn take(p: &mut Program) -> Program {
     let nothing = Program {
         name: p.name.clone(),
         sizes: Vec::new(),

@@ -41,7 +41,6 @@ pub(super) struct Slopes {
 pub(super) fn slopes(p: &mut Program, n: &Nest, y: &Yield, weight: Option<ArrayId>) -> Option<Slopes> {
     let result = y.array;
     let info = p.array(result).clone();
-    let [zero, one, two] = [0, 1, 2].map(|i| Atom::Const(Const::of(info.elem, i)));
     let (zeros, product, into) = match &y.kind {
         YieldKind::Reduce { over, value, .. } => {
             let (zeros, product) = of_rows(p, n, result, *over, *value);
@@ -57,7 +56,7 @@ pub(super) fn slopes(p: &mut Program, n: &Nest, y: &Yield, weight: Option<ArrayI
     let bin: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
     let mut code = Code::new(n.loc);
     let y = code.read(p, result, &bin);
-    let is_whole = differs_from_zero(p, &mut code, y);
+    let is_nonzero = differs_from_zero(p, &mut code, y);
     let weighted = |p: &mut Program, code: &mut Code, q: Atom| match weight {
         Some(weight) => {
             let weight = code.read(p, weight, &bin);
@@ -65,38 +64,43 @@ pub(super) fn slopes(p: &mut Program, n: &Nest, y: &Yield, weight: Option<ArrayI
         }
         None => q,
     };
-    let mut whole = Code::new(n.loc);
-    let only = weighted(p, &mut whole, y);
-    let mut apart = Code::new(n.loc);
-    let q = apart.read(p, product, &bin);
-    let q = weighted(p, &mut apart, q);
-    let marks = apart.read(p, zeros, &bin);
-    let z = apart.bind(p, info.elem, Exp::StopGradient(marks));
-    let sum = apart.op(p, Op::Sub, &[marks, z]);
-    let through = apart.mul(p, sum, q);
-    let [none, single, pair] = [zero, one, two].map(|i| apart.op(p, Op::Eq, &[z, i]));
-    let at_pair = apart.select(p, pair, through, zero);
-    let at_zero = apart.select(p, single, q, at_pair);
-    let by_zero = apart.select(p, pair, q, zero);
-    let at_single = apart.select(p, single, through, zero);
-    let elsewhere = apart.select(p, none, q, at_single);
+    let mut without_zeros = Code::new(n.loc);
+    let whole = weighted(p, &mut without_zeros, y);
+    let mut with_zeros = Code::new(n.loc);
+    let q = with_zeros.read(p, product, &bin);
+    let q = weighted(p, &mut with_zeros, q);
+    let e = with_zeros.read(p, zeros, &bin);
+    let counted = by_count(p, &mut with_zeros, q, e);
+    let zero = Atom::Const(Const::of(info.elem, 0));
     let slopes =
-        code.choose(p, is_whole, (whole, vec![zero, zero, only]), (apart, vec![at_zero, by_zero, elsewhere]));
+        code.choose(p, is_nonzero, (without_zeros, vec![zero, zero, whole]), (with_zeros, counted.to_vec()));
     let (at_zero, by_zero, elsewhere) = (slopes[0], slopes[1], slopes[2]);
+    let one = Atom::Const(Const::of(info.elem, 1));
     let x = into.map_or(one, |into| code.read(p, into, &bin));
     let own = slope(p, &mut code, x, |_, _| (at_zero, by_zero), |_, _| elsewhere);
-    let names = ["at_zero", "by_zero", "elsewhere", "own"];
-    let yields: Vec<Yield> = [at_zero, by_zero, elsewhere, own]
-        .into_iter()
-        .zip(names)
-        .map(|(v, name)| Yield {
-            array: p.new_array(name, info.elem, info.dims.clone()),
-            kind: YieldKind::Store(v),
-        })
-        .collect();
-    let [at_zero, by_zero, elsewhere, own] = [0, 1, 2, 3].map(|i| yields[i].array);
+    let values = [(at_zero, "at_zero"), (by_zero, "by_zero"), (elsewhere, "elsewhere"), (own, "own")];
+    let arrays = values.map(|(_, name)| p.new_array(name, info.elem, info.dims.clone()));
+    let yields = arrays.iter().zip(values);
+    let yields = yields.map(|(array, (v, _))| Yield { array: *array, kind: YieldKind::Store(v) }).collect();
     p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+    let [at_zero, by_zero, elsewhere, own] = arrays;
     Some(Slopes { at_zero, by_zero, elsewhere, own, weighted: weight.is_some() })
+}
+
+/// `a`, `c` and `r` of the module header, by the number of zeros.
+fn by_count(p: &mut Program, code: &mut Code, q: Atom, e: Atom) -> [Atom; 3] {
+    let elem = p.elem(e);
+    let [zero, one, two] = [0, 1, 2].map(|i| Atom::Const(Const::of(elem, i)));
+    let z = code.bind(p, elem, Exp::StopGradient(e));
+    let s = code.op(p, Op::Sub, &[e, z]);
+    let sq = code.mul(p, s, q);
+    let [none, single, pair] = [zero, one, two].map(|i| code.op(p, Op::Eq, &[z, i]));
+    let at_pair = code.select(p, pair, sq, zero);
+    let a = code.select(p, single, q, at_pair);
+    let c = code.select(p, pair, q, zero);
+    let at_single = code.select(p, single, sq, zero);
+    let r = code.select(p, none, q, at_single);
+    [a, c, r]
 }
 
 /// The factor, or 1 in place of a zero.
@@ -117,21 +121,21 @@ fn marked(p: &mut Program, code: &mut Code, x: Atom, index: &mut [Atom]) -> Atom
 fn of_rows(p: &mut Program, n: &Nest, result: ArrayId, over: usize, value: Atom) -> (ArrayId, ArrayId) {
     let info = p.array(result).clone();
     let [zero, one] = [0, 1].map(|i| Atom::Const(Const::of(info.elem, i)));
-    let whole = p.store("whole", Elem::Bool, &info.dims, n.loc, |p, code, row| {
+    let nonzero_rows = p.store("whole", Elem::Bool, &info.dims, n.loc, |p, code, row| {
         let y = code.read(p, result, row);
         differs_from_zero(p, code, y)
     });
     let mut map = Renaming::new();
     let axes = p.copy_axes(&n.axes, &mut map);
     let row: Vec<Atom> = axes[..axes.len() - over].iter().map(|a| Atom::Var(a.var)).collect();
-    let mut again = Code::new(n.loc);
-    again.lets = p.copy_lets(&n.body.lets, &mut map);
+    let mut point = Code::new(n.loc);
+    point.lets = p.copy_lets(&n.body.lets, &mut map);
     let x = renamed(&map, value);
-    let (mark, factor) = (marked(p, &mut again, x, &mut []), nonzero(p, &mut again, x));
+    let (mark, factor) = (marked(p, &mut point, x, &mut []), nonzero(p, &mut point, x));
     let mut code = Code::new(n.loc);
-    let is_whole = code.read(p, whole, &row);
-    let chosen = code.choose(p, is_whole, (Code::new(n.loc), vec![zero, one]), (again, vec![mark, factor]));
-    let kinds = [(Reducer::Add, chosen[0]), (Reducer::Mul, chosen[1])]
+    let is_nonzero = code.read(p, nonzero_rows, &row);
+    let terms = code.choose(p, is_nonzero, (Code::new(n.loc), vec![zero, one]), (point, vec![mark, factor]));
+    let kinds = [(Reducer::Add, terms[0]), (Reducer::Mul, terms[1])]
         .map(|(reducer, value)| YieldKind::Reduce { reducer, over, value });
     store_both(p, n, axes, code, result, kinds)
 }
@@ -158,13 +162,13 @@ fn by_index(
     let some_zero = some_zero(p, result, n);
     let mut map = Renaming::new();
     let axes = p.copy_axes(&n.axes, &mut map);
-    let mut again = Code::new(n.loc);
-    again.lets = p.copy_lets(&n.body.lets, &mut map);
+    let mut point = Code::new(n.loc);
+    point.lets = p.copy_lets(&n.body.lets, &mut map);
     let x = renamed(&map, value);
     let index: Vec<Atom> = index.iter().map(|a| renamed(&map, *a)).collect();
     let mut marks_at = index.clone();
-    let mark = marked(p, &mut again, x, &mut marks_at);
-    let factor = nonzero(p, &mut again, x);
+    let mark = marked(p, &mut point, x, &mut marks_at);
+    let factor = nonzero(p, &mut point, x);
     // Components that are axes stay in sight of the passes that look for them.
     let is_axis = |a: &Atom| axes.iter().any(|x| Atom::Var(x.var) == *a);
     let (mut yes, mut no) = (vec![mark, factor], vec![zero, one]);
@@ -174,11 +178,11 @@ fn by_index(
     }
     let mut code = Code::new(n.loc);
     let condition = code.read(p, some_zero, &[]);
-    let mut results = code.choose(p, condition, (again, yes), (Code::new(n.loc), no)).into_iter();
+    let mut results = code.choose(p, condition, (point, yes), (Code::new(n.loc), no)).into_iter();
     let (mark, factor) = results.next().zip(results.next())?;
-    let mut chosen = |a: &Atom| if is_axis(a) { Some(*a) } else { results.next() };
-    let marks_at: Vec<Atom> = marks_at.iter().map(&mut chosen).collect::<Option<_>>()?;
-    let index: Vec<Atom> = index.iter().map(&mut chosen).collect::<Option<_>>()?;
+    let mut component = |a: &Atom| if is_axis(a) { Some(*a) } else { results.next() };
+    let marks_at: Vec<Atom> = marks_at.iter().map(&mut component).collect::<Option<_>>()?;
+    let index: Vec<Atom> = index.iter().map(&mut component).collect::<Option<_>>()?;
     let kinds = [
         YieldKind::Accumulate { reducer: Reducer::Add, into: zeros, index: marks_at, value: mark },
         YieldKind::Accumulate { reducer: Reducer::Mul, into: product, index, value: factor },

@@ -37,7 +37,7 @@ pub(super) fn prepare(p: &mut Program, n: &Nest, y: &Yield, weight: Option<Array
         Reducer::Last => n.axes.last().map(|a| Slope::Last(a.extent.clone())),
         Reducer::Min | Reducer::Max if over == 1 => {
             let arg = if reducer == Reducer::Min { Reducer::ArgMin } else { Reducer::ArgMax };
-            let at = again(p, n, |_, _, map| vec![(arg, Elem::I64, renamed(map, value), "best")], over);
+            let at = recomputed(p, n, |_, _, map| vec![(arg, Elem::I64, renamed(map, value), "best")], over);
             Some(Slope::At(at[0]))
         }
         Reducer::Mul => product::slopes(p, n, y, weight).map(Slope::Product),
@@ -75,7 +75,7 @@ pub(super) fn apply(
 }
 
 /// Executes the nest's body again with other reductions.
-fn again(
+fn recomputed(
     p: &mut Program,
     n: &Nest,
     f: impl FnOnce(&mut Program, &mut Code, &Renaming) -> Vec<(Reducer, Elem, Atom, &'static str)>,

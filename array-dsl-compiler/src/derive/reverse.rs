@@ -23,9 +23,7 @@ use std::collections::{HashMap, HashSet};
 use super::adjoint::{Adjoints, Contribution, active_scalars, backwards};
 use super::product;
 use super::reduce::{self, Slope};
-use super::{
-    Derivative, NotDifferentiable, active_arrays, active_params, as_nest, bins, bundle, fresh, separate,
-};
+use super::{Derivative, NotDifferentiable, active_arrays, active_params, as_nest, bins, bundle, separate};
 use crate::affine::bins::{LastWriters, inside, last_writers};
 use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{
@@ -198,7 +196,7 @@ impl Reverse {
                 Ok(())
             }
             Stm::Repeat(r) => self.repeat(r),
-            Stm::Sort(s) => super::no_values(s),
+            Stm::Sort(s) => super::positions_only(s),
             Stm::Custom(c) => self.custom(c),
             Stm::Contract(_) | Stm::Check(..) => Ok(()),
         }
@@ -210,56 +208,13 @@ impl Reverse {
         }
         let mut seeded: Vec<(&Yield, ArrayId, Slope)> = Vec::new();
         for y in &n.yields {
-            let Some(mut adj) = self.total(y.array) else { continue };
-            let slope = match &y.kind {
-                YieldKind::Reduce { reducer, over, .. } => reduce::prepare(&mut self.p, n, y, Some(adj))
-                    .ok_or_else(|| NotDifferentiable {
-                        what: format!(
-                            "a reduction by `{}` over {over} axes has no derivative",
-                            reducer.name()
-                        ),
-                        loc: Some(n.loc),
-                    })?,
-                YieldKind::Accumulate { reducer: Reducer::Add, into, .. } => {
-                    self.contribute(*into, adj);
-                    Slope::One
-                }
-                YieldKind::Accumulate { reducer: Reducer::Mul, into, .. } => {
-                    let Some(slopes) = product::slopes(&mut self.p, n, y, Some(adj)) else { continue };
-                    self.contribute(*into, slopes.own);
-                    Slope::Product(slopes)
-                }
-                YieldKind::Accumulate { .. } => {
-                    // Of floats there are `min` and `max` besides.
-                    if let Some(chosen) = bins::chosen(&mut self.p, n, y) {
-                        self.nest(&chosen)?;
-                    }
-                    continue;
-                }
-                YieldKind::Write { into, .. } => {
-                    let last = last_writers(&mut self.p, n, y);
-                    let is_active = self.active.contains(into);
-                    if is_active || last.is_some() {
-                        // What the points need is read first, so that the zeros can be written in place.
-                        let seeds = self.seeds(n, y, adj, last.as_ref());
-                        if is_active {
-                            let cleared = self.cleared(n, y, adj);
-                            self.contribute(*into, cleared);
-                        }
-                        adj = seeds;
-                        Slope::Point
-                    } else {
-                        Slope::One
-                    }
-                }
-                YieldKind::Store(_) => Slope::One,
-            };
-            seeded.push((y, adj, slope));
+            let Some(adj) = self.total(y.array) else { continue };
+            seeded.extend(self.yield_seed(n, y, adj)?.map(|(seed, slope)| (y, seed, slope)));
         }
         if seeded.is_empty() {
             return Ok(());
         }
-        let mut map = fresh();
+        let mut map = Renaming::new();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
         let mut code = Code::new(n.loc);
@@ -279,6 +234,56 @@ impl Reverse {
         backwards(&mut self.p, &mut code, &primal, &self.active, &active, &mut adjoints, &mut contributions);
         self.accumulate(axes, code, contributions, n.loc);
         Ok(())
+    }
+
+    /// What a yield's values get of its array's adjoint: an array, and the slope to it. What the array is made from gets its own
+    /// part here. None where there is nothing more to do.
+    fn yield_seed(
+        &mut self,
+        n: &Nest,
+        y: &Yield,
+        adj: ArrayId,
+    ) -> Result<Option<(ArrayId, Slope)>, NotDifferentiable> {
+        Ok(match &y.kind {
+            YieldKind::Store(_) => Some((adj, Slope::One)),
+            YieldKind::Reduce { reducer, over, .. } => {
+                let slope = reduce::prepare(&mut self.p, n, y, Some(adj)).ok_or_else(|| {
+                    let by = format!("a reduction by `{}` over {over} axes", reducer.name());
+                    NotDifferentiable { what: format!("{by} has no derivative"), loc: Some(n.loc) }
+                })?;
+                Some((adj, slope))
+            }
+            YieldKind::Accumulate { reducer: Reducer::Add, into, .. } => {
+                self.contribute(*into, adj);
+                Some((adj, Slope::One))
+            }
+            YieldKind::Accumulate { reducer: Reducer::Mul, into, .. } => {
+                let Some(slopes) = product::slopes(&mut self.p, n, y, Some(adj)) else { return Ok(None) };
+                self.contribute(*into, slopes.own);
+                Some((adj, Slope::Product(slopes)))
+            }
+            YieldKind::Accumulate { .. } => {
+                // Of floats there are `min` and `max` besides.
+                if let Some(winners) = bins::winners(&mut self.p, n, y) {
+                    self.nest(&winners)?;
+                }
+                None
+            }
+            YieldKind::Write { into, .. } => {
+                let last = last_writers(&mut self.p, n, y);
+                let is_active = self.active.contains(into);
+                if !is_active && last.is_none() {
+                    return Ok(Some((adj, Slope::One)));
+                }
+                // What the points need is read first, so that the zeros can be written in place.
+                let seeds = self.seeds(n, y, adj, last.as_ref());
+                if is_active {
+                    let cleared = self.cleared(n, y, adj);
+                    self.contribute(*into, cleared);
+                }
+                Some((seeds, Slope::Point))
+            }
+        })
     }
 
     /// A nest whose points contribute to adjoints.
@@ -319,7 +324,7 @@ impl Reverse {
         sum: ArrayId,
         loc: Loc,
     ) -> ArrayId {
-        let mut map = fresh();
+        let mut map = Renaming::new();
         let axes = self.p.copy_axes(axes, &mut map);
         let lets = self.p.copy_lets(&code.lets, &mut map);
         let info = self.p.array(sum).clone();
@@ -384,7 +389,7 @@ impl Reverse {
     /// The adjoints of what the points write.
     fn seeds(&mut self, n: &Nest, y: &Yield, adj: ArrayId, last: Option<&LastWriters>) -> ArrayId {
         let YieldKind::Write { index, .. } = &y.kind else { return adj };
-        let mut map = fresh();
+        let mut map = Renaming::new();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let mut code = Code::new(n.loc);
         code.lets = self.p.copy_lets(&n.body.lets, &mut map);
@@ -407,7 +412,7 @@ impl Reverse {
     /// `adj` with zeros where the nest writes.
     fn cleared(&mut self, n: &Nest, y: &Yield, adj: ArrayId) -> ArrayId {
         let YieldKind::Write { index, contested, .. } = &y.kind else { return adj };
-        let mut map = fresh();
+        let mut map = Renaming::new();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let lets = self.p.copy_lets(&n.body.lets, &mut map);
         let info = self.p.array(adj).clone();

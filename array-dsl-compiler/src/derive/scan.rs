@@ -27,9 +27,8 @@ use std::collections::HashSet;
 
 use super::adjoint::{Adjoints, active_scalars, backwards};
 use super::form::zero;
-use super::fresh;
 use super::reverse::Reverse;
-use super::separate::{Pure, pure};
+use super::separate::{ScanNest, as_scan};
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{
     ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Prefix, Program, Scan, Stm, Var, Yield, YieldKind,
@@ -55,7 +54,7 @@ struct Points {
 impl Reverse {
     /// See the module header. Whether the nest was a scan.
     pub(super) fn scan(&mut self, n: &Nest) -> bool {
-        let Some(q) = pure(&self.p, n) else { return false };
+        let Some(q) = as_scan(&self.p, n) else { return false };
         let mut adjoints = |list: &[Option<ArrayId>]| -> Vec<Option<ArrayId>> {
             q.floats.iter().map(|i| list[*i].and_then(|a| self.total(a))).collect()
         };
@@ -74,7 +73,7 @@ impl Reverse {
     }
 
     /// Where the states before all points are read. Those that the scan does not store yet it stores as well: it has them anyway.
-    fn history(&mut self, n: &Nest, q: &Pure<'_>) -> History {
+    fn history(&mut self, n: &Nest, q: &ScanNest<'_>) -> History {
         let dims: Vec<_> = n.axes.iter().map(|a| a.extent.clone()).collect();
         let states = expect(n.body.lets.last(), || "a scan in an empty body".into()).vars.clone();
         let (mut arrays, mut more) = (Vec::new(), Vec::new());
@@ -101,7 +100,7 @@ impl Reverse {
     }
 
     /// The points of the nest at `index`, whose last component is the place along the axis.
-    fn points(&mut self, n: &Nest, q: &Pure<'_>, history: &History, index: &[Atom]) -> Points {
+    fn points(&mut self, n: &Nest, q: &ScanNest<'_>, history: &History, index: &[Atom]) -> Points {
         let p = &mut self.p;
         let mut map: Renaming = n.axes.iter().map(|a| a.var).zip(index.iter().copied()).collect();
         let before = p.copy_lets(q.before, &mut map);
@@ -132,7 +131,7 @@ impl Reverse {
 
     /// Axes from the end: new ones, and the index that counts the last one backwards.
     fn backward_axes(&mut self, n: &Nest, code: &mut Code) -> (Vec<Axis>, Vec<Atom>) {
-        let mut map = fresh();
+        let mut map = Renaming::new();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let mut index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
         if let (Some(axis), Some(last)) = (axes.last(), index.last_mut()) {
@@ -142,12 +141,12 @@ impl Reverse {
     }
 
     /// The types of the states that have adjoints.
-    fn float_states(&self, q: &Pure<'_>) -> Vec<Elem> {
+    fn float_states(&self, q: &ScanNest<'_>) -> Vec<Elem> {
         q.floats.iter().map(|i| self.p.vars[q.scan.left[*i].0 as usize]).collect()
     }
 
     /// The points from the last to the first.
-    fn backward(&mut self, n: &Nest, q: &Pure<'_>, seeds: &Seeds, history: &History) -> Backward {
+    fn backward(&mut self, n: &Nest, q: &ScanNest<'_>, seeds: &Seeds, history: &History) -> Backward {
         let mut code = Code::new(n.loc);
         let (axes, index) = self.backward_axes(n, &mut code);
         let points = self.points(n, q, history, &index);
@@ -168,7 +167,7 @@ impl Reverse {
     }
 
     /// The adjoints that reach each point from later ones, computed in order.
-    fn in_order(&mut self, n: &Nest, q: &Pure<'_>, seeds: &Seeds, history: &History) -> FromEnd {
+    fn in_order(&mut self, n: &Nest, q: &ScanNest<'_>, seeds: &Seeds, history: &History) -> FromEnd {
         let Backward { axes, code, points, given, last, elems, active } = self.backward(n, q, seeds, history);
         let p = &mut self.p;
         let left: Vec<Var> = elems.iter().map(|e| p.new_var(*e)).collect();
@@ -225,8 +224,15 @@ impl Reverse {
     }
 
     /// All steps again, in any order, with their seeds known.
-    fn contributions(&mut self, n: &Nest, q: &Pure<'_>, seeds: &Seeds, history: &History, later: &FromEnd) {
-        let mut map = fresh();
+    fn contributions(
+        &mut self,
+        n: &Nest,
+        q: &ScanNest<'_>,
+        seeds: &Seeds,
+        history: &History,
+        later: &FromEnd,
+    ) {
+        let mut map = Renaming::new();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
         let mut code = Code::new(n.loc);

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use super::fresh;
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{
     ArrayId, Atom, Axis, Block, Check, CheckKind, Exp, Let, Nest, Prefix, Program, Reducer, Repeat, Scan,
@@ -14,30 +13,36 @@ use crate::ty::{Elem, Loc};
 
 /// The nest in parts, each of which is ordinary, or has one scan as its last statement and yields its states.
 pub(super) fn separate(p: &mut Program, s: &Stm) -> Vec<Stm> {
-    if let Stm::Repeat(r) = s {
-        let mut out = Vec::new();
-        let trips = match &r.trips {
-            Trips::For(index, count) => Trips::For(*index, not_negative(p, count, r.loc, &mut out)),
-            trips => trips.clone(),
-        };
-        let body: Vec<Stm> = r.body.iter().flat_map(|s| separate(p, s)).collect();
-        let (counts, body) = counted_before(r, body);
-        out.extend(counts);
-        out.push(Stm::Repeat(Repeat { trips, body, ..r.clone() }));
-        return out;
+    match s {
+        Stm::Repeat(r) => separate_loop(p, r),
+        Stm::Nest(n) if n.body.is_ordered() => separate_scans(p, n.clone()),
+        _ => vec![s.clone()],
     }
-    let Stm::Nest(n) = s else { return vec![s.clone()] };
-    if !n.body.is_ordered() {
-        return vec![s.clone()];
-    }
+}
+
+/// A loop with the nests of its body in parts, after the counts of its trips and of loops in it.
+fn separate_loop(p: &mut Program, r: &Repeat) -> Vec<Stm> {
     let mut out = Vec::new();
-    let mut n = n.clone();
+    let trips = match &r.trips {
+        Trips::For(index, count) => Trips::For(*index, not_negative(p, count, r.loc, &mut out)),
+        trips => trips.clone(),
+    };
+    let body: Vec<Stm> = r.body.iter().flat_map(|s| separate(p, s)).collect();
+    let (counts, body) = counted_before(r, body);
+    out.extend(counts);
+    out.push(Stm::Repeat(Repeat { trips, body, ..r.clone() }));
+    out
+}
+
+/// A nest for each scan, which stores its states, and one for the rest, which reads them.
+fn separate_scans(p: &mut Program, mut n: Nest) -> Vec<Stm> {
+    let mut out = Vec::new();
     let last = |y: &Yield| matches!(y.kind, YieldKind::Reduce { reducer: Reducer::Last, .. });
     if let Some(axis) = n.axes.last_mut().filter(|_| n.yields.iter().all(last)) {
         axis.extent = not_negative(p, &axis.extent, n.loc, &mut out);
     }
     let n = &n;
-    if pure(p, n).is_some() {
+    if as_scan(p, n).is_some() {
         out.push(Stm::Nest(n.clone()));
         return out;
     }
@@ -134,7 +139,7 @@ fn replaced(
     count: usize,
     stored: &[(usize, Vec<ArrayId>)],
 ) -> (Vec<Axis>, Vec<Let>, Renaming) {
-    let mut map = fresh();
+    let mut map = Renaming::new();
     let axes = p.copy_axes(&n.axes, &mut map);
     let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
     let mut lets = Vec::new();
@@ -154,8 +159,8 @@ fn replaced(
     (axes, lets, map)
 }
 
-/// A nest of the second kind, in parts.
-pub(super) struct Pure<'a> {
+/// A nest with a scan as its last statement, of which it yields the states.
+pub(super) struct ScanNest<'a> {
     pub before: &'a [Let],
     pub scan: &'a Scan,
     /// The arrays of all states and of the last ones, where they are wanted.
@@ -165,8 +170,8 @@ pub(super) struct Pure<'a> {
     pub floats: Vec<usize>,
 }
 
-/// The parts, if the nest has a scan as its last statement and yields its states.
-pub(super) fn pure<'a>(p: &Program, n: &'a Nest) -> Option<Pure<'a>> {
+/// The nest in these parts, if it has no more.
+pub(super) fn as_scan<'a>(p: &Program, n: &'a Nest) -> Option<ScanNest<'a>> {
     let (scan, before) = n.body.lets.split_last()?;
     let Exp::Scan(s) = &scan.exp else { return None };
     if (Block { lets: before.to_vec() }).is_ordered() {
@@ -187,5 +192,5 @@ pub(super) fn pure<'a>(p: &Program, n: &'a Nest) -> Option<Pure<'a>> {
         }
     }
     let floats = (0..s.left.len()).filter(|i| p.vars[s.left[*i].0 as usize].is_float()).collect();
-    Some(Pure { before, scan: s, stored, last, floats })
+    Some(ScanNest { before, scan: s, stored, last, floats })
 }

@@ -20,11 +20,12 @@ use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc, Name};
 
 /// So few directions are taken all at once.
-const FEW: i64 = 64;
+const MAX_AT_ONCE: i64 = 64;
 
-/// The directions of one argument or result, cut into strips.
-pub(super) struct Cut {
-    strip: usize,
+/// The directions of one argument or result, in strips.
+pub(super) struct Strips {
+    /// Their number in `Program::strips`.
+    number: usize,
     width: Dim,
     trips: Dim,
     total: Dim,
@@ -41,12 +42,12 @@ pub(super) enum Side {
     Columns,
 }
 
-impl Cut {
+impl Strips {
     /// Strips of the directions along all elements of an array of these dimensions, with their sizes added to the program.
     /// `None` if they are few, or their number is known only to the running program.
-    pub(super) fn new(p: &mut Program, dims: &[Dim]) -> Option<Cut> {
+    pub(super) fn new(p: &mut Program, dims: &[Dim]) -> Option<Strips> {
         let total = Dim::product(dims);
-        if total.as_constant().is_some_and(|n| n <= FEW) || !known(p, &total) {
+        if total.as_constant().is_some_and(|n| n <= MAX_AT_ONCE) || !is_known_to_host(p, &total) {
             return None;
         }
         let mut size = |what: &str| {
@@ -61,7 +62,7 @@ impl Cut {
         let sizes = (Dim::name(width.clone()), Dim::name(trips.clone()));
         p.strips.push(Strip { width, trips, total: total.clone(), bytes: Dim::default() });
         let trip = p.new_array("strip", Elem::I64, Vec::new());
-        Some(Cut { strip: p.strips.len() - 1, width: sizes.0, trips: sizes.1, total, trip })
+        Some(Strips { number: p.strips.len() - 1, width: sizes.0, trips: sizes.1, total, trip })
     }
 
     /// The frame of one strip.
@@ -84,13 +85,13 @@ impl Cut {
         p.store("unit", elem, &all, Loc::default(), |p, code, index| {
             let from = self.from(p, code);
             let direction = code.op(p, Op::Add, &[from, index[0]]);
-            let mut here = index[1];
+            let mut flat = index[1];
             for (i, d) in index[2..].iter().zip(&dims[1..]) {
                 let d = code.size(p, d);
-                let row = code.op(p, Op::Mul, &[here, d]);
-                here = code.op(p, Op::Add, &[row, *i]);
+                let row = code.op(p, Op::Mul, &[flat, d]);
+                flat = code.op(p, Op::Add, &[row, *i]);
             }
-            let equal = code.op(p, Op::Eq, &[here, direction]);
+            let equal = code.op(p, Op::Eq, &[flat, direction]);
             let (one, zero) = (Atom::Const(Const::of(elem, 1)), Atom::Const(Const::of(elem, 0)));
             code.select(p, equal, one, zero)
         })
@@ -100,8 +101,8 @@ impl Cut {
     /// dimension; for each the element type of its matrix. The statements that compute them move into the loop. The matrices, in
     /// which the directions are one dimension.
     pub(super) fn matrices(&self, p: &mut Program, lifted: &[(ArrayId, Elem)], side: Side) -> Vec<ArrayId> {
-        let mut body = self.taken(p);
-        p.strips[self.strip].bytes = bytes(p, &body, &self.width);
+        let mut body = self.split_off(p);
+        p.strips[self.number].bytes = bytes(p, &body, &self.width);
         let mut carried = Vec::new();
         for (array, elem) in lifted {
             let rest = p.array(*array).dims[1..].to_vec();
@@ -143,7 +144,7 @@ impl Cut {
     }
 
     /// The statements that depend on the trip, which leave the program.
-    fn taken(&self, p: &mut Program) -> Vec<Stm> {
+    fn split_off(&self, p: &mut Program) -> Vec<Stm> {
         let mut depends = HashSet::from([self.trip]);
         let (mut inside, mut outside) = (Vec::new(), Vec::new());
         for s in std::mem::take(&mut p.stms) {
@@ -182,7 +183,7 @@ pub(super) fn sized_with_tangents(d: &Program, units: &[ArrayId], results: &[Arr
 }
 
 /// Whether the host can compute a size before the program runs.
-pub(super) fn known(p: &Program, d: &Dim) -> bool {
+pub(super) fn is_known_to_host(p: &Program, d: &Dim) -> bool {
     d.atoms().iter().all(|a| match a {
         SizeAtom::Name(_) => true,
         SizeAtom::Scalar(s) => p.params.iter().any(|q| q.arrays.leaves().contains(&&ArrayId(*s))),
@@ -194,17 +195,17 @@ pub(super) fn known(p: &Program, d: &Dim) -> bool {
 fn bytes(p: &Program, stms: &[Stm], width: &Dim) -> Dim {
     let mut sum = Dim::default();
     for s in stms {
-        let mut made = s.results();
+        let mut arrays = s.results();
         if let Stm::Repeat(r) = s {
-            made.extend(r.carried.iter().map(|c| c.state));
+            arrays.extend(r.carried.iter().map(|c| c.state));
             sum = sum.add(&bytes(p, &r.body, width));
         }
-        for a in made {
+        for a in arrays {
             let info = p.array(a);
             if info.dims.first() == Some(width) {
                 sum = sum.add(&Dim::product(&info.dims[1..]).scale(info.elem.bytes()));
             }
         }
     }
-    if known(p, &sum) { sum } else { Dim::constant(i64::MAX) }
+    if is_known_to_host(p, &sum) { sum } else { Dim::constant(i64::MAX) }
 }

@@ -7,7 +7,7 @@
 //!          r, r_t = if c { b1 with tangents } else { b2 with tangents }
 //! ```
 //!
-//! A tangent that is zero everywhere is not represented.
+//! A tangent that is zero broadcast is not represented.
 
 use std::collections::HashMap;
 

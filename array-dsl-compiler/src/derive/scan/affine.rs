@@ -19,7 +19,7 @@ use std::collections::HashSet;
 use super::super::adjoint::{Adjoints, active_scalars, backwards};
 use super::super::form::{Form, zero};
 use super::super::reverse::Reverse;
-use super::super::separate::Pure;
+use super::super::separate::ScanNest;
 use super::{Backward, FromEnd, History, Points, Seeds};
 use crate::bulk::build::{Code, int};
 use crate::bulk::{Atom, Nest, Prefix, Scan, Var};
@@ -28,7 +28,7 @@ use crate::ty::{Const, Elem, Loc};
 
 impl Reverse {
     /// As `in_order` of an exclusive scan, by composing the affine maps of an associative operator's steps.
-    pub(super) fn affine(&mut self, n: &Nest, q: &Pure<'_>, seeds: &Seeds, history: &History) -> FromEnd {
+    pub(super) fn affine(&mut self, n: &Nest, q: &ScanNest<'_>, seeds: &Seeds, history: &History) -> FromEnd {
         let Backward { axes, mut code, points, given, elems, .. } = self.backward(n, q, seeds, history);
         let matrix = self.matrix(q, &points, &mut code, &elems);
         let form = Form::new(&matrix);
@@ -42,7 +42,7 @@ impl Reverse {
     pub(super) fn affine_seeds(
         &mut self,
         n: &Nest,
-        q: &Pure<'_>,
+        q: &ScanNest<'_>,
         seeds: &Seeds,
         history: &History,
     ) -> FromEnd {
@@ -93,7 +93,7 @@ impl Reverse {
     /// `matrix[i][j]`: the derivative of the new state j by the state i, a column for each execution backwards.
     fn matrix(
         &mut self,
-        q: &Pure<'_>,
+        q: &ScanNest<'_>,
         points: &Points,
         code: &mut Code,
         elems: &[Elem],
