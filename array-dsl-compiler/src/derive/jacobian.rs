@@ -160,7 +160,7 @@ fn matrices(q: &mut Program, directions: &Directions, lifted: &[ArrayId], side: 
         .collect();
     let Some(strips) = &directions.strips else {
         let rank = directions.dims.len();
-        return lifted.into_iter().map(|(a, elem)| turned(q, a, rank, elem, side)).collect();
+        return lifted.into_iter().map(|(a, elem)| transposed(q, a, rank, elem, side)).collect();
     };
     let found = strips.matrices(q, &lifted, side);
     let reshaped = |(matrix, (array, elem)): (ArrayId, (ArrayId, Elem))| {
@@ -180,7 +180,7 @@ fn matrices(q: &mut Program, directions: &Directions, lifted: &[ArrayId], side: 
 }
 
 /// The matrix of an array whose first `rank` dimensions are the directions.
-fn turned(q: &mut Program, a: ArrayId, rank: usize, elem: Elem, side: Side) -> ArrayId {
+fn transposed(q: &mut Program, a: ArrayId, rank: usize, elem: Elem, side: Side) -> ArrayId {
     let info = q.array(a).clone();
     let mut dims = info.dims;
     if side == Side::Columns {

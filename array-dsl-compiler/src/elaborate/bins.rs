@@ -38,7 +38,7 @@ impl Elaborator<'_> {
             self.unify(self.elem(*e), self.elem(*x), span, "the neutral element of `hist`")?;
         }
         let at = self.plain_atoms(what, std::slice::from_ref(at), span)?[0];
-        self.integers(at, span)?;
+        self.require_integers(at, span)?;
         let types: Vec<Type> = starts.iter().map(|a| self.atom_type(*a)).collect();
         let combine = self.operator(&f, what, neutral, &types, span)?;
         let ranks: Vec<usize> = types.iter().map(Type::rank).collect();
@@ -77,7 +77,7 @@ impl Elaborator<'_> {
         let arrays = self.paired(what, dest, values, span)?;
         let at = self.plain_atoms(what, std::slice::from_ref(at), span)?[0];
         for (d, v) in targets.iter().zip(&arrays) {
-            self.indexed(what, *d, at, *v, span)?;
+            self.require_indexed(what, *d, at, *v, span)?;
             self.unify(self.elem(*v), self.elem(*d), span, what)?;
         }
         let count = self.atom_type(targets[0]).dims[0].clone();
@@ -103,12 +103,13 @@ impl Elaborator<'_> {
         let results = match combine {
             Combine::Reducers(reducers) => {
                 let parts = reducers.into_iter().zip(bins.dest).zip(bins.values);
-                let each = parts
-                    .map(|((r, d), v)| self.placed(bins.what, Placing::Combined(r), *d, bins.at, *v, span));
+                let each = parts.map(|((r, d), v)| {
+                    self.scattered(bins.what, Placing::Combined(r), *d, bins.at, *v, span)
+                });
                 each.collect::<Option<Vec<Atom>>>()?
             }
             Combine::Positions(operator) => self.by_segments(operator, bins, false, neutral, span)?,
-            Combine::Whole(operator) => self.by_segments(operator, bins, true, neutral, span)?,
+            Combine::Rows(operator) => self.by_segments(operator, bins, true, neutral, span)?,
         };
         Some(bins.model.with_atoms(&mut results.into_iter()))
     }
@@ -117,7 +118,7 @@ impl Elaborator<'_> {
     pub(super) fn scatter(&mut self, c: &Call<'_>) -> Option<Value> {
         let (args, span) = (c.args, c.span);
         let atoms = self.plain_atoms("`scatter`", args, span)?;
-        Some(Value::Atom(self.placed("`scatter`", Placing::Last, atoms[0], atoms[1], atoms[2], span)?))
+        Some(Value::Atom(self.scattered("`scatter`", Placing::Last, atoms[0], atoms[1], atoms[2], span)?))
     }
 
     /// The leaves of the values, which must be nested as the neutral element or the target is.
@@ -138,7 +139,7 @@ impl Elaborator<'_> {
     }
 
     /// Requires an array, a vector of integers and one value (or row) per index.
-    fn indexed(&mut self, what: &str, dest: Atom, at: Atom, v: Atom, span: Span) -> Option<()> {
+    fn require_indexed(&mut self, what: &str, dest: Atom, at: Atom, v: Atom, span: Span) -> Option<()> {
         let (td, ti, tv) = (self.atom_type(dest), self.atom_type(at), self.atom_type(v));
         if td.rank() == 0 || ti.rank() != 1 || tv.rank() != td.rank() {
             let found = [&td, &ti, &tv].map(|t| self.show_type(t)).join(", ");
@@ -150,11 +151,11 @@ impl Elaborator<'_> {
             );
             return None;
         }
-        self.integers(at, span)
+        self.require_integers(at, span)
     }
 
     /// Requires indices to be integers.
-    fn integers(&mut self, at: Atom, span: Span) -> Option<()> {
+    fn require_integers(&mut self, at: Atom, span: Span) -> Option<()> {
         let elem = self.elem(at);
         if !self.inference.is_int(elem) {
             let found = self.inference.describe(elem);
@@ -170,7 +171,7 @@ impl Elaborator<'_> {
     }
 
     /// `dest` with the rows `v[p]` combined in or written at `at[p]`.
-    pub(super) fn placed(
+    pub(super) fn scattered(
         &mut self,
         what: &str,
         how: Placing,
@@ -179,7 +180,7 @@ impl Elaborator<'_> {
         v: Atom,
         span: Span,
     ) -> Option<Atom> {
-        self.indexed(what, dest, at, v, span)?;
+        self.require_indexed(what, dest, at, v, span)?;
         let (td, ti, tv) = (self.atom_type(dest), self.atom_type(at), self.atom_type(v));
         self.unify(tv.elem, td.elem, span, what)?;
         let mut dims = td.dims.clone();

@@ -3,6 +3,7 @@
 use proc_macro2::Span;
 
 use super::Elaborator;
+use super::sizes::Declared;
 use super::value::Value;
 use crate::core::Atom;
 use crate::diagnostics::Code;
@@ -21,7 +22,7 @@ impl Elaborator<'_> {
                             self.no_value(value.span, "there is no value to bind here");
                             None
                         }
-                        Some(t) => self.annotate(v, t, "this value"),
+                        Some(t) => self.annotate(v, t, "this value", Declared::WithValue),
                         None => Some(v),
                     });
                     let bound = v.and_then(|v| {

@@ -122,13 +122,13 @@ pub(super) static TABLE: &[Builtin] = &[
     // make
     own("build", "build(n, |i| value)", 2..=2, |e, c| e.built(c)).functions(&[1]),
     own("replicate", "replicate(n, value)", 2..=2, |e, c| e.replicate(&c.args[0], c.args[1].clone(), c.span)),
-    own("zeros", "zeros(n)", 1..=1, |e, c| e.everywhere(c, 0.0)),
-    own("ones", "ones(n)", 1..=1, |e, c| e.everywhere(c, 1.0)),
+    own("zeros", "zeros(n)", 1..=1, |e, c| e.constant_array(c, 0.0)),
+    own("ones", "ones(n)", 1..=1, |e, c| e.constant_array(c, 1.0)),
     // apply
     own("map", "map(f, xs)", 2..=usize::MAX, |e, c| e.mapped(c)).functions(&[0]),
-    own("reduce", "reduce(op, neutral, xs)", 3..=3, |e, c| e.folding(None, c)).functions(&[0]),
-    own("scan", "scan(op, neutral, xs)", 3..=3, |e, c| e.folding(Some(Prefix::Inclusive), c)).functions(&[0]),
-    own("scan_exclusive", "scan_exclusive(op, neutral, xs)", 3..=3, |e, c| e.folding(Some(Prefix::Exclusive), c)).functions(&[0]),
+    own("reduce", "reduce(op, neutral, xs)", 3..=3, |e, c| e.fold(None, c)).functions(&[0]),
+    own("scan", "scan(op, neutral, xs)", 3..=3, |e, c| e.fold(Some(Prefix::Inclusive), c)).functions(&[0]),
+    own("scan_exclusive", "scan_exclusive(op, neutral, xs)", 3..=3, |e, c| e.fold(Some(Prefix::Exclusive), c)).functions(&[0]),
     // reduce
     own("sum", "sum(xs)", 1..=1, |e, c| e.reduction(Reducer::Add, c)).ranks(&[1, 0]),
     own("prod", "prod(xs)", 1..=1, |e, c| e.reduction(Reducer::Mul, c)).ranks(&[1, 0]),

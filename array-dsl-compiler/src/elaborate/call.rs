@@ -5,13 +5,14 @@ use std::rc::Rc;
 use proc_macro2::Span;
 
 use super::names::usage;
+use super::sizes::Declared;
 use super::value::{Closure, Function, Value};
 use super::{Callee, Elaborator};
 use crate::core::{self, Atom, Var};
 use crate::diagnostics::Code;
 pub(super) use crate::diagnostics::count;
 use crate::dim::Dim;
-use crate::scalar::{Class, Gives, Op};
+use crate::scalar::{Class, Op};
 use crate::syntax::ast::{self, TypeKind};
 use crate::ty::{Elem, Tree};
 
@@ -68,7 +69,7 @@ impl Elaborator<'_> {
         let mut ok = true;
         for ((pattern, ty), arg) in c.params.iter().zip(args) {
             let value = match ty {
-                Some(t) => self.annotate(arg.clone(), t, "this parameter"),
+                Some(t) => self.annotate(arg.clone(), t, "this parameter", Declared::WithValue),
                 None => Some(arg.clone()),
             };
             match value {
@@ -76,7 +77,7 @@ impl Elaborator<'_> {
                 None => ok = false,
             }
         }
-        let result = if ok { self.on_its_own(|e| e.expr(&c.body)) } else { None };
+        let result = if ok { self.separately(|e| e.expr(&c.body)) } else { None };
         self.scope = saved;
         self.site = site;
         result
@@ -185,8 +186,13 @@ impl Elaborator<'_> {
             _ if atoms.len() == 2 => self.unify(elems[1], elems[0], span, name)?,
             _ => {}
         }
-        let e = self.inference.resolve(elems[0]);
-        let fits = match row.class {
+        self.of_class(op, row.class, elems[0], name, span)
+    }
+
+    /// Requires an element type to be one of those that a scalar function is of.
+    fn of_class(&mut self, op: Op, class: Class, elem: Elem, name: &str, span: Span) -> Option<()> {
+        let e = self.inference.resolve(elem);
+        let fits = match class {
             Class::Any => true,
             Class::Float => self.inference.is_float(e),
             Class::Int => self.inference.is_int(e),
@@ -195,7 +201,7 @@ impl Elaborator<'_> {
         };
         if !fits {
             let found = self.inference.describe(e);
-            let help = match (row.class, self.inference.is_int(e)) {
+            let help = match (class, self.inference.is_int(e)) {
                 _ if op == Op::Xor => "`^` is exclusive or; powers are `x.powi(2)` and `x.powf(0.5)`",
                 (Class::Float, true) => "convert it first: `x as f64`, or write the number with a point",
                 _ => "convert it first with `as`",
@@ -203,12 +209,11 @@ impl Elaborator<'_> {
             self.error(
                 Code::ElementType,
                 span,
-                format!("{name} expects {}, found {found}", row.class.describe()),
+                format!("{name} expects {}, found {found}", class.describe()),
                 help,
             );
             return None;
         }
-        debug_assert!(row.gives == Gives::Same || row.gives == Gives::Bool);
         Some(())
     }
 

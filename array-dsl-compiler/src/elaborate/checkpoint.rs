@@ -72,7 +72,7 @@ impl Elaborator<'_> {
         let levels = match (range.extent.clone(), &size) {
             (Some(extent), None | Some(Some(_))) => {
                 let every = size.clone().flatten();
-                self.outside(|e| {
+                self.at_depth_0(|e| {
                     let trips = e.size_value(&extent, span);
                     let every = every.map(|k| e.size_value(&k, span));
                     e.levels(trips, every, checkpoint, span)

@@ -119,11 +119,11 @@ impl Elaborator<'_> {
                 Some(sizes) => guards.extend_from_slice(sizes),
                 None if under == Under::Types => {}
                 None => {
-                    let taken = self.where_taken(&branch, span);
-                    if under == Under::Reads && !taken.is_exact {
+                    let of_branch = self.guards_of(&branch, span);
+                    if under == Under::Reads && !of_branch.is_exact {
                         return;
                     }
-                    guards.extend(taken.positive);
+                    guards.extend(of_branch.positive);
                 }
             }
         }
@@ -160,7 +160,7 @@ impl Elaborator<'_> {
 
 /// The statements of depth 0 with every check where the last integer that it compares is bound; in order, where several stand at
 /// one place.
-pub(super) fn first(stms: Vec<Stm>) -> Vec<Stm> {
+pub(super) fn earliest(stms: Vec<Stm>) -> Vec<Stm> {
     let mut start: Vec<Stm> = Vec::new();
     let mut rest: Vec<(Stm, Vec<Stm>)> = Vec::new();
     // After which of the others a variable is bound; not those that are bound before all of them.

@@ -23,7 +23,7 @@ use crate::ty::Elem;
 #[derive(Clone)]
 pub(super) struct Branch {
     /// Its condition; `None`: a loop whose trips are no size.
-    whole: Option<Conjunct>,
+    condition: Option<Conjunct>,
     /// Dimensions that are all positive exactly where it is taken; `None`: its condition is none on named sizes.
     sizes: Option<Vec<Dim>>,
 }
@@ -31,7 +31,7 @@ pub(super) struct Branch {
 impl Branch {
     /// The body of a loop of which nothing tells before whether it makes trips.
     pub fn trips() -> Branch {
-        Branch { whole: None, sizes: None }
+        Branch { condition: None, sizes: None }
     }
 
     /// What is positive exactly where it is taken, if named sizes decide that.
@@ -47,11 +47,11 @@ struct Conjunct {
     /// What it is there.
     when: bool,
     /// Statements on the way to it, besides those of the bodies under construction.
-    within: Vec<Stm>,
+    path: Vec<Stm>,
 }
 
 /// What is positive where a branch is taken.
-pub(super) struct Taken {
+pub(super) struct Guards {
     /// All of these.
     pub positive: Vec<Dim>,
     /// And only there.
@@ -59,18 +59,19 @@ pub(super) struct Taken {
 }
 
 /// An integer, as far as it is known.
-struct Range {
-    least: Option<Dim>,
-    most: Option<Dim>,
+struct Bounds {
+    lower: Option<Dim>,
+    upper: Option<Dim>,
 }
 
 impl Elaborator<'_> {
     /// The branch that is taken where a condition is `when`.
     pub(super) fn branch_where(&self, condition: Atom, when: bool) -> Branch {
-        let whole = Conjunct { condition, when, within: Vec::new() };
-        let of_sizes = |part: &Conjunct| self.compared(part).filter(|t| t.is_exact).map(|t| t.positive);
-        let sizes: Option<Vec<_>> = self.conjuncts(&whole).iter().map(of_sizes).collect();
-        Branch { whole: Some(whole), sizes: sizes.map(|all| all.concat()) }
+        let condition = Conjunct { condition, when, path: Vec::new() };
+        let of_sizes =
+            |part: &Conjunct| self.guards_of_comparison(part).filter(|t| t.is_exact).map(|t| t.positive);
+        let sizes: Option<Vec<_>> = self.conjuncts(&condition).iter().map(of_sizes).collect();
+        Branch { condition: Some(condition), sizes: sizes.map(|all| all.concat()) }
     }
 
     /// Whether an enclosing condition says that two dimensions are equal.
@@ -82,75 +83,75 @@ impl Elaborator<'_> {
     }
 
     /// Where a branch is taken whose condition is none on named sizes.
-    pub(super) fn where_taken(&mut self, branch: &Branch, span: Span) -> Taken {
-        let mut taken = Taken { positive: Vec::new(), is_exact: branch.whole.is_some() };
-        let Some(whole) = &branch.whole else { return taken };
-        if let Some(guard) = self.decided_before(whole, span) {
-            taken.positive.push(guard);
-            return taken;
+    pub(super) fn guards_of(&mut self, branch: &Branch, span: Span) -> Guards {
+        let mut guards = Guards { positive: Vec::new(), is_exact: branch.condition.is_some() };
+        let Some(condition) = &branch.condition else { return guards };
+        if let Some(guard) = self.indicator(condition, span) {
+            guards.positive.push(guard);
+            return guards;
         }
-        for part in self.conjuncts(whole) {
-            let compared = self.compared(&part);
+        for part in self.conjuncts(condition) {
+            let compared = self.guards_of_comparison(&part);
             if let Some(exact) = compared.as_ref().filter(|t| t.is_exact) {
-                taken.positive.extend_from_slice(&exact.positive);
-            } else if let Some(guard) = self.decided_before(&part, span) {
-                taken.positive.push(guard);
+                guards.positive.extend_from_slice(&exact.positive);
+            } else if let Some(guard) = self.indicator(&part, span) {
+                guards.positive.push(guard);
             } else {
-                taken.positive.extend(compared.into_iter().flat_map(|t| t.positive));
-                taken.is_exact = false;
+                guards.positive.extend(compared.into_iter().flat_map(|t| t.positive));
+                guards.is_exact = false;
             }
         }
-        taken
+        guards
     }
 
     /// The conditions that all hold where one does, itself if it is no conjunction.
     fn conjuncts(&self, of: &Conjunct) -> Vec<Conjunct> {
-        let Conjunct { when, ref within, .. } = *of;
-        match self.computing(of) {
+        let Conjunct { when, ref path, .. } = *of;
+        match self.definition_of(of) {
             Some(Exp::If(left, yes, no)) => match conjunction(*left, yes, no, when) {
                 Some((left, right, stms)) => {
-                    let deeper = [&within[..], &stms[..]].concat();
-                    let mut all = self.conjuncts(&Conjunct { condition: left, when, within: within.clone() });
-                    all.extend(self.conjuncts(&Conjunct { condition: right, when, within: deeper }));
+                    let deeper = [&path[..], &stms[..]].concat();
+                    let mut all = self.conjuncts(&Conjunct { condition: left, when, path: path.clone() });
+                    all.extend(self.conjuncts(&Conjunct { condition: right, when, path: deeper }));
                     all
                 }
                 None => vec![of.clone()],
             },
             Some(Exp::Op(Op::Not, args)) => {
-                self.conjuncts(&Conjunct { condition: args[0], when: !when, within: within.clone() })
+                self.conjuncts(&Conjunct { condition: args[0], when: !when, path: path.clone() })
             }
             _ => vec![of.clone()],
         }
     }
 
     /// What computes a condition.
-    fn computing<'a>(&'a self, part: &'a Conjunct) -> Option<&'a Exp> {
+    fn definition_of<'a>(&'a self, part: &'a Conjunct) -> Option<&'a Exp> {
         let Atom::Var(v) = part.condition else { return None };
-        part.within.iter().find(|s| s.vars == [v]).or_else(|| self.definition(v)).map(|s| &s.exp)
+        part.path.iter().find(|s| s.vars == [v]).or_else(|| self.definition(v)).map(|s| &s.exp)
     }
 
     /// What a comparison of sizes and indices says.
-    fn compared(&self, part: &Conjunct) -> Option<Taken> {
-        let Some(Exp::Op(op, args)) = self.computing(part) else { return None };
-        let (a, b) = (self.known_range(*args.first()?), self.known_range(*args.get(1)?));
+    fn guards_of_comparison(&self, part: &Conjunct) -> Option<Guards> {
+        let Some(Exp::Op(op, args)) = self.definition_of(part) else { return None };
+        let (a, b) = (self.known_bounds(*args.first()?), self.known_bounds(*args.get(1)?));
         let positive = positive_differences(*op, part.when, &a, &b)?;
-        Some(Taken { positive, is_exact: a.most.is_some() && b.most.is_some() })
+        Some(Guards { positive, is_exact: a.upper.is_some() && b.upper.is_some() })
     }
 
-    /// The range of an `i64`: a polynomial over named sizes is one number, an index has no greatest that is known here.
-    fn known_range(&self, a: Atom) -> Range {
+    /// The bounds of an `i64`: a polynomial over named sizes is one number, an index has no greatest that is known here.
+    fn known_bounds(&self, a: Atom) -> Bounds {
         let named = |d: &Dim| d.atoms().iter().all(|a| matches!(a, SizeAtom::Name(_)));
         match self.known_int(a).filter(|d| self.elem(a) == Elem::I64 && named(d)) {
-            Some(d) => Range { least: Some(d.clone()), most: Some(d) },
-            None => Range { least: self.is_index(a).then(|| Dim::constant(0)), most: None },
+            Some(d) => Bounds { lower: Some(d.clone()), upper: Some(d) },
+            None => Bounds { lower: self.is_index(a).then(|| Dim::constant(0)), upper: None },
         }
     }
 
     /// What is 1 where a condition is what it is in the branch and else 0, if that can be computed at depth 0.
-    fn decided_before(&mut self, part: &Conjunct, span: Span) -> Option<Dim> {
+    fn indicator(&mut self, part: &Conjunct, span: Span) -> Option<Dim> {
         let condition = match part.condition {
             Atom::Const(c) => return Some(Dim::constant(i64::from(c.as_bool() == part.when))),
-            Atom::Var(v) => self.copied_out(v, &part.within, span)?,
+            Atom::Var(v) => self.copied_to_depth_0(v, &part.path, span)?,
         };
         let number = self.computed_once(Op::Cast(Elem::I64), &[condition], span);
         let d = self.size_of(number)?;
@@ -173,10 +174,10 @@ fn conjunction<'a>(
 }
 
 /// What is positive where a comparison of two integers is `when`.
-fn positive_differences(op: Op, when: bool, a: &Range, b: &Range) -> Option<Vec<Dim>> {
+fn positive_differences(op: Op, when: bool, a: &Bounds, b: &Bounds) -> Option<Vec<Dim>> {
     let one = Dim::constant(1);
-    let less = || Some(b.most.as_ref()?.sub(a.least.as_ref()?));
-    let more = || Some(a.most.as_ref()?.sub(b.least.as_ref()?));
+    let less = || Some(b.upper.as_ref()?.sub(a.lower.as_ref()?));
+    let more = || Some(a.upper.as_ref()?.sub(b.lower.as_ref()?));
     let positive = match (op, when) {
         (Op::Lt, true) | (Op::Ge, false) => vec![less()?],
         (Op::Gt, true) | (Op::Le, false) => vec![more()?],

@@ -42,39 +42,18 @@ impl Elaborator<'_> {
             return None;
         };
         let args: Vec<Var> = params.iter().flat_map(|p| p.vars.leaves()).copied().collect();
-        let active = |p: &&Param| p.active;
-        let by: Vec<Var> = params.iter().filter(active).flat_map(|p| p.vars.leaves()).copied().collect();
-        let float = |e: &Self, a: &Atom| e.inference.is_float(e.elem(*a));
+        let active: Vec<Var> =
+            params.iter().filter(|p| p.active).flat_map(|p| p.vars.leaves()).copied().collect();
+        let is_float = |a: Atom| self.inference.is_float(self.elem(a));
         let by: Vec<usize> =
-            (0..args.len()).filter(|i| by.contains(&args[*i]) && float(self, &Atom::Var(args[*i]))).collect();
-        let floats: Vec<usize> = (0..results.len()).filter(|i| float(self, &results[*i])).collect();
-        let type_of = |e: &Self, a: Atom| Type { elem: e.elem(a), ..e.atom_type(a) };
-        let values: Vec<Type> = floats.iter().map(|i| type_of(self, results[*i])).collect();
-        let taken: Vec<Type> =
-            args.iter().map(|v| type_of(self, Atom::Var(*v))).chain(values.iter().cloned()).collect();
-        let given: Vec<Type> = by.iter().map(|i| taken[*i].clone()).collect();
-        let found: Vec<Type> =
-            rule.params.iter().flat_map(|p| p.vars.leaves()).map(|v| rule.ty(*v).clone()).collect();
-        let shape = |t: &Type| (t.elem, t.rank());
-        let fits = taken.iter().map(shape).eq(found.iter().map(shape))
-            && given.iter().map(shape).eq(rule.result_types.iter().map(shape));
-        if !fits || by.is_empty() || floats.is_empty() {
-            let show = |e: &Self, types: &[Type]| {
-                types.iter().map(|t| e.show_type(t)).collect::<Vec<_>>().join(", ")
-            };
-            let found = format!("({}) -> ({})", show(self, &found), show(self, &rule.result_types));
-            let expected = format!("({}) -> ({})", show(self, &taken), show(self, &given));
-            let help = "a rule takes the kernel's arguments and a cotangent for each float of its result; it gives cotangents \
-                        of the arguments that are differentiated by";
-            self.error(
-                Code::Attribute,
-                span,
-                format!("the rule `{name}` of kernel `{}`: expected {expected}, found {found}", self.kernel),
-                help,
-            );
-            return None;
-        }
-        self.same_sizes(&rule, &name, (&taken, &found), (&given, &rule.result_types), path)?;
+            (0..args.len()).filter(|i| active.contains(&args[*i]) && is_float(Atom::Var(args[*i]))).collect();
+        let floats: Vec<usize> = (0..results.len()).filter(|i| is_float(results[*i])).collect();
+        let type_of = |a: Atom| Type { elem: self.elem(a), ..self.atom_type(a) };
+        let values: Vec<Type> = floats.iter().map(|i| type_of(results[*i])).collect();
+        let args_types = args.iter().map(|v| type_of(Atom::Var(*v)));
+        let takes: Vec<Type> = args_types.chain(values.iter().cloned()).collect();
+        let gives: Vec<Type> = by.iter().map(|i| takes[*i].clone()).collect();
+        self.fits_rule(&rule, path, &takes, &gives, values.is_empty())?;
         let rule = self.add_rule(&Rc::new(Rule { by, function: (*rule).clone() }));
         let loc = self.loc(span);
         let mut out = results.clone();
@@ -88,25 +67,57 @@ impl Elaborator<'_> {
         Some(out)
     }
 
+    /// Requires a rule to take and give what it must. A kernel without float results or arguments has none.
+    fn fits_rule(
+        &mut self,
+        rule: &core::Function,
+        path: &ast::Path,
+        takes: &[Type],
+        gives: &[Type],
+        no_values: bool,
+    ) -> Option<()> {
+        let name = path.text();
+        let params: Vec<Type> =
+            rule.params.iter().flat_map(|p| p.vars.leaves()).map(|v| rule.ty(*v).clone()).collect();
+        let shape = |t: &Type| (t.elem, t.rank());
+        let fits = takes.iter().map(shape).eq(params.iter().map(shape))
+            && gives.iter().map(shape).eq(rule.result_types.iter().map(shape));
+        if !fits || gives.is_empty() || no_values {
+            let show =
+                |types: &[Type]| types.iter().map(|t| self.show_type(t)).collect::<Vec<_>>().join(", ");
+            let found = format!("({}) -> ({})", show(&params), show(&rule.result_types));
+            let expected = format!("({}) -> ({})", show(takes), show(gives));
+            let help = "a rule takes the kernel's arguments and a cotangent for each float of its result; it gives cotangents \
+                        of the arguments that are differentiated by";
+            self.error(
+                Code::Attribute,
+                path.span(),
+                format!("the rule `{name}` of kernel `{}`: expected {expected}, found {found}", self.kernel),
+                help,
+            );
+            return None;
+        }
+        self.same_sizes(rule, path, (takes, &params), (gives, &rule.result_types))
+    }
+
     /// Sizes that are certainly different are refused.
     fn same_sizes(
         &mut self,
         rule: &core::Function,
-        name: &str,
-        (taken, params): (&[Type], &[Type]),
-        (given, results): (&[Type], &[Type]),
         path: &ast::Path,
+        (takes, params): (&[Type], &[Type]),
+        (gives, results): (&[Type], &[Type]),
     ) -> Option<()> {
         let mut sizes: HashMap<Name, Dim> = HashMap::new();
         let pairs = |a: &[Type], b: &[Type]| -> Vec<(Dim, Dim)> {
             a.iter().zip(b).flat_map(|(a, b)| a.dims.iter().cloned().zip(b.dims.iter().cloned())).collect()
         };
-        for (have, want) in pairs(taken, params) {
+        for (have, want) in pairs(takes, params) {
             if let Some(SizeAtom::Name(n)) = want.as_atom() {
                 sizes.entry(n.clone()).or_insert(have);
             }
         }
-        for (have, want) in pairs(taken, params).into_iter().chain(pairs(given, results)) {
+        for (have, want) in pairs(takes, params).into_iter().chain(pairs(gives, results)) {
             // Numbers that the rule computes, or takes as arguments, are known when it runs.
             if want.atoms().iter().any(|a| matches!(a, SizeAtom::Scalar(_))) {
                 continue;
@@ -123,7 +134,11 @@ impl Elaborator<'_> {
                 self.error(
                     Code::SizeMismatch,
                     path.span(),
-                    format!("the rule `{name}` of kernel `{}`: expected size {h}, found {w}", self.kernel),
+                    format!(
+                        "the rule `{}` of kernel `{}`: expected size {h}, found {w}",
+                        path.text(),
+                        self.kernel
+                    ),
                     format!("`{}` must have the sizes of the kernel's arguments and results", rule.name),
                 );
                 return None;

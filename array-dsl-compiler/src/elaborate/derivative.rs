@@ -83,6 +83,26 @@ impl Elaborator<'_> {
                 [Value::Function((**f).clone())].into_iter().chain(args.iter().cloned()).collect();
             return self.apply_builtin(&"map".into(), &map, span);
         }
+        let active = self.active_arguments(what, f, args, &name, span)?;
+        if matches!(what, Derivative::Jacobian | Derivative::Hessian) {
+            return self.matrices(what, f, args, &active, span);
+        }
+        let a = Application { what, f, active, span };
+        match ranks(f, what) {
+            Some(expected) => self.lift_derivative(&a, args, &expected, &name),
+            None => self.differentiate(&a, args),
+        }
+    }
+
+    /// Which of the arguments of `what(f)` are differentiated by, if they are as many as it takes, with its directions.
+    fn active_arguments(
+        &mut self,
+        what: Derivative,
+        f: &Function,
+        args: &[Value],
+        name: &str,
+        span: Span,
+    ) -> Option<Vec<bool>> {
         let Some(params) = parameters(f) else {
             self.error(
                 Code::Unsupported,
@@ -123,14 +143,7 @@ impl Elaborator<'_> {
             );
             return None;
         }
-        if matches!(what, Derivative::Jacobian | Derivative::Hessian) {
-            return self.matrices(what, f, args, &active, span);
-        }
-        let a = Application { what, f, active, span };
-        match ranks(f, what) {
-            Some(expected) => self.lift_derivative(&a, args, &expected, &name),
-            None => self.differentiate(&a, args),
-        }
+        Some(active)
     }
 
     /// A kernel's derivative, over arguments of any rank.
@@ -180,21 +193,21 @@ impl Elaborator<'_> {
             let tangents =
                 self.bind_all(&results, &types, Exp::Pushforward { point, results: results.clone() }, span);
             let mut tangents = tangents.into_iter().map(Atom::Var);
-            let tangent = self.derived(&value, &mut tangents, span).unwrap_or(Value::unit());
+            let tangent = self.derivative_like(&value, &mut tangents, span).unwrap_or(Value::unit());
             return Some(Value::Tuple(vec![value, tangent]));
         }
         let cotangents = match a.what {
             Derivative::Vjp => self.cotangents(&value, &types, &args[n..], span)?,
-            _ => vec![self.one(a.what, &value, span)?],
+            _ => vec![self.scalar_seed(a.what, &value, span)?],
         };
         let types: Vec<Type> = at.iter().map(|x| self.atom_type(*x)).collect();
         let adjoints = self.bind_all(&at, &types, Exp::Pullback { point, results, cotangents }, span);
         let mut adjoints = adjoints.into_iter().map(Atom::Var);
         let mut parts: Vec<Value> = Vec::new();
         for v in &by {
-            parts.extend(self.derived(v, &mut adjoints, span));
+            parts.extend(self.derivative_like(v, &mut adjoints, span));
         }
-        let gradient = if parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) };
+        let gradient = Value::bundle(parts);
         Some(match a.what {
             Derivative::Grad => gradient,
             _ => Value::Tuple(vec![value, gradient]),

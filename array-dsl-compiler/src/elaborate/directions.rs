@@ -17,7 +17,7 @@ use crate::ty::Const;
 
 impl Elaborator<'_> {
     /// The seed of a gradient, if the value is one float.
-    pub(super) fn one(&mut self, what: Derivative, value: &Value, span: Span) -> Option<Atom> {
+    pub(super) fn scalar_seed(&mut self, what: Derivative, value: &Value, span: Span) -> Option<Atom> {
         if let Value::Atom(a) = value
             && self.rank(*a) == 0
             && self.inference.is_float(self.elem(*a))
@@ -137,7 +137,7 @@ impl Elaborator<'_> {
 
     /// The derivative by a value, or of it, with these arrays for its floats: of a tuple what has a derivative, of a record
     /// everything, with zeros for what has none. `None` if there are no floats.
-    pub(super) fn derived(
+    pub(super) fn derivative_like(
         &mut self,
         v: &Value,
         new: &mut impl Iterator<Item = Atom>,
@@ -145,7 +145,8 @@ impl Elaborator<'_> {
     ) -> Option<Value> {
         match v {
             Value::Tuple(vs) => {
-                let parts: Vec<Value> = vs.iter().filter_map(|v| self.derived(v, new, span)).collect();
+                let parts: Vec<Value> =
+                    vs.iter().filter_map(|v| self.derivative_like(v, new, span)).collect();
                 (!parts.is_empty()).then_some(Value::Tuple(parts))
             }
             Value::Function(_) => None,

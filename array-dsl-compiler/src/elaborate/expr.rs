@@ -138,18 +138,18 @@ impl Elaborator<'_> {
             e.unify(e.elem(x), Elem::Bool, b.span, "the operands of `&&` and `||`")?;
             Some(v)
         };
-        let mut known = |_: &mut Self| Some(decided.clone());
-        let chosen = if and {
-            self.choice(left, span, &mut lazy, &mut known)
+        let mut by_left = |_: &mut Self| Some(decided.clone());
+        let value = if and {
+            self.choice(left, span, &mut lazy, &mut by_left)
         } else {
-            self.choice(left, span, &mut known, &mut lazy)
+            self.choice(left, span, &mut by_left, &mut lazy)
         };
         if rank > 0 && self.diagnostics.list().len() == errors {
             self.bodies = saved;
             let right = self.expr(b)?;
             return self.apply_operator(op, shown, &[Value::Atom(left), right], span);
         }
-        chosen
+        value
     }
 
     fn negate(&self, c: Const) -> Const {

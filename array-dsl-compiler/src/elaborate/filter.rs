@@ -23,7 +23,7 @@ use crate::scalar::Op;
 use crate::ty::{Const, Elem, Name};
 
 /// Which elements are kept, and where.
-struct Kept {
+struct Matches {
     /// Whether the element is.
     flags: Atom,
     /// How many before it are.
@@ -45,26 +45,26 @@ impl Elaborator<'_> {
     /// `filter(p, xs)`.
     pub(super) fn filter(&mut self, c: &Call<'_>) -> Option<Value> {
         let (args, span) = (c.args, c.span);
-        let (xs, extent, kept) = self.kept("`filter`", args, span)?;
-        let count = kept.count.clone();
-        self.moved("filtered", &xs, &extent, &count, span, |e, i| {
-            let flag = e.index(kept.flags, &[i], span);
-            (flag, e.index(kept.before, &[i], span))
+        let (xs, extent, matches) = self.matches("`filter`", args, span)?;
+        let count = matches.count.clone();
+        self.compacted("filtered", &xs, &extent, &count, span, |e, i| {
+            let flag = e.index(matches.flags, &[i], span);
+            (flag, e.index(matches.before, &[i], span))
         })
     }
 
     /// `partition(p, xs)`: what matches, and the others.
     pub(super) fn partition(&mut self, c: &Call<'_>) -> Option<Value> {
         let (args, span) = (c.args, c.span);
-        let (xs, extent, kept) = self.kept("`partition`", args, span)?;
-        let (count, others) = (kept.count.clone(), extent.sub(&kept.count));
-        let matching = self.moved("matching", &xs, &extent, &count, span, |e, i| {
-            let flag = e.index(kept.flags, &[i], span);
-            (flag, e.index(kept.before, &[i], span))
+        let (xs, extent, matches) = self.matches("`partition`", args, span)?;
+        let (count, others) = (matches.count.clone(), extent.sub(&matches.count));
+        let matching = self.compacted("matching", &xs, &extent, &count, span, |e, i| {
+            let flag = e.index(matches.flags, &[i], span);
+            (flag, e.index(matches.before, &[i], span))
         })?;
-        let rest = self.moved("others", &xs, &extent, &others, span, |e, i| {
-            let flag = e.index(kept.flags, &[i], span);
-            let before = e.index(kept.before, &[i], span);
+        let rest = self.compacted("others", &xs, &extent, &others, span, |e, i| {
+            let flag = e.index(matches.flags, &[i], span);
+            let before = e.index(matches.before, &[i], span);
             (e.op(Op::Not, &[flag], span), e.op(Op::Sub, &[i, before], span))
         })?;
         Some(Value::Tuple(vec![matching, rest]))
@@ -129,7 +129,7 @@ impl Elaborator<'_> {
     }
 
     /// What is kept, counted at depth 0.
-    fn kept(&mut self, what: &str, args: &[Value], span: Span) -> Option<(Value, Dim, Kept)> {
+    fn matches(&mut self, what: &str, args: &[Value], span: Span) -> Option<(Value, Dim, Matches)> {
         if self.bodies.len() > 1 {
             let inside = match self.frame.last() {
                 Some((_, name)) if name.is_empty() => "on the row".to_string(),
@@ -154,11 +154,11 @@ impl Elaborator<'_> {
         if let Atom::Var(v) = count {
             self.vars[v.0 as usize].name = "kept".into();
         }
-        Some((xs, extent, Kept { flags, before, count: size }))
+        Some((xs, extent, Matches { flags, before, count: size }))
     }
 
     /// Each part's elements or rows written into a new array of `count`: `place` says whether, and where.
-    fn moved(
+    fn compacted(
         &mut self,
         name: &str,
         xs: &Value,

@@ -26,6 +26,7 @@ use proc_macro2::Span;
 
 use super::call::count;
 use super::scope::Scope;
+use super::sizes::Declared;
 use super::value::{Function, Given, Value};
 use super::{Elaborator, Generic, Site};
 use crate::core::{Atom, Exp, Type};
@@ -368,7 +369,7 @@ impl Elaborator<'_> {
                 let parts = vs.clone().into_iter().map(|v| self.conform(v, t, what));
                 Some(Value::Record(r, parts.collect::<Option<_>>()?))
             }
-            _ => self.annotate(v, t, what),
+            _ => self.annotate(v, t, what, Declared::InSignature),
         }
     }
 

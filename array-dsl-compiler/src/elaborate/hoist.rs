@@ -18,7 +18,7 @@ use crate::scalar::Op;
 
 impl Elaborator<'_> {
     /// The size that an integer is which can be computed at depth 0: a polynomial of what is no sum and no product.
-    pub(super) fn hoisted(&mut self, v: Var, span: Span) -> Option<Dim> {
+    pub(super) fn hoisted_size(&mut self, v: Var, span: Span) -> Option<Dim> {
         if let Some(d) = self.known.get(&v) {
             return Some(d.clone());
         }
@@ -26,20 +26,21 @@ impl Elaborator<'_> {
             Some(Exp::Op(op @ (Op::Add | Op::Sub | Op::Mul), args)) => {
                 for a in &args {
                     if let Atom::Var(w) = a {
-                        self.hoisted(*w, span)?;
+                        self.hoisted_size(*w, span)?;
                     }
                 }
                 self.known_result(op, &args)?
             }
-            _ => self.computed(v, span)?,
+            _ => self.size_of_its_own(v, span)?,
         };
         self.known.insert(v, d.clone());
         Some(d)
     }
 
     /// An integer as a size of its own.
-    fn computed(&mut self, v: Var, span: Span) -> Option<Dim> {
-        let outer = if self.is_outermost(v) { self.first_like(v) } else { self.copied_out(v, &[], span)? };
+    fn size_of_its_own(&mut self, v: Var, span: Span) -> Option<Dim> {
+        let outer =
+            if self.is_outermost(v) { self.first_equal(v) } else { self.copied_to_depth_0(v, &[], span)? };
         if let (Atom::Var(u), None) = (outer, self.known_int(outer)) {
             self.known.insert(u, Dim::atom(SizeAtom::Scalar(u.0)));
             // Messages about sizes name it.
@@ -85,12 +86,12 @@ impl Elaborator<'_> {
     }
 
     /// A scalar at depth 0, or a copy of it there. It may also be bound by `nested`, statements within an expression.
-    pub(super) fn copied_out(&mut self, v: Var, nested: &[Stm], span: Span) -> Option<Atom> {
-        self.copy_out(v, nested, span, &mut HashMap::new())
+    pub(super) fn copied_to_depth_0(&mut self, v: Var, nested: &[Stm], span: Span) -> Option<Atom> {
+        self.copy_to_depth_0(v, nested, span, &mut HashMap::new())
     }
 
-    /// As [`Self::copied_out`], with the copies that are there already; what has none is tried once.
-    fn copy_out(
+    /// As [`Self::copied_to_depth_0`], with the copies that are there already; what has none is tried once.
+    fn copy_to_depth_0(
         &mut self,
         v: Var,
         nested: &[Stm],
@@ -101,7 +102,7 @@ impl Elaborator<'_> {
             return Some(Atom::Var(v));
         }
         if let Some(d) = self.known.get(&v).cloned() {
-            return Some(self.outside(|e| e.size_value(&d, span)));
+            return Some(self.at_depth_0(|e| e.size_value(&d, span)));
         }
         if let Some(found) = copies.get(&v) {
             return *found;
@@ -113,7 +114,7 @@ impl Elaborator<'_> {
         for a in args {
             outer.push(match a {
                 Atom::Const(_) => a,
-                Atom::Var(w) => self.copy_out(w, nested, span, copies)?,
+                Atom::Var(w) => self.copy_to_depth_0(w, nested, span, copies)?,
             });
         }
         if op.can_fail() && !outer.last().is_some_and(|a| self.is_divisor(*a)) {
@@ -138,14 +139,14 @@ impl Elaborator<'_> {
 
     /// A scalar function at depth 0, which is there only once.
     pub(super) fn computed_once(&mut self, op: Op, args: &[Atom], span: Span) -> Atom {
-        let same = self.bodies[0].iter().find(|s| self.alike(&s.exp, op, args)).map(|s| s.vars[0]);
-        same.map_or_else(|| self.outside(|e| e.op(op, args, span)), Atom::Var)
+        let same = self.bodies[0].iter().find(|s| self.computes(&s.exp, op, args)).map(|s| s.vars[0]);
+        same.map_or_else(|| self.at_depth_0(|e| e.op(op, args, span)), Atom::Var)
     }
 
     /// The first scalar of depth 0 that is computed as this one is.
-    fn first_like(&self, v: Var) -> Atom {
+    fn first_equal(&self, v: Var) -> Atom {
         let Some(Exp::Op(op, args)) = self.definition(v).map(|s| &s.exp) else { return Atom::Var(v) };
-        let first = self.bodies[0].iter().find(|s| self.alike(&s.exp, *op, args));
+        let first = self.bodies[0].iter().find(|s| self.computes(&s.exp, *op, args));
         Atom::Var(first.map_or(v, |s| s.vars[0]))
     }
 
@@ -154,7 +155,7 @@ impl Elaborator<'_> {
     }
 
     /// Whether an expression is `op` of the same numbers.
-    fn alike(&self, exp: &Exp, op: Op, args: &[Atom]) -> bool {
+    fn computes(&self, exp: &Exp, op: Op, args: &[Atom]) -> bool {
         let same = |a: &Atom, b: &Atom| {
             let integers = || self.known_int(*a).is_some_and(|d| Some(d) == self.known_int(*b));
             a == b || (self.elem(*a) == self.elem(*b) && integers())
@@ -163,7 +164,7 @@ impl Elaborator<'_> {
     }
 
     /// Emits at depth 0.
-    pub(super) fn outside<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn at_depth_0<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
         let inner = self.bodies.split_off(1);
         let result = f(self);
         self.bodies.extend(inner);

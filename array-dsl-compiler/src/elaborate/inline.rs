@@ -7,7 +7,7 @@ use proc_macro2::Span;
 use super::Elaborator;
 use super::conditions::Branch;
 use super::value::Value;
-use crate::core::{self, Atom, Body, Check, Exp, Stm, Trips, Type, Var};
+use crate::core::{self, Atom, Axis, Body, Check, Exp, Stm, Trips, Type, Var};
 use crate::diagnostics::Code;
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Loc, Name, Tree};
@@ -97,7 +97,7 @@ impl Inliner<'_> {
             SizeAtom::Name(_) => true,
             SizeAtom::Scalar(s) => match self.atom(Atom::Var(Var(s))) {
                 Atom::Const(_) => true,
-                Atom::Var(v) => e.hoisted(v, self.span).is_some(),
+                Atom::Var(v) => e.hoisted_size(v, self.span).is_some(),
             },
         })
     }
@@ -138,11 +138,11 @@ impl Inliner<'_> {
         Some(Body { stms, results })
     }
 
-    fn axes(&mut self, e: &mut Elaborator<'_>, axes: &[core::Axis]) -> Option<Vec<core::Axis>> {
+    fn axes(&mut self, e: &mut Elaborator<'_>, axes: &[Axis]) -> Option<Vec<Axis>> {
         axes.iter()
             .map(|a| {
                 let extent = self.dim(e, &a.extent)?;
-                Some(core::Axis { var: self.new_var(e, a.var)?, extent })
+                Some(Axis { var: self.new_var(e, a.var)?, extent })
             })
             .collect()
     }
@@ -218,40 +218,21 @@ impl Inliner<'_> {
 
     /// An expression that is the callee's under new names.
     fn exp(&mut self, e: &mut Elaborator<'_>, exp: &Exp) -> Option<Exp> {
-        let frame = e.frame.len();
         Some(match exp {
             Exp::StopGradient(a) => Exp::StopGradient(self.atom(*a)),
-            Exp::Point { at, tangents } => Exp::Point { at: self.atoms(at), tangents: self.atoms(tangents) },
-            Exp::Custom { values, args, rule } => {
-                let (values, args) = (self.atoms(values), self.atoms(args));
-                Exp::Custom { values, args, rule: e.add_rule(&self.k.rules[*rule]) }
+            Exp::Point { .. } | Exp::Pushforward { .. } | Exp::Pullback { .. } | Exp::Custom { .. } => {
+                self.derivative(e, exp)?
             }
-            Exp::Pushforward { point, results } => {
-                Exp::Pushforward { point: self.arrays(e, point)?, results: self.atoms(results) }
-            }
-            Exp::Pullback { point, results, cotangents } => Exp::Pullback {
-                point: self.arrays(e, point)?,
-                results: self.atoms(results),
-                cotangents: self.atoms(cotangents),
-            },
-            Exp::Index(v, ix) => Exp::Index(self.array(e, *v)?, ix.iter().map(|a| self.atom(*a)).collect()),
+            Exp::Index(v, ix) => Exp::Index(self.array(e, *v)?, self.atoms(ix)),
             Exp::If(c, x, y) => {
                 let c = self.atom(*c);
-                let depth = e.branches.len();
-                e.branches.push(e.branch_where(c, true));
-                let x = self.nested(e, x);
-                e.branches.truncate(depth);
-                e.branches.push(e.branch_where(c, false));
-                let y = self.nested(e, y);
-                e.branches.truncate(depth);
+                let x = self.branch(e, c, true, x);
+                let y = self.branch(e, c, false, y);
                 Exp::If(c, x?, y?)
             }
             Exp::Build(axes, b) => {
-                let axes = self.axes(e, axes)?;
-                e.frame.extend(axes.iter().map(|a| (a.extent.clone(), Name::from("i"))));
-                let b = self.nested(e, b);
-                e.frame.truncate(frame);
-                Exp::Build(axes, b?)
+                let (axes, b) = self.over(e, axes, b)?;
+                Exp::Build(axes, b)
             }
             Exp::Reduce(rs, axis, b) => {
                 let (axis, b) = self.along(e, axis, b)?;
@@ -262,7 +243,7 @@ impl Inliner<'_> {
                 Exp::Scan(rs.clone(), *prefix, axis, b)
             }
             Exp::Fold(operator, prefix, axis, b) => {
-                let neutral = operator.neutral.iter().map(|a| self.atom(*a)).collect();
+                let neutral = self.atoms(&operator.neutral);
                 let left = self.new_vars(e, &operator.left)?;
                 let right = self.new_vars(e, &operator.right)?;
                 let body = self.nested(e, &operator.body)?;
@@ -271,16 +252,13 @@ impl Inliner<'_> {
             }
             Exp::Loop(l) => self.repeat(e, l)?,
             Exp::Update(v, ix, x) => {
-                let ix = ix.iter().map(|a| self.atom(*a)).collect();
+                let ix = self.atoms(ix);
                 Exp::Update(self.array(e, *v)?, ix, self.atom(*x))
             }
             Exp::Scatter { how, dest, axes, body } => {
                 let dest = self.array(e, *dest)?;
-                let axes = self.axes(e, axes)?;
-                e.frame.extend(axes.iter().map(|a| (a.extent.clone(), Name::from("i"))));
-                let body = self.nested(e, body);
-                e.frame.truncate(frame);
-                Exp::Scatter { how: *how, dest, axes, body: body? }
+                let (axes, body) = self.over(e, axes, body)?;
+                Exp::Scatter { how: *how, dest, axes, body }
             }
             Exp::Reshape(v, dims) => {
                 let v = self.array(e, *v)?;
@@ -291,13 +269,49 @@ impl Inliner<'_> {
         })
     }
 
-    /// An axis and the body that runs along it.
-    fn along(&mut self, e: &mut Elaborator<'_>, axis: &core::Axis, b: &Body) -> Option<(core::Axis, Body)> {
-        let axis = self.axes(e, std::slice::from_ref(axis))?.remove(0);
-        e.frame.push((axis.extent.clone(), Name::from("i")));
+    /// A derivative in the callee, or a value with a rule.
+    fn derivative(&mut self, e: &mut Elaborator<'_>, exp: &Exp) -> Option<Exp> {
+        Some(match exp {
+            Exp::Point { at, tangents } => Exp::Point { at: self.atoms(at), tangents: self.atoms(tangents) },
+            Exp::Pushforward { point, results } => {
+                Exp::Pushforward { point: self.arrays(e, point)?, results: self.atoms(results) }
+            }
+            Exp::Pullback { point, results, cotangents } => Exp::Pullback {
+                point: self.arrays(e, point)?,
+                results: self.atoms(results),
+                cotangents: self.atoms(cotangents),
+            },
+            Exp::Custom { values, args, rule } => {
+                let (values, args) = (self.atoms(values), self.atoms(args));
+                Exp::Custom { values, args, rule: e.add_rule(&self.k.rules[*rule]) }
+            }
+            _ => return None,
+        })
+    }
+
+    /// The branch of a choice that is taken where `c` is `when`.
+    fn branch(&mut self, e: &mut Elaborator<'_>, c: Atom, when: bool, b: &Body) -> Option<Body> {
+        let depth = e.branches.len();
+        e.branches.push(e.branch_where(c, when));
         let b = self.nested(e, b);
-        e.frame.pop();
-        Some((axis, b?))
+        e.branches.truncate(depth);
+        b
+    }
+
+    /// Axes, and the body that is executed at each of their points.
+    fn over(&mut self, e: &mut Elaborator<'_>, axes: &[Axis], b: &Body) -> Option<(Vec<Axis>, Body)> {
+        let axes = self.axes(e, axes)?;
+        let depth = e.frame.len();
+        e.frame.extend(axes.iter().map(|a| (a.extent.clone(), Name::from("i"))));
+        let b = self.nested(e, b);
+        e.frame.truncate(depth);
+        Some((axes, b?))
+    }
+
+    /// As [`Self::over`], of one axis.
+    fn along(&mut self, e: &mut Elaborator<'_>, axis: &Axis, b: &Body) -> Option<(Axis, Body)> {
+        let (mut axes, b) = self.over(e, std::slice::from_ref(axis), b)?;
+        Some((axes.remove(0), b))
     }
 
     fn repeat(&mut self, e: &mut Elaborator<'_>, l: &core::Loop) -> Option<Exp> {

@@ -38,54 +38,64 @@ impl Elaborator<'_> {
         let (_, mut value) = self.in_body(|e| e.apply(f, args, span))?;
         let mut f = f.clone();
         if what == Derivative::Hessian {
-            self.one(what, &value, span)?;
+            self.scalar_seed(what, &value, span)?;
             f = Rc::new(Function::Derivative(Derivative::Grad, f));
             (_, value) = self.in_body(|e| e.apply(&f, args, span))?;
         }
-        let results = self.alone(&value, "results", what, span)?;
+        let results = self.float_atoms(&value, "results", what, span)?;
         let mut by = Vec::new();
         for (v, _) in args.iter().zip(active).filter(|(_, active)| **active) {
-            by.extend(self.alone(v, "arguments", what, span)?);
+            by.extend(self.float_atoms(v, "arguments", what, span)?);
         }
         let dims = |e: &Self, list: &[Atom]| list.iter().map(|a| e.atom_type(*a).dims).collect::<Vec<_>>();
         let (outer, inner) = (dims(self, &results), dims(self, &by));
-        let reverse = what == Derivative::Jacobian && fewer(&outer, &inner);
+        let reverse = what == Derivative::Jacobian && has_fewer_elements(&outer, &inner);
         let (from, to) = if reverse { (&outer, &inner) } else { (&inner, &outer) };
+        let along = if reverse { &results } else { &by };
         // By the index of the unit vector, then by what its derivative is of.
-        let mut rows: Vec<Vec<Atom>> = Vec::new();
-        for (k, extents) in from.iter().enumerate() {
-            let like = if reverse { &results } else { &by };
-            let row = self.over("derivative", extents, span, |e, at| {
-                let units: Vec<Value> = like
-                    .iter()
-                    .enumerate()
-                    .map(|(j, a)| e.unit(*a, (j == k).then_some(at), span))
-                    .collect::<Option<_>>()?;
-                let all: Vec<Value> = args.iter().cloned().chain(units).collect();
-                let way = if reverse { Derivative::Vjp } else { Derivative::Jvp };
-                match e.apply_derivative(way, &f, &all, span)? {
-                    Value::Tuple(mut parts) => parts.pop(),
-                    _ => None,
-                }
-            })?;
-            rows.push(row.atoms()?);
-        }
+        let rows: Vec<Vec<Atom>> = from
+            .iter()
+            .enumerate()
+            .map(|(k, extents)| self.at_units((&f, reverse), args, along, (k, extents), span))
+            .collect::<Option<_>>()?;
         let mut matrices: Vec<Value> = Vec::new();
         for r in 0..outer.len() {
-            let mut of = Vec::new();
+            let mut of_result = Vec::new();
             for a in 0..inner.len() {
                 let (row, column) = if reverse { (r, a) } else { (a, r) };
-                let matrix = *rows.get(row)?.get(column)?;
-                let matrix = Value::Atom(matrix);
-                of.push(if reverse { matrix } else { self.turned(&matrix, &from[row], &to[column], span)? });
+                let matrix = Value::Atom(*rows.get(row)?.get(column)?);
+                let transposed = |e: &mut Self| e.transposed(&matrix, &from[row], &to[column], span);
+                of_result.push(if reverse { matrix.clone() } else { transposed(self)? });
             }
-            matrices.push(if of.len() == 1 { of.remove(0) } else { Value::Tuple(of) });
+            matrices.push(Value::bundle(of_result));
         }
-        Some(if matrices.len() == 1 { matrices.remove(0) } else { Value::Tuple(matrices) })
+        Some(Value::bundle(matrices))
+    }
+
+    /// The derivatives along the units of one of the arrays in `along`, whose dimensions come first.
+    fn at_units(
+        &mut self,
+        (f, reverse): (&Rc<Function>, bool),
+        args: &[Value],
+        along: &[Atom],
+        (k, extents): (usize, &[Dim]),
+        span: Span,
+    ) -> Option<Vec<Atom>> {
+        let row = self.build_over("derivative", extents, span, |e, at| {
+            let units = along.iter().enumerate().map(|(j, a)| e.unit(*a, (j == k).then_some(at), span));
+            let units: Vec<Value> = units.collect::<Option<_>>()?;
+            let all: Vec<Value> = args.iter().cloned().chain(units).collect();
+            let mode = if reverse { Derivative::Vjp } else { Derivative::Jvp };
+            match e.apply_derivative(mode, f, &all, span)? {
+                Value::Tuple(mut parts) => parts.pop(),
+                _ => None,
+            }
+        })?;
+        row.atoms()
     }
 
     /// The floats of an argument or a result, which must be numbers or arrays.
-    fn alone(&mut self, v: &Value, which: &str, what: Derivative, span: Span) -> Option<Vec<Atom>> {
+    fn float_atoms(&mut self, v: &Value, which: &str, what: Derivative, span: Span) -> Option<Vec<Atom>> {
         let atoms = match v {
             Value::Tuple(vs) if which == "results" => {
                 vs.iter().map(|v| if let Value::Atom(a) = v { Some(*a) } else { None }).collect()
@@ -120,7 +130,7 @@ impl Elaborator<'_> {
     }
 
     /// `build`, which over no extents is the value itself.
-    fn over(
+    fn build_over(
         &mut self,
         name: &str,
         extents: &[Dim],
@@ -134,7 +144,7 @@ impl Elaborator<'_> {
     fn unit(&mut self, a: Atom, at: Option<&[Atom]>, span: Span) -> Option<Value> {
         let ty = self.atom_type(a);
         let [zero, one] = [0, 1].map(|n| Atom::Const(self.constant_of(ty.elem, n)));
-        self.over("unit", &ty.dims, span, |e, index| {
+        self.build_over("unit", &ty.dims, span, |e, index| {
             let Some(at) = at else { return Some(Value::Atom(zero)) };
             let mut element = one;
             for (i, k) in index.iter().zip(at) {
@@ -146,7 +156,7 @@ impl Elaborator<'_> {
     }
 
     /// The matrix with the indices of the results in front.
-    fn turned(&mut self, matrix: &Value, inner: &[Dim], outer: &[Dim], span: Span) -> Option<Value> {
+    fn transposed(&mut self, matrix: &Value, inner: &[Dim], outer: &[Dim], span: Span) -> Option<Value> {
         let Value::Atom(a) = matrix else { return None };
         if inner.is_empty() || outer.is_empty() {
             return Some(matrix.clone());
@@ -161,7 +171,7 @@ impl Elaborator<'_> {
 }
 
 /// Whether the elements of the first are known to be fewer than those of the second.
-fn fewer(first: &[Vec<Dim>], second: &[Vec<Dim>]) -> bool {
+fn has_fewer_elements(first: &[Vec<Dim>], second: &[Vec<Dim>]) -> bool {
     let total =
         |list: &[Vec<Dim>]| list.iter().map(|dims| Dim::product(dims).as_constant()).sum::<Option<i64>>();
     let numbers = |list: &[Vec<Dim>]| list.iter().all(Vec::is_empty);

@@ -93,23 +93,23 @@ impl Elaborator<'_> {
         );
         let code_of_the_user = self.site.call_span.is_none();
         if !application {
-            return self.on_its_own(|s| s.evaluate(e));
+            return self.separately(|s| s.evaluate(e));
         }
         if self.joint.inside || !code_of_the_user {
             return self.evaluate(e);
         }
-        if self.nested_in_application(e) { self.decided(e) } else { self.together(|s| s.evaluate(e)) }
+        if self.nested_in_application(e) { self.planned_jointly(e) } else { self.jointly(|s| s.evaluate(e)) }
     }
 
     /// Elaborates what is not decided together with the expression around it.
-    pub(super) fn on_its_own<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn separately<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
         let around = std::mem::replace(&mut self.joint.inside, false);
         let result = f(self);
         self.joint.inside = around;
         result
     }
 
-    fn together<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
+    fn jointly<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> T {
         self.joint.inside = true;
         let result = f(self);
         self.joint.inside = false;
@@ -117,22 +117,22 @@ impl Elaborator<'_> {
     }
 
     /// Elaborates an expression with local decisions; if these are in doubt, with the solver's.
-    fn decided(&mut self, e: &Expr) -> Option<Value> {
+    fn planned_jointly(&mut self, e: &Expr) -> Option<Value> {
         let (saved, declined) = (self.save(), self.declined);
         let before = self.joint.doubts;
-        let value = self.together(|s| s.evaluate(e));
+        let value = self.jointly(|s| s.evaluate(e));
         if self.joint.doubts == before {
             return value;
         }
         self.restore(saved);
         (self.declined, self.joint.doubts) = (declined, before);
-        match self.ask(e) {
-            None => self.together(|s| s.evaluate(e)),
+        match self.ask_solver(e) {
+            None => self.jointly(|s| s.evaluate(e)),
             Some(Answer::Follow(plan)) => {
-                let kept = self.joint.plan.len();
+                let outer = self.joint.plan.len();
                 self.joint.plan.extend(plan);
-                let value = self.together(|s| s.evaluate(e));
-                self.joint.plan.truncate(kept);
+                let value = self.jointly(|s| s.evaluate(e));
+                self.joint.plan.truncate(outer);
                 value
             }
             Some(Answer::Ambiguous(cost, elaborations)) => {
@@ -174,7 +174,7 @@ impl Elaborator<'_> {
         })
     }
 
-    fn ask(&mut self, e: &Expr) -> Option<Answer> {
+    fn ask_solver(&mut self, e: &Expr) -> Option<Answer> {
         let mut terms = Terms::default();
         let term = terms.term(self, e)?;
         match lifting::lift(&term, &terms::environment()) {

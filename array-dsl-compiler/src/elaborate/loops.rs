@@ -27,7 +27,7 @@ use crate::ty::{Elem, Name};
 pub(super) type Plan = Vec<(Name, Slot, Class)>;
 
 /// The body of a sequential loop.
-pub(super) struct Carried {
+pub(super) struct SequentialBody {
     /// The state inside, and what it is before the first trip.
     state: Vec<(Var, Atom)>,
     /// It gives the next state.
@@ -341,7 +341,7 @@ impl Elaborator<'_> {
         &mut self,
         names: &[Name],
         f: &mut dyn FnMut(&mut Self) -> Option<()>,
-    ) -> Option<Carried> {
+    ) -> Option<SequentialBody> {
         let slots: Vec<(&Name, Slot)> = names
             .iter()
             .filter(|n| self.scope.is_assignable(n))
@@ -373,12 +373,12 @@ impl Elaborator<'_> {
         let (stms, ()) = body?;
         let slots: Vec<Slot> = slots.into_iter().map(|(_, s)| s).collect();
         let results = slots.iter().filter_map(|s| after.variable(*s).value.atoms()).flatten().collect();
-        Some(Carried { state, body: Body { stms, results }, slots })
+        Some(SequentialBody { state, body: Body { stms, results }, slots })
     }
 
     /// Emits a loop, and gives the variables their values after it.
-    pub(super) fn finish(&mut self, carried: Carried, trips: Trips, span: Span) -> Option<()> {
-        let Carried { state, body, slots } = carried;
+    pub(super) fn finish(&mut self, carried: SequentialBody, trips: Trips, span: Span) -> Option<()> {
+        let SequentialBody { state, body, slots } = carried;
         let loc = self.loc(span);
         let vars: Vec<Var> = state
             .iter()

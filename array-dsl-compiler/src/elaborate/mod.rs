@@ -107,6 +107,7 @@ use crate::ty::{Elem, Loc, Name, Place, Tree};
 use infer::Inference;
 pub use names::{builtins, is_builtin, similar_builtin, takes_function};
 use scope::Scope;
+use sizes::Declared;
 use value::Value;
 use writes::Write;
 
@@ -212,7 +213,7 @@ pub fn elaborate(
     let (vars, places, spans, sizes, notes) = (e.vars, e.places, e.spans, e.sizes, e.notes);
     let rules = e.rules;
     let [body_stms]: [Vec<Stm>; 1] = e.bodies.try_into().expect("every body that began has ended");
-    let body_stms = checks::first(body_stms);
+    let body_stms = checks::earliest(body_stms);
     if diagnostics.list().len() > before {
         return None;
     }
@@ -488,7 +489,7 @@ impl<'a> Elaborator<'a> {
             return None;
         }
         self.scope = scope;
-        let value = self.annotate(value, &f.result, "the result")?;
+        let value = self.annotate(value, &f.result, "the result", Declared::InSignature)?;
         let mut results = Vec::new();
         let tree = self.result_tree(&value, &mut results, f.result.span)?;
         let types = results.iter().map(|a| self.atom_type(*a)).collect();

@@ -30,7 +30,7 @@ pub(super) enum Combine {
     /// By code on the numbers of the value (the neutral element is still to be filled in); arrays position by position.
     Positions(core::Operator),
     /// By code on all numbers of the value, those of its arrays included.
-    Whole(core::Operator),
+    Rows(core::Operator),
 }
 
 /// What a function does to two values.
@@ -198,7 +198,7 @@ impl Elaborator<'_> {
             return None;
         }
         let Called { left, right, body } = self.try_operator(f, what, model, types, span)?;
-        self.unrolled(&left, &right, &body, what, span).map(Combine::Whole)
+        self.unrolled(&left, &right, &body, what, span).map(Combine::Rows)
     }
 }
 

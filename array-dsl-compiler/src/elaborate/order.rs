@@ -62,7 +62,7 @@ impl Search {
     }
 
     /// The letters that the product of these operands keeps.
-    fn kept(&self, operands: Set) -> Set {
+    fn remaining(&self, operands: Set) -> Set {
         let others = !operands & ((1 << self.sets.len()) - 1);
         self.union(operands) & (self.output | self.union(others))
     }
@@ -93,7 +93,8 @@ impl Search {
         }
         for side in sides {
             let other = operands ^ side;
-            let step = self.size(self.kept(side) | self.kept(other)) + self.size(self.kept(operands));
+            let step =
+                self.size(self.remaining(side) | self.remaining(other)) + self.size(self.remaining(operands));
             let cost = self.cost(side) + self.cost(other) + step;
             if cost < best.0 {
                 best = (cost, side);
@@ -107,7 +108,7 @@ impl Search {
         let Some((_, side)) = self.best.get(&operands) else {
             return Order::Operand(operands.trailing_zeros() as usize);
         };
-        let kept = self.kept(operands);
+        let kept = self.remaining(operands);
         // In the order in which the operands have them.
         let mut left: Vec<char> = Vec::new();
         for c in (0..terms.len()).filter(|i| operands >> i & 1 == 1).flat_map(|i| &terms[i]) {

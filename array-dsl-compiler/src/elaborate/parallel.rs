@@ -33,7 +33,7 @@ use crate::syntax::ast::{Expr, For};
 use crate::ty::{Const, Elem, Name};
 
 /// A row that a trip has for itself.
-struct Row {
+struct TripRow {
     slot: Slot,
     /// The name of the row in the body.
     name: Name,
@@ -43,7 +43,7 @@ struct Row {
 }
 
 /// A loop that is being elaborated.
-struct Trips<'a> {
+struct ParallelLoop<'a> {
     e: &'a For,
     range: &'a Range,
     /// Its body, with rows that the trips have for themselves as variables.
@@ -52,7 +52,7 @@ struct Trips<'a> {
     /// The index of the axis, and its name.
     k: Var,
     name: Name,
-    rows: Vec<Row>,
+    rows: Vec<TripRow>,
     /// The variables that the loop combines into.
     totals: Vec<(Slot, Reducer)>,
 }
@@ -70,7 +70,7 @@ impl Elaborator<'_> {
         let space = self.space(plan, foreign, range, span)?;
         let before = self.scope.clone();
         let mark = self.writes.len();
-        let t = self.trips(e, plan, range, space, span)?;
+        let t = self.parallel_loop(e, plan, range, space, span)?;
         let depth = self.frame.len();
         self.frame.push((t.space.extent.clone(), t.name.clone()));
         let trip = self.in_body(|s| {
@@ -97,14 +97,14 @@ impl Elaborator<'_> {
     }
 
     /// Gives the variables that a loop changes the roles that they have in its body.
-    fn trips<'a>(
+    fn parallel_loop<'a>(
         &mut self,
         e: &'a For,
         plan: &Plan,
         range: &'a Range,
         space: Space,
         span: Span,
-    ) -> Option<Trips<'a>> {
+    ) -> Option<ParallelLoop<'a>> {
         let mut body = e.body.clone();
         let (mut rows, mut totals) = (Vec::new(), Vec::new());
         for (name, slot, class) in plan {
@@ -114,7 +114,7 @@ impl Elaborator<'_> {
                     body = rows::with_row(&body, name, &row);
                     let aligned = matches!(space.shift, Shift::Constant(c) if c == -offset)
                         && self.leading(*slot).is_some_and(|d| d == space.extent);
-                    rows.push(Row { slot: *slot, name: row, offset: *offset, aligned });
+                    rows.push(TripRow { slot: *slot, name: row, offset: *offset, aligned });
                 }
                 Class::Combined { reducer, at: true } => {
                     self.scope.set_role(*slot, Role::Scattered(Some(*reducer)));
@@ -129,7 +129,7 @@ impl Elaborator<'_> {
         }
         let name = Self::trip_name(e);
         let k = self.new_var(&name, Type::scalar(Elem::I64));
-        Some(Trips { e, range, body, space, k, name, rows, totals })
+        Some(ParallelLoop { e, range, body, space, k, name, rows, totals })
     }
 
     /// Which atoms of a trip must be there as arrays over the axis: parts of writes, rows, and if there are any arrays, what is
@@ -157,7 +157,7 @@ impl Elaborator<'_> {
     /// All trips of a loop: the arrays of what is expanded, and the folded contributions.
     fn over_axis(
         &mut self,
-        t: &Trips<'_>,
+        t: &ParallelLoop<'_>,
         stms: Vec<Stm>,
         expanded: &[Atom],
         contributions: Vec<Atom>,
@@ -176,7 +176,7 @@ impl Elaborator<'_> {
     /// The arrays of which each trip has its row.
     fn set_rows(
         &mut self,
-        t: &Trips<'_>,
+        t: &ParallelLoop<'_>,
         kept: &[Value],
         arrays: &HashMap<Atom, Atom>,
         span: Span,
@@ -192,7 +192,7 @@ impl Elaborator<'_> {
     }
 
     /// The variables that the loop combines into.
-    fn set_totals(&mut self, t: &Trips<'_>, folded: Vec<Atom>, span: Span) -> Option<()> {
+    fn set_totals(&mut self, t: &ParallelLoop<'_>, folded: Vec<Atom>, span: Span) -> Option<()> {
         for ((slot, reducer), total) in t.totals.iter().zip(folded) {
             let old = self.scope.variable(*slot).value.clone();
             let new = self.combine(&old, *reducer, total, span)?;
@@ -217,7 +217,7 @@ impl Elaborator<'_> {
     }
 
     /// One trip: the body at the point `k`. The values of the aligned rows after it.
-    fn trip(&mut self, t: &Trips<'_>, span: Span) -> Option<Vec<Value>> {
+    fn trip(&mut self, t: &ParallelLoop<'_>, span: Span) -> Option<Vec<Value>> {
         let k = Atom::Var(t.k);
         let i = match t.space.shift {
             Shift::Constant(0) => k,
@@ -255,7 +255,7 @@ impl Elaborator<'_> {
     }
 
     /// The body for the index `i`. Rows that are not aligned are read before and written after it.
-    fn run(&mut self, t: &Trips<'_>, i: Atom, span: Span) -> Option<()> {
+    fn run(&mut self, t: &ParallelLoop<'_>, i: Atom, span: Span) -> Option<()> {
         self.bind_trip(t.e, t.range, i, span)?;
         let mut kept = Vec::new();
         for row in t.rows.iter().filter(|r| !r.aligned) {

@@ -94,7 +94,7 @@ impl Elaborator<'_> {
     }
 
     /// `zeros` and `ones`.
-    pub(super) fn everywhere(&mut self, c: &Call<'_>, value: f64) -> Option<Value> {
+    pub(super) fn constant_array(&mut self, c: &Call<'_>, value: f64) -> Option<Value> {
         let constant = Const::float(self.inference.float(), value);
         self.replicate(&c.args[0], Value::Atom(Atom::Const(constant)), c.span)
     }

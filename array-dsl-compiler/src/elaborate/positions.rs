@@ -18,7 +18,7 @@ type Code = (Vec<Var>, Vec<Var>, Body);
 
 /// The arrays of the operator at the position around the current place.
 struct Position {
-    /// The numbers there, and how many indices have been taken of the array.
+    /// The numbers there, and by how many indices the array has been indexed.
     arrays: HashMap<Var, (Atom, usize)>,
     /// Their dimensions.
     dims: Vec<Dim>,
@@ -68,7 +68,7 @@ impl Position {
         let all = depth == self.dims.len();
         match a {
             Atom::Var(v) => match self.arrays.get(&v) {
-                Some((number, taken)) => (*taken == depth).then_some(*number),
+                Some((number, indexed)) => (*indexed == depth).then_some(*number),
                 None => (all && !self.indices.contains(&v)).then_some(a),
             },
             Atom::Const(_) => all.then_some(a),
@@ -80,10 +80,10 @@ impl Position {
         match &s.exp {
             // An array of the operator, read at the indices around.
             Exp::Index(v, at) if self.arrays.contains_key(v) => {
-                let (number, taken) = self.arrays[v];
-                let here = self.indices.get(taken..taken + at.len())?;
-                let same = at.iter().zip(here).all(|(a, i)| *a == Atom::Var(*i));
-                self.arrays.insert(*s.vars.first()?, same.then_some((number, taken + at.len()))?);
+                let (number, indexed) = self.arrays[v];
+                let expected = self.indices.get(indexed..indexed + at.len())?;
+                let same = at.iter().zip(expected).all(|(a, i)| *a == Atom::Var(*i));
+                self.arrays.insert(*s.vars.first()?, same.then_some((number, indexed + at.len()))?);
             }
             Exp::Build(axes, body)
                 if self.dims.get(depth..depth + axes.len()).is_some_and(|d| d.iter().eq(extents(axes))) =>

@@ -123,32 +123,13 @@ impl Elaborator<'_> {
             parts[at] = v;
         }
         if let Some(base) = base {
-            match self.expr(base)? {
-                Value::Record(s, vs) if s.id == r.id => {
-                    for (part, v) in parts.iter_mut().zip(vs) {
-                        part.get_or_insert(v);
-                    }
-                }
-                other => {
-                    let found = self.describe(&other);
-                    let message = format!("the other fields of `{}` cannot come from {found}", r.name);
-                    self.error(
-                        Code::Fields,
-                        base.span,
-                        message,
-                        format!("name a value of type `{}`", r.name),
-                    );
-                    return None;
-                }
+            for (part, v) in parts.iter_mut().zip(self.base_fields(&r, base)?) {
+                part.get_or_insert(v);
             }
         } else if let Some(missing) = list(&r, &named) {
             let message = format!("the record `{}` lacks {missing}", r.name);
-            self.error(
-                Code::Fields,
-                path.span(),
-                message,
-                "give every field a value, or take the rest from another: `..net`",
-            );
+            let help = "give every field a value, or take the rest from another: `..net`";
+            self.error(Code::Fields, path.span(), message, help);
             ok = false;
         }
         if !ok {
@@ -156,6 +137,20 @@ impl Elaborator<'_> {
         }
         let parts = parts.into_iter().collect::<Option<Vec<Value>>>()?;
         self.tied(&r, parts, path.span())
+    }
+
+    /// The fields of `..base`.
+    fn base_fields(&mut self, r: &Rc<Record>, base: &Expr) -> Option<Vec<Value>> {
+        match self.expr(base)? {
+            Value::Record(s, vs) if s.id == r.id => Some(vs),
+            other => {
+                let found = self.describe(&other);
+                let message = format!("the other fields of `{}` cannot come from {found}", r.name);
+                let help = format!("name a value of type `{}`", r.name);
+                self.error(Code::Fields, base.span, message, help);
+                None
+            }
+        }
     }
 
     /// Binds the names of `Name { field: pattern, .. }`.

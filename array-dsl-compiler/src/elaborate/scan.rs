@@ -29,7 +29,7 @@ impl Elaborator<'_> {
     }
 
     /// `reduce(op, e, xs)`; scans with `prefix`.
-    pub(super) fn folding(&mut self, prefix: Option<Prefix>, c: &Call<'_>) -> Option<Value> {
+    pub(super) fn fold(&mut self, prefix: Option<Prefix>, c: &Call<'_>) -> Option<Value> {
         let Call { ref what, args, span } = *c;
         let [op, neutral, xs] = args else { return None };
         let f = self.function_argument(op, what, span)?;
@@ -40,11 +40,11 @@ impl Elaborator<'_> {
             let each: Vec<Option<Value>> = es
                 .iter()
                 .zip(parts)
-                .map(|(e, x)| self.folding(prefix, &c.of(&[op.clone(), e.clone(), x.clone()])))
+                .map(|(e, x)| self.fold(prefix, &c.of(&[op.clone(), e.clone(), x.clone()])))
                 .collect();
             return Some(Value::Tuple(each.into_iter().collect::<Option<_>>()?));
         }
-        let (starts, arrays) = self.folded(what, neutral, xs, span)?;
+        let (starts, arrays) = self.fold_operands(what, neutral, xs, span)?;
         let types: Vec<Type> = starts.iter().map(|a| self.atom_type(*a)).collect();
         let combine = self.operator(&f, what, neutral, &types, span)?;
         let ranks: Vec<usize> = types.iter().map(Type::rank).collect();
@@ -55,7 +55,7 @@ impl Elaborator<'_> {
         self.lift(what, &expected, &all, span, &mut |e, cells| {
             let (starts, arrays) = cells.split_at(ranks.len());
             let results = match combine.take()? {
-                Combine::Whole(operator) => e.fold_whole(operator, prefix, starts, arrays, span)?,
+                Combine::Rows(operator) => e.fold_rows(operator, prefix, starts, arrays, span)?,
                 combine => e.fold_positions(what, combine, prefix, starts, arrays, span)?,
             };
             Some(neutral.with_atoms(&mut results.into_iter()))
@@ -63,7 +63,7 @@ impl Elaborator<'_> {
     }
 
     /// The leaves of the neutral element and of the arrays, of fitting types.
-    fn folded(
+    fn fold_operands(
         &mut self,
         what: &str,
         neutral: &Value,
@@ -127,10 +127,10 @@ impl Elaborator<'_> {
             let results = match combine.take()? {
                 Combine::Reducers(reducers) => {
                     let parts = reducers.into_iter().zip(starts).zip(vectors);
-                    let each = parts.map(|((r, start), xs)| e.started(r, prefix, *start, xs, span));
+                    let each = parts.map(|((r, start), xs)| e.fold_from(r, prefix, *start, xs, span));
                     each.collect::<Option<_>>()?
                 }
-                Combine::Positions(mut operator) | Combine::Whole(mut operator) => {
+                Combine::Positions(mut operator) | Combine::Rows(mut operator) => {
                     operator.neutral = starts.to_vec();
                     let parts: Vec<(Atom, Vec<Atom>)> = vectors.iter().map(|v| (*v, Vec::new())).collect();
                     e.fold_parts(operator, prefix, &parts, span)
@@ -160,7 +160,7 @@ impl Elaborator<'_> {
     }
 
     /// A fold of a vector by a reducer, begun with `start`.
-    fn started(
+    fn fold_from(
         &mut self,
         r: Reducer,
         prefix: Option<Prefix>,
@@ -187,7 +187,7 @@ impl Elaborator<'_> {
     }
 
     /// Folds by an operator on all elements of small arrays.
-    fn fold_whole(
+    fn fold_rows(
         &mut self,
         mut operator: core::Operator,
         prefix: Option<Prefix>,

@@ -56,20 +56,20 @@ struct Ordered {
 }
 
 impl Elaborator<'_> {
-    /// The bins with values combined in by `operator`: on numbers position by position, or on `whole` rows. With `neutral` what is
+    /// The bins with values combined in by `operator`: on numbers position by position, or on rows as wholes (`on_rows`). With `neutral` what is
     /// in the bins does not count where there are values.
     pub(super) fn by_segments(
         &mut self,
         operator: core::Operator,
         bins: &Bins<'_>,
-        whole: bool,
+        on_rows: bool,
         neutral: bool,
         span: Span,
     ) -> Option<Vec<Atom>> {
         let target = self.atom_type(*bins.dest.first()?).dims;
-        let (count, rows) = (target[0].clone(), if whole { Vec::new() } else { target[1..].to_vec() });
+        let (count, rows) = (target[0].clone(), if on_rows { Vec::new() } else { target[1..].to_vec() });
         let mut dest = bins.dest.to_vec();
-        if !whole {
+        if !on_rows {
             for d in &mut dest {
                 *d = self.coerce(*d, &target, span, bins.what, false)?;
             }
@@ -77,8 +77,8 @@ impl Elaborator<'_> {
         let bins = &Bins { dest: &dest, ..*bins };
         let sorted = self.in_order(bins, span)?;
         let operator = self.in_segments(operator, span)?;
-        let totals = match whole {
-            true => self.whole_totals(operator, bins, &sorted, span)?,
+        let totals = match on_rows {
+            true => self.row_totals(operator, bins, &sorted, span)?,
             false => self.totals(operator, &rows, &sorted, span)?,
         };
         let extents: Vec<Dim> = std::iter::once(sorted.extent.clone()).chain(rows).collect();
@@ -105,7 +105,7 @@ impl Elaborator<'_> {
         })?;
         let ends = ends.atoms()?;
         let each = bins.dest.iter().zip(ends);
-        each.map(|(d, v)| self.placed(bins.what, Placing::Only, *d, sorted.place, v, span)).collect()
+        each.map(|(d, v)| self.scattered(bins.what, Placing::Only, *d, sorted.place, v, span)).collect()
     }
 
     /// Sorts the points by their index.
@@ -117,7 +117,7 @@ impl Elaborator<'_> {
             let mut dims = self.atom_type(*d).dims;
             dims[0] = extent.clone();
             let v = self.coerce(*v, &dims, span, bins.what, false)?;
-            values.extend(self.taken(order, &Value::Atom(v), span)?.atoms()?);
+            values.extend(self.gathered(order, &Value::Atom(v), span)?.atoms()?);
         }
         let along = std::slice::from_ref(&extent);
         let keys = self.build("keys", along, &[], span, |e, ix| {
@@ -218,7 +218,7 @@ impl Elaborator<'_> {
     }
 
     /// As `totals`, of small arrays as wholes: arrays of the points and then the dimensions of a value.
-    fn whole_totals(
+    fn row_totals(
         &mut self,
         operator: core::Operator,
         bins: &Bins<'_>,

@@ -11,6 +11,15 @@ use crate::record::Records;
 use crate::syntax::ast::{self, Binary, ExprKind, TypeKind, Unary};
 use crate::ty::{Elem, Name};
 
+/// Where a type is declared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Declared {
+    /// With the value, by a `let` or a closure: it may name sizes that only data tell, and other sizes are checked when running.
+    WithValue,
+    /// In a signature, whose sizes must be those of the value.
+    InSignature,
+}
+
 impl Elaborator<'_> {
     /// A dimension in the user's names.
     pub(super) fn show(&self, d: &Dim) -> String {
@@ -98,7 +107,7 @@ impl Elaborator<'_> {
             return self.fitting(d, span);
         }
         let Atom::Var(v) = *a else { return None };
-        if let Some(d) = self.hoisted(v, span) {
+        if let Some(d) = self.hoisted_size(v, span) {
             return self.fitting(d, span);
         }
         let (reason, help) = self.why_not_hoisted(v);
@@ -216,15 +225,13 @@ impl Elaborator<'_> {
         names.join(", ")
     }
 
-    /// Requires a value to have an annotated type; the value with the annotation's dimensions.
-    pub(super) fn annotate(&mut self, v: Value, t: &ast::Type, what: &str) -> Option<Value> {
+    /// Requires a value to have a declared type; the value with the declared dimensions.
+    pub(super) fn annotate(&mut self, v: Value, t: &ast::Type, what: &str, by: Declared) -> Option<Value> {
         match (&v, &t.kind) {
             (_, TypeKind::Infer) => Some(v),
             (Value::Tuple(vs), TypeKind::Tuple(ts)) if vs.len() == ts.len() => {
-                let vs = vs.clone();
-                Some(Value::Tuple(
-                    vs.into_iter().zip(ts).map(|(v, t)| self.annotate(v, t, what)).collect::<Option<_>>()?,
-                ))
+                let parts = vs.clone().into_iter().zip(ts).map(|(v, t)| self.annotate(v, t, what, by));
+                Some(Value::Tuple(parts.collect::<Option<_>>()?))
             }
             (Value::Record(s, vs), TypeKind::Record(path)) => {
                 let r = self.record(path)?;
@@ -242,41 +249,40 @@ impl Elaborator<'_> {
                 None
             }
             (Value::Atom(a), TypeKind::Scalar(_) | TypeKind::Array(..)) => {
-                let ty = self.atom_type(*a);
-                if !what.starts_with("the result") {
-                    self.name_sizes(t, &ty);
-                }
-                let (dims, elem) = self.annotated_dims(t)?;
-                if ty.rank() != dims.len() {
-                    let (found, declared) = (self.show_type(&ty), self.written(t));
-                    let rank = format!("{what} is declared as {declared}, found {found}");
-                    let help = if ty.rank() > dims.len() && dims.is_empty() {
-                        format!("reduce it, with `sum` for example, or declare it as `{found}`")
-                    } else {
-                        format!("declare it as `{found}`, or change the value")
-                    };
-                    self.error(Code::ResultType, t.span, rank, help);
-                    return None;
-                }
-                if let Some(e) = elem {
-                    self.unify(ty.elem, e, t.span, what)?;
-                }
-                let dims: Vec<Dim> =
-                    dims.into_iter().zip(&ty.dims).map(|(d, e)| d.unwrap_or(e.clone())).collect();
-                let annotated = !what.starts_with("the result");
-                Some(Value::Atom(self.coerce(*a, &dims, t.span, what, annotated)?))
+                self.annotate_atom(*a, t, what, by).map(Value::Atom)
             }
             _ => {
                 let (found, declared) = (self.describe(&v), self.written(t));
-                self.error(
-                    Code::ResultType,
-                    t.span,
-                    format!("{what} is declared as {declared}, found {found}"),
-                    format!("declare it as `{found}`, or change the value"),
-                );
+                let message = format!("{what} is declared as {declared}, found {found}");
+                let help = format!("declare it as `{found}`, or change the value");
+                self.error(Code::ResultType, t.span, message, help);
                 None
             }
         }
+    }
+
+    fn annotate_atom(&mut self, a: Atom, t: &ast::Type, what: &str, by: Declared) -> Option<Atom> {
+        let ty = self.atom_type(a);
+        if by == Declared::WithValue {
+            self.name_sizes(t, &ty);
+        }
+        let (dims, elem) = self.annotated_dims(t)?;
+        if ty.rank() != dims.len() {
+            let (found, declared) = (self.show_type(&ty), self.written(t));
+            let message = format!("{what} is declared as {declared}, found {found}");
+            let help = if ty.rank() > dims.len() && dims.is_empty() {
+                format!("reduce it, with `sum` for example, or declare it as `{found}`")
+            } else {
+                format!("declare it as `{found}`, or change the value")
+            };
+            self.error(Code::ResultType, t.span, message, help);
+            return None;
+        }
+        if let Some(e) = elem {
+            self.unify(ty.elem, e, t.span, what)?;
+        }
+        let dims: Vec<Dim> = dims.into_iter().zip(&ty.dims).map(|(d, e)| d.unwrap_or(e.clone())).collect();
+        self.coerce(a, &dims, t.span, what, by == Declared::WithValue)
     }
 
     /// A value's type in the user's notation.

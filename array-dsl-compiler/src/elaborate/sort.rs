@@ -34,7 +34,7 @@ impl Elaborator<'_> {
         let atoms = self.plain_atoms("`sort`", args, span)?;
         self.lift("`sort`", &[1], &atoms, span, &mut |e, cells| {
             let at = e.positions(cells[0], span)?;
-            e.taken(at, &Value::Atom(cells[0]), span)
+            e.gathered(at, &Value::Atom(cells[0]), span)
         })
     }
 
@@ -74,7 +74,7 @@ impl Elaborator<'_> {
             aligned.push(self.coerce(a, &dims, span, "the arrays of `sort_by_key`", false)?);
         }
         let at = self.positions(keys, span)?;
-        self.taken(at, &xs.with_atoms(&mut aligned.into_iter()), span)
+        self.gathered(at, &xs.with_atoms(&mut aligned.into_iter()), span)
     }
 
     /// The arrays of a value; an error if there is a function inside.
@@ -100,7 +100,7 @@ impl Elaborator<'_> {
     }
 
     /// The elements or rows at positions.
-    pub(super) fn taken(&mut self, at: Atom, xs: &Value, span: Span) -> Option<Value> {
+    pub(super) fn gathered(&mut self, at: Atom, xs: &Value, span: Span) -> Option<Value> {
         let extents = self.atom_type(at).dims;
         self.build("sorted", &extents, &[], span, |e, ix| {
             let p = e.index(at, ix, span);

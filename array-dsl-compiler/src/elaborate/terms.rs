@@ -90,14 +90,14 @@ impl Terms {
                             Function::Closure(c) => self.closure(e, &c, &args),
                             Function::Kernel(k) => match kernel(&k) {
                                 Some(ty) if k.params.len() == args.len() => self.call(e, &k.name, ty, args),
-                                _ => self.whole(e, x),
+                                _ => self.opaque(e, x),
                             },
                             Function::Derivative(..) | Function::Generic(_) | Function::Given(_) => {
-                                self.whole(e, x)
+                                self.opaque(e, x)
                             }
                         }
                     }
-                    _ => self.whole(e, x),
+                    _ => self.opaque(e, x),
                 }
             }
             ExprKind::Method(receiver, name, args) => {
@@ -105,7 +105,7 @@ impl Terms {
                 self.builtin(e, &name.name, &args, name.span, x)
             }
             ExprKind::Block(stmts, Some(result)) if self.bound_in(stmts) => self.block(e, stmts, result),
-            _ => self.whole(e, x),
+            _ => self.opaque(e, x),
         }
     }
 
@@ -140,7 +140,7 @@ impl Terms {
         };
         match ty {
             Some(ty) => self.call(e, name, ty, args.iter().copied()),
-            None => self.whole(e, x),
+            None => self.opaque(e, x),
         }
     }
 
@@ -194,13 +194,13 @@ impl Terms {
     }
 
     /// An expression that stands for itself.
-    fn whole(&mut self, e: &mut Elaborator<'_>, x: &Expr) -> Option<Term> {
+    fn opaque(&mut self, e: &mut Elaborator<'_>, x: &Expr) -> Option<Term> {
         if self.bound.iter().any(|n| mentions(x, n)) {
             return None;
         }
         let (saved, declined, doubts) = (e.save(), e.declined, e.joint.doubts);
         let errors = e.diagnostics.list().len();
-        let value = e.on_its_own(|e| e.evaluate(x));
+        let value = e.separately(|e| e.evaluate(x));
         let sure = e.diagnostics.list().len() == errors && e.joint.doubts == doubts;
         let rank = match value {
             Some(Value::Atom(a)) if sure => Some(e.rank(a)),

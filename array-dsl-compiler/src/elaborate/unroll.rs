@@ -103,7 +103,7 @@ impl Unroll {
         }
     }
 
-    fn one(&self, e: &Elaborator<'_>, a: Atom) -> Option<Atom> {
+    fn scalar_atom(&self, e: &Elaborator<'_>, a: Atom) -> Option<Atom> {
         elements(self.atom(e, a))?.first().copied()
     }
 
@@ -116,7 +116,7 @@ impl Unroll {
     }
 
     /// The truth value or integer that a constant is.
-    fn known(&self, e: &Elaborator<'_>, a: Atom) -> Option<Scalar> {
+    fn constant(&self, e: &Elaborator<'_>, a: Atom) -> Option<Scalar> {
         let Atom::Const(c) = a else { return None };
         match e.elem(a) {
             Elem::Bool => Some(Scalar::Bool(c.as_bool())),
@@ -126,7 +126,7 @@ impl Unroll {
     }
 
     /// The statement just made has the place of the one it is for.
-    fn made(&mut self, e: &mut Elaborator<'_>, s: &Stm) -> Option<()> {
+    fn emitted(&mut self, e: &mut Elaborator<'_>, s: &Stm) -> Option<()> {
         if let Some(last) = e.bodies.last_mut().and_then(|b| b.last_mut()) {
             last.loc = s.loc;
         }
@@ -138,14 +138,14 @@ impl Unroll {
         Some(match &s.exp {
             Exp::Atom(a) => vec![self.atom(e, *a)],
             Exp::Op(op, args) => {
-                let args: Vec<Atom> = args.iter().map(|a| self.one(e, *a)).collect::<Option<_>>()?;
-                let known: Option<Vec<Scalar>> = args.iter().map(|a| self.known(e, *a)).collect();
+                let args: Vec<Atom> = args.iter().map(|a| self.scalar_atom(e, *a)).collect::<Option<_>>()?;
+                let known: Option<Vec<Scalar>> = args.iter().map(|a| self.constant(e, *a)).collect();
                 let folded = known.and_then(|known| apply(*op, &known).ok());
                 if let Some(x @ (Scalar::Bool(_) | Scalar::I64(_))) = folded {
                     return Some(vec![Parts::scalar(Atom::Const(Const::from(x)))]);
                 }
                 let a = e.op(*op, &args, self.span);
-                self.made(e, s)?;
+                self.emitted(e, s)?;
                 vec![Parts::scalar(a)]
             }
             Exp::Size(d) => vec![Parts::scalar(e.size_value(d, self.span))],
@@ -156,7 +156,7 @@ impl Unroll {
                 for a in atoms {
                     let ty = e.atom_type(a);
                     out.push(e.emit("stop_gradient", ty, Exp::StopGradient(a), self.span));
-                    self.made(e, s)?;
+                    self.emitted(e, s)?;
                 }
                 vec![Parts::Elements(out, shape)]
             }
@@ -185,12 +185,12 @@ impl Unroll {
     }
 
     fn index(&mut self, e: &mut Elaborator<'_>, s: &Stm, array: Var, index: &[Atom]) -> Option<Parts> {
-        let index: Vec<Atom> = index.iter().map(|i| self.one(e, *i)).collect::<Option<_>>()?;
+        let index: Vec<Atom> = index.iter().map(|i| self.scalar_atom(e, *i)).collect::<Option<_>>()?;
         match self.atom(e, Atom::Var(array)) {
             Parts::Elements(atoms, shape) => {
                 let (mut from, mut len) = (0, atoms.len());
                 for (i, n) in index.iter().zip(&shape) {
-                    let i = usize::try_from(self.known(e, *i)?.as_i64()?).ok()?;
+                    let i = usize::try_from(self.constant(e, *i)?.as_i64()?).ok()?;
                     len /= usize::try_from(*n).ok().filter(|n| i < *n)?;
                     from += i * len;
                 }
@@ -198,7 +198,7 @@ impl Unroll {
             }
             Parts::Outside(array) => {
                 let a = e.index(Atom::Var(array), &index, self.span);
-                self.made(e, s)?;
+                self.emitted(e, s)?;
                 Some(match a {
                     Atom::Var(v) if e.rank(a) > 0 => Parts::Outside(v),
                     a => Parts::scalar(a),
@@ -215,8 +215,8 @@ impl Unroll {
         yes: &Body,
         no: &Body,
     ) -> Option<Vec<Parts>> {
-        let c = self.one(e, c)?;
-        if let Some(c) = self.known(e, c).and_then(Scalar::as_bool) {
+        let c = self.scalar_atom(e, c)?;
+        if let Some(c) = self.constant(e, c).and_then(Scalar::as_bool) {
             return self.body(e, if c { yes } else { no });
         }
         let (ys, yes) = e.in_body(|e| self.body(e, yes))?;
@@ -239,7 +239,7 @@ impl Unroll {
         }
         let (yes, no) = (Body { stms: ys, results: first }, Body { stms: ns, results: second });
         e.push(Stm { vars, exp: Exp::If(c, yes, no), loc: s.loc });
-        self.made(e, s)?;
+        self.emitted(e, s)?;
         Some(out)
     }
 
@@ -284,7 +284,7 @@ impl Unroll {
                     None => x,
                     Some(left) => {
                         let a = e.op(op, &[left, x], self.span);
-                        self.made(e, s)?;
+                        self.emitted(e, s)?;
                         a
                     }
                 });

@@ -77,6 +77,11 @@ impl Value {
         Value::Tuple(Vec::new())
     }
 
+    /// One value bare, several as a tuple.
+    pub fn bundle(mut values: Vec<Value>) -> Value {
+        if values.len() == 1 { values.remove(0) } else { Value::Tuple(values) }
+    }
+
     /// Whether this is `()`.
     pub fn is_unit(&self) -> bool {
         matches!(self, Value::Tuple(vs) if vs.is_empty())

@@ -80,6 +80,17 @@ impl Write {
         self.at.iter_mut().chain([&mut self.value]).chain(self.when.iter_mut().map(|(p, _)| p))
     }
 
+    /// Whether every index is certainly one of an array of these dimensions.
+    fn is_inside(&self, dims: &[Dim]) -> bool {
+        self.at.iter().zip(dims).all(|(p, d)| match p {
+            Part::Axis(k) => self.axes[*k].0 == *d,
+            Part::Value { atom: Atom::Const(c), .. } => {
+                (c.raw() as i64) >= 0 && d.sub(&Dim::constant(c.raw() as i64 + 1)).is_nonnegative()
+            }
+            Part::Value { .. } => false,
+        })
+    }
+
     /// Takes what the choice gives for the parts that were bound in the branch, and its condition.
     pub(super) fn leave_branch(
         &mut self,
@@ -279,51 +290,14 @@ impl Elaborator<'_> {
             })
             .collect();
         let ix: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
-        let inside = w.at.iter().zip(&ty.dims).all(|(p, d)| match p {
-            Part::Axis(k) => w.axes[*k].0 == *d,
-            Part::Value { atom: Atom::Const(c), .. } => {
-                (c.raw() as i64) >= 0 && d.sub(&Dim::constant(c.raw() as i64 + 1)).is_nonnegative()
-            }
-            Part::Value { .. } => false,
-        });
         let depth = self.frame.len();
         self.frame.extend(w.axes.iter().cloned());
         let body = self.in_body(|e| {
-            let read = |e: &mut Self, p: &Part| match p {
-                Part::Axis(k) => ix[*k],
-                Part::Value { atom, along } => {
-                    let at: Vec<Atom> = along.iter().map(|k| ix[*k]).collect();
-                    e.index(*atom, &at, span)
-                }
-            };
-            let mut when: Option<Atom> = None;
-            for (p, yes) in &w.when {
-                let c = read(e, p);
-                let c = if *yes { c } else { e.op(Op::Not, &[c], span) };
-                when = Some(match when {
-                    Some(d) => e.op(Op::And, &[d, c], span),
-                    None => c,
-                });
-            }
-            let mut at: Vec<Atom> = w.at.iter().map(|p| read(e, p)).collect();
-            let mut value = read(e, &w.value);
-            if !inside {
-                // Nothing depends on the old element, but reading it reports an index outside.
-                let probe = |e: &mut Self| {
-                    let old = e.index(array, &at, span);
-                    let always = Atom::Const(Const::bool(true));
-                    e.op(Op::Select, &[always, value, old], span)
-                };
-                value = match when {
-                    None => probe(e),
-                    Some(c) => {
-                        let zero = Value::Atom(Atom::Const(e.constant_of(ty.elem, 0)));
-                        let chosen = e.choice(c, span, &mut |e| Some(Value::Atom(probe(e))), &mut |_| {
-                            Some(zero.clone())
-                        });
-                        chosen?.atoms()?[0]
-                    }
-                };
+            let when = e.write_condition(w, &ix);
+            let mut at: Vec<Atom> = w.at.iter().map(|p| e.part_at(p, &ix, span)).collect();
+            let mut value = e.part_at(&w.value, &ix, span);
+            if !w.is_inside(&ty.dims) {
+                value = e.probed(array, &at, value, when, span)?;
             }
             if let Some(c) = when {
                 let nowhere = e.int(-1);
@@ -338,5 +312,51 @@ impl Elaborator<'_> {
         let how = w.reducer.map_or(Placing::Only, Placing::Combined);
         let exp = Exp::Scatter { how, dest, axes, body: Body { stms, results } };
         Some(self.emit(&name, ty, exp, span))
+    }
+
+    /// A part of a write at a point of its axes.
+    fn part_at(&mut self, p: &Part, ix: &[Atom], span: Span) -> Atom {
+        match p {
+            Part::Axis(k) => ix[*k],
+            Part::Value { atom, along } => {
+                let at: Vec<Atom> = along.iter().map(|k| ix[*k]).collect();
+                self.index(*atom, &at, span)
+            }
+        }
+    }
+
+    /// Whether a write happens at a point, if it does not everywhere.
+    fn write_condition(&mut self, w: &Write, ix: &[Atom]) -> Option<Atom> {
+        let mut when: Option<Atom> = None;
+        for (p, yes) in &w.when {
+            let c = self.part_at(p, ix, w.span);
+            let c = if *yes { c } else { self.op(Op::Not, &[c], w.span) };
+            when = Some(match when {
+                Some(d) => self.op(Op::And, &[d, c], w.span),
+                None => c,
+            });
+        }
+        when
+    }
+
+    /// The value that is written, after a read of the old element: nothing depends on that, but it reports an index outside.
+    fn probed(
+        &mut self,
+        array: Atom,
+        at: &[Atom],
+        value: Atom,
+        when: Option<Atom>,
+        span: Span,
+    ) -> Option<Atom> {
+        let probe = |e: &mut Self| {
+            let old = e.index(array, at, span);
+            let always = Atom::Const(Const::bool(true));
+            e.op(Op::Select, &[always, value, old], span)
+        };
+        let Some(c) = when else { return Some(probe(self)) };
+        let zero = Value::Atom(Atom::Const(self.constant_of(self.atom_type(array).elem, 0)));
+        let written =
+            self.choice(c, span, &mut |e| Some(Value::Atom(probe(e))), &mut |_| Some(zero.clone()))?;
+        written.atoms()?.first().copied()
     }
 }

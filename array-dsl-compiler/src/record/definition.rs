@@ -208,16 +208,6 @@ impl Reader<'_> {
 
     /// What a host type is.
     fn host(&mut self, ty: &syn::Type, field: &syn::Ident) -> Option<Host> {
-        let refused = |e: &mut Self, help: &str| {
-            let message = format!(
-                "field `{}` of record `{}`: `{}` is not a type of kernels",
-                field.unraw(),
-                e.name,
-                syntax::text(ty)
-            );
-            e.wrong(ty.span(), message, help);
-            None
-        };
         match ty {
             syn::Type::Paren(t) => self.host(&t.elem, field),
             syn::Type::Group(t) => self.host(&t.elem, field),
@@ -225,58 +215,71 @@ impl Reader<'_> {
                 Some(Host::Tuple(t.elems.iter().map(|t| self.host(t, field)).collect::<Option<_>>()?))
             }
             syn::Type::Array(_) => {
-                refused(self, "use an array of ndarray, `#[shape(3)] x: Array1<f64>`, say, or a tuple")
+                let help = "use an array of ndarray, `#[shape(3)] x: Array1<f64>`, say, or a tuple";
+                self.no_type_of_kernels(ty, field, help)
             }
-            syn::Type::Reference(_) | syn::Type::Slice(_) => {
-                refused(self, "a record owns its arrays: `Array1<f64>`, `Array2<f64>` and so on")
-            }
-            syn::Type::Path(t) if t.qself.is_none() => {
-                let Some(last) = t.path.segments.last() else { return refused(self, TYPES) };
-                let name = last.ident.to_string();
-                if last.arguments.is_none() {
-                    return match (Elem::from_name(&name), name.as_str()) {
-                        _ if t.path.segments.len() > 1 => Some(Host::Record(t.path.clone())),
-                        (_, "usize" | "isize" | "u64") => {
-                            refused(self, "use `i64`, which sizes and indices are in kernels")
+            syn::Type::Reference(_) | syn::Type::Slice(_) => self.no_type_of_kernels(ty, field, OWNED),
+            syn::Type::Path(t) if t.qself.is_none() => match t.path.segments.last() {
+                Some(last) if last.arguments.is_none() => self.plain(&t.path, &last.ident, ty, field),
+                Some(last) => self.array(last).or_else(|| {
+                    let help = match last.ident.to_string().as_str() {
+                        "Vec" | "Box" | "Arc" | "Rc" => {
+                            "use an array of ndarray: `Array1<f64>`, `Array2<f64>` and so on"
                         }
-                        (Some(elem), _) => Some(Host::Scalar(elem)),
-                        (None, n) if n == self.name => {
-                            let message = format!("the record `{n}` contains itself");
-                            self.diagnostics.error(
-                                Code::Recursion,
-                                ty.span(),
-                                message,
-                                "records are as large as their fields say",
-                            );
-                            None
+                        "ArrayD" => "the rank must be known: `Array1<f64>`, `Array2<f64>` and so on",
+                        "ArrayView" | "ArrayViewMut" | "ArcArray" | "CowArray" | "ArrayRef" | "ArrayBase" => {
+                            OWNED
                         }
-                        (
-                            None,
-                            "u8" | "i8" | "u16" | "i16" | "i128" | "u128" | "char" | "String" | "str"
-                            | "Self",
-                        ) => refused(self, TYPES),
-                        (None, _) => Some(Host::Record(t.path.clone())),
+                        _ => TYPES,
                     };
-                }
-                self.array(last, &name).or_else(|| match name.as_str() {
-                    "Vec" | "Box" | "Arc" | "Rc" => {
-                        refused(self, "use an array of ndarray: `Array1<f64>`, `Array2<f64>` and so on")
-                    }
-                    "ArrayD" => {
-                        refused(self, "the rank must be known: `Array1<f64>`, `Array2<f64>` and so on")
-                    }
-                    "ArrayView" | "ArrayViewMut" | "ArcArray" | "CowArray" | "ArrayRef" | "ArrayBase" => {
-                        refused(self, "a record owns its arrays: `Array1<f64>`, `Array2<f64>` and so on")
-                    }
-                    _ => refused(self, TYPES),
-                })
-            }
-            _ => refused(self, TYPES),
+                    self.no_type_of_kernels(ty, field, help)
+                }),
+                None => self.no_type_of_kernels(ty, field, TYPES),
+            },
+            _ => self.no_type_of_kernels(ty, field, TYPES),
         }
     }
 
+    /// What a name without arguments is: a scalar, or another record.
+    fn plain(
+        &mut self,
+        path: &syn::Path,
+        name: &syn::Ident,
+        ty: &syn::Type,
+        field: &syn::Ident,
+    ) -> Option<Host> {
+        if path.segments.len() > 1 {
+            return Some(Host::Record(path.clone()));
+        }
+        match (Elem::from_name(&name.to_string()), name.to_string().as_str()) {
+            (_, "usize" | "isize" | "u64") => {
+                self.no_type_of_kernels(ty, field, "use `i64`, which sizes and indices are in kernels")
+            }
+            (Some(elem), _) => Some(Host::Scalar(elem)),
+            (None, n) if n == self.name => {
+                let help = "records are as large as their fields say";
+                let message = format!("the record `{n}` contains itself");
+                self.diagnostics.error(Code::Recursion, ty.span(), message, help);
+                None
+            }
+            (None, "u8" | "i8" | "u16" | "i16" | "i128" | "u128" | "char" | "String" | "str" | "Self") => {
+                self.no_type_of_kernels(ty, field, TYPES)
+            }
+            (None, _) => Some(Host::Record(path.clone())),
+        }
+    }
+
+    fn no_type_of_kernels(&mut self, ty: &syn::Type, field: &syn::Ident, help: &str) -> Option<Host> {
+        let (field, name) = (field.unraw(), &self.name);
+        let message =
+            format!("field `{field}` of record `{name}`: `{}` is not a type of kernels", syntax::text(ty));
+        self.wrong(ty.span(), message, help);
+        None
+    }
+
     /// `Array2<f64>`, `Array<f64, Ix2>`.
-    fn array(&mut self, segment: &syn::PathSegment, name: &str) -> Option<Host> {
+    fn array(&mut self, segment: &syn::PathSegment) -> Option<Host> {
+        let name = segment.ident.to_string();
         let syn::PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
         let types: Vec<String> = arguments
             .args
@@ -288,7 +291,7 @@ impl Reader<'_> {
                 _ => None,
             })
             .collect();
-        let (elem, rank) = match (name, types.as_slice()) {
+        let (elem, rank) = match (name.as_str(), types.as_slice()) {
             ("Array", [elem, dim]) => (elem, dim.strip_prefix("Ix")?),
             (_, [elem]) => (elem, name.strip_prefix("Array")?),
             _ => return None,
@@ -316,6 +319,9 @@ impl Reader<'_> {
 /// What a field may be.
 const TYPES: &str = "fields are `f32`, `f64`, `i32`, `i64`, `u32`, `bool`, arrays of these from `Array1<f64>` to `Array6<f64>`, \
                      tuples, and other records; keep anything else beside the record";
+
+/// What to have in place of borrowed arrays.
+const OWNED: &str = "a record owns its arrays: `Array1<f64>`, `Array2<f64>` and so on";
 
 /// The names in a size.
 fn names(size: TokenStream) -> Vec<syn::Ident> {

@@ -19,8 +19,9 @@ enum Home {
 pub fn items(d: &Definition) -> TokenStream {
     let name = &d.ident;
     let host = Fields { d, home: Home::Host };
-    let (parts, view) = (host.parts(), host.view());
-    let (viewed, taken, made) = (host.viewed("self"), host.taken("self"), host.made());
+    let (parts, view) = (host.parts_type(), host.view_type());
+    let (view_of_self, parts_of_self, from_parts) =
+        (host.references("self"), host.parts("self"), host.fields_from_parts());
     let device = device(d);
     let fields = d.fields.iter().map(|f| &f.ident);
     quote! {
@@ -32,13 +33,13 @@ pub fn items(d: &Definition) -> TokenStream {
                 type Parts = #parts;
                 type View<'a> = #view;
                 fn view(&self) -> Self::View<'_> {
-                    #viewed
+                    #view_of_self
                 }
                 fn into_parts(self) -> Self::Parts {
-                    #taken
+                    #parts_of_self
                 }
                 fn from_parts(__parts: Self::Parts) -> Self {
-                    #name { #made }
+                    #name { #from_parts }
                 }
             }
             impl __rt::given::Reuse for #name {
@@ -56,8 +57,8 @@ fn device(d: &Definition) -> TokenStream {
     let name = &d.ident;
     let on_gpu = format_ident!("Gpu{}", name.unraw());
     let fields = Fields { d, home: Home::Device };
-    let (parts, view) = (fields.parts(), fields.view());
-    let (viewed, made) = (fields.viewed("__device"), fields.made());
+    let (parts, view) = (fields.parts_type(), fields.view_type());
+    let (view_of_device, from_parts) = (fields.references("__device"), fields.fields_from_parts());
     let declared = d.fields.iter().map(|f| {
         let (vis, ident, ty) = (&f.vis, &f.ident, fields.field_type(&f.host));
         quote!(#vis #ident: #ty)
@@ -92,10 +93,10 @@ fn device(d: &Definition) -> TokenStream {
                 ::core::result::Result::Ok(#name { #(#downloads),* })
             }
             fn device_view(__device: &Self::Device) -> Self::DeviceView<'_> {
-                #viewed
+                #view_of_device
             }
             fn device_from_parts(__parts: Self::DeviceParts) -> Self::Device {
-                #on_gpu { #made }
+                #on_gpu { #from_parts }
             }
         }
         impl __rt::gpu::Upload for #name {
@@ -161,7 +162,7 @@ impl Fields<'_> {
     }
 
     /// The type of all fields, those of records as tuples.
-    fn parts(&self) -> TokenStream {
+    fn parts_type(&self) -> TokenStream {
         let record = |path: &syn::Path| match self.home {
             Home::Host => quote!(<#path as __rt::record::Record>::Parts),
             Home::Device => quote!(<#path as __rt::gpu::DeviceRecord>::DeviceParts),
@@ -171,12 +172,12 @@ impl Fields<'_> {
     }
 
     /// The type of references to all fields.
-    fn view(&self) -> TokenStream {
-        let fields = self.d.fields.iter().map(|f| self.view_of(&f.host));
+    fn view_type(&self) -> TokenStream {
+        let fields = self.d.fields.iter().map(|f| self.view_type_of(&f.host));
         quote!((#(#fields,)*))
     }
 
-    fn view_of(&self, host: &Host) -> TokenStream {
+    fn view_type_of(&self, host: &Host) -> TokenStream {
         match (host, self.home) {
             (Host::Scalar(elem), Home::Host) => elem_type(*elem),
             (Host::Array(elem, sizes), Home::Host) => {
@@ -186,7 +187,7 @@ impl Fields<'_> {
             (Host::Record(path), Home::Host) => quote!(<#path as __rt::record::Record>::View<'a>),
             (Host::Record(path), Home::Device) => quote!(<#path as __rt::gpu::DeviceRecord>::DeviceView<'a>),
             (Host::Tuple(parts), _) => {
-                let parts = parts.iter().map(|p| self.view_of(p));
+                let parts = parts.iter().map(|p| self.view_type_of(p));
                 quote!((#(#parts,)*))
             }
             (_, Home::Device) => {
@@ -197,16 +198,16 @@ impl Fields<'_> {
     }
 
     /// References to all fields of the structure at `of`.
-    fn viewed(&self, of: &str) -> TokenStream {
+    fn references(&self, of: &str) -> TokenStream {
         let of = format_ident!("{of}");
         let fields = self.d.fields.iter().map(|f| {
             let ident = &f.ident;
-            self.viewed_at(&f.host, quote!(#of.#ident))
+            self.reference(&f.host, quote!(#of.#ident))
         });
         quote!((#(#fields,)*))
     }
 
-    fn viewed_at(&self, host: &Host, at: TokenStream) -> TokenStream {
+    fn reference(&self, host: &Host, at: TokenStream) -> TokenStream {
         match (host, self.home) {
             (Host::Scalar(_), Home::Host) => at,
             (Host::Array(..), Home::Host) => quote!(&*#at),
@@ -214,47 +215,47 @@ impl Fields<'_> {
             (Host::Record(path), Home::Device) => {
                 quote!(<#path as __rt::gpu::DeviceRecord>::device_view(&#at))
             }
-            (Host::Tuple(parts), _) => numbered(parts, &at, |p, at| self.viewed_at(p, at)),
+            (Host::Tuple(parts), _) => numbered(parts, &at, |p, at| self.reference(p, at)),
             (_, Home::Device) => quote!(&#at),
         }
     }
 
     /// All fields of the structure at `of`.
-    fn taken(&self, of: &str) -> TokenStream {
+    fn parts(&self, of: &str) -> TokenStream {
         let of = format_ident!("{of}");
         let fields = self.d.fields.iter().map(|f| {
             let ident = &f.ident;
-            taken_at(&f.host, quote!(#of.#ident))
+            parts_at(&f.host, quote!(#of.#ident))
         });
         quote!((#(#fields,)*))
     }
 
     /// The fields from `__parts`.
-    fn made(&self) -> TokenStream {
+    fn fields_from_parts(&self) -> TokenStream {
         let fields = self.d.fields.iter().enumerate().map(|(i, f)| {
             let (ident, i) = (&f.ident, syn::Index::from(i));
-            let value = self.made_of(&f.host, quote!(__parts.#i));
+            let value = self.field_from_parts(&f.host, quote!(__parts.#i));
             quote!(#ident: #value)
         });
         quote!(#(#fields),*)
     }
 
-    fn made_of(&self, host: &Host, at: TokenStream) -> TokenStream {
+    fn field_from_parts(&self, host: &Host, at: TokenStream) -> TokenStream {
         match (host, self.home) {
             (Host::Record(path), Home::Host) => quote!(<#path as __rt::record::Record>::from_parts(#at)),
             (Host::Record(path), Home::Device) => {
                 quote!(<#path as __rt::gpu::DeviceRecord>::device_from_parts(#at))
             }
-            (Host::Tuple(parts), _) => numbered(parts, &at, |p, at| self.made_of(p, at)),
+            (Host::Tuple(parts), _) => numbered(parts, &at, |p, at| self.field_from_parts(p, at)),
             (Host::Scalar(_) | Host::Array(..), _) => at,
         }
     }
 }
 
-fn taken_at(host: &Host, at: TokenStream) -> TokenStream {
+fn parts_at(host: &Host, at: TokenStream) -> TokenStream {
     match host {
         Host::Record(_) => quote!(__rt::record::Record::into_parts(#at)),
-        Host::Tuple(parts) => numbered(parts, &at, taken_at),
+        Host::Tuple(parts) => numbered(parts, &at, parts_at),
         Host::Scalar(_) | Host::Array(..) => at,
     }
 }

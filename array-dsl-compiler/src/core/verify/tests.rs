@@ -64,10 +64,18 @@ fn accepts() {
     assert_eq!(errors_of("x.0: [k.1][n][m]f64, k.1: i64", "f64", "=> 1.0f64"), Vec::<String>::new());
 }
 
+/// Each body breaks one rule, which is all that is said.
+fn rejects(bodies: &[(&str, &str)]) {
+    for (body, message) in bodies {
+        let found = errors(body);
+        assert!(found.iter().any(|e| e.contains(message)), "{body}\nexpected: {message}\nfound: {found:?}");
+        assert_eq!(found.len(), 1, "{body}: {found:?}");
+    }
+}
+
 #[test]
-fn rejects_each_broken_rule() {
-    let bad = [
-        // Scopes.
+fn rejects_variables_out_of_scope() {
+    rejects(&[
         ("=> y.10", "`y.10` is used before it is bound"),
         ("s.2: f64 = 1.0f64 => s.2", "`s.2` is bound twice"),
         ("y.10: f64 = z.11 z.11: f64 = s.2 => y.10", "`z.11` is used before it is bound"),
@@ -81,7 +89,12 @@ fn rejects_each_broken_rule() {
             "`i.11` is bound twice",
         ),
         ("y.10: f64 = if b.4 { t.11: f64 = s.2 => t.11 } else { => t.11 } => y.10", "`t.11` is used outside"),
-        // Scalar functions.
+    ]);
+}
+
+#[test]
+fn rejects_arguments_of_other_types() {
+    rejects(&[
         ("y.10: f64 = add(s.2) => y.10", "`add` has 1 arguments, not 2"),
         ("y.10: f64 = add(s.2, 1) => y.10", "`add` takes a number"),
         ("y.10: i64 = exp(k.3) => s.2", "`exp` takes a float"),
@@ -91,11 +104,21 @@ fn rejects_each_broken_rule() {
         ("y.10: f64 = select(b.4, s.2, 1) => y.10", "`select` takes any scalar, found (bool, f64, i64)"),
         ("y.10: f64 = powi(s.2, s.2) => y.10", "the exponent of `powi` is f64"),
         ("y.10: f64 = gt(s.2, s.2) => s.2", "`y.10` is declared f64 and bound to bool"),
-        // Indices.
+    ]);
+}
+
+#[test]
+fn rejects_indices() {
+    rejects(&[
         ("y.10: f64 = x.0[0, 0] => y.10", "`x.0` of rank 1 has 2 indices"),
         ("y.10: f64 = x.0[s.2] => y.10", "an index of `x.0` is f64, not i64"),
         ("y.10: f64 = a.1[k.3] => s.2", "`y.10` is declared f64 and bound to [m]f64"),
-        // Branches.
+    ]);
+}
+
+#[test]
+fn rejects_branches() {
+    rejects(&[
         (
             "y.10: f64 = if s.2 { => s.2 } else { => s.2 } => y.10",
             "the condition of an `if` is f64, not bool",
@@ -105,7 +128,12 @@ fn rejects_each_broken_rule() {
             "the branches of an `if` give (f64) and (i64)",
         ),
         ("y.10: [n]f64 = if b.4 { => x.0 } else { => v.5 } => s.2", "give ([n]f64) and ([m]f64)"),
-        // Build and Reduce.
+    ]);
+}
+
+#[test]
+fn rejects_builds_and_reductions() {
+    rejects(&[
         (
             "y.10: [m]f64 = build [i.11 < n] { => s.2 } => s.2",
             "`y.10` is declared [m]f64 and bound to [n]f64",
@@ -117,10 +145,20 @@ fn rejects_each_broken_rule() {
         ("y.10: bool = reduce (mul) i.11 < n { => b.4 } => s.2", "`mul` does not reduce bool"),
         ("y.10: f64 = reduce (and) i.11 < n { => s.2 } => s.2", "`and` does not reduce f64"),
         ("y.10: f64 = reduce (argmax) i.11 < n { => s.2 } => s.2", "declared f64 and bound to i64"),
-        // Scan.
+    ]);
+}
+
+#[test]
+fn rejects_scans() {
+    rejects(&[
         ("y.10: [n]i64 = scan inclusive (argmin) i.11 < n { => s.2 } => s.2", "a scan by `argmin`"),
         ("y.10: f64 = scan inclusive (add) i.11 < n { => s.2 } => s.2", "declared f64 and bound to [n]f64"),
-        // Fold.
+    ]);
+}
+
+#[test]
+fn rejects_folds() {
+    rejects(&[
         (
             "y.10: f64 = fold (a.11: f64; c.12: f64) from 0.0f64 with { => a.11 } over i.13 < n { => 1 } => s.2",
             "the left operands of an operator are (f64), what is folded (i64)",
@@ -165,7 +203,12 @@ fn rejects_each_broken_rule() {
              => s.2",
             "`y.10` is declared [m]f64 and bound to [n]f64",
         ),
-        // Loop.
+    ]);
+}
+
+#[test]
+fn rejects_loops() {
+    rejects(&[
         (
             "y.10: f64 = loop for i.11 < s.2 with a.12: f64 from s.2 { => s.2 } => s.2",
             "the number of a loop's trips is f64, not i64",
@@ -194,17 +237,32 @@ fn rejects_each_broken_rule() {
             "y.10: f64 = loop for i.11 < k.3 with a.12: f64 from s.2 { => s.2 } z.13: f64 = a.12 => s.2",
             "`a.12` is used outside the body that binds it",
         ),
-        // Update.
+    ]);
+}
+
+#[test]
+fn rejects_updates() {
+    rejects(&[
         ("y.10: [n]f64 = update x.0[k.3] with k.3 => s.2", "a part of `x.0` is f64, and becomes i64"),
         (
             "y.10: [n][m]f64 = update a.1[k.3] with x.0 => s.2",
             "a part of `a.1` is [m]f64, and becomes [n]f64",
         ),
         ("y.10: [n]f64 = update x.0[s.2] with s.2 => s.2", "an index of `x.0` is f64, not i64"),
-        // Sorts.
+    ]);
+}
+
+#[test]
+fn rejects_sorts() {
+    rejects(&[
         ("y.10: [n]f64 = argsort x.0 => s.2", "declared [n]f64 and bound to [n]i64"),
         ("y.10: i64 = argsort s.2 => s.2", "the scalar `s.2` cannot be sorted"),
-        // Scatter.
+    ]);
+}
+
+#[test]
+fn rejects_scatters() {
+    rejects(&[
         ("y.10: [n]f64 = scatter add into x.0 [i.11 < n] { => } => s.2", "a scatter without a value"),
         ("y.10: [n]f64 = scatter add into x.0 [i.11 < n] { => s.2 } => s.2", "into rank 1 has 0 indices"),
         ("y.10: [n]f64 = scatter add into x.0 [i.11 < n] { => s.2, s.2 } => s.2", "is f64, not i64"),
@@ -218,7 +276,12 @@ fn rejects_each_broken_rule() {
             "y.10: [m]f64 = scatter add into x.0 [i.11 < n] { => 0, s.2 } => s.2",
             "declared [m]f64 and bound to [n]f64",
         ),
-        // Dimensions.
+    ]);
+}
+
+#[test]
+fn rejects_dimensions() {
+    rejects(&[
         (
             "y.10: [q]f64 = build [i.11 < q] { => s.2 } => s.2",
             "the extent of `i.11`: `q` is no size of the function",
@@ -235,24 +298,32 @@ fn rejects_each_broken_rule() {
         ("y.10: [n]f64 = reshape x.0 [n + 1] => s.2", "a reshape of n elements to n + 1"),
         ("y.10: [m]f64 = reshape x.0 [n] => s.2", "declared [m]f64 and bound to [n]f64"),
         ("y.10: i64 = size p => s.2", "a size: `p` is no size"),
-        // Checks.
+    ]);
+}
+
+#[test]
+fn rejects_checks() {
+    rejects(&[
         (
             "y.10: f64 = reduce (add) i.11 < n { check n == m => s.2 } => s.2",
             "a check stands inside an expression",
         ),
         ("check n == m when s.2 => s.2", "the guard of a check: `s.2` is no integer scalar"),
-        // Results.
+    ]);
+}
+
+#[test]
+fn rejects_results() {
+    rejects(&[
         ("=> k.3", "result 0 is declared f64 and has type i64"),
         ("=> x.0", "result 0 is declared f64 and has type [n]f64"),
         ("=> s.2, s.2", "1 results are declared and 2 given"),
-        // Places.
-        ("y.10: f64 = s.2 @7 => y.10", "there is no place 7"),
-    ];
-    for (body, message) in bad {
-        let found = errors(body);
-        assert!(found.iter().any(|e| e.contains(message)), "{body}\nexpected: {message}\nfound: {found:?}");
-        assert_eq!(found.len(), 1, "{body}: {found:?}");
-    }
+    ]);
+}
+
+#[test]
+fn rejects_places() {
+    rejects(&[("y.10: f64 = s.2 @7 => y.10", "there is no place 7")]);
 }
 
 #[test]
