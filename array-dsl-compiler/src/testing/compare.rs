@@ -150,39 +150,69 @@ fn careful(p: &bulk::Program, args: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
-/// Compares the values of all stages.
+/// A function in every stage, made once for any number of arguments.
+pub struct Stages<'a> {
+    function: &'a core::Function,
+    flat: bulk::Program,
+    staged: Staged,
+}
+
+impl<'a> Stages<'a> {
+    /// What the stages make of a function.
+    ///
+    /// # Errors
+    /// If a stage panics, or gives what its verifier refuses.
+    pub fn new(function: &'a core::Function) -> Result<Stages<'a>, String> {
+        let verified = |name: &str, errors: Vec<String>| {
+            if errors.is_empty() { Ok(()) } else { Err(format!("{name}: {}", errors.join("; "))) }
+        };
+        verified("core", core::verify::check(function))?;
+        let flat = stage("flatten", || flatten(function).expect("its derivatives exist"))?;
+        verified("flatten", bulk::verify::check(&flat))?;
+        let middle = stage("middle", || pipeline::middle(function).expect("its derivatives exist"))?;
+        Ok(Stages { function, flat, staged: Staged::new("middle", middle)? })
+    }
+
+    /// The optimized program.
+    pub fn program(&self) -> &bulk::Program {
+        &self.staged.program
+    }
+
+    /// Compares the values of all stages.
+    ///
+    /// # Errors
+    /// What does not agree.
+    pub fn values(&self, args: &[Value]) -> Result<Checked, String> {
+        let f = self.function;
+        let expected = meaning::run(f, args);
+        let failing = match &expected {
+            Err(Fault::Internal { message, .. }) => return Err(format!("core: {message}")),
+            Err(Fault::Exhausted) => return Ok(Checked::Fault),
+            Err(_) => Some(Failing::new(f, args)),
+            Ok(_) => None,
+        };
+        let expected = failing.as_ref().and_then(|f| f.results.clone()).map_or(expected, Ok);
+        let agrees = |name: &str, found| {
+            let all = failing.as_ref().map(|failing| (f, failing));
+            Ok::<(), String>(agree(name, found, &expected, all)?)
+        };
+        agrees("flatten", bulk::interp::run(&self.flat, args))?;
+        agrees("middle", bulk::interp::run(self.program(), args))?;
+        for (target, l) in self.staged.loops() {
+            agrees(target, loops::run(l, args))?;
+        }
+        if failing.is_some() {
+            careful(self.program(), args)?;
+            return Ok(Checked::Fault);
+        }
+        Ok(Checked::Agree)
+    }
+}
+
+/// Compares the values of all stages for some arguments: see [`Stages::values`].
+///
+/// # Errors
+/// What does not agree, or is wrong with the compiler.
 pub fn values(f: &core::Function, args: &[Value]) -> Result<Checked, String> {
-    let errors = core::verify::check(f);
-    if !errors.is_empty() {
-        return Err(format!("core: {}", errors.join("; ")));
-    }
-    let expected = meaning::run(f, args);
-    let flat = stage("flatten", || flatten(f).expect("its derivatives exist"))?;
-    let errors = bulk::verify::check(&flat);
-    if !errors.is_empty() {
-        return Err(format!("flatten: {}", errors.join("; ")));
-    }
-    let failing = match &expected {
-        Err(Fault::Internal { message, .. }) => return Err(format!("core: {message}")),
-        Err(Fault::Exhausted) => return Ok(Checked::Fault),
-        Err(_) => Some(Failing::new(f, args)),
-        Ok(_) => None,
-    };
-    let expected = failing.as_ref().and_then(|f| f.results.clone()).map_or(expected, Ok);
-    let agrees = |name: &str, found| {
-        let all = failing.as_ref().map(|failing| (f, failing));
-        Ok::<(), String>(agree(name, found, &expected, all)?)
-    };
-    agrees("flatten", bulk::interp::run(&flat, args))?;
-    let middle = stage("middle", || pipeline::middle(f).expect("its derivatives exist"))?;
-    agrees("middle", bulk::interp::run(&middle, args))?;
-    let staged = Staged::new("middle", middle)?;
-    for (target, l) in staged.loops() {
-        agrees(target, loops::run(l, args))?;
-    }
-    if failing.is_some() {
-        careful(&staged.program, args)?;
-        return Ok(Checked::Fault);
-    }
-    Ok(Checked::Agree)
+    Stages::new(f)?.values(args)
 }

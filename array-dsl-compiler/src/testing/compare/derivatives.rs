@@ -216,6 +216,18 @@ impl<'a> Modes<'a> {
         Ok(Modes { p, reverse, forward, scalar })
     }
 
+    /// The modes of a program, if it has any.
+    ///
+    /// # Errors
+    /// What is wrong with the compiler.
+    pub fn of(p: &'a bulk::Program) -> Result<Option<Modes<'a>>, String> {
+        if !Derivative::Vjp.exists(p) {
+            return Ok(None);
+        }
+        let made = |d: Derivative| Ok(Rc::new(Staged::new(d.name(), derivative(p, d)?)?));
+        Modes::new(p, made).map(Some)
+    }
+
     /// Whether the derivative is one of those that are compared.
     pub fn has(path: &[Derivative]) -> bool {
         use Derivative::{Grad, Hvp, Jvp, ValueAndGrad, Vjp};
@@ -399,11 +411,10 @@ pub fn derivatives(
     order: usize,
     stopped: bool,
 ) -> Result<Derived, String> {
-    if !Derivative::Vjp.exists(p) {
-        return Ok(Derived::default());
+    match Modes::of(p)? {
+        Some(modes) => modes.check(args, seed, order, stopped),
+        None => Ok(Derived::default()),
     }
-    let made = |d: Derivative| Ok(Rc::new(Staged::new(d.name(), derivative(p, d)?)?));
-    Modes::new(p, made)?.check(args, seed, order, stopped)
 }
 
 #[cfg(test)]
