@@ -1,6 +1,7 @@
-//! Functions that `std` lacks, by the series that define them: slow, and accurate to some 14 digits.
+//! Functions that `std` lacks: those of analysis by the series that define them, slow, and accurate to some 14 digits.
 
 use std::f64::consts::PI;
+use std::ops::{Div, MulAssign};
 
 /// `erf x = 2 / sqrt(pi) exp(-x^2) (x + 2 x^3 / 3 + 4 x^5 / (3 * 5) + ..)`; far out, the complement's complement.
 pub(super) fn erf(x: impl Into<f64>) -> f64 {
@@ -82,6 +83,19 @@ pub(super) fn digamma(x: impl Into<f64>) -> f64 {
     }
     let series: f64 = (1i32..).zip(BERNOULLI).map(|(k, b)| b / f64::from(2 * k) * y.powi(-2 * k)).sum();
     sum + y.ln() - 0.5 / y - series
+}
+
+/// By squaring, for exponents that `powi` of the standard library does not take.
+pub(super) fn powi<T: Copy + From<u8> + MulAssign + Div<Output = T>>(x: T, n: i64) -> T {
+    let (mut power, mut square, mut rest) = (T::from(1), x, n.unsigned_abs());
+    while rest > 0 {
+        if rest % 2 == 1 {
+            power *= square;
+        }
+        square *= square;
+        rest /= 2;
+    }
+    if n < 0 { T::from(1) / power } else { power }
 }
 
 /// The n-th derivative of `digamma`, for whole `n`: `(-1)^(n+1) n! zeta(n + 1, x)`.

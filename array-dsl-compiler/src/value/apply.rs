@@ -1,48 +1,25 @@
 //! Every scalar function, evaluated as Rust evaluates it.
 
 use super::{Fault, Scalar};
-use crate::scalar::{Meaning, Op};
+use crate::scalar::{Binary, Floats, Meaning, Op, Power, Relation, Test, Types, Unary};
 use crate::ty::{Elem, Loc};
 
 /// `op` of `args`. Fails on integer division by zero, and on arguments that the table does not allow.
 pub fn apply(op: Op, args: &[Scalar]) -> Result<Scalar, Fault> {
-    use Scalar::*;
-    let zero_divisor = matches!(args, [_, I32(0)] | [_, I64(0)] | [_, U32(0)]);
+    let zero_divisor = matches!(args, [_, Scalar::I32(0)] | [_, Scalar::I64(0)] | [_, Scalar::U32(0)]);
     if op.can_fail() && zero_divisor {
         return Err(Fault::DivisionByZero { loc: Loc::default() });
     }
-    let meaning = op.row().map_or(Meaning::Own, |row| row.meaning);
-    let result = match (op, args) {
-        (Op::Cast(to), &[a]) => cast(a, to),
-        (Op::Select, &[Bool(c), a, b]) if a.elem() == b.elem() => Some(if c { a } else { b }),
-        (Op::Powi, &[F32(a), n]) => n.as_i64().map(|n| F32(powi_f32(a, n))),
-        (Op::Powi, &[F64(a), n]) => n.as_i64().map(|n| F64(powi_f64(a, n))),
-        (_, &[F32(a)]) => match meaning {
-            Meaning::Unary(f, _) => Some(F32(f(a))),
-            Meaning::Test(f, _) => Some(Bool(f(a))),
-            Meaning::Binary(..) | Meaning::Own => unary_f32(op, a),
-        },
-        (_, &[F64(a)]) => match meaning {
-            Meaning::Unary(_, f) => Some(F64(f(a))),
-            Meaning::Test(_, f) => Some(Bool(f(a))),
-            Meaning::Binary(..) | Meaning::Own => unary_f64(op, a),
-        },
-        (_, &[I32(a)]) => signed_i32(op, a),
-        (_, &[I64(a)]) => signed_i64(op, a),
-        (_, &[U32(a)]) => unsigned(op, a),
-        (Op::Not, &[Bool(a)]) => Some(Bool(!a)),
-        (_, &[F32(a), F32(b)]) => match meaning {
-            Meaning::Binary(f, _) => Some(F32(f(a, b))),
-            Meaning::Unary(..) | Meaning::Test(..) | Meaning::Own => binary_f32(op, a, b),
-        },
-        (_, &[F64(a), F64(b)]) => match meaning {
-            Meaning::Binary(_, f) => Some(F64(f(a, b))),
-            Meaning::Unary(..) | Meaning::Test(..) | Meaning::Own => binary_f64(op, a, b),
-        },
-        (_, &[I32(a), I32(b)]) => binary_i32(op, a, b),
-        (_, &[I64(a), I64(b)]) => binary_i64(op, a, b),
-        (_, &[U32(a), U32(b)]) => binary_u32(op, a, b),
-        (_, &[Bool(a), Bool(b)]) => truth(op, a, b).map(Bool),
+    let result = match (op, op.row().map(|row| &row.meaning), args) {
+        (Op::Cast(to), _, &[a]) => cast(a, to),
+        (_, Some(Meaning::Unary(types)), &[a]) => unary(types, a),
+        (_, Some(Meaning::Binary(types)), &[a, b]) => binary(types, a, b),
+        (_, Some(Meaning::Test(types)), &[a]) => test(types, a).map(Scalar::Bool),
+        (_, Some(Meaning::Relation(types)), &[a, b]) => relation(types, a, b).map(Scalar::Bool),
+        (_, Some(Meaning::Power(floats)), &[a, n]) => n.as_i64().and_then(|n| power(floats, a, n)),
+        (_, Some(Meaning::Choice), &[Scalar::Bool(c), a, b]) if a.elem() == b.elem() => {
+            Some(if c { a } else { b })
+        }
         _ => None,
     };
     result.ok_or_else(|| {
@@ -51,132 +28,63 @@ pub fn apply(op: Op, args: &[Scalar]) -> Result<Scalar, Fault> {
     })
 }
 
-/// The functions of floats that other types have as well, once for each type.
-macro_rules! float {
-    ($t:ident, $Variant:ident, $unary:ident, $binary:ident, $powi:ident) => {
-        fn $unary(op: Op, a: $t) -> Option<Scalar> {
-            Some(Scalar::$Variant(match op {
-                Op::Neg => -a,
-                Op::Abs => a.abs(),
-                Op::Signum0 => {
-                    if a == 0.0 {
-                        0.0
-                    } else {
-                        a.signum()
-                    }
-                }
-                _ => return None,
-            }))
-        }
-
-        fn $binary(op: Op, a: $t, b: $t) -> Option<Scalar> {
-            Some(Scalar::$Variant(match op {
-                Op::Add => a + b,
-                Op::Sub => a - b,
-                Op::Mul => a * b,
-                Op::Div => a / b,
-                Op::Rem => a % b,
-                Op::RemEuclid => a.rem_euclid(b),
-                Op::Min => a.min(b),
-                Op::Max => a.max(b),
-                op => return compare(op, &a, &b).map(Scalar::Bool),
-            }))
-        }
-
-        /// By squaring, for exponents that `powi` of the standard library does not take.
-        fn $powi(a: $t, n: i64) -> $t {
-            let (mut power, mut square, mut rest) = (1.0, a, n.unsigned_abs());
-            while rest > 0 {
-                if rest % 2 == 1 {
-                    power *= square;
-                }
-                square *= square;
-                rest /= 2;
-            }
-            if n < 0 { 1.0 / power } else { power }
-        }
-    };
+fn unary(f: &Types<Unary>, a: Scalar) -> Option<Scalar> {
+    use Scalar::*;
+    Some(match a {
+        F32(a) => F32((f.floats()?.f32)(a)),
+        F64(a) => F64((f.floats()?.f64)(a)),
+        I32(a) => I32((f.ints()?.i32)(a)),
+        I64(a) => I64((f.ints()?.i64)(a)),
+        U32(a) => U32((f.ints()?.u32)(a)),
+        Bool(a) => Bool(f.bools()?(a)),
+    })
 }
 
-float!(f32, F32, unary_f32, binary_f32, powi_f32);
-float!(f64, F64, unary_f64, binary_f64, powi_f64);
-
-/// The functions of two integers; `b` is not zero where that would fail.
-macro_rules! integer {
-    ($t:ident, $Variant:ident, $binary:ident) => {
-        fn $binary(op: Op, a: $t, b: $t) -> Option<Scalar> {
-            Some(Scalar::$Variant(match op {
-                Op::Add => a.wrapping_add(b),
-                Op::Sub => a.wrapping_sub(b),
-                Op::Mul => a.wrapping_mul(b),
-                Op::Div => a.wrapping_div(b),
-                Op::Rem => a.wrapping_rem(b),
-                Op::RemEuclid => a.wrapping_rem_euclid(b),
-                Op::Min => a.min(b),
-                Op::Max => a.max(b),
-                Op::And => a & b,
-                Op::Or => a | b,
-                Op::Xor => a ^ b,
-                Op::Shl => a.wrapping_shl(b as u32),
-                Op::Shr => a.wrapping_shr(b as u32),
-                op => return compare(op, &a, &b).map(Scalar::Bool),
-            }))
-        }
-    };
-}
-
-integer!(i32, I32, binary_i32);
-integer!(i64, I64, binary_i64);
-integer!(u32, U32, binary_u32);
-
-/// The functions of one signed integer.
-macro_rules! signed {
-    ($t:ident, $Variant:ident, $unary:ident) => {
-        fn $unary(op: Op, a: $t) -> Option<Scalar> {
-            Some(Scalar::$Variant(match op {
-                Op::Neg => a.wrapping_neg(),
-                Op::Abs => a.wrapping_abs(),
-                Op::Signum0 => a.signum(),
-                Op::Not => !a,
-                _ => return None,
-            }))
-        }
-    };
-}
-
-signed!(i32, I32, signed_i32);
-signed!(i64, I64, signed_i64);
-
-fn unsigned(op: Op, a: u32) -> Option<Scalar> {
-    Some(Scalar::U32(match op {
-        Op::Neg => a.wrapping_neg(),
-        Op::Abs => a,
-        Op::Signum0 => a.min(1),
-        Op::Not => !a,
-        _ => return None,
-    }))
-}
-
-fn truth(op: Op, a: bool, b: bool) -> Option<bool> {
-    Some(match op {
-        Op::And => a & b,
-        Op::Or => a | b,
-        Op::Xor | Op::Ne => a != b,
-        Op::Eq => a == b,
+/// Of integers, `b` is not zero where that would fail.
+fn binary(f: &Types<Binary>, a: Scalar, b: Scalar) -> Option<Scalar> {
+    use Scalar::*;
+    Some(match (a, b) {
+        (F32(a), F32(b)) => F32((f.floats()?.f32)(a, b)),
+        (F64(a), F64(b)) => F64((f.floats()?.f64)(a, b)),
+        (I32(a), I32(b)) => I32((f.ints()?.i32)(a, b)),
+        (I64(a), I64(b)) => I64((f.ints()?.i64)(a, b)),
+        (U32(a), U32(b)) => U32((f.ints()?.u32)(a, b)),
+        (Bool(a), Bool(b)) => Bool(f.bools()?(a, b)),
         _ => return None,
     })
 }
 
-fn compare<T: PartialOrd>(op: Op, a: &T, b: &T) -> Option<bool> {
-    Some(match op {
-        Op::Eq => a == b,
-        Op::Ne => a != b,
-        Op::Lt => a < b,
-        Op::Le => a <= b,
-        Op::Gt => a > b,
-        Op::Ge => a >= b,
+fn test(f: &Types<Test>, a: Scalar) -> Option<bool> {
+    use Scalar::*;
+    Some(match a {
+        F32(a) => (f.floats()?.f32)(a),
+        F64(a) => (f.floats()?.f64)(a),
+        I32(a) => (f.ints()?.i32)(a),
+        I64(a) => (f.ints()?.i64)(a),
+        U32(a) => (f.ints()?.u32)(a),
+        Bool(a) => f.bools()?(a),
+    })
+}
+
+fn relation(f: &Types<Relation>, a: Scalar, b: Scalar) -> Option<bool> {
+    use Scalar::*;
+    Some(match (a, b) {
+        (F32(a), F32(b)) => (f.floats()?.f32)(a, b),
+        (F64(a), F64(b)) => (f.floats()?.f64)(a, b),
+        (I32(a), I32(b)) => (f.ints()?.i32)(a, b),
+        (I64(a), I64(b)) => (f.ints()?.i64)(a, b),
+        (U32(a), U32(b)) => (f.ints()?.u32)(a, b),
+        (Bool(a), Bool(b)) => f.bools()?(a, b),
         _ => return None,
     })
+}
+
+fn power(f: &Floats<Power>, a: Scalar, n: i64) -> Option<Scalar> {
+    match a {
+        Scalar::F32(a) => Some(Scalar::F32((f.f32)(a, n))),
+        Scalar::F64(a) => Some(Scalar::F64((f.f64)(a, n))),
+        Scalar::I32(_) | Scalar::I64(_) | Scalar::U32(_) | Scalar::Bool(_) => None,
+    }
 }
 
 /// Rust's `as`: floats saturate, integers wrap. To `bool`: whether it is not zero.

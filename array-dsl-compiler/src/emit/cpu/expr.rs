@@ -60,16 +60,9 @@ fn apply(op: Op, elems: &[Elem], args: &[String], site: usize) -> String {
             (_, t) => format!("({} as {t})", args[0]),
         };
     }
-    // Unsigned integers have no sign functions.
-    match (op, elem) {
-        (Op::Abs, Elem::U32) => return args[0].clone(),
-        (Op::Signum0, Elem::U32) => return format!("(({} != 0) as u32)", args[0]),
-        _ => {}
-    }
     let row = expect(op.row(), || format!("`{}` has no text", op.name()));
-    let template = if elem.is_int() && !row.rust_int.is_empty() { row.rust_int } else { row.rust };
     let mut out = String::new();
-    let mut chars = template.chars().peekable();
+    let mut chars = row.rust(elem).chars().peekable();
     while let Some(c) = chars.next() {
         match c {
             '{' | '}' if chars.peek() == Some(&c) => {

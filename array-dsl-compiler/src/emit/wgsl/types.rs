@@ -124,7 +124,7 @@ impl Kind {
 
     /// The text of a function of numbers of this type.
     pub(super) fn function(self, row: &Row) -> &'static str {
-        if self == Kind::F64 && !row.wgsl64.is_empty() { row.wgsl64 } else { row.wgsl }
+        if self == Kind::F64 { row.wgsl64 } else { row.wgsl }
     }
 
     /// The zero of this type.
