@@ -196,7 +196,7 @@ fn variant(p: &Program, on_gpu: bool) -> Result<Variant, String> {
     let gpu = if on_gpu { wgsl::emit(&back(Target::Gpu)?) } else { Err("it is compared on the CPU".into()) };
     let cpu = back(Target::Cpu)?;
     let types = Types::plain(&cpu);
-    Ok(Variant { path: Vec::new(), cpu, gpu, explain: String::new(), types })
+    Ok(Variant::new(Vec::new(), cpu, gpu, types))
 }
 
 /// A function that runs a kernel with values of the interpreters.

@@ -71,7 +71,7 @@ pub fn count(n: usize, noun: &str) -> String {
 }
 
 /// The collector every front-end pass reports to.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
 }
@@ -80,6 +80,11 @@ impl Diagnostics {
     /// Records an error and goes on.
     pub fn error(&mut self, code: Code, span: Span, message: impl Into<String>, help: impl Into<String>) {
         self.list.push(Diagnostic { code, span, message: message.into(), help: help.into() });
+    }
+
+    /// Records an error that is made already.
+    pub fn push(&mut self, error: Diagnostic) {
+        self.list.push(error);
     }
 
     /// Whether nothing is wrong so far.

@@ -30,25 +30,24 @@ use crate::schedule;
 use crate::syntax::{self, ast};
 use crate::target::Target;
 
-/// Tokens to Core: the front end. `None` when errors were recorded.
-pub fn front(item: &syn::ItemFn, callees: &Callees, diagnostics: &mut Diagnostics) -> Option<Elaborated> {
-    front_with_rule(item, None, callees, diagnostics)
+/// Tokens to a syntax tree, which is meaningful only where no errors were recorded.
+pub fn parse(item: &syn::ItemFn, diagnostics: &mut Diagnostics) -> ast::Function {
+    stage("syntax");
+    syntax::parse_function(item, diagnostics)
 }
 
-/// As [`front`], for a kernel whose derivative is that of the kernel of this name.
-pub fn front_with_rule(
-    item: &syn::ItemFn,
+/// A syntax tree to Core; `rule` is the kernel whose derivative the function has, if not its own. `None` when errors were recorded.
+pub fn front(
+    f: &ast::Function,
     rule: Option<&ast::Path>,
     callees: &Callees,
     diagnostics: &mut Diagnostics,
 ) -> Option<Elaborated> {
-    stage("syntax");
-    let ast = syntax::parse_function(item, diagnostics);
+    stage("elaborate");
     if !diagnostics.is_empty() {
         return None;
     }
-    stage("elaborate");
-    let e = elaborate::elaborate(&ast, rule, callees, diagnostics)?;
+    let e = elaborate::elaborate(f, rule, callees, diagnostics)?;
     checked("elaborate", || core::verify::check(&e.function));
     Some(e)
 }

@@ -3,16 +3,15 @@
 use array_dsl_compiler::bulk;
 use array_dsl_compiler::core::{self, Body, Exp, Function, Trips};
 use array_dsl_compiler::diagnostics::Diagnostics;
-use array_dsl_compiler::elaborate::{Callees, Elaborated};
+use array_dsl_compiler::elaborate::Elaborated;
 use array_dsl_compiler::pipeline;
-use array_dsl_compiler::testing::meaning;
+use array_dsl_compiler::testing::{kernels, meaning};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Fault, Scalar, Value};
 
 fn elaborated(text: &str) -> Elaborated {
-    let item: syn::ItemFn = syn::parse_str(text).unwrap_or_else(|e| panic!("{e}: {text}"));
     let mut diagnostics = Diagnostics::default();
-    let e = pipeline::front(&item, &Callees::new(), &mut diagnostics);
+    let e = kernels::front(text, &mut diagnostics);
     e.unwrap_or_else(|| panic!("{text}\n{:#?}", diagnostics.list()))
 }
 
@@ -22,9 +21,8 @@ fn core_of(text: &str) -> Function {
 
 /// What the first error says.
 fn error(text: &str) -> String {
-    let item: syn::ItemFn = syn::parse_str(text).unwrap_or_else(|e| panic!("{e}: {text}"));
     let mut diagnostics = Diagnostics::default();
-    let done = pipeline::front(&item, &Callees::new(), &mut diagnostics);
+    let done = kernels::front(text, &mut diagnostics);
     assert!(done.is_none(), "no error: {text}");
     let first = &diagnostics.list()[0];
     format!("{} {} | {}", first.code.text(), first.message, first.help)

@@ -7,11 +7,9 @@ use std::fmt::Write as _;
 
 use array_dsl_compiler::core::{self, Function};
 use array_dsl_compiler::diagnostics::Diagnostics;
-use array_dsl_compiler::elaborate::Callees;
-use array_dsl_compiler::pipeline;
 use array_dsl_compiler::testing::compare::Failing;
-use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::testing::numbers::Rng;
+use array_dsl_compiler::testing::{kernels, meaning};
 use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::{Fault, Value};
 
@@ -186,9 +184,8 @@ fn program(seed: u64) -> String {
 }
 
 fn elaborate(text: &str) -> Function {
-    let item: syn::ItemFn = syn::parse_str(text).unwrap_or_else(|e| panic!("{e}: {text}"));
     let mut diagnostics = Diagnostics::default();
-    let f = pipeline::front(&item, &Callees::new(), &mut diagnostics);
+    let f = kernels::front(text, &mut diagnostics);
     f.unwrap_or_else(|| panic!("{text}\n{:#?}", diagnostics.list())).function
 }
 

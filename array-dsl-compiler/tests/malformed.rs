@@ -2,7 +2,8 @@
 //! mutilated at each of its places, and there are the cases that were met.
 
 use array_dsl_compiler::diagnostics::Diagnostics;
-use array_dsl_compiler::kernel::link;
+use array_dsl_compiler::elaborate::Callees;
+use array_dsl_compiler::kernel::Kernel;
 use array_dsl_compiler::testing::constructs::CONSTRUCTS;
 use array_dsl_compiler::{internal, pipeline};
 use proc_macro2::{Group, TokenStream, TokenTree};
@@ -62,9 +63,8 @@ fn mutilated(tokens: &TokenStream, by: &TokenStream) -> Vec<TokenStream> {
 fn compiles(item: &syn::ItemFn) -> Result<bool, String> {
     let (made, errors) = internal::caught(|| {
         let mut diagnostics = Diagnostics::default();
-        let callees = link(item, None, &[], &mut diagnostics);
-        let Ok(callees) = callees else { return (false, !diagnostics.is_empty()) };
-        let made = pipeline::front(item, &callees, &mut diagnostics).is_some();
+        let kernel = Kernel::read(&TokenStream::new(), item.clone(), &mut diagnostics);
+        let made = pipeline::front(&kernel.ast, None, &Callees::new(), &mut diagnostics).is_some();
         (made, !diagnostics.is_empty())
     })?;
     if made || errors { Ok(!errors) } else { Err("no reason for an error".into()) }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use array_dsl_compiler::carrier;
 use array_dsl_compiler::diagnostics::Diagnostics;
-use array_dsl_compiler::kernel::{self, link};
+use array_dsl_compiler::kernel::{self, Answer, Kernel, link};
 use array_dsl_compiler::record::{self, Records, definition};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
@@ -126,17 +126,23 @@ fn messages_of(source: &str) -> Vec<String> {
                     messages(link::attribute(arguments, item), &mut out);
                     continue;
                 };
-                let mut paths = kernel::records(&function, &mut Diagnostics::default());
-                let answers: Vec<(String, String)> = known.clone().into_iter().collect();
-                paths.extend(kernel::callees(&function, &answers, &mut Diagnostics::default()));
-                let linked: Option<Vec<(String, String)>> =
-                    paths.iter().map(|p| Some((p.text(), known.get(&p.text())?.clone()))).collect();
-                let tokens = match linked {
+                let name = function.sig.ident.to_string();
+                let mut diagnostics = Diagnostics::default();
+                let kernel = Kernel::read(&arguments, function, &mut diagnostics);
+                let mut paths = kernel.records();
+                let answer =
+                    |(path, text): (&String, &String)| Answer { path: path.clone(), text: text.clone() };
+                paths.extend(kernel.callees(&known.iter().map(answer).collect::<Vec<_>>()));
+                let answers: Option<Vec<Answer>> =
+                    paths.iter().map(|p| known.get_key_value(&p.text()).map(answer)).collect();
+                let tokens = match answers {
                     // What is wrong in the signature, the syntax and the attribute comes before linking.
-                    Some(linked) if !paths.is_empty() => kernel::compile(&arguments, &function, linked),
+                    Some(answers) if diagnostics.is_empty() && !paths.is_empty() => {
+                        kernel::compile(&kernel, &answers)
+                    }
                     _ => link::attribute(arguments, item),
                 };
-                (function.sig.ident.to_string(), tokens)
+                (name, tokens)
             }
         };
         messages(tokens.clone(), &mut out);

@@ -11,9 +11,8 @@ use std::rc::Rc;
 use array_dsl_compiler::core::{Body, Exp, Function, Placing};
 use array_dsl_compiler::diagnostics::Diagnostics;
 use array_dsl_compiler::elaborate::{Callee, Callees, Generic};
-use array_dsl_compiler::kernel::{self, generic};
+use array_dsl_compiler::kernel::{Answer, Kernel, generic};
 use array_dsl_compiler::record::{self, Records, definition};
-use array_dsl_compiler::syntax::parse_function;
 use array_dsl_compiler::testing::compare::{Checked, Derived, Modes, Stages, stage};
 use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
@@ -21,6 +20,7 @@ use array_dsl_compiler::ty::Elem;
 use array_dsl_compiler::value::work::limited;
 use array_dsl_compiler::value::{Fault, Scalar, Value};
 use array_dsl_compiler::{core, pipeline};
+use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::ext::IdentExt as _;
 
@@ -99,29 +99,31 @@ fn files() -> Vec<File> {
 
 impl File {
     fn compile(&self, name: &str) -> Result<Function, String> {
-        let item = self.item(name)?;
-        let callees = self.callees(name, item)?;
         let mut diagnostics = Diagnostics::default();
-        let found = stage("the front end", || pipeline::front(item, &callees, &mut diagnostics))?;
+        let kernel = self.kernel(name, &mut diagnostics)?;
+        let callees = self.callees(name, &kernel)?;
+        let front = || pipeline::front(&kernel.ast, None, &callees, &mut diagnostics);
+        let found = stage("the front end", front)?;
         found.map(|e| e.function).ok_or_else(|| {
             let errors: Vec<&str> = diagnostics.list().iter().map(|d| d.message.as_str()).collect();
             errors.join("; ")
         })
     }
 
-    fn item(&self, name: &str) -> Result<&syn::ItemFn, String> {
-        self.kernels.get(name).ok_or_else(|| format!("there is no kernel `{name}`"))
+    fn kernel(&self, name: &str, diagnostics: &mut Diagnostics) -> Result<Kernel, String> {
+        let item = self.kernels.get(name).ok_or_else(|| format!("there is no kernel `{name}`"))?;
+        Ok(Kernel::read(&TokenStream::new(), item.clone(), diagnostics))
     }
 
     /// What the paths of a kernel stand for.
-    fn callees(&self, name: &str, item: &syn::ItemFn) -> Result<Callees, String> {
+    fn callees(&self, name: &str, kernel: &Kernel) -> Result<Callees, String> {
         let mut callees = Callees::new();
         callees.records = self.records.clone();
         // The generic ones among them, which say what else may be a kernel.
-        let mut known: Vec<(String, String)> = Vec::new();
+        let mut answers: Vec<Answer> = Vec::new();
         let mut done: Vec<String> = Vec::new();
         loop {
-            let mut paths = kernel::callees(item, &known, &mut Diagnostics::default()).into_iter();
+            let mut paths = kernel.callees(&answers).into_iter();
             let Some(path) = paths.find(|p| !done.contains(&p.text())) else { return Ok(callees) };
             done.push(path.text());
             // In the kernel's own module, or from the file.
@@ -133,17 +135,16 @@ impl File {
                 let end = format!("::{callee}");
                 callee = self.kernels.keys().find(|k| k.ends_with(&end)).cloned().unwrap_or(callee);
             }
-            let called = self.item(&callee)?;
-            let ast = parse_function(called, &mut Diagnostics::default());
-            if ast.is_generic() {
-                known.push((path.text(), generic::carried(called, &[])));
-                let of_it = Rc::new(self.callees(&callee, called)?);
-                callees.insert_generic(&path.text(), Generic { function: ast, callees: of_it });
+            let called = self.kernel(&callee, &mut Diagnostics::default())?;
+            if called.ast.is_generic() {
+                answers.push(Answer { path: path.text(), text: generic::carried(&called.item, &[]) });
+                let of_it = Rc::new(self.callees(&callee, &called)?);
+                callees.insert_generic(&path.text(), Generic { function: called.ast, callees: of_it });
                 continue;
             }
             let function = self.compile(&callee)?;
             // As it would be carried.
-            let text = record::carried(&ast, &core::print::print(&function), &self.records);
+            let text = record::carried(&called.ast, &core::print::print(&function), &self.records);
             let (interface, core) =
                 record::uncarried(&text, &mut callees.records).ok_or("it is not read back")?;
             let function = Rc::new(core::parse::parse(core).map_err(|e| e.to_string())?);
@@ -153,8 +154,7 @@ impl File {
 
     /// Whether only calls can tell a kernel's types.
     fn is_generic(&self, name: &str) -> bool {
-        let item = self.kernels.get(name);
-        item.is_some_and(|item| parse_function(item, &mut Diagnostics::default()).is_generic())
+        self.kernel(name, &mut Diagnostics::default()).is_ok_and(|kernel| kernel.ast.is_generic())
     }
 }
 

@@ -1,15 +1,15 @@
 //! What a kernel is replaced by depends on the kernel alone: builds can be repeated, and rustc's caches serve. Each map of the
 //! compiler's with hashed keys has an order of its own, so that one process can show it.
 
-use array_dsl_compiler::kernel;
+use array_dsl_compiler::kernel::link;
 use array_dsl_compiler::testing::constructs::CONSTRUCTS;
 use proc_macro2::TokenStream;
 
 #[test]
 fn every_construct_is_compiled_to_the_same_code_again() {
     for c in CONSTRUCTS {
-        let item: syn::ItemFn = syn::parse_str(&c.source("f64", "i64")).expect("a function");
-        let compiled = || kernel::compile(&TokenStream::new(), &item, Vec::new()).to_string();
+        let item: TokenStream = c.source("f64", "i64").parse().expect("a function");
+        let compiled = || link::attribute(TokenStream::new(), item.clone()).to_string();
         let first = compiled();
         for _ in 0..3 {
             let again = compiled();

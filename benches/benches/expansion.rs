@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use array_dsl_compiler::kernel;
+use array_dsl_compiler::kernel::link;
 use array_dsl_compiler::testing::constructs::CONSTRUCTS;
 use array_dsl_compiler::testing::growing::{GROWING, NESTED, SUMMED};
 use proc_macro2::TokenStream;
@@ -26,8 +26,8 @@ fn measured(runs: usize, expanded: impl Fn() -> TokenStream) -> (Duration, usize
 }
 
 fn construct(source: &str) -> Duration {
-    let item: syn::ItemFn = syn::parse_str(source).expect("a function");
-    measured(3, || kernel::compile(&TokenStream::new(), &item, Vec::new())).0
+    let item: TokenStream = source.parse().expect("a function");
+    measured(3, || link::attribute(TokenStream::new(), item.clone())).0
 }
 
 fn main() {

@@ -9,13 +9,12 @@ use syn::ext::IdentExt;
 
 use super::signature::{Shape, Signature, Types};
 use crate::derive::Derivative;
-use crate::record::Records;
 
-/// The items that stand for a kernel with errors.
-pub fn items(item: &syn::ItemFn, records: Option<&Records>) -> TokenStream {
+/// The items that stand for a kernel with errors; `signature` if its types are understood.
+pub fn items(item: &syn::ItemFn, signature: Option<&Signature>) -> TokenStream {
     let (vis, name) = (&item.vis, &item.sig.ident);
-    let implementations = Signature::read(item, records).map(|s| {
-        let items = implementations(name, vis, &s);
+    let implementations = signature.map(|s| {
+        let items = implementations(name, vis, s);
         quote! {
             #[doc(hidden)]
             #[allow(

@@ -14,7 +14,7 @@ use crate::derive::Derivative;
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
 use crate::lexer;
-use crate::loops::{Home, Program};
+use crate::loops::{self, Home, Program};
 use crate::ty::{Elem, Name};
 
 /// A kernel or one of its derivatives, ready to be printed.
@@ -23,12 +23,34 @@ pub struct Variant {
     pub path: Vec<Derivative>,
     /// For the CPU.
     pub cpu: Verified<Program>,
+    /// Its code.
+    code: CpuCode,
     /// For the GPU, or why not.
     pub gpu: Result<wgsl::GpuCode, String>,
     /// The text of `explain()` before the shaders.
     pub explain: String,
     /// What the host sees.
     pub types: Types,
+}
+
+impl Variant {
+    /// A variant that explains nothing.
+    pub fn new(
+        path: Vec<Derivative>,
+        cpu: Verified<Program>,
+        gpu: Result<wgsl::GpuCode, String>,
+        types: Types,
+    ) -> Variant {
+        let code = cpu::emit(&cpu, "");
+        Variant { path, cpu, code, gpu, explain: String::new(), types }
+    }
+
+    /// Its loops and its code, for `explain`.
+    pub fn printed(&self) -> String {
+        let none = self.gpu.as_ref().err().map_or_else(String::new, |e| format!("== wgsl ==\nnone: {e}\n"));
+        let (loops, code) = (loops::print::print(&self.cpu), &self.code);
+        format!("== loops ==\n{loops}\n== rust ==\n{}{}\n{none}", code.items, code.body)
+    }
 }
 
 /// The name of the unit struct of a variant.
@@ -482,7 +504,6 @@ fn base_name(name: &str) -> &str {
 
 fn kernel_impl(name: &Ident, v: &Variant) -> TokenStream {
     let h = Host { p: &v.cpu, types: &v.types };
-    let code = cpu::emit(&v.cpu, "");
     let kernel = v.cpu.name.to_string();
     let explain = &v.explain;
     let shaders = v.gpu.as_ref().map_or(&[][..], |g| &g.shaders[..]);
@@ -496,9 +517,9 @@ fn kernel_impl(name: &Ident, v: &Variant) -> TokenStream {
     });
     let (args, output) = (v.types.arguments(&quote!('a), false), v.types.output(false));
     let plain = v.types.arguments(&quote!(), false);
-    let run = tokens(&h.run(&code));
+    let run = tokens(&h.run(&v.code));
     let sizes = tokens(&h.sizes());
-    let items = tokens(&code.items);
+    let items = tokens(&v.code.items);
     let signature = tokens(&h.signature());
     let names: Vec<Ident> =
         (0..v.types.args.len()).map(|i| Ident::new(&format!("__p{i}"), Span::mixed_site())).collect();

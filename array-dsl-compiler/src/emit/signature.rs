@@ -23,7 +23,6 @@ use quote::{ToTokens, format_ident, quote};
 
 use crate::carrier;
 use crate::derive::Derivative;
-use crate::diagnostics::Diagnostics;
 use crate::loops;
 use crate::record::Records;
 use crate::syntax::{self, ast};
@@ -248,16 +247,15 @@ impl Types {
 }
 
 impl Signature {
-    /// The declared types, if all of them are understood. Without `records` these have not been looked for; otherwise all
-    /// must be there.
-    pub fn read(item: &syn::ItemFn, records: Option<&Records>) -> Option<Signature> {
-        let all = syntax::named_records(&syntax::parse_function(item, &mut Diagnostics::default()));
-        if all.iter().any(|p| records.is_some_and(|r| !r.contains_key(&p.text()))) {
+    /// The types that a function declares, if all of them are understood; `item` has the tokens that `f` was read from. Without
+    /// `records` these have not been looked for; otherwise all must be there.
+    pub fn read(item: &syn::ItemFn, f: &ast::Function, records: Option<&Records>) -> Option<Signature> {
+        let is_missing = |p: &ast::Path| records.is_some_and(|r| !r.contains_key(&p.text()));
+        if syntax::named_records(f).iter().any(is_missing) {
             return None;
         }
         let none = Records::new();
         let records = records.unwrap_or(&none);
-        let f = syntax::parse_function(item, &mut Diagnostics::default());
         let mut paths: Vec<ast::Path> = Vec::new();
         let mut shape = |t: &ast::Type| of_type(t, 0, records, &mut paths);
         let args = f.params.iter().map(|p| shape(&p.ty)).collect::<Option<Vec<_>>>()?;

@@ -17,35 +17,37 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Group, Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 
-use crate::diagnostics::{Code, Diagnostics};
+use super::compile::build;
+use super::{Answer, Kernel};
+use crate::diagnostics::{Code, Diagnostic, Diagnostics};
 use crate::elaborate::{self, Callees, Generic};
 use crate::emit::host;
-use crate::kernel::{self, Options};
-use crate::syntax::{self, ast};
+use crate::syntax;
+use crate::syntax::ast::{self, TypeKind};
 use crate::ty::Elem;
 
 /// What the text of a generic kernel begins with.
 const MARK: &str = "generic ";
 
-/// The text that carries a kernel; `known` are the answers it got.
-pub fn carried(item: &syn::ItemFn, known: &[(String, String)]) -> String {
+/// The text that carries a kernel, with the answers it got.
+pub fn carried(item: &syn::ItemFn, answers: &[Answer]) -> String {
     let mut item = item.clone();
     item.attrs.clear();
     item.vis = syn::Visibility::Inherited;
     let mut out = MARK.to_string();
     let source = item.to_token_stream().to_string();
-    for part in [&source].into_iter().chain(known.iter().flat_map(|(path, text)| [path, text])) {
+    for part in [&source].into_iter().chain(answers.iter().flat_map(|a| [&a.path, &a.text])) {
         out.push_str(&format!("{}\n{part}", part.len()));
     }
     out
 }
 
 /// Reads the text that carries a generic kernel: the kernel and the answers it got.
-fn uncarried(text: &str) -> Option<(syn::ItemFn, Vec<(String, String)>)> {
+fn uncarried(text: &str) -> Option<(syn::ItemFn, Vec<Answer>)> {
     let mut rest = text.strip_prefix(MARK)?;
     let mut parts = Vec::new();
     while !rest.is_empty() {
@@ -54,10 +56,10 @@ fn uncarried(text: &str) -> Option<(syn::ItemFn, Vec<(String, String)>)> {
         parts.push(after.get(..length)?);
         rest = &after[length..];
     }
-    let (source, known) = parts.split_first()?;
+    let (source, answers) = parts.split_first()?;
     let item = syn::parse_str(source).ok()?;
-    let pairs = known.chunks_exact(2).map(|pair| (pair[0].to_string(), pair[1].to_string()));
-    Some((item, pairs.collect()))
+    let answer = |pair: &[&str]| Answer { path: pair[0].to_string(), text: pair[1].to_string() };
+    Some((item, answers.chunks_exact(2).map(answer).collect()))
 }
 
 /// Whether a text carries a generic kernel.
@@ -65,73 +67,41 @@ pub fn is_carried(text: &str) -> bool {
     text.starts_with(MARK)
 }
 
-/// Whether the argument of a carried kernel at this position is a function.
-pub fn takes_function(text: &str, position: usize) -> bool {
-    let function =
-        uncarried(text).map(|(item, _)| syntax::parse_function(&item, &mut Diagnostics::default()));
-    function.is_some_and(|f| f.params.get(position).is_some_and(ast::Param::is_function))
+/// The syntax tree of the generic kernel that a text carries; its errors have been reported where it is defined.
+pub(super) fn function(text: &str) -> Option<ast::Function> {
+    let (item, _) = uncarried(text)?;
+    Some(syntax::parse_function(&item, &mut Diagnostics::default()))
 }
 
-/// The kernel that a text carries; `None` if another version has written it.
+/// The generic kernel that a text carries; `None` if another version has written it.
 pub fn read(text: &str) -> Option<Generic> {
-    let (item, known) = uncarried(text)?;
+    let (item, answers) = uncarried(text)?;
     let mut diagnostics = Diagnostics::default();
-    let callees = kernel::link(&item, None, &known, &mut diagnostics).ok()?;
-    let function = syntax::parse_function(&item, &mut diagnostics);
-    diagnostics.is_empty().then(|| Generic { function, callees: Rc::new(callees) })
+    let kernel = Kernel::read(&TokenStream::new(), item, &mut diagnostics);
+    let callees = kernel.link(&answers, &mut diagnostics).ok()?;
+    diagnostics.is_empty().then(|| Generic { function: kernel.ast, callees: Rc::new(callees) })
+}
+
+/// The items of a generic kernel and the text that carries it, if nothing is wrong with it by itself.
+pub(super) fn items(
+    kernel: &Kernel,
+    callees: &Callees,
+    answers: &[Answer],
+    diagnostics: &mut Diagnostics,
+) -> Option<(TokenStream, String)> {
+    check(kernel, callees, diagnostics)?;
+    let mut out = type_items(kernel);
+    for (elem, _) in &kernel.options.instances {
+        out.extend(instance_items(kernel, *elem, callees, diagnostics)?);
+    }
+    Some((out, carried(&kernel.item, answers)))
 }
 
 /// Checks a generic kernel by itself. Errors are recorded.
-pub fn check(
-    item: &syn::ItemFn,
-    f: &ast::Function,
-    callees: &Callees,
-    options: &Options,
-    diagnostics: &mut Diagnostics,
-) -> Option<()> {
-    let name = &f.name.name;
-    if let Some((path, _)) = &options.rule {
-        let help = "write the kernel once for each type, or give the rule to a kernel that it calls";
-        let message = format!("the generic kernel `{name}` cannot have a rule of its own");
-        diagnostics.error(Code::Attribute, path.span(), message, help);
-        return None;
-    }
-    if let (Some((_, span)), []) = (options.more.first(), options.instances.as_slice()) {
-        let help =
-            "ask for instances too, `#[kernel(f32, f64, hvp)]`; inside kernels every derivative is there";
-        let message = format!("the generic kernel `{name}` has no instance to make this of");
-        diagnostics.error(Code::Attribute, *span, message, help);
-        return None;
-    }
-    let twice = options.instances.iter().enumerate();
-    let twice = twice.filter(|(k, (e, _))| options.instances[..*k].iter().any(|(other, _)| other == e));
-    if let Some((_, (elem, span))) = twice.into_iter().next() {
-        let message = format!("`{elem}` is asked for twice");
-        diagnostics.error(Code::Attribute, *span, message, "one instance of a type is enough");
-        return None;
-    }
-    if let Some((elem, span)) = options.instances.first() {
-        let wrong = if let Some(p) = f.params.iter().find(|p| p.is_function()) {
-            let parameter = p.pattern.name().map_or("_", |n| &n.name);
-            Some(format!("it takes the function `{parameter}`, which only kernels can pass"))
-        } else if f.generics.len() != 1 {
-            Some(format!("it has {} type parameters", f.generics.len()))
-        } else {
-            options.instances.iter().find(|(e, _)| !f.generics[0].bound.admits(*e)).map(|(e, _)| {
-                format!("`{}` is {}, not `{e}`", f.generics[0].name.name, f.generics[0].bound.describe())
-            })
-        };
-        if let Some(wrong) = wrong {
-            let message = format!("there is no instance of kernel `{name}` for `{elem}`: {wrong}");
-            let help = "instances are made of kernels with one type parameter; for others write a kernel that calls it";
-            diagnostics.error(Code::Attribute, *span, message, help);
-            return None;
-        }
-    }
-    if uncarried(&carried(item, &[])).is_none() {
-        let help = "name what it calls by a path of its own crate, or write it outside the macro";
-        let message = format!("the generic kernel `{name}` cannot be written by a macro with `$crate` in it");
-        diagnostics.error(Code::Unsupported, f.name.span, message, help);
+pub fn check(kernel: &Kernel, callees: &Callees, diagnostics: &mut Diagnostics) -> Option<()> {
+    let f = &kernel.ast;
+    if let Some(error) = refused(kernel) {
+        diagnostics.push(error);
         return None;
     }
     // Where there are no examples only calls can tell what it does with its arguments.
@@ -146,109 +116,140 @@ pub fn check(
     Some(())
 }
 
-/// The items of a generic kernel: its unit struct, and its instances.
-pub fn items(
-    item: &syn::ItemFn,
-    f: &ast::Function,
-    callees: &Callees,
-    options: &Options,
-    d: &mut Diagnostics,
-) -> Option<TokenStream> {
-    let (vis, name) = (&item.vis, &item.sig.ident);
-    let docs = item.attrs.iter().map(ToTokens::to_token_stream);
-    let mut out = quote! {
+/// What is wrong with its options, or with carrying it.
+fn refused(kernel: &Kernel) -> Option<Diagnostic> {
+    let (options, name) = (&kernel.options, &kernel.ast.name.name);
+    let attribute = |span: Span, message: String, help: &str| {
+        Some(Diagnostic { code: Code::Attribute, span, message, help: help.into() })
+    };
+    if let Some(rule) = options.rule() {
+        let message = format!("the generic kernel `{name}` cannot have a rule of its own");
+        let help = "write the kernel once for each type, or give the rule to a kernel that it calls";
+        return attribute(rule.span(), message, help);
+    }
+    if let (Some((_, span)), []) = (options.more.first(), options.instances.as_slice()) {
+        let message = format!("the generic kernel `{name}` has no instance to make this of");
+        let help =
+            "ask for instances too, `#[kernel(f32, f64, hvp)]`; inside kernels every derivative is there";
+        return attribute(*span, message, help);
+    }
+    let is_repeated = |k: usize, elem: Elem| options.instances[..k].iter().any(|(other, _)| *other == elem);
+    if let Some((_, (elem, span))) =
+        options.instances.iter().enumerate().find(|(k, (elem, _))| is_repeated(*k, *elem))
+    {
+        return attribute(*span, format!("`{elem}` is asked for twice"), "one instance of a type is enough");
+    }
+    if let Some((elem, span)) = options.instances.first()
+        && let Some(reason) = without_instances(kernel)
+    {
+        let message = format!("there is no instance of kernel `{name}` for `{elem}`: {reason}");
+        let help =
+            "instances are made of kernels with one type parameter; for others write a kernel that calls it";
+        return attribute(*span, message, help);
+    }
+    if uncarried(&carried(&kernel.item, &[])).is_none() {
+        let message = format!("the generic kernel `{name}` cannot be written by a macro with `$crate` in it");
+        let help = "name what it calls by a path of its own crate, or write it outside the macro".into();
+        return Some(Diagnostic { code: Code::Unsupported, span: kernel.ast.name.span, message, help });
+    }
+    None
+}
+
+/// Why it has no instances of the types that are asked for.
+fn without_instances(kernel: &Kernel) -> Option<String> {
+    let f = &kernel.ast;
+    if let Some(p) = f.params.iter().find(|p| p.is_function()) {
+        let parameter = p.pattern.name().map_or("_", |n| &n.name);
+        return Some(format!("it takes the function `{parameter}`, which only kernels can pass"));
+    }
+    let [parameter] = f.generics.as_slice() else {
+        return Some(format!("it has {} type parameters", f.generics.len()));
+    };
+    let (elem, _) = kernel.options.instances.iter().find(|(e, _)| !parameter.bound.admits(*e))?;
+    Some(format!("`{}` is {}, not `{elem}`", parameter.name.name, parameter.bound.describe()))
+}
+
+/// The unit struct of a generic kernel, which gives its instances if there can be any.
+fn type_items(kernel: &Kernel) -> TokenStream {
+    let (vis, name) = (&kernel.item.vis, &kernel.item.sig.ident);
+    let docs = kernel.item.attrs.iter().map(ToTokens::to_token_stream);
+    let has_instances =
+        kernel.ast.generics.len() == 1 && !kernel.ast.params.iter().any(ast::Param::is_function);
+    let of = has_instances.then(|| {
+        quote! {
+            const _: () = {
+                #[allow(dead_code, reason = "only other kernels may call this one")]
+                impl #name {
+                    /// The kernel for an element type: see [`array_dsl::Instance`].
+                    pub fn of<T>(self) -> <Self as ::array_dsl::Instance<T>>::Kernel
+                    where
+                        Self: ::array_dsl::Instance<T>,
+                    {
+                        ::core::default::Default::default()
+                    }
+                }
+            };
+        }
+    });
+    quote! {
         #(#docs)*
         #[allow(non_camel_case_types, unused, reason = "it has the name of a function, which other kernels may call by its macro")]
         #[derive(Clone, Copy, Debug, Default)]
         #vis struct #name;
-    };
-    let [parameter] = f.generics.as_slice() else { return Some(out) };
-    if f.params.iter().any(ast::Param::is_function) {
-        return Some(out);
+        #of
     }
+}
+
+/// The items of an instance, under a name of its own.
+fn instance_items(
+    kernel: &Kernel,
+    elem: Elem,
+    callees: &Callees,
+    diagnostics: &mut Diagnostics,
+) -> Option<TokenStream> {
+    let instance = instance(kernel, elem);
+    let signature = instance.signature(Some(&callees.records));
+    let (_, variants) = build(&instance, callees, signature.as_ref(), diagnostics)?;
+    let name = &kernel.item.sig.ident;
+    let instance_name = format_ident!("__{}_{}", name.unraw(), elem.name());
+    let vis = kernel.item.vis.to_token_stream();
+    let mut out = host::items(&instance_name, &vis, &quote! { #[doc(hidden)] }, &variants);
+    let elem = Ident::new(elem.name(), name.span());
     out.extend(quote! {
-        const _: () = {
-            #[allow(dead_code, reason = "only other kernels may call this one")]
-            impl #name {
-                /// The kernel for an element type: see [`array_dsl::Instance`].
-                pub fn of<T>(self) -> <Self as ::array_dsl::Instance<T>>::Kernel
-                where
-                    Self: ::array_dsl::Instance<T>,
-                {
-                    ::core::default::Default::default()
-                }
-            }
-        };
+        impl ::array_dsl::Instance<#elem> for #name {
+            type Kernel = #instance_name;
+        }
     });
-    for (elem, _) in &options.instances {
-        let (instance, variants) = (
-            instance(item, &parameter.name.name, *elem),
-            format_ident!("__{}_{}", name.unraw(), elem.name()),
-        );
-        let (_, made) = kernel::build(&instance, callees, options, d)?;
-        let hidden = quote! { #[doc(hidden)] };
-        out.extend(host::items(&variants, &vis.to_token_stream(), &hidden, &made));
-        let elem = Ident::new(elem.name(), name.span());
-        out.extend(quote! {
-            impl ::array_dsl::Instance<#elem> for #name {
-                type Kernel = #variants;
-            }
-        });
-    }
     Some(out)
 }
 
-/// The kernel with a type in the place of its type parameter.
-fn instance(item: &syn::ItemFn, parameter: &str, elem: Elem) -> syn::ItemFn {
-    let mut item = item.clone();
-    item.sig.generics = syn::Generics::default();
-    let tokens = replaced(item.to_token_stream(), parameter, elem);
-    // It was a function, and a name in place of another keeps it one.
-    syn::parse2(tokens).unwrap_or(item)
-}
-
-/// The tokens with an element type in the place of an identifier.
-fn replaced(tokens: TokenStream, name: &str, elem: Elem) -> TokenStream {
-    let each = tokens.into_iter().map(|t| match t {
-        TokenTree::Ident(i) if i == name => Ident::new(elem.name(), i.span()).into(),
-        TokenTree::Group(g) => {
-            let mut group = Group::new(g.delimiter(), replaced(g.stream(), name, elem));
-            group.set_span(g.span());
-            TokenTree::Group(group)
-        }
-        t => t,
-    });
-    each.collect()
+/// The kernel with an element type in the place of its type parameter.
+fn instance(kernel: &Kernel, elem: Elem) -> Kernel {
+    let parameters = kernel.ast.generics.iter().map(|g| (g.name.name.clone(), TypeKind::Scalar(elem)));
+    let mut ast = syntax::instantiate(&kernel.ast, &parameters.collect());
+    ast.generics.clear();
+    Kernel { ast, ..kernel.clone() }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{carried, read, replaced, uncarried};
-    use crate::ty::Elem;
+    use super::{Answer, carried, read, uncarried};
 
     #[test]
     fn what_is_carried_is_read_again() {
         let item: syn::ItemFn =
             syn::parse_str("pub fn f<T: Float>(x: T) -> T { g(x) + 1.5 }").expect("a function");
-        let known =
-            vec![("g".to_string(), carried(&syn::parse_str("fn g<T>(x: T) -> T { x }").expect("one"), &[]))];
-        let text = carried(&item, &known);
-        let (again, found) = uncarried(&text).expect("it is one");
-        assert_eq!((again.sig.ident.to_string(), &found), ("f".to_string(), &known));
+        let callee: syn::ItemFn = syn::parse_str("fn g<T>(x: T) -> T { x }").expect("one");
+        let answers = vec![Answer { path: "g".into(), text: carried(&callee, &[]) }];
+        let text = carried(&item, &answers);
+        let (function, found) = uncarried(&text).expect("it is one");
+        assert_eq!((function.sig.ident.to_string(), &found), ("f".to_string(), &answers));
         let generic = read(&text).expect("it is right");
         assert_eq!(&*generic.function.name.name, "f");
         assert!(generic.callees.generic("g").is_some());
         for cut in 0..text.len() {
-            let part = uncarried(&text[..cut]).map(|(_, known)| known);
-            assert_ne!(part.as_ref(), Some(&known), "{}", &text[..cut]);
+            let part = uncarried(&text[..cut]).map(|(_, answers)| answers);
+            assert_ne!(part.as_ref(), Some(&answers), "{}", &text[..cut]);
         }
-    }
-
-    #[test]
-    fn types_take_the_places_of_parameters() {
-        let tokens = "fn f(x: [T; n]) -> T { (x[0] as T, T) }".parse().expect("tokens");
-        let expected: proc_macro2::TokenStream =
-            "fn f(x: [f32; n]) -> f32 { (x[0] as f32, f32) }".parse().expect("tokens");
-        assert_eq!(replaced(tokens, "T", Elem::F32).to_string(), expected.to_string());
     }
 }

@@ -15,17 +15,17 @@ use std::collections::BTreeSet;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
+use super::Kernel;
 use crate::elaborate::builtins;
-use crate::kernel;
 use crate::syntax::ast;
 
 /// Of these names Rust has macros in sight everywhere, which would be ambiguous too. The kernel's own answers to a text of nothing with
 /// an error, where Rust's gives one.
 const OF_RUST: [&str; 1] = ["concat"];
 
-/// An error where a macro in sight has the name of a built-in function that the item calls.
-pub fn refused(item: &syn::ItemFn) -> TokenStream {
-    let called = kernel::called_builtins(item);
+/// An error where a macro in sight has the name of a built-in function that the kernel calls.
+pub(super) fn refused(kernel: &Kernel) -> TokenStream {
+    let called = kernel.called_builtins();
     let ident = |name: &ast::Ident| Ident::new(&name.name, name.span);
     let (of_rust, names): (Vec<_>, Vec<_>) = called.iter().partition(|name| OF_RUST.contains(&&*name.name));
     let of_rust = of_rust.into_iter().map(ident);
@@ -50,11 +50,11 @@ pub fn module() -> TokenStream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::link;
+    use crate::kernel::state;
 
     #[test]
     fn macros_of_rust_are_asked_in_their_own_way() {
-        let both: BTreeSet<&str> = builtins().filter(|name| link::OF_RUST.contains(name)).collect();
+        let both: BTreeSet<&str> = builtins().filter(|name| state::OF_RUST.contains(name)).collect();
         assert_eq!(both, OF_RUST.into());
     }
 }

@@ -8,22 +8,21 @@ use crate::core::print::print;
 use crate::core::{self, Function};
 use crate::diagnostics::Diagnostics;
 use crate::elaborate::{Callees, Elaborated};
-use crate::kernel::generic;
-use crate::kernel::{self, Options, link};
+use crate::kernel::{self, Answer, Kernel, generic};
 use crate::pipeline;
 use crate::record::{self, Records, definition};
-use crate::syntax::{ast, parse_function};
+use crate::syntax::ast;
 
 /// A kernel and what it needs to be compiled.
 pub struct Linked {
     /// The kernel.
-    pub item: syn::ItemFn,
-    /// Its options.
-    pub options: Options,
+    pub kernel: Kernel,
     /// The kernels and records that it names.
     pub callees: Callees,
-    /// The texts that carry these, by path, the records first.
-    known: Vec<(String, String)>,
+    /// The texts that carry these, the records first.
+    answers: Vec<Answer>,
+    /// What is wrong with its own text.
+    diagnostics: Diagnostics,
 }
 
 impl Linked {
@@ -32,15 +31,15 @@ impl Linked {
     /// # Errors
     /// The messages of the compiler.
     pub fn elaborate(&self) -> Result<Elaborated, Vec<String>> {
-        let mut diagnostics = Diagnostics::default();
-        let rule = self.options.rule.as_ref().map(|(path, _)| path);
-        let found = pipeline::front_with_rule(&self.item, rule, &self.callees, &mut diagnostics);
+        let mut diagnostics = self.diagnostics.clone();
+        let rule = self.kernel.options.rule();
+        let found = pipeline::front(&self.kernel.ast, rule, &self.callees, &mut diagnostics);
         found.filter(|_| diagnostics.is_empty()).ok_or_else(|| said(&diagnostics))
     }
 
-    /// What the macro makes of the kernel without options.
+    /// What the macro makes of the kernel.
     pub fn expanded(&self) -> TokenStream {
-        kernel::compile(&TokenStream::new(), &self.item, self.known.clone())
+        kernel::compile(&self.kernel, &self.answers)
     }
 }
 
@@ -54,39 +53,37 @@ struct Scope(Vec<(String, String)>);
 
 impl Scope {
     /// What the last item of that path's name answers.
-    fn answer(&self, path: &ast::Path) -> Option<(String, String)> {
+    fn answer(&self, path: &ast::Path) -> Option<Answer> {
         let name = &*path.segments.last()?.name;
         let (_, text) = self.0.iter().rev().find(|(other, _)| other == name)?;
-        Some((path.text(), text.clone()))
+        Some(Answer { path: path.text(), text: text.clone() })
     }
 
     /// The kernel with what it names; errors of its own text are for `elaborate` to tell.
     fn link(&self, item: &syn::ItemFn) -> Result<Linked, Vec<String>> {
-        let mut diagnostics = Diagnostics::default();
         let attr = item.attrs.iter().find_map(|a| a.meta.require_list().ok()).map(|l| l.tokens.clone());
-        let options = Options::parse(&attr.unwrap_or_default(), &mut diagnostics);
-        let rule = options.rule.as_ref().map(|(path, _)| path);
-        let mut known = Vec::new();
-        for path in kernel::records(item, &mut Diagnostics::default()) {
+        let mut diagnostics = Diagnostics::default();
+        let kernel = Kernel::read(&attr.unwrap_or_default(), item.clone(), &mut diagnostics);
+        let mut answers = Vec::new();
+        for path in kernel.records() {
             let missing = || vec![format!("there is no record `{}`", path.text())];
-            known.push(self.answer(&path).ok_or_else(missing)?);
+            answers.push(self.answer(&path).ok_or_else(missing)?);
         }
         // What is passed to a generic kernel is a kernel too, which only that kernel's answer tells.
         loop {
-            let paths = kernel::callees(item, &known, &mut Diagnostics::default());
-            let is_new = |p: &&ast::Path| known.iter().all(|(path, _)| *path != p.text());
-            let new: Vec<_> =
-                paths.iter().chain(rule).filter(is_new).filter_map(|p| self.answer(p)).collect();
+            let paths = kernel.callees(&answers);
+            let is_new = |p: &&ast::Path| answers.iter().all(|a| a.path != p.text());
+            let paths = paths.iter().chain(kernel.options.rule()).filter(is_new);
+            let new: Vec<_> = paths.filter_map(|p| self.answer(p)).collect();
             if new.is_empty() {
                 break;
             }
-            known.extend(new);
+            answers.extend(new);
         }
-        let callees = link(item, rule, &known, &mut diagnostics).map_err(|_| said(&diagnostics))?;
-        if diagnostics.is_empty() {
-            Ok(Linked { item: item.clone(), options, callees, known })
-        } else {
-            Err(said(&diagnostics))
+        let mut unlinked = Diagnostics::default();
+        match kernel.link(&answers, &mut unlinked) {
+            Ok(callees) => Ok(Linked { kernel, callees, answers, diagnostics }),
+            Err(_) => Err(said(&unlinked)),
         }
     }
 
@@ -129,23 +126,33 @@ pub fn last(file: &syn::File) -> Result<Linked, Vec<String>> {
             }
             _ => return Err(vec!["neither a kernel nor a record".into()]),
         };
-        let mut diagnostics = Diagnostics::default();
-        let ast = parse_function(&linked.item, &mut diagnostics);
-        let name = linked.item.sig.ident.unraw().to_string();
-        if ast.is_generic() {
-            generic::check(&linked.item, &ast, &linked.callees, &linked.options, &mut diagnostics)
-                .ok_or_else(|| said(&diagnostics))?;
-            scope.0.push((name, generic::carried(&linked.item, &linked.known)));
+        let Linked { kernel, callees, answers, .. } = &linked;
+        if kernel.ast.is_generic() {
+            let mut diagnostics = linked.diagnostics.clone();
+            if !diagnostics.is_empty() || generic::check(kernel, callees, &mut diagnostics).is_none() {
+                return Err(said(&diagnostics));
+            }
+            scope.0.push((kernel.name(), generic::carried(&kernel.item, answers)));
             last = Err(vec!["the last kernel is generic".into()]);
             continue;
         }
         if !is_last {
             let text = print(&linked.elaborate()?.function);
-            scope.0.push((name, record::carried(&ast, &text, &linked.callees.records)));
+            scope.0.push((kernel.name(), record::carried(&kernel.ast, &text, &callees.records)));
         }
         last = Ok(linked);
     }
     last
+}
+
+/// A kernel that names no other, in Core; what is wrong with it is recorded.
+///
+/// # Panics
+/// If the text is no function.
+pub fn front(source: &str, diagnostics: &mut Diagnostics) -> Option<Elaborated> {
+    let item: syn::ItemFn = syn::parse_str(source).unwrap_or_else(|e| panic!("{e}: {source}"));
+    let f = pipeline::parse(&item, diagnostics);
+    pipeline::front(&f, None, &Callees::new(), diagnostics)
 }
 
 /// A function that has been printed and read again, as it is when another kernel calls it.

@@ -18,7 +18,7 @@ use crate::bulk::{self, Program};
 use crate::core::{Body, Exp, Function};
 use crate::derive::{Derivative, NotDifferentiable};
 use crate::emit::host::{self, Variant};
-use crate::emit::signature::{Signature, Types};
+use crate::emit::signature::Types;
 use crate::emit::wgsl;
 use crate::flatten::flatten;
 use crate::pipeline;
@@ -106,7 +106,7 @@ pub fn random_code(seed: u64) -> Option<TokenStream> {
             let Some(p) = p else { continue };
             let staged = Staged::new(name, p).ok()?;
             let (types, gpu) = (Types::plain(&staged.cpu), wgsl::emit(&staged.gpu));
-            let variant = Variant { path: Vec::new(), cpu: staged.cpu, gpu, explain: String::new(), types };
+            let variant = Variant::new(Vec::new(), staged.cpu, gpu, types);
             items.extend(host::items(
                 &format_ident!("{name}"),
                 &quote!(pub),
@@ -153,7 +153,7 @@ fn compiled(source: &str, seed: u64, validate: Validate, report: &mut Report) ->
     if is_sampled(seed) {
         syn::parse2::<syn::File>(items).map_err(|e| Finding::new("emit", format!("no Rust: {e}")))?;
     }
-    meant(&again, &unsigned(&linked.item), p, &programs, seed, report)
+    meant(&again, &unsigned(&linked.kernel.item), p, &programs, seed, report)
 }
 
 /// The parameters of unsigned integers: the host has no negative ones.
@@ -236,7 +236,7 @@ fn items(
     programs: &[Made],
     validate: &dyn Fn(&str, &str) -> Result<(), String>,
 ) -> Result<TokenStream, Finding> {
-    let Some(signature) = Signature::read(&linked.item, Some(&linked.callees.records)) else {
+    let Some(signature) = linked.kernel.signature(Some(&linked.callees.records)) else {
         return Err(Finding::new("emit", "there is no signature"));
     };
     let mut variants = Vec::new();
@@ -248,9 +248,10 @@ fn items(
             valid.map_err(|e| Finding::new(&format!("{name}, shader"), format!("{e}\n{}", shader.wgsl)))?;
         }
         let types = signature.derived(path);
-        variants.push(Variant { path: path.clone(), cpu, gpu, explain: String::new(), types });
+        variants.push(stage(&format!("{name}, emit"), || Variant::new(path.clone(), cpu, gpu, types))?);
     }
-    let (name, vis) = (&linked.item.sig.ident, linked.item.vis.to_token_stream());
+    let item = &linked.kernel.item;
+    let (name, vis) = (&item.sig.ident, item.vis.to_token_stream());
     stage("emit", || host::items(name, &vis, &TokenStream::new(), &variants))
 }
 
