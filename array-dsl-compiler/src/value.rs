@@ -252,6 +252,28 @@ pub enum Fault {
     },
 }
 
+/// How a run goes on after faults, as compiled code does.
+#[derive(Clone, Debug)]
+pub struct Recovery {
+    /// What a statement that failed gives.
+    pub instead: i64,
+    /// The faults so far.
+    pub faults: Vec<Fault>,
+}
+
+impl Recovery {
+    /// The number in place of what failed, if a run goes on after that; else the fault.
+    pub(crate) fn after(recovery: &mut Option<Recovery>, fault: Fault) -> Result<i64, Fault> {
+        match recovery {
+            Some(r) if fault.is_recoverable() => {
+                r.faults.push(fault);
+                Ok(r.instead)
+            }
+            _ => Err(fault),
+        }
+    }
+}
+
 impl Fault {
     /// A fault that a verified program does not have, of no place yet.
     pub fn internal(message: impl Into<String>) -> Fault {
@@ -277,7 +299,7 @@ impl Fault {
     }
 
     /// Whether compiled code goes on after it: what failed has some value, and the fault is told in the end.
-    pub(crate) fn is_gone_on_after(&self) -> bool {
+    fn is_recoverable(&self) -> bool {
         match self {
             Fault::IndexOutOfRange { .. } | Fault::DivisionByZero { .. } | Fault::EmptyExtremum { .. } => {
                 true

@@ -25,7 +25,7 @@ use super::{
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 use crate::ty::{Const, Loc, Name};
-use crate::value::{Fault, Scalar, Value, apply, combine, improves, work};
+use crate::value::{Fault, Recovery, Scalar, Value, apply, combine, improves, work};
 
 /// The work a run has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,23 +67,22 @@ pub fn extremes(p: &Program, args: &[Value]) -> Result<Extremes, Fault> {
     Ok(m.extremes)
 }
 
-/// The results of a program that is a part of another one, within the work that is left to that. If it goes on after faults, what failed
-/// gives `instead`, and the faults are added.
+/// The results of a program that is a part of another one, within the work that is left to that, and with its recovery.
 pub(crate) fn run_inside(
     p: &Program,
     args: &[Value],
-    going_on: &mut Option<(i64, Vec<Fault>)>,
+    recovery: &mut Option<Recovery>,
 ) -> Result<Vec<Value>, Fault> {
-    let mut m = Machine { going_on: going_on.take(), ..Machine::new(p) };
+    let mut m = Machine { recovery: recovery.take(), ..Machine::new(p) };
     let results = m.results(args);
-    *going_on = m.going_on;
+    *recovery = m.recovery;
     results
 }
 
 struct Machine<'a> {
     p: &'a Program,
-    /// If the run goes on after faults: what is taken instead, and the faults so far.
-    going_on: Option<(i64, Vec<Fault>)>,
+    /// If the run goes on after faults.
+    recovery: Option<Recovery>,
     sizes: HashMap<Name, i64>,
     arrays: Vec<Option<Value>>,
     vars: Vec<Scalar>,
@@ -113,7 +112,7 @@ impl<'a> Machine<'a> {
     fn new(p: &'a Program) -> Machine<'a> {
         Machine {
             p,
-            going_on: None,
+            recovery: None,
             sizes: HashMap::new(),
             arrays: vec![None; p.arrays.len()],
             vars: vec![Scalar::Bool(false); p.vars.len()],
@@ -136,11 +135,8 @@ impl<'a> Machine<'a> {
 
     /// What a scalar that failed is, if the run goes on.
     fn recovered(&mut self, v: Var, fault: Fault) -> Result<Scalar, Fault> {
-        let Some((instead, faults)) = self.going_on.as_mut().filter(|_| fault.is_gone_on_after()) else {
-            return Err(fault);
-        };
-        faults.push(fault);
-        Ok(Const::of(self.p.vars[v.0 as usize], *instead).into())
+        let instead = Recovery::after(&mut self.recovery, fault)?;
+        Ok(Const::of(self.p.vars[v.0 as usize], instead).into())
     }
 
     fn bind_params(&mut self, args: &[Value]) -> Result<(), Fault> {

@@ -19,7 +19,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Placing, Reducer, Stm, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Const, Elem, Loc, Name};
-use crate::value::{Fault, Scalar, Value, apply, combine, improves, work};
+use crate::value::{Fault, Recovery, Scalar, Value, apply, combine, improves, work};
 
 /// Along which way a derivative is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,20 +30,16 @@ pub enum Mode {
     Reverse,
 }
 
-/// If a run goes on after faults: what is taken instead, and the faults so far.
-pub type GoingOn = Option<(i64, Vec<Fault>)>;
-
 /// The results of a function, and its derivative by its first parameters in the direction of the last arguments.
-pub type Differentiate = fn(&Function, Mode, &[Value], &mut GoingOn) -> Result<Vec<Value>, Fault>;
+pub type Differentiate = fn(&Function, Mode, &[Value], &mut Option<Recovery>) -> Result<Vec<Value>, Fault>;
 
 /// The results (the leaves of the result's structure) for these arguments (the leaves of the parameters).
 pub fn run(f: &Function, args: &[Value], differentiate: Differentiate) -> Result<Vec<Value>, Fault> {
     Machine::new(f, args, differentiate)?.results()
 }
 
-/// The results of a run that goes on after faults, as compiled code does, and these: what failed gives `instead`. Sizes that are
-/// wrong end it.
-pub fn going_on(
+/// The results of a run that goes on after faults, and these: what failed gives `instead`. Sizes that are wrong end it.
+pub fn run_recovering(
     f: &Function,
     args: &[Value],
     instead: i64,
@@ -51,9 +47,9 @@ pub fn going_on(
 ) -> (Result<Vec<Value>, Fault>, Vec<Fault>) {
     match Machine::new(f, args, differentiate) {
         Ok(mut m) => {
-            m.going_on = Some((instead, Vec::new()));
+            m.recovery = Some(Recovery { instead, faults: Vec::new() });
             let results = m.results();
-            let faults = m.going_on.into_iter().flat_map(|(_, faults)| faults);
+            let faults = m.recovery.into_iter().flat_map(|r| r.faults);
             let all = faults.chain(results.as_ref().err().cloned()).collect();
             (results, all)
         }
@@ -64,7 +60,7 @@ pub fn going_on(
 struct Machine<'a> {
     f: &'a Function,
     differentiate: Differentiate,
-    going_on: GoingOn,
+    recovery: Option<Recovery>,
     sizes: HashMap<Name, i64>,
     vars: Vec<Option<Value>>,
 }
@@ -74,7 +70,7 @@ impl<'a> Machine<'a> {
     fn new(f: &'a Function, args: &[Value], differentiate: Differentiate) -> Result<Machine<'a>, Fault> {
         work::begin();
         let (sizes, vars) = (HashMap::new(), vec![None; f.vars.len()]);
-        let mut m = Machine { f, differentiate, going_on: None, sizes, vars };
+        let mut m = Machine { f, differentiate, recovery: None, sizes, vars };
         m.bind_params(args)?;
         Ok(m)
     }
@@ -208,11 +204,7 @@ impl Machine<'_> {
 
     /// What a statement that failed gives, if the run goes on.
     fn recovered(&mut self, s: &Stm, fault: Fault) -> Result<Vec<Value>, Fault> {
-        let Some((instead, faults)) = self.going_on.as_mut().filter(|_| fault.is_gone_on_after()) else {
-            return Err(fault);
-        };
-        let instead = *instead;
-        faults.push(fault);
+        let instead = Recovery::after(&mut self.recovery, fault)?;
         let value = |v: &Var| {
             let ty = self.f.ty(*v);
             Ok(Value::filled(self.shape(&ty.dims)?, Const::of(ty.elem, instead).into()))

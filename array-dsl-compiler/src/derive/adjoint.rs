@@ -18,7 +18,7 @@
 //! ```
 //!
 //! Cost: a constant factor of the block. A branch that was not taken contributes nothing, because its
-//! adjoint is never executed. (Source: DESIGN 5.4; scalar rules: `partial`.)
+//! adjoint is never executed. (Scalar rules: `partial`.)
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -190,7 +190,7 @@ impl Backwards<'_> {
         if seeds.iter().all(Option::is_none) {
             return;
         }
-        let mut sides: Vec<Side> = branches.into_iter().map(|b| self.side(l, b, &seeds)).collect();
+        let mut sides: Vec<BranchAdjoint> = branches.into_iter().map(|b| self.side(l, b, &seeds)).collect();
         let recomputed = match self.executed {
             Executed::Recomputed => sides.iter_mut().map(|s| std::mem::take(&mut s.primal)).collect(),
             Executed::Kept => {
@@ -228,7 +228,7 @@ impl Backwards<'_> {
     }
 
     /// A branch of a choice, and its adjoint.
-    fn side(&mut self, l: &Let, b: &Branch, seeds: &[Option<Atom>]) -> Side {
+    fn side(&mut self, l: &Let, b: &Branch, seeds: &[Option<Atom>]) -> BranchAdjoint {
         let (mut inner, mut map) = (Code::new(l.loc), Renaming::new());
         let lets = match self.executed {
             Executed::Recomputed => self.p.copy_lets(&b.block.lets, &mut map),
@@ -258,7 +258,7 @@ impl Backwards<'_> {
         let leaves = |v: &Var| !own.contains(v) && self.active.contains(v);
         let free = adjoints.0.into_iter().filter(|(v, _)| leaves(v)).collect();
         let adjoint = inner.lets.split_off(lets.len());
-        Side { primal: inner.lets, adjoint, free, contributions }
+        BranchAdjoint { primal: inner.lets, adjoint, free, contributions }
     }
 }
 
@@ -275,7 +275,7 @@ struct Outputs {
 }
 
 impl Outputs {
-    fn of(p: &Program, sides: &[Side]) -> Outputs {
+    fn of(p: &Program, sides: &[BranchAdjoint]) -> Outputs {
         let mut free: Vec<Var> = sides.iter().flat_map(|s| s.free.keys().copied()).collect();
         free.sort();
         free.dedup();
@@ -311,7 +311,7 @@ impl Outputs {
 }
 
 /// The adjoint of a branch, with what leaves it.
-struct Side {
+struct BranchAdjoint {
     /// The branch itself.
     primal: Vec<Let>,
     adjoint: Vec<Let>,
@@ -320,7 +320,7 @@ struct Side {
     contributions: Vec<Contribution>,
 }
 
-impl Side {
+impl BranchAdjoint {
     /// The scalars bound in the adjoint.
     fn bound(&self) -> HashSet<Var> {
         self.adjoint.iter().flat_map(|l| l.vars.iter().copied()).collect()
@@ -351,8 +351,8 @@ impl Side {
 
 /// Has a choice in `code` give what the adjoints of its branches need of them. Both branches use the same results: only those
 /// of the one that is taken are of use. Of the other a number is zero, and an index is outside.
-fn keep_needed(p: &mut Program, code: &mut Code, l: &Let, sides: &mut [Side]) {
-    let needed: Vec<Vec<Var>> = sides.iter().map(Side::needed).collect();
+fn keep_needed(p: &mut Program, code: &mut Code, l: &Let, sides: &mut [BranchAdjoint]) {
+    let needed: Vec<Vec<Var>> = sides.iter().map(BranchAdjoint::needed).collect();
     let mut vars = l.vars.clone();
     let mut results: [Vec<Atom>; 2] = [Vec::new(), Vec::new()];
     let Exp::If(c, x, y) = &l.exp else { return };

@@ -16,7 +16,7 @@
 use std::collections::HashMap;
 
 use super::lift::{broadcast, lift, unit};
-use super::strip::{self, Side, Strips};
+use super::strip::{self, Orientation, Strips};
 use super::{
     Derivative, NotDifferentiable, Simplify, active_leaves, active_params, bundle, forward, reverse,
 };
@@ -51,7 +51,7 @@ fn float_results(p: &Program) -> Vec<ArrayId> {
 
 /// Each row of the columns that forward mode gives.
 fn forward_units(p: &Program, simplify: Simplify) -> Result<Program, NotDifferentiable> {
-    let (q, columns) = at_units(forward::forward(p)?, p.params.len(), Side::Columns, simplify)?;
+    let (q, columns) = at_units(forward::forward(p)?, p.params.len(), Orientation::Columns, simplify)?;
     let results = float_results(p).len();
     let mut rows: Vec<Vec<ArrayId>> = vec![Vec::new(); results];
     for column in columns {
@@ -62,7 +62,8 @@ fn forward_units(p: &Program, simplify: Simplify) -> Result<Program, NotDifferen
 
 /// The rows that reverse mode gives.
 fn backward_units(p: &Program, simplify: Simplify) -> Result<Program, NotDifferentiable> {
-    let (q, rows) = at_units(reverse::reverse(p, Derivative::Vjp)?, p.params.len(), Side::Rows, simplify)?;
+    let (q, rows) =
+        at_units(reverse::reverse(p, Derivative::Vjp)?, p.params.len(), Orientation::Rows, simplify)?;
     finish(p, q, &rows)
 }
 
@@ -80,7 +81,7 @@ struct Directions {
 fn at_units(
     mut d: Program,
     count: usize,
-    side: Side,
+    orientation: Orientation,
     simplify: Simplify,
 ) -> Result<(Program, Vec<Vec<ArrayId>>), NotDifferentiable> {
     simplify(&mut d);
@@ -111,7 +112,7 @@ fn at_units(
     for directions in &all {
         let (lifted, others) = rest.split_at(outputs.len());
         rest = others;
-        blocks.push(matrices(&mut q, directions, lifted, side));
+        blocks.push(matrices(&mut q, directions, lifted, orientation));
     }
     Ok((q, blocks))
 }
@@ -150,24 +151,29 @@ fn at_units_of(
 
 /// The matrices of arrays that have the directions as first dimensions. A matrix is of its result's type, whichever way it was
 /// taken.
-fn matrices(q: &mut Program, directions: &Directions, lifted: &[ArrayId], side: Side) -> Vec<ArrayId> {
+fn matrices(
+    q: &mut Program,
+    directions: &Directions,
+    lifted: &[ArrayId],
+    orientation: Orientation,
+) -> Vec<ArrayId> {
     let lifted: Vec<(ArrayId, Elem)> = lifted
         .iter()
-        .map(|a| match side {
-            Side::Rows => (*a, directions.elem),
-            Side::Columns => (*a, q.array(*a).elem),
+        .map(|a| match orientation {
+            Orientation::Rows => (*a, directions.elem),
+            Orientation::Columns => (*a, q.array(*a).elem),
         })
         .collect();
     let Some(strips) = &directions.strips else {
         let rank = directions.dims.len();
-        return lifted.into_iter().map(|(a, elem)| transposed(q, a, rank, elem, side)).collect();
+        return lifted.into_iter().map(|(a, elem)| transposed(q, a, rank, elem, orientation)).collect();
     };
-    let found = strips.matrices(q, &lifted, side);
+    let found = strips.matrices(q, &lifted, orientation);
     let reshaped = |(matrix, (array, elem)): (ArrayId, (ArrayId, Elem))| {
         let rest = q.array(array).dims[1..].to_vec();
-        let dims: Vec<Dim> = match side {
-            Side::Rows => directions.dims.iter().chain(&rest).cloned().collect(),
-            Side::Columns => rest.iter().chain(&directions.dims).cloned().collect(),
+        let dims: Vec<Dim> = match orientation {
+            Orientation::Rows => directions.dims.iter().chain(&rest).cloned().collect(),
+            Orientation::Columns => rest.iter().chain(&directions.dims).cloned().collect(),
         };
         if q.array(matrix).dims == dims {
             return matrix;
@@ -180,17 +186,17 @@ fn matrices(q: &mut Program, directions: &Directions, lifted: &[ArrayId], side: 
 }
 
 /// The matrix of an array whose first `rank` dimensions are the directions.
-fn transposed(q: &mut Program, a: ArrayId, rank: usize, elem: Elem, side: Side) -> ArrayId {
+fn transposed(q: &mut Program, a: ArrayId, rank: usize, elem: Elem, orientation: Orientation) -> ArrayId {
     let info = q.array(a).clone();
     let mut dims = info.dims;
-    if side == Side::Columns {
+    if orientation == Orientation::Columns {
         dims.rotate_left(rank);
     } else if info.elem == elem {
         return a;
     }
     q.store("jacobian", elem, &dims, Loc::default(), |p, code, index| {
         let mut at = index.to_vec();
-        if side == Side::Columns {
+        if orientation == Orientation::Columns {
             at.rotate_right(rank);
         }
         let x = code.read(p, a, &at);

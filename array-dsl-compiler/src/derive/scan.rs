@@ -73,7 +73,7 @@ impl Reverse {
     }
 
     /// Where the states before all points are read. Those that the scan does not store yet it stores as well: it has them anyway.
-    fn history(&mut self, n: &Nest, q: &ScanNest<'_>) -> History {
+    fn history(&mut self, n: &Nest, q: &ScanNest<'_>) -> StateHistory {
         let dims: Vec<_> = n.axes.iter().map(|a| a.extent.clone()).collect();
         let states = expect(n.body.lets.last(), || "a scan in an empty body".into()).vars.clone();
         let (mut arrays, mut more) = (Vec::new(), Vec::new());
@@ -96,11 +96,11 @@ impl Reverse {
             let at = expect(states.iter().position(|s| *s == v), || "a state of another scan".into());
             m.yields.push(Yield { array, kind: YieldKind::Store(Atom::Var(own[at])) });
         }
-        History { arrays, shifted: q.scan.prefix == Prefix::Inclusive }
+        StateHistory { arrays, shifted: q.scan.prefix == Prefix::Inclusive }
     }
 
     /// The points of the nest at `index`, whose last component is the place along the axis.
-    fn points(&mut self, n: &Nest, q: &ScanNest<'_>, history: &History, index: &[Atom]) -> Points {
+    fn points(&mut self, n: &Nest, q: &ScanNest<'_>, history: &StateHistory, index: &[Atom]) -> Points {
         let p = &mut self.p;
         let mut map: Renaming = n.axes.iter().map(|a| a.var).zip(index.iter().copied()).collect();
         let before = p.copy_lets(q.before, &mut map);
@@ -146,13 +146,13 @@ impl Reverse {
     }
 
     /// The points from the last to the first.
-    fn backward(&mut self, n: &Nest, q: &ScanNest<'_>, seeds: &Seeds, history: &History) -> Backward {
+    fn backward(&mut self, n: &Nest, q: &ScanNest<'_>, seeds: &Seeds, history: &StateHistory) -> Backward {
         let mut code = Code::new(n.loc);
         let (axes, index) = self.backward_axes(n, &mut code);
         let points = self.points(n, q, history, &index);
         code.lets.extend(points.before.iter().chain(&points.reads).cloned());
         let p = &mut self.p;
-        let given = seeds.read_stored(p, &mut code, &index);
+        let stored_adj = seeds.read_stored(p, &mut code, &index);
         let elems = self.float_states(q);
         let p = &mut self.p;
         let outer = &index[..index.len() - 1];
@@ -163,19 +163,20 @@ impl Reverse {
         let last = seeds.last.iter().zip(&elems).map(&mut last).collect();
         let own: HashSet<Var> = points.states.iter().copied().collect();
         let active = active_scalars(p, &points.step, &HashSet::new(), &own);
-        Backward { axes, code, points, given, last, elems, active }
+        Backward { axes, code, points, stored_adj, last, elems, active }
     }
 
     /// The adjoints that reach each point from later ones, computed in order.
-    fn in_order(&mut self, n: &Nest, q: &ScanNest<'_>, seeds: &Seeds, history: &History) -> FromEnd {
-        let Backward { axes, code, points, given, last, elems, active } = self.backward(n, q, seeds, history);
+    fn in_order(&mut self, n: &Nest, q: &ScanNest<'_>, seeds: &Seeds, history: &StateHistory) -> FromEnd {
+        let Backward { axes, code, points, stored_adj, last, elems, active } =
+            self.backward(n, q, seeds, history);
         let p = &mut self.p;
         let left: Vec<Var> = elems.iter().map(|e| p.new_var(*e)).collect();
         // The step again, and backwards.
         let mut step = Code::new(n.loc);
         step.lets = points.executed.clone();
         let mut adjoints = Adjoints::default();
-        for ((i, v), y) in q.floats.iter().zip(&left).zip(&given) {
+        for ((i, v), y) in q.floats.iter().zip(&left).zip(&stored_adj) {
             let seed = match (q.scan.prefix, y) {
                 (Prefix::Inclusive, Some(y)) => step.add(p, Atom::Var(*v), *y),
                 _ => Atom::Var(*v),
@@ -184,7 +185,7 @@ impl Reverse {
         }
         backwards(p, &mut step, &points.step, &HashSet::new(), &active, &mut adjoints, &mut Vec::new());
         let mut results = Vec::new();
-        for ((i, e), y) in q.floats.iter().zip(&elems).zip(&given) {
+        for ((i, e), y) in q.floats.iter().zip(&elems).zip(&stored_adj) {
             let adj = adjoints.get(points.states[*i]).unwrap_or(zero(*e));
             results.push(match (q.scan.prefix, y) {
                 (Prefix::Exclusive, Some(y)) => step.add(p, adj, *y),
@@ -229,7 +230,7 @@ impl Reverse {
         n: &Nest,
         q: &ScanNest<'_>,
         seeds: &Seeds,
-        history: &History,
+        history: &StateHistory,
         later: &FromEnd,
     ) {
         let mut map = Renaming::new();
@@ -244,10 +245,10 @@ impl Reverse {
         if let Some(last) = reversed.last_mut() {
             *last = from_end(p, &mut code, axis, *last);
         }
-        let given = seeds.read_stored(p, &mut code, &index);
+        let stored_adj = seeds.read_stored(p, &mut code, &index);
         code.lets.extend(points.executed.clone());
         let mut adjoints = Adjoints::default();
-        for ((i, a), y) in q.floats.iter().zip(&later.arrays).zip(&given) {
+        for ((i, a), y) in q.floats.iter().zip(&later.arrays).zip(&stored_adj) {
             let mut seed = code.read(p, *a, &reversed);
             if let (Prefix::Inclusive, false, Some(y)) = (q.scan.prefix, later.with_own, y) {
                 seed = code.add(p, seed, *y);
@@ -265,7 +266,7 @@ impl Reverse {
         let carried = |i: usize| matches!(points.start[i], Atom::Var(v) if before.contains(&v));
         if q.floats.iter().any(|i| carried(*i)) {
             let first = code.op(p, Op::Eq, &[*place, int(0)]);
-            for (i, y) in q.floats.iter().zip(&given).filter(|(i, _)| carried(**i)) {
+            for (i, y) in q.floats.iter().zip(&stored_adj).filter(|(i, _)| carried(**i)) {
                 let none = zero(p.elem(points.start[*i]));
                 let mut adj = adjoints.get(points.states[*i]).unwrap_or(none);
                 if let (Prefix::Exclusive, Some(y)) = (q.scan.prefix, y) {
@@ -287,13 +288,13 @@ fn from_end(p: &mut Program, code: &mut Code, axis: &Axis, i: Atom) -> Atom {
 }
 
 /// Where the state before each point is.
-struct History {
+struct StateHistory {
     arrays: Vec<ArrayId>,
     /// The arrays have the states after the points.
     shifted: bool,
 }
 
-impl History {
+impl StateHistory {
     fn read(&self, p: &mut Program, code: &mut Code, array: ArrayId, index: &[Atom], start: Atom) -> Atom {
         let Some((place, outer)) = index.split_last().filter(|_| self.shifted) else {
             return code.read(p, array, index);
@@ -333,7 +334,7 @@ struct Backward {
     code: Code,
     points: Points,
     /// By float state: the adjoint of what is stored at the point, that of the last state, and the type.
-    given: Vec<Option<Atom>>,
+    stored_adj: Vec<Option<Atom>>,
     last: Vec<Atom>,
     elems: Vec<Elem>,
     /// What of the step depends on the states.

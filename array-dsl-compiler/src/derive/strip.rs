@@ -35,7 +35,7 @@ pub(super) struct Strips {
 
 /// Which dimensions of a matrix are those of the direction.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum Orientation {
     /// The first: a direction gives a row.
     Rows,
     /// The last: a direction gives a column.
@@ -100,15 +100,20 @@ impl Strips {
     /// The loop over strips. `lifted` are arrays that the program computes, with the directions of a strip as their first
     /// dimension; for each the element type of its matrix. The statements that compute them move into the loop. The matrices, in
     /// which the directions are one dimension.
-    pub(super) fn matrices(&self, p: &mut Program, lifted: &[(ArrayId, Elem)], side: Side) -> Vec<ArrayId> {
+    pub(super) fn matrices(
+        &self,
+        p: &mut Program,
+        lifted: &[(ArrayId, Elem)],
+        orientation: Orientation,
+    ) -> Vec<ArrayId> {
         let mut body = self.split_off(p);
         p.strips[self.number].bytes = bytes(p, &body, &self.width);
         let mut carried = Vec::new();
         for (array, elem) in lifted {
             let rest = p.array(*array).dims[1..].to_vec();
-            let with = |d: &Dim| match side {
-                Side::Rows => [d].into_iter().chain(&rest).cloned().collect::<Vec<Dim>>(),
-                Side::Columns => rest.iter().chain([d]).cloned().collect(),
+            let with = |d: &Dim| match orientation {
+                Orientation::Rows => [d].into_iter().chain(&rest).cloned().collect::<Vec<Dim>>(),
+                Orientation::Columns => rest.iter().chain([d]).cloned().collect(),
             };
             let (dims, axes) = (with(&self.total), with(&self.width));
             let start = p.constant("matrix", &dims, Const::of(*elem, 0), Loc::default());
@@ -116,9 +121,9 @@ impl Strips {
             let axes = p.new_axes(&axes);
             let mut index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
             let mut at = index.clone();
-            let direction = match side {
-                Side::Rows => 0,
-                Side::Columns => {
+            let direction = match orientation {
+                Orientation::Rows => 0,
+                Orientation::Columns => {
                     at.rotate_right(1);
                     index.len() - 1
                 }

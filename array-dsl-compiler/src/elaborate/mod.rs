@@ -12,7 +12,7 @@
 //! | `rank` | rank lifting: which maps and replications an application needs |
 //! | `joint`, `terms` | rank lifting where one application does not decide; the terms that `crate::lifting` is asked about |
 //! | `scope` | names, variables and their current values |
-//! | `expr`, `index`, `branch`, `block` | expressions, choices, statements |
+//! | `expr`, `constants`, `index`, `branch`, `block` | expressions, choices, statements |
 //! | `mutate`, `store` | assignment; values with a part replaced |
 //! | `effects`, `rows` | what a loop's body does to the variables around it |
 //! | `loops`, `checkpoint` | `for` and `while`, sequential; loops that keep few states |
@@ -25,7 +25,7 @@
 //! | `steps` | arrays read in steps and around |
 //! | `sort` | sorting, by positions |
 //! | `custom` | derivatives that the user writes |
-//! | `derivative`, `directions` | `grad(f)` and the like inside kernels; tangents and cotangents of values |
+//! | `derivative`, `directions`, `jacobian` | `grad(f)` and the like inside kernels; tangents and cotangents of values; matrices |
 //! | `filter` | arrays of a size that only data tell |
 //! | `scan` | reductions and scans by operators |
 //! | `bins`, `segments` | values combined or written by their index; by any operator |

@@ -14,15 +14,15 @@ use crate::ty::Name;
 /// What a term is.
 #[derive(Clone)]
 enum Value {
-    /// What cannot be computed further.
-    Stuck(Rc<Stuck>),
+    /// What cannot be computed further, as it depends on a free name or a parameter.
+    Neutral(Rc<Neutral>),
     /// A function.
     Function(Rc<dyn Fn(Value) -> Value>),
     /// What is at each index; where the indices come from. None: as many as are needed.
     Array(Rc<[Extent]>, Rc<dyn Fn(usize) -> Value>),
 }
 
-enum Stuck {
+enum Neutral {
     Free(Name),
     /// A parameter or, in `Index`, an index, by the number of those around it.
     Parameter(usize),
@@ -34,7 +34,7 @@ enum Stuck {
 
 #[derive(Clone)]
 enum Extent {
-    Of(Rc<Stuck>),
+    Of(Rc<Neutral>),
     Elements(usize),
 }
 
@@ -48,9 +48,9 @@ pub fn normal_form(e: &Elaboration) -> String {
 fn evaluate(e: &Elaboration, scope: &Scope) -> Value {
     match e {
         Elaboration::Variable(x) => {
-            scope.get(x).cloned().unwrap_or_else(|| Value::Stuck(Rc::new(Stuck::Free(x.clone()))))
+            scope.get(x).cloned().unwrap_or_else(|| Value::Neutral(Rc::new(Neutral::Free(x.clone()))))
         }
-        Elaboration::Literal(text, _) => Value::Stuck(Rc::new(Stuck::Free(text.clone()))),
+        Elaboration::Literal(text, _) => Value::Neutral(Rc::new(Neutral::Free(text.clone()))),
         Elaboration::Lambda(x, _, body) => {
             let (x, body, scope) = (x.clone(), body.clone(), scope.clone());
             Value::Function(Rc::new(move |v| {
@@ -60,15 +60,15 @@ fn evaluate(e: &Elaboration, scope: &Scope) -> Value {
             }))
         }
         Elaboration::Apply { function, argument, maps, reps } => {
-            let argument = (0..*reps).fold(evaluate(argument, scope), |v, _| everywhere(v));
+            let argument = (0..*reps).fold(evaluate(argument, scope), |v, _| replicated(v));
             map(*maps, evaluate(function, scope), argument)
         }
         Elaboration::Map(f, a) => map(1, evaluate(f, scope), evaluate(a, scope)),
-        Elaboration::Rep(e) => everywhere(evaluate(e, scope)),
+        Elaboration::Rep(e) => replicated(evaluate(e, scope)),
         Elaboration::Array(es) => {
             let elements: Vec<Value> = es.iter().map(|e| evaluate(e, scope)).collect();
             let extent = Rc::new([Extent::Elements(elements.len())]);
-            let at = move |i| Value::Stuck(Rc::new(Stuck::Element(i, elements.clone())));
+            let at = move |i| Value::Neutral(Rc::new(Neutral::Element(i, elements.clone())));
             Value::Array(extent, Rc::new(at))
         }
         Elaboration::Let(x, value, body) => {
@@ -79,7 +79,7 @@ fn evaluate(e: &Elaboration, scope: &Scope) -> Value {
     }
 }
 
-fn everywhere(v: Value) -> Value {
+fn replicated(v: Value) -> Value {
     Value::Array(Rc::new([]), Rc::new(move |_| v.clone()))
 }
 
@@ -99,20 +99,20 @@ fn apply(f: Value, v: Value) -> Value {
             let both: Vec<Extent> = extent.iter().cloned().chain(extents(&v).iter().cloned()).collect();
             Value::Array(both.into(), Rc::new(move |i| apply(at(i), index(&v, i))))
         }
-        stuck => Value::Stuck(Rc::new(Stuck::Apply(stuck, v))),
+        neutral => Value::Neutral(Rc::new(Neutral::Apply(neutral, v))),
     }
 }
 
 fn index(v: &Value, i: usize) -> Value {
     match v {
         Value::Array(_, at) => at(i),
-        v => Value::Stuck(Rc::new(Stuck::Index(v.clone(), i))),
+        v => Value::Neutral(Rc::new(Neutral::Index(v.clone(), i))),
     }
 }
 
 fn extents(v: &Value) -> Rc<[Extent]> {
     match v {
-        Value::Stuck(s) => Rc::new([Extent::Of(s.clone())]),
+        Value::Neutral(s) => Rc::new([Extent::Of(s.clone())]),
         Value::Array(extent, _) => extent.clone(),
         Value::Function(_) => Rc::new([]),
     }
@@ -121,13 +121,13 @@ fn extents(v: &Value) -> Rc<[Extent]> {
 /// The text of a value inside so many parameters and indices.
 fn read(v: &Value, level: usize) -> String {
     match v {
-        Value::Stuck(s) => read_stuck(s, level),
+        Value::Neutral(s) => read_neutral(s, level),
         Value::Function(f) => {
-            let parameter = Value::Stuck(Rc::new(Stuck::Parameter(level)));
+            let parameter = Value::Neutral(Rc::new(Neutral::Parameter(level)));
             let result = f(parameter);
-            if let Value::Stuck(s) = &result
-                && let Stuck::Apply(f, a) = &**s
-                && matches!(a, Value::Stuck(a) if matches!(**a, Stuck::Parameter(p) if p == level))
+            if let Value::Neutral(s) = &result
+                && let Neutral::Apply(f, a) = &**s
+                && matches!(a, Value::Neutral(a) if matches!(**a, Neutral::Parameter(p) if p == level))
                 && let text = read(f, level + 1)
                 && !text.contains(&format!("%{level};"))
             {
@@ -138,14 +138,14 @@ fn read(v: &Value, level: usize) -> String {
         Value::Array(extent, at) => {
             let element = at(level);
             if let Value::Function(_) = element {
-                let whole = v.clone();
-                return read(&Value::Function(Rc::new(move |a| apply(whole.clone(), a))), level);
+                let functions = v.clone();
+                return read(&Value::Function(Rc::new(move |a| apply(functions.clone(), a))), level);
             }
             let mut over: Vec<String> = extent.iter().map(|e| read_extent(e, level)).collect();
             over.sort();
             over.dedup();
-            if let Value::Stuck(s) = &element
-                && let Stuck::Index(array, i) = &**s
+            if let Value::Neutral(s) = &element
+                && let Neutral::Index(array, i) = &**s
                 && *i == level
                 && let text = read(array, level + 1)
                 && !text.contains(&format!("%{level};"))
@@ -158,13 +158,13 @@ fn read(v: &Value, level: usize) -> String {
     }
 }
 
-fn read_stuck(s: &Stuck, level: usize) -> String {
+fn read_neutral(s: &Neutral, level: usize) -> String {
     match s {
-        Stuck::Free(x) => x.to_string(),
-        Stuck::Parameter(i) => format!("%{i};"),
-        Stuck::Apply(f, a) => format!("{}({})", read(f, level), read(a, level)),
-        Stuck::Index(v, i) => format!("{}[%{i};]", read(v, level)),
-        Stuck::Element(i, es) => {
+        Neutral::Free(x) => x.to_string(),
+        Neutral::Parameter(i) => format!("%{i};"),
+        Neutral::Apply(f, a) => format!("{}({})", read(f, level), read(a, level)),
+        Neutral::Index(v, i) => format!("{}[%{i};]", read(v, level)),
+        Neutral::Element(i, es) => {
             let es: Vec<String> = es.iter().map(|e| read(e, level)).collect();
             format!("[{}][%{i};]", es.join(", "))
         }
@@ -173,7 +173,7 @@ fn read_stuck(s: &Stuck, level: usize) -> String {
 
 fn read_extent(e: &Extent, level: usize) -> String {
     match e {
-        Extent::Of(s) => read_stuck(s, level),
+        Extent::Of(s) => read_neutral(s, level),
         Extent::Elements(n) => n.to_string(),
     }
 }

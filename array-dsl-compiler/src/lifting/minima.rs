@@ -13,9 +13,9 @@ use super::ranges::Ranges;
 use super::skeleton::System;
 
 /// More elaborations than anybody wants to read.
-const MOST_MINIMA: usize = 24;
+const MAX_MINIMA: usize = 24;
 /// No array has more dimensions.
-const GREATEST_RANK: i64 = 64;
+const MAX_RANK: i64 = 64;
 
 /// The minimal solutions, which differ in maps or replications.
 #[derive(Clone, Debug)]
@@ -30,16 +30,16 @@ pub struct Minima {
 
 /// Finds all of them.
 pub fn minima(system: &System) -> Result<Minima, Error> {
-    let none = if given(system) > GREATEST_RANK { Error::Limit } else { Error::NoSolution };
-    let mut whole = Ranges::new(system, GREATEST_RANK);
-    if !whole.narrow(system, None) {
+    let none = if declared_ranks(system) > MAX_RANK { Error::Limit } else { Error::NoSolution };
+    let mut everything = Ranges::new(system, MAX_RANK);
+    if !everything.narrow(system, None) {
         return Err(none);
     }
-    let undecided = decisions(system).filter(|u| whole.decided(*u).is_none()).count();
-    let first = solve(system, &whole, None)?.ok_or(none)?;
+    let undecided = decisions(system).filter(|u| everything.decided(*u).is_none()).count();
+    let first = solve(system, &everything, None)?.ok_or(none)?;
     let mut best = cost(system, &first);
     let mut solutions: Vec<Assignment> = Vec::new();
-    let mut regions = vec![whole.clone()];
+    let mut regions = vec![everything.clone()];
     while let Some(mut region) = regions.pop() {
         if !region.narrow(system, Some(best)) {
             continue;
@@ -50,7 +50,7 @@ pub fn minima(system: &System) -> Result<Minima, Error> {
             // The solver's first answer was not minimal after all.
             best = price;
             solutions.clear();
-            regions = vec![whole.clone()];
+            regions = vec![everything.clone()];
             continue;
         }
         for u in decisions(system).filter(|u| region.decided(*u).is_none()).collect::<Vec<_>>() {
@@ -66,7 +66,7 @@ pub fn minima(system: &System) -> Result<Minima, Error> {
             region.cut(u, value, value);
         }
         solutions.push(found);
-        if solutions.len() > MOST_MINIMA {
+        if solutions.len() > MAX_MINIMA {
             return Err(Error::Limit);
         }
     }
@@ -85,7 +85,7 @@ pub fn decisions(system: &System) -> impl Iterator<Item = Unknown> + use<> {
 }
 
 /// The sum of the ranks that types give. Ranks may be greater: `r = 2` and `m = r + r` make 4 of 2.
-fn given(system: &System) -> i64 {
+fn declared_ranks(system: &System) -> i64 {
     let forms = system.equations.iter().chain(&system.bounds).chain(&system.frames);
     forms.map(|f| f.constant.abs()).sum()
 }

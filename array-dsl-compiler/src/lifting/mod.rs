@@ -8,7 +8,7 @@
 //! 2. One application gets maps or replications, never both.
 //! 3. Replications that an earlier map of the same call induces are free, as they only make an argument a free variable of
 //!    the mapped closure: `xs * y`.
-//! 4. Maps and replications are inserted at applications only, and a definition is decided by its own body.
+//! 4. Maps and replications are inserted at applications only.
 //!
 //! So what was accepted can be written out (`Elaboration::explicit`), which is accepted at cost 0 and means the same.
 //!
@@ -59,7 +59,7 @@ use crate::ty::Name;
 pub use elaboration::Elaboration;
 use generate::Constraints;
 pub use linear::{Linear, Unknown};
-pub use term::{Definition, Environment, Term};
+pub use term::{Environment, Term};
 pub use types::{Scheme, Type, TypeVariable};
 
 /// What was decided for a term.
@@ -151,11 +151,4 @@ pub fn lift(term: &Term, names: &Environment) -> Result<Lifted, Error> {
     let ty = Scheme::general(unifier.resolve(&ty.under(frame))).ty;
     let (minima, undecided) = (found.solutions.len(), found.undecided);
     Ok(Lifted { elaboration, ty, cost, minima, undecided })
-}
-
-/// Decides a definition by itself and adds its name, for all types that it leaves open.
-pub fn define(definition: &Definition, names: &mut Environment) -> Result<Lifted, Error> {
-    let lifted = lift(&definition.value, names)?;
-    names.insert(definition.name.clone(), Scheme::general(lifted.ty.clone()));
-    Ok(lifted)
 }

@@ -1,4 +1,4 @@
-//! Programs: terms in which maps and replications may be left out, definitions, and the types of free names.
+//! Terms in which maps and replications may be left out, and the types of free names.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -28,15 +28,6 @@ pub enum Term {
     Let(Name, Rc<Term>, Rc<Term>),
 }
 
-/// A name for a value, whose type is decided by the value alone and is as general as it can be.
-#[derive(Clone, Debug)]
-pub struct Definition {
-    /// The name.
-    pub name: Name,
-    /// The value.
-    pub value: Term,
-}
-
 /// The types of names.
 pub type Environment = BTreeMap<Name, Scheme>;
 
@@ -44,11 +35,6 @@ impl Term {
     /// A name.
     pub fn variable(name: &str) -> Term {
         Term::Variable(Name::from(name))
-    }
-
-    /// A function of several arguments.
-    pub fn lambda(parameters: &[&str], body: Term) -> Term {
-        parameters.iter().rev().fold(body, |body, p| Term::Lambda(Name::from(*p), None, Rc::new(body)))
     }
 
     /// This on several arguments.

@@ -6,7 +6,7 @@
 //! **The walk is in the order of the text**, but that a pattern comes after the value that does not see what it binds. A visitor that
 //! gives a `scope` finds in it, at every expression, the names that are bound between there and where the walk began.
 
-use super::ast::{Checkpoint, Expr, ExprKind, For, IndexKind, Over, Path, Pattern, Stmt, Type};
+use super::ast::{Arm, Checkpoint, Expr, ExprKind, For, IndexKind, Over, Path, Pattern, Stmt, Type};
 use crate::ty::Name;
 
 macro_rules! walk {
@@ -71,10 +71,7 @@ macro_rules! walk {
                     }
                     ExprKind::Closure(params, body) => {
                         for (pattern, ty) in params {
-                            self.bind(pattern);
-                            if let Some(ty) = ty {
-                                self.ty(ty);
-                            }
+                            self.walk_binding(pattern, ty);
                         }
                         self.expr(body);
                     }
@@ -88,10 +85,7 @@ macro_rules! walk {
                     ExprKind::Match(value, arms) => {
                         self.expr(value);
                         for arm in arms {
-                            let before = self.scope().map(|s| s.len());
-                            self.bound(arm.binding.iter().map(|n| n.name.clone()));
-                            self.expr(&$($mutability)? arm.body);
-                            self.leave(before);
+                            self.walk_arm(arm);
                         }
                     }
                     ExprKind::For(e) => self.for_loop(e),
@@ -127,15 +121,28 @@ macro_rules! walk {
                 }
             }
 
+            /// What is in an arm of a `match`; its alternatives are literals.
+            fn walk_arm(&mut self, arm: &$($mutability)? Arm) {
+                let outside = self.scope().map(|s| s.len());
+                self.bound(arm.binding.iter().map(|n| n.name.clone()));
+                self.expr(&$($mutability)? arm.body);
+                self.leave(outside);
+            }
+
+            /// A pattern with its type, if one is written.
+            fn walk_binding(&mut self, pattern: &Pattern, ty: &$($mutability)? Option<Type>) {
+                self.bind(pattern);
+                if let Some(ty) = ty {
+                    self.ty(ty);
+                }
+            }
+
             /// What is in a statement.
             fn walk_stmt(&mut self, s: &$($mutability)? Stmt) {
                 match s {
                     Stmt::Let { pattern, ty, value } => {
                         self.expr(value);
-                        self.bind(pattern);
-                        if let Some(ty) = ty {
-                            self.ty(ty);
-                        }
+                        self.walk_binding(pattern, ty);
                     }
                     Stmt::Expr(e) => self.expr(e),
                 }

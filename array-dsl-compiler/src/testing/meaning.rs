@@ -2,11 +2,11 @@
 
 use crate::bulk;
 use crate::core::Function;
-use crate::core::interp::{self, GoingOn, Mode};
+use crate::core::interp::{self, Mode};
 use crate::derive::{self, Derivative, NotDifferentiable};
 use crate::flatten::flatten;
 use crate::optimize;
-use crate::value::{Fault, Value};
+use crate::value::{Fault, Recovery, Value};
 
 /// The results of a function for these arguments.
 ///
@@ -16,12 +16,17 @@ pub fn run(f: &Function, args: &[Value]) -> Result<Vec<Value>, Fault> {
     interp::run(f, args, by_rules)
 }
 
-/// As `core::interp::going_on`.
-pub fn going_on(f: &Function, args: &[Value], instead: i64) -> (Result<Vec<Value>, Fault>, Vec<Fault>) {
-    interp::going_on(f, args, instead, by_rules)
+/// As `core::interp::run_recovering`.
+pub fn run_recovering(f: &Function, args: &[Value], instead: i64) -> (Result<Vec<Value>, Fault>, Vec<Fault>) {
+    interp::run_recovering(f, args, instead, by_rules)
 }
 
-fn by_rules(f: &Function, mode: Mode, args: &[Value], going_on: &mut GoingOn) -> Result<Vec<Value>, Fault> {
+fn by_rules(
+    f: &Function,
+    mode: Mode,
+    args: &[Value],
+    recovery: &mut Option<Recovery>,
+) -> Result<Vec<Value>, Fault> {
     let none = |e: NotDifferentiable| Fault::internal(e.what);
     let program = flatten(f).map_err(none)?;
     let what = match mode {
@@ -29,5 +34,5 @@ fn by_rules(f: &Function, mode: Mode, args: &[Value], going_on: &mut GoingOn) ->
         Mode::Reverse => Derivative::Vjp,
     };
     let derived = derive::derive(&program, what, optimize::optimize).map_err(none)?;
-    bulk::interp::run_inside(&derived, args, going_on)
+    bulk::interp::run_inside(&derived, args, recovery)
 }

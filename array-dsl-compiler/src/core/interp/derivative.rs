@@ -50,7 +50,7 @@ impl Machine<'_> {
         for a in directions {
             args.push(self.atom(*a)?);
         }
-        let mut found = (self.differentiate)(&f, mode, &args, &mut self.going_on)?;
+        let mut found = (self.differentiate)(&f, mode, &args, &mut self.recovery)?;
         Ok(found.split_off(results.len()))
     }
 

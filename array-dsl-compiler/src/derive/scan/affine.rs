@@ -20,7 +20,7 @@ use super::super::adjoint::{Adjoints, active_scalars, backwards};
 use super::super::form::{Form, zero};
 use super::super::reverse::Reverse;
 use super::super::separate::ScanNest;
-use super::{Backward, FromEnd, History, Points, Seeds};
+use super::{Backward, FromEnd, Points, Seeds, StateHistory};
 use crate::bulk::build::{Code, int};
 use crate::bulk::{Atom, Nest, Prefix, Scan, Var};
 use crate::scalar::Op;
@@ -28,11 +28,18 @@ use crate::ty::{Const, Elem, Loc};
 
 impl Reverse {
     /// As `in_order` of an exclusive scan, by composing the affine maps of an associative operator's steps.
-    pub(super) fn affine(&mut self, n: &Nest, q: &ScanNest<'_>, seeds: &Seeds, history: &History) -> FromEnd {
-        let Backward { axes, mut code, points, given, elems, .. } = self.backward(n, q, seeds, history);
+    pub(super) fn affine(
+        &mut self,
+        n: &Nest,
+        q: &ScanNest<'_>,
+        seeds: &Seeds,
+        history: &StateHistory,
+    ) -> FromEnd {
+        let Backward { axes, mut code, points, stored_adj, elems, .. } = self.backward(n, q, seeds, history);
         let matrix = self.matrix(q, &points, &mut code, &elems);
         let form = Form::new(&matrix);
-        let mut values: Vec<Atom> = given.iter().zip(&elems).map(|(y, e)| y.unwrap_or(zero(*e))).collect();
+        let mut values: Vec<Atom> =
+            stored_adj.iter().zip(&elems).map(|(y, e)| y.unwrap_or(zero(*e))).collect();
         values.extend(form.carried().into_iter().map(|(i, j)| matrix[i][j].unwrap_or(zero(elems[i]))));
         let scan = self.maps(n.loc, &form, &elems, Prefix::Exclusive, values);
         FromEnd { arrays: self.store_scan(n, axes, code, scan, &elems), with_own: false }
@@ -44,7 +51,7 @@ impl Reverse {
         n: &Nest,
         q: &ScanNest<'_>,
         seeds: &Seeds,
-        history: &History,
+        history: &StateHistory,
     ) -> FromEnd {
         let elems = self.float_states(q);
         let mut code = Code::new(n.loc);
@@ -52,7 +59,7 @@ impl Reverse {
         let Some((axis, (place, outer))) = axes.last().zip(index.split_last()) else {
             return FromEnd { arrays: Vec::new(), with_own: true };
         };
-        let given = seeds.read_stored(&mut self.p, &mut code, &index);
+        let stored_adj = seeds.read_stored(&mut self.p, &mut code, &index);
         // The step at the next point.
         let mut later = Code::new(n.loc);
         let next = later.op(&mut self.p, Op::Add, &[*place, int(1)]);
@@ -64,25 +71,25 @@ impl Reverse {
         // At the last point nothing is later, and the adjoint of the last state is added.
         let p = &mut self.p;
         let mut last = Code::new(n.loc);
-        let (mut values, mut chosen) = (Vec::new(), Vec::new());
-        for ((y, a), e) in given.iter().zip(&seeds.last).zip(&elems) {
+        let (mut values, mut differing) = (Vec::new(), Vec::new());
+        for ((y, a), e) in stored_adj.iter().zip(&seeds.last).zip(&elems) {
             let own = y.unwrap_or(zero(*e));
             if let Some(a) = a {
                 let adj = last.read(p, *a, outer);
-                chosen.push((values.len(), own, last.add(p, own, adj)));
+                differing.push((values.len(), own, last.add(p, own, adj)));
             }
             values.push(own);
         }
         for (i, j) in form.carried() {
-            chosen.push((values.len(), matrix[i][j].unwrap_or(zero(elems[i])), zero(elems[i])));
+            differing.push((values.len(), matrix[i][j].unwrap_or(zero(elems[i])), zero(elems[i])));
             values.push(zero(elems[i]));
         }
-        if !chosen.is_empty() {
+        if !differing.is_empty() {
             let is_later = code.op(p, Op::Gt, &[Atom::Var(axis.var), int(0)]);
-            let yes = chosen.iter().map(|(_, yes, _)| *yes).collect();
-            let no = chosen.iter().map(|(.., no)| *no).collect();
+            let yes = differing.iter().map(|(_, yes, _)| *yes).collect();
+            let no = differing.iter().map(|(.., no)| *no).collect();
             let results = code.choose(p, is_later, (later, yes), (last, no));
-            for ((at, ..), value) in chosen.iter().zip(results) {
+            for ((at, ..), value) in differing.iter().zip(results) {
                 values[*at] = value;
             }
         }

@@ -7,7 +7,9 @@ fn solve(definitions: &[&str], text: &str) -> Result<Lifted, Error> {
     let mut names = environment();
     for d in definitions {
         let (name, value) = d.split_once(" = ").expect("a definition");
-        define(&Definition { name: Name::from(name), value: term(value) }, &mut names)?;
+        // A definition is decided by itself, for all types that it leaves open.
+        let defined = lift(&term(value), &names)?;
+        names.insert(Name::from(name), Scheme::general(defined.ty));
     }
     lift(&term(text), &names)
 }

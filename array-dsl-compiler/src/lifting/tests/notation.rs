@@ -16,13 +16,18 @@ pub fn term(text: &str) -> Term {
     e
 }
 
+/// A function of several arguments.
+pub fn lambda(parameters: &[&str], body: Term) -> Term {
+    parameters.iter().rev().fold(body, |body, p| Term::Lambda(Name::from(*p), None, Rc::new(body)))
+}
+
 fn sequence(tokens: &[String], at: &mut usize) -> Term {
     match tokens[*at].as_str() {
         "\\" => {
             let dot = *at + tokens[*at..].iter().position(|t| t == ".").expect("a dot");
             let names: Vec<&str> = tokens[*at + 1..dot].iter().map(String::as_str).collect();
             *at = dot + 1;
-            return Term::lambda(&names, sequence(tokens, at));
+            return lambda(&names, sequence(tokens, at));
         }
         "let" => {
             let name = Name::from(tokens[*at + 1].as_str());

@@ -10,6 +10,7 @@ use super::super::skeleton::split;
 use super::super::*;
 use super::brute::agree;
 use super::environment;
+use super::notation::lambda;
 
 fn leaf() -> impl Strategy<Value = Term> {
     prop_oneof![
@@ -39,7 +40,7 @@ fn terms(applications: u32) -> impl Strategy<Value = Term> {
             3 => (unary.clone(), inner.clone()).prop_map(|(f, a)| Term::variable(f).apply([a])),
             3 => (binary, inner.clone(), inner.clone()).prop_map(|(f, a, b)| Term::variable(f).apply([a, b])),
             1 => (inner.clone(), inner.clone()).prop_map(|(a, b)| {
-                Term::lambda(&["a"], Term::variable("+").apply([Term::variable("a"), b])).apply([a])
+                lambda(&["a"], Term::variable("+").apply([Term::variable("a"), b])).apply([a])
             }),
             1 => (unary, inner.clone()).prop_map(|(f, a)| Term::variable(f).mapped(a)),
             1 => inner.clone().prop_map(|a| {

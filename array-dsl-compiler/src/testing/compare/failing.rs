@@ -24,7 +24,7 @@ pub struct Failing {
 impl Failing {
     /// Of a program for arguments that it fails for.
     pub fn new(f: &Function, args: &[Value]) -> Failing {
-        let runs = [0, 1, 3].map(|instead| meaning::going_on(f, args, instead));
+        let runs = [0, 1, 3].map(|instead| meaning::run_recovering(f, args, instead));
         let faults = runs[0].1.clone();
         // A loop that does not end without what failed may be one that nothing needs.
         let ended = runs.into_iter().map(|(run, _)| run).filter(|run| *run != Err(Fault::Exhausted));
