@@ -149,3 +149,84 @@ fn names_of_rust_next_to_kernels() {
     assert_eq!(vmap(hidden::norm)(&array![[3.0, 4.0], [5.0, 12.0]]), array![5.0, 13.0]);
     assert_eq!(hessian(hidden::several)(&x, &at, 2).dim(), (3, 3));
 }
+
+/// Kernels, constants and statics that have the names of generated code's variables. A pattern of one name with an item of Rust's is
+/// that item, not a variable.
+#[allow(non_upper_case_globals, non_camel_case_types, dead_code, reason = "they are there to be in the way")]
+mod variables {
+    use array_dsl::prelude::*;
+    use ndarray::Array1;
+
+    pub const n0: () = ();
+    pub const p0: () = ();
+    pub const d0: () = ();
+    pub const atoms: () = ();
+    pub const gpu: () = ();
+    pub const out: () = ();
+    pub const i: () = ();
+    pub const lo: () = ();
+    pub const hi: () = ();
+    pub static status: () = ();
+    pub static given: () = ();
+    pub static SIGNATURE: () = ();
+    pub static SITES: () = ();
+    pub static PROGRAM: () = ();
+    pub static SHADERS: () = ();
+    pub struct POLY0;
+    pub struct Region0;
+    pub struct Region1;
+    pub struct lane(pub ());
+    pub struct block;
+
+    #[derive(Record, Clone, Debug, PartialEq)]
+    pub struct Net {
+        #[shape(n)]
+        pub w: Array1<f64>,
+        pub k: i64,
+    }
+
+    #[kernel(hessian)]
+    pub fn v0(x: [f64; n]) -> f64 {
+        sum(x * x) + reduce(|a, b| a * b, 1.0, scan(|a, b| a + b, 0.0, x))
+    }
+
+    #[kernel]
+    pub fn a0(net: Net, x: [f64; n]) -> Net {
+        let w = map(|u| v0(x) * u.sin(), net.w);
+        Net { w: sort(w), k: net.k }
+    }
+
+    #[kernel]
+    pub fn r0(x: [f64; n], at: [i64; m]) -> f64 {
+        let mut total = 0.0;
+        for k in 0..m {
+            total = total * 0.5 + x[at[k]];
+        }
+        total
+    }
+
+    #[kernel]
+    pub fn args(x: f64) -> f64 {
+        x + 1.0
+    }
+
+    #[kernel]
+    pub fn x(at: f64) -> f64 {
+        args(at) * at
+    }
+}
+
+#[test]
+fn names_of_variables_of_generated_code() {
+    use ndarray::array;
+    let (x, net) = (array![1.0, 2.0], variables::Net { w: array![0.5, 0.0], k: 3 });
+    let value = 5.0 + 1.0 * 3.0;
+    assert_eq!(value_and_grad(variables::v0)(&x), (value, array![2.0 + 3.0 + 1.0, 4.0 + 1.0]));
+    let found = variables::a0(&net, &x);
+    assert_eq!(found, variables::Net { w: array![0.0, value * 0.5f64.sin()], k: 3 });
+    assert_eq!(variables::r0(&x, &array![1, 0]), 2.0);
+    assert_eq!(value_and_grad(variables::x)(2.0), (6.0, 5.0));
+    assert!(check_grad(variables::a0, (&net, &x)).unwrap().agrees(1e-6));
+    assert!(check_grad(variables::r0, (&x, &array![1, 0])).unwrap().agrees(1e-6));
+    assert_eq!(hessian(variables::v0)(&array![1.0, 2.0]), array![[4.0, 1.0], [1.0, 2.0]]);
+}

@@ -3,12 +3,13 @@
 //!
 //! Without types that can be understood there is only the unit struct.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 
 use super::signature::{Shape, Signature, Types};
 use crate::derive::Derivative;
+use crate::target::Target;
 
 /// The items that stand for a kernel with errors; `signature` if its types are understood.
 pub fn items(item: &syn::ItemFn, signature: Option<&Signature>) -> TokenStream {
@@ -41,7 +42,6 @@ fn implementations(name: &Ident, vis: &syn::Visibility, s: &Signature) -> TokenS
         let types = s.derived(&[d]);
         let (has, assoc) = super::host::trait_names(d);
         let derivative = format_ident!("__{}_{assoc}", name.unraw());
-        let (has, assoc) = (Ident::new(has, Span::mixed_site()), Ident::new(assoc, Span::mixed_site()));
         out.extend(quote! {
             #[derive(Clone, Copy, Debug, Default)]
             #vis struct #derivative;
@@ -71,7 +71,7 @@ fn implementations(name: &Ident, vis: &syn::Visibility, s: &Signature) -> TokenS
             });
         }
         if d == Derivative::Vjp {
-            let call = super::directional::sparse_call(&s.derived(&[]));
+            let call = super::host::sparse_call(&s.derived(&[]));
             out.extend(quote! {
                 impl __rt::directional::Directional for #name {
                     #call
@@ -91,10 +91,11 @@ fn implementations(name: &Ident, vis: &syn::Visibility, s: &Signature) -> TokenS
 /// A kernel of these types.
 fn kernel(name: &Ident, types: &Types) -> TokenStream {
     let text = name.to_string();
-    let plain = types.arguments(&quote!(), false);
-    let (host, device) = (types.arguments(&quote!('a), false), types.arguments(&quote!('a), true));
+    let plain = types.arguments(&quote!(), Target::Cpu);
+    let (host, device) =
+        (types.arguments(&quote!('a), Target::Cpu), types.arguments(&quote!('a), Target::Gpu));
     let ignored = plain.iter().map(|_| quote!(_));
-    let (output, gpu_output) = (types.output(false), types.output(true));
+    let (output, gpu_output) = (types.output(Target::Cpu), types.output(Target::Gpu));
     quote! {
         impl __rt::host::Kernel for #name {
             const NAME: &'static str = #text;

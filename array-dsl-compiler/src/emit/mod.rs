@@ -2,9 +2,7 @@
 
 mod back_end;
 pub mod cpu;
-mod directional;
 pub mod fallback;
 pub mod host;
 pub mod signature;
-mod structure;
 pub mod wgsl;

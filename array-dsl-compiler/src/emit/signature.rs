@@ -18,8 +18,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote};
+use proc_macro2::TokenStream;
 
 use crate::carrier;
 use crate::derive::Derivative;
@@ -82,15 +81,18 @@ impl Shape {
     /// The arrays that the program has, from left to right.
     pub fn present(&self) -> Vec<Leaf> {
         let mut out = Vec::new();
-        self.visit(&mut |l| out.extend(l.absent.is_none().then_some(*l)));
+        self.visit(&mut |l, _| out.extend(l.absent.is_none().then_some(*l)));
         out
     }
 
-    fn visit(&self, f: &mut dyn FnMut(&Leaf)) {
+    /// Calls `f` with each array or scalar, from left to right, and whether it is inside a record.
+    pub fn visit(&self, f: &mut dyn FnMut(&Leaf, bool)) {
         match self {
-            Shape::Leaf(l) => f(l),
+            Shape::Leaf(l) => f(l, false),
             Shape::Tuple(parts) => parts.iter().for_each(|p| p.visit(f)),
-            Shape::Record(_, fields) => fields.iter().flatten().for_each(|(_, p)| p.visit(f)),
+            Shape::Record(_, fields) => {
+                fields.iter().flatten().for_each(|(_, p)| p.visit(&mut |l, _| f(l, true)));
+            }
         }
     }
 
@@ -193,56 +195,6 @@ impl Types {
 
     fn with(&self, args: Vec<Shape>, result: Shape) -> Types {
         Types { records: self.records.clone(), args, result }
-    }
-
-    /// Rust's types of the arguments.
-    pub fn arguments(&self, lifetime: &TokenStream, gpu: bool) -> Vec<TokenStream> {
-        let record = |r: &TokenStream| match gpu {
-            false => quote!(&#lifetime #r),
-            true => quote!(&#lifetime <#r as __rt::gpu::DeviceRecord>::Device),
-        };
-        let leaf = |l: &Leaf| {
-            let (elem, dim) = (elem_type(l.elem), dimension(l.rank));
-            match (l.rank, gpu) {
-                (0, _) => elem,
-                (_, false) => quote!(&#lifetime __rt::ndarray::ArrayRef<#elem, #dim>),
-                (_, true) => quote!(&#lifetime __rt::gpu::GpuArray<#elem, #dim>),
-            }
-        };
-        self.args.iter().map(|s| self.printed(s, &leaf, &record)).collect()
-    }
-
-    /// Rust's type of the result.
-    pub fn output(&self, gpu: bool) -> TokenStream {
-        let record = |r: &TokenStream| match gpu {
-            false => r.clone(),
-            true => quote!(<#r as __rt::gpu::DeviceRecord>::Device),
-        };
-        let leaf = |l: &Leaf| {
-            let (elem, dim) = (elem_type(l.elem), dimension(l.rank));
-            match (l.rank, gpu) {
-                (0, false) => elem,
-                (_, false) => quote!(__rt::ndarray::Array<#elem, #dim>),
-                (_, true) => quote!(__rt::gpu::GpuArray<#elem, #dim>),
-            }
-        };
-        self.printed(&self.result, &leaf, &record)
-    }
-
-    fn printed(
-        &self,
-        s: &Shape,
-        leaf: &dyn Fn(&Leaf) -> TokenStream,
-        record: &dyn Fn(&TokenStream) -> TokenStream,
-    ) -> TokenStream {
-        match s {
-            Shape::Leaf(l) => leaf(l),
-            Shape::Record(r, _) => record(&self.records[*r]),
-            Shape::Tuple(parts) => {
-                let parts = parts.iter().map(|p| self.printed(p, leaf, record));
-                quote!((#(#parts,)*))
-            }
-        }
     }
 }
 
@@ -370,13 +322,4 @@ fn of_type(ty: &ast::Type, rank: usize, records: &Records, paths: &mut Vec<ast::
         | ast::TypeKind::Function(_)
         | ast::TypeKind::Infer => None,
     }
-}
-
-pub(super) fn elem_type(elem: Elem) -> TokenStream {
-    Ident::new(elem.name(), Span::mixed_site()).to_token_stream()
-}
-
-fn dimension(rank: usize) -> TokenStream {
-    let dim = format_ident!("Ix{rank}");
-    quote!(__rt::ndarray::#dim)
 }

@@ -18,7 +18,7 @@
 //!   `#[shape(..)]` names sizes in the order of ndarray's shape, and is left out where sizes need no name. Kernels take `&Net`
 //!   and give `Net`.
 //! * **In a kernel** a record is a tuple whose parts have names. The names end with `elaborate`: Core and everything after it
-//!   know tuples only, and `emit::interface` puts the structure on again.
+//!   know tuples only, and `emit::signature` puts the structure on again.
 //! * **Sizes.** In a parameter's type the names of a record's sizes are sizes of the kernel, so the same name in two records
 //!   is one size, checked on entry. A size may also be an `i64` field of the same record. Anywhere else (a literal, a result,
 //!   an annotation) the names only tie the fields of that one value to each other.

@@ -1,0 +1,115 @@
+//! Arguments: the pattern that takes them apart, sizes bound from their shapes, their elements.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+
+use super::super::signature::{Leaf, Shape};
+use super::super::wgsl;
+use super::types::elem_type;
+use super::{Entry, array, parameter};
+use crate::bulk::ArrayId;
+use crate::target::Target;
+
+impl Entry<'_> {
+    /// All arrays of the parameters, in order.
+    pub(super) fn inputs(&self) -> Vec<ArrayId> {
+        self.program.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect()
+    }
+
+    /// The names of all arrays of the parameters for messages: `x`, `p.0`, `net.w`.
+    pub(super) fn names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut params = self.program.params.iter();
+        for s in &self.types.args {
+            let parts = s.present().len();
+            let Some(first) = params.next() else { break };
+            let mut found = first.arrays.leaves().len();
+            // The parts of a record's cotangent are parameters of their own.
+            let mut name = &*first.name;
+            while found < parts {
+                name = name.trim_end_matches(|c: char| c.is_ascii_digit());
+                found += params.next().map_or(parts, |q| q.arrays.leaves().len());
+            }
+            part_names(s, name, &mut names);
+        }
+        names
+    }
+
+    /// The pattern of the opened arguments, `p7` for array 7; what is absent is not looked at.
+    pub(super) fn pattern(&self) -> TokenStream {
+        let mut inputs = self.inputs().into_iter();
+        let mut leaf = |l: &Leaf, _| match l.absent {
+            Some(_) => quote!(_),
+            None => inputs.next().map_or(quote!(_), |a| {
+                let p = parameter(a);
+                quote!(#p)
+            }),
+        };
+        let args = self.types.args.iter().map(|s| s.open(&mut leaf));
+        quote!((#(#args,)*))
+    }
+
+    /// The arrays of the parameters that are parts of records.
+    pub(super) fn in_records(&self) -> Vec<ArrayId> {
+        let (mut inputs, mut found) = (self.inputs().into_iter(), Vec::new());
+        let mut leaf = |l: &Leaf, in_record: bool| {
+            let input = if l.absent.is_none() { inputs.next() } else { None };
+            found.extend(input.filter(|_| in_record));
+        };
+        self.types.args.iter().for_each(|s| s.visit(&mut leaf));
+        found
+    }
+
+    /// Binds the sizes: `atoms`. The integers of records on a device are downloaded for it.
+    pub(super) fn atoms(&self, target: Target) -> TokenStream {
+        let on_device = match target {
+            Target::Cpu => Vec::new(),
+            Target::Gpu => self.in_records(),
+        };
+        let shapes = self.inputs().into_iter().map(|a| match self.rank(a) {
+            0 => quote!(&[]),
+            _ => {
+                let p = parameter(a);
+                quote!(#p.shape())
+            }
+        });
+        let scalars = wgsl::size_scalars(self.program).into_iter().map(|a| {
+            let p = parameter(a);
+            if on_device.contains(&a) { quote!(#p.item()?) } else { quote!(#p) }
+        });
+        quote!(let atoms = __rt::entry::bind(&SIGNATURE, &[#(#shapes),*], &[#(#scalars),*])?;)
+    }
+
+    /// Binds what the statements for the CPU begin with: a variable for each size and each argument.
+    pub(super) fn body_arguments(&self) -> TokenStream {
+        let sizes = (0..self.program.sizes.len()).map(|k| {
+            let n = format_ident!("n{k}");
+            quote!(let #n: i64 = atoms[#k];)
+        });
+        let arrays = self.inputs().into_iter().zip(self.names()).map(|(a, name)| {
+            let (p, held, elements) = (parameter(a), format_ident!("d{}", a.0), array(a));
+            let elem = elem_type(self.elem(a));
+            if self.rank(a) == 0 {
+                return quote!(let #elements: #elem = #p;);
+            }
+            quote! {
+                let #held = SIGNATURE.owner(#name).dense(#p)?;
+                let #elements: &[#elem] = &#held[..];
+            }
+        });
+        quote!(#(#sizes)* #(#arrays)*)
+    }
+}
+
+/// The names of a structure's arrays that are there: `net.w`, `p.0`.
+fn part_names(s: &Shape, name: &str, names: &mut Vec<String>) {
+    match s {
+        Shape::Leaf(l) => names.extend(l.absent.is_none().then(|| name.to_string())),
+        Shape::Tuple(parts) => {
+            parts.iter().enumerate().for_each(|(i, p)| part_names(p, &format!("{name}.{i}"), names));
+        }
+        Shape::Record(_, fields) => {
+            fields.iter().flatten().for_each(|(f, p)| part_names(p, &format!("{name}.{f}"), names));
+        }
+    }
+}

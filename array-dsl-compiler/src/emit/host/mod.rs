@@ -1,0 +1,257 @@
+//! The Rust items of a kernel: its unit struct, and for the function and each derivative its code and its traits.
+//!
+//! ```text
+//! struct f;
+//! const _: () = {
+//!     struct __f_grad;                        a derivative is a kernel of its own
+//!     mod __code {                            for each of them
+//!         static SIGNATURE, SHADERS; regions
+//!         fn run((p0, p1): (..), given) -> Result<(..), Error> { .. }
+//!         fn run_gpu(gpu, (p0, p1): (..)) -> ..
+//!     }
+//!     impl Kernel for f { fn run_with(__args, __given) -> .. { __code::run(__args, __given) } }
+//! };
+//! ```
+//!
+//! **No name of generated code meets one of the user's.** Hygiene does not see to it: a span at the macro's own place tells variables
+//! apart, but a pattern `count` is first looked up among items, at the place of the call, and a kernel `count` is an item, a unit
+//! struct. So the code of a kernel, which has names by the dozen, is a module, where nothing of the user's is in sight, and any name
+//! will do. It knows arrays, scalars and tuples. What must name the user's types, kernel and records, stands outside: there every
+//! name begins with `__`, and nothing is bound but what is passed on.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `mod` | the items |
+//! | `implementations` | the traits of a kernel |
+//! | `directional` | those for derivatives along directions |
+//! | `records` | records opened and made |
+//! | `types` | Rust's types of arguments and results |
+//! | `signature` | the static `SIGNATURE` |
+//! | `arguments` | patterns, sizes, elements |
+//! | `results` | the results |
+//! | `cpu` | the entry for the CPU, and the names that it shares with `emit::cpu` |
+//! | `gpu` | the entry for GPUs |
+
+mod arguments;
+mod cpu;
+mod directional;
+mod gpu;
+mod implementations;
+mod records;
+mod results;
+mod signature;
+mod types;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use syn::ext::IdentExt;
+
+pub(super) use self::directional::sparse_call;
+use super::cpu::{CpuCode, emit};
+use super::signature::Types;
+use super::wgsl::GpuCode;
+use crate::Verified;
+use crate::bulk::ArrayId;
+use crate::derive::Derivative;
+use crate::dim::Dim;
+use crate::lexer;
+use crate::loops::{self, Program};
+use crate::ty::Elem;
+
+/// A kernel or one of its derivatives, ready to be printed.
+pub struct Variant {
+    /// Which derivatives of the kernel lead here, the last one last; empty: the kernel itself.
+    path: Vec<Derivative>,
+    /// For the CPU.
+    cpu: Verified<Program>,
+    /// Its code.
+    code: CpuCode,
+    /// For the GPU, or why not.
+    pub gpu: Result<GpuCode, String>,
+    /// The text of `explain()` before the shaders.
+    pub explain: String,
+    /// What the host sees.
+    types: Types,
+}
+
+impl Variant {
+    /// A variant that explains nothing.
+    pub fn new(
+        path: Vec<Derivative>,
+        cpu: Verified<Program>,
+        gpu: Result<GpuCode, String>,
+        types: Types,
+    ) -> Variant {
+        let code = emit(&cpu, "");
+        Variant { path, cpu, code, gpu, explain: String::new(), types }
+    }
+
+    /// Its loops and its code, for `explain`.
+    pub fn printed(&self) -> String {
+        let none = self.gpu.as_ref().err().map_or_else(String::new, |e| format!("== wgsl ==\nnone: {e}\n"));
+        let (loops, code) = (loops::print::print(&self.cpu), &self.code);
+        format!("== loops ==\n{loops}\n== rust ==\n{}{}\n{none}", code.items, code.body)
+    }
+
+    /// The name of its unit struct.
+    fn name(&self, kernel: &Ident) -> Ident {
+        if self.path.is_empty() {
+            return kernel.clone();
+        }
+        let names: Vec<&str> = self.path.iter().map(|d| d.name()).collect();
+        format_ident!("__{}_{}", kernel.unraw(), names.join("_"))
+    }
+
+    fn entry(&self) -> Entry<'_> {
+        Entry { program: &self.cpu, types: &self.types }
+    }
+}
+
+/// The items of a kernel. `vis` is the user's visibility, `doc` the user's attributes that are kept.
+pub fn items(kernel: &Ident, vis: &TokenStream, doc: &TokenStream, variants: &[Variant]) -> TokenStream {
+    let records = variants.first().map_or(&[][..], |v| &v.types.records);
+    let aliases = (0..records.len()).map(records::alias);
+    let variants = variants.iter().map(|v| variant_items(kernel, vis, v, variants));
+    quote! {
+        #doc
+        #[allow(non_camel_case_types)]
+        #[derive(Clone, Copy, Debug, Default)]
+        #vis struct #kernel;
+
+        #[doc(hidden)]
+        #[allow(
+            non_camel_case_types, non_snake_case, non_upper_case_globals, unused, missing_docs, clippy::all, clippy::pedantic
+        )]
+        const _: () = {
+            use ::array_dsl::__rt;
+            #(type #aliases = #records;)*
+            #(#variants)*
+        };
+    }
+}
+
+/// The items of one of the variants.
+fn variant_items(kernel: &Ident, vis: &TokenStream, v: &Variant, variants: &[Variant]) -> TokenStream {
+    let name = v.name(kernel);
+    let derivative = (!v.path.is_empty()).then(|| {
+        quote! {
+            #[derive(Clone, Copy, Debug, Default)]
+            #vis struct #name;
+        }
+    });
+    let (code, implementations) = (code(v), v.implementations(&name));
+    let of = |d: Derivative| variants.iter().find(|w| w.path == [d]).map(|w| &w.types);
+    let directional = match (v.path.as_slice(), of(Derivative::Vjp), of(Derivative::Jvp)) {
+        ([], Some(vjp), Some(jvp)) => Some(v.directional(&name, vjp, jvp, of(Derivative::Hvp))),
+        _ => None,
+    };
+    let has = variants.iter().filter_map(|w| {
+        let (last, path) = w.path.split_last()?;
+        let (derived, (has, assoc)) = (w.name(kernel), trait_names(*last));
+        (path == v.path).then(|| {
+            quote! {
+                impl __rt::host::#has for #name {
+                    type #assoc = #derived;
+                }
+            }
+        })
+    });
+    quote! {
+        #derivative
+        const _: () = {
+            #code
+            #implementations
+        };
+        #directional
+        #(#has)*
+    }
+}
+
+/// The module with the code of a variant.
+fn code(v: &Variant) -> TokenStream {
+    let entry = v.entry();
+    let (signature, run, sizes) = (entry.signature(), entry.run(&v.code), entry.sizes());
+    let regions = generated(&v.code.items);
+    let on_gpu = v.gpu.as_ref().ok().map(|gpu| {
+        let run = entry.run_gpu(gpu);
+        quote!(__rt::if_gpu! { #run })
+    });
+    let explain = &v.explain;
+    let shaders = v.gpu.as_ref().map_or(&[][..], |g| &g.shaders);
+    let texts = shaders.iter().map(|s| &s.wgsl);
+    let titled = shaders.iter().enumerate().map(|(i, s)| {
+        let title = format!("== wgsl {} ==\n", s.label);
+        quote!(#title, SHADERS[#i], "\n")
+    });
+    quote! {
+        mod __code {
+            use ::array_dsl::__rt;
+            #regions
+            #signature
+            const SHADERS: &[&str] = &[#(#texts),*];
+            pub const EXPLAIN: &[&str] = &[#explain, #(#titled),*];
+            #run
+            #sizes
+            #on_gpu
+        }
+    }
+}
+
+/// The trait that says that a kernel has a derivative, and its type.
+pub(super) fn trait_names(d: Derivative) -> (Ident, Ident) {
+    let name = match d {
+        Derivative::Vjp => "Vjp",
+        Derivative::Grad => "Grad",
+        Derivative::ValueAndGrad => "ValueAndGrad",
+        Derivative::Jvp => "Jvp",
+        Derivative::Hvp => "Hvp",
+        Derivative::Jacobian => "Jacobian",
+        Derivative::Hessian => "Hessian",
+        Derivative::Vmap => "Vmap",
+    };
+    (format_ident!("Has{name}"), format_ident!("{name}"))
+}
+
+/// The tokens of a text that this crate has printed.
+fn generated(text: &str) -> TokenStream {
+    // One that does not lex shows up as an error inside generated code.
+    lexer::tokens(text).unwrap_or_else(|e| {
+        let message = format!("internal error of array-dsl: generated code does not lex: {e}");
+        quote! { ::core::compile_error!(#message) }
+    })
+}
+
+/// A program as the host sees it.
+struct Entry<'a> {
+    program: &'a Program,
+    types: &'a Types,
+}
+
+impl Entry<'_> {
+    fn elem(&self, a: ArrayId) -> Elem {
+        self.program.arrays[a.0 as usize].elem
+    }
+
+    fn dims(&self, a: ArrayId) -> &[Dim] {
+        &self.program.arrays[a.0 as usize].dims
+    }
+
+    fn rank(&self, a: ArrayId) -> usize {
+        self.dims(a).len()
+    }
+}
+
+/// An argument as it was passed.
+fn parameter(a: ArrayId) -> Ident {
+    format_ident!("p{}", a.0)
+}
+
+/// The elements of an array, or a scalar.
+fn array(a: ArrayId) -> Ident {
+    format_ident!("a{}", a.0)
+}
+
+/// The i-th array of the result.
+fn result(i: usize) -> Ident {
+    format_ident!("r{i}")
+}
