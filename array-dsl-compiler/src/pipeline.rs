@@ -6,8 +6,8 @@
 //! flatten     Core   -> Bulk     the bulk-operation transform; derivatives that the kernel takes inside
 //! optimize    Bulk   -> Bulk
 //! derive      Bulk   -> Bulk     vjp, jvp by dual arrays; repeatable
-//! optimize    Bulk   -> Bulk     and contractions, updates in place
-//! schedule    Bulk   -> Loops    once for the CPU, once for the GPU
+//! optimize    Bulk   -> Bulk     and updates in place
+//! schedule    Bulk   -> Loops    with contractions; once for the CPU, once for the GPU
 //! lower       Loops  -> Loops    how they are executed there
 //! emit        Loops  -> Rust, WGSL
 //! ```

@@ -66,7 +66,7 @@ fn gives(source: &str, args: &[Value], expected: &[Value]) {
     assert_eq!(values(&f, args), Ok(Checked::Agree), "{source}");
 }
 
-fn sorts(p: &loops::Program) -> Vec<bulk::Sorted> {
+fn sorts(p: &loops::Program) -> Vec<loops::Sorted> {
     let sort = |s: &loops::Step| if let loops::Step::Sort(s) = s { Some(s.gives) } else { None };
     p.steps.iter().filter_map(sort).collect()
 }
@@ -164,8 +164,8 @@ fn order_and_ties() {
 
 #[test]
 fn only_values_are_sorted_where_nothing_needs_the_positions() {
-    use bulk::Sorted::{Positions, Values};
-    let cases: &[(&str, &[bulk::Sorted])] = &[
+    use loops::Sorted::{Positions, Values};
+    let cases: &[(&str, &[loops::Sorted])] = &[
         ("fn f(x: [f64; n]) -> [f64; n] { sort(x) }", &[Values]),
         ("fn f(x: [f64; n]) -> f64 { let s = sort(x.exp()); s.sum() * s[0] }", &[Values]),
         ("fn f(x: [[f64; m]; n]) -> [[f64; m]; n] { sort(x) }", &[Values]),

@@ -27,7 +27,7 @@ fn shown(p: &Program) -> String {
 
 /// The statements that make arrays.
 fn nests(p: &Program) -> usize {
-    p.stms.iter().filter(|s| matches!(s, Stm::Nest(_) | Stm::Contract(_))).count()
+    p.stms.iter().filter(|s| matches!(s, Stm::Nest(_))).count()
 }
 
 /// The most dimensions that any array made by a statement has.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use super::Facts;
 use crate::bulk::{
-    ArrayId, ArrayInfo, Atom, Carried, Check, CheckKind, Program, Repeat, Sort, Sorted, Stm, Trips, YieldKind,
+    ArrayId, ArrayInfo, Atom, Carried, Check, CheckKind, Program, Repeat, Stm, Trips, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::Elem;
@@ -27,7 +27,7 @@ impl Checked {
     pub fn statement(&mut self, s: &Stm, p: &Program) {
         match s {
             Stm::Check(c, _) => self.check(c),
-            Stm::Sort(s) => self.sort(s, &p.arrays),
+            Stm::Sort(s) => self.sorted_positions(s.result, &p.arrays),
             Stm::Nest(n) if n.yields.iter().any(|y| p.array(y.array).elem == Elem::I64) => {
                 let mut facts = Facts::new(&n.axes, self);
                 n.body.lets.iter().for_each(|l| facts.learn(p.into(), l));
@@ -114,10 +114,10 @@ impl Checked {
         }
     }
 
-    /// After a sort.
-    pub fn sort(&mut self, s: &Sort, arrays: &[ArrayInfo]) {
-        if let (Sorted::Positions, Some(row)) = (s.gives, arrays[s.result.0 as usize].dims.last()) {
-            self.positions.insert(s.result, row.clone());
+    /// After a sort that gives positions.
+    pub fn sorted_positions(&mut self, result: ArrayId, arrays: &[ArrayInfo]) {
+        if let Some(row) = arrays[result.0 as usize].dims.last() {
+            self.positions.insert(result, row.clone());
         }
     }
 

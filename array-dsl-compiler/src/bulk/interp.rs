@@ -19,8 +19,8 @@ use self::control::Control;
 pub use self::extremes::Extremes;
 use self::order::in_order;
 use super::{
-    ArrayId, Atom, Block, Check, CheckKind, Contract, Exp, Let, Nest, Prefix, Program, Reducer, Repeat, Scan,
-    Sorted, Stm, Strip, Trips, Var, YieldKind,
+    ArrayId, Atom, Block, Check, CheckKind, Exp, Let, Nest, Prefix, Program, Reducer, Repeat, Scan, Stm,
+    Strip, Trips, Var, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -226,15 +226,9 @@ impl<'a> Machine<'a> {
                 self.arrays[result.0 as usize] = Some(self.array(*source)?.reshape(shape)?);
                 Ok(())
             }
-            Stm::Contract(c) => self.contract(c).map_err(|f| f.at(c.loc)),
             Stm::Repeat(r) => self.repeat(r),
             Stm::Sort(s) => {
-                let keys = self.array(s.keys)?;
-                let value = match s.gives {
-                    Sorted::Positions => keys.argsort()?,
-                    Sorted::Values => keys.sorted()?,
-                };
-                self.arrays[s.result.0 as usize] = Some(value);
+                self.arrays[s.result.0 as usize] = Some(self.array(s.keys)?.argsort()?);
                 Ok(())
             }
             Stm::Custom(c) => {
@@ -534,35 +528,5 @@ impl<'a> Machine<'a> {
                 )))
             }
         }
-    }
-
-    /// `result[out] = sum of a[..] * b[..]`, point by point.
-    fn contract(&mut self, c: &Contract) -> Result<(), Fault> {
-        let extents = self.shape(&c.extents)?;
-        work::spend_elements(&extents)?;
-        let info = self.p.array(c.result);
-        let shape = self.shape(&info.dims)?;
-        work::spend_elements(&shape)?;
-        let mut result = Value::filled(shape, Scalar::zero(info.elem));
-        let points: usize = extents.iter().product();
-        let mut at = vec![0usize; extents.len()];
-        let place = |axes: &[usize], at: &[usize]| axes.iter().fold(0, |p, &x| p * extents[x] + at[x]);
-        for point in 0..points {
-            let mut rest = point;
-            for (i, extent) in at.iter_mut().zip(&extents).rev() {
-                (*i, rest) = (rest % extent, rest / extent);
-            }
-            let (a, b) = (
-                &self.array(c.a.0)?.data()[place(&c.a.1, &at)],
-                &self.array(c.b.0)?.data()[place(&c.b.1, &at)],
-            );
-            let product = apply(Op::Mul, &[*a, *b])?;
-            let element = &mut result.data_mut()[place(&c.out, &at)];
-            *element = combine(Reducer::Add, *element, product)?;
-        }
-        self.counts.reads += 2 * points as u64;
-        self.counts.scalar_ops += 2 * points as u64;
-        self.bind(c.result, result);
-        Ok(())
     }
 }

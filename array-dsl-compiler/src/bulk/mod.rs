@@ -21,9 +21,9 @@
 //!   **ordered**: its last axis is executed in order, and its axes do not change places.
 //! * A [`Repeat`] is a sequential loop over statements. What its body binds is visible in the body only; the body sees what is
 //!   bound before, its state and the number of the trip.
-//! * A [`Sort`] orders each row along the last dimension of an array, all rows on their own.
+//! * A [`Sort`] gives the positions that order each row along the last dimension of an array, all rows on their own.
 //! * A size is a dimension of a parameter, or one of a [`Strip`]: then the host chooses it on entry.
-//! * `Reshape` is another view of the same elements. `Contract` is a sum of products that goes to GEMM.
+//! * `Reshape` is another view of the same elements.
 //! * The form is closed: the bulk-operation transform produces nests, differentiation maps nests to nests,
 //!   fusion merges nests, both back ends print them.
 
@@ -196,25 +196,6 @@ pub enum YieldKind {
     Write { into: ArrayId, index: Vec<Atom>, value: Atom, contested: bool },
 }
 
-/// A sum of products of two arrays: `result[out] = sum over the other axes of a[a_axes] * b[b_axes]`.
-/// Axes in `out` and in both operands are batch axes; in `out` and `a` rows; in `out` and `b` columns; in `a` and `b` alone
-/// the summed ones.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Contract {
-    /// The result.
-    pub result: ArrayId,
-    /// Extents of all axes; the lists below are positions here.
-    pub extents: Vec<Dim>,
-    /// The result's axes, outermost first.
-    pub out: Vec<usize>,
-    /// The first operand and its axes.
-    pub a: (ArrayId, Vec<usize>),
-    /// The second operand and its axes.
-    pub b: (ArrayId, Vec<usize>),
-    /// Where it comes from.
-    pub loc: Loc,
-}
-
 /// An array that goes from trip to trip of a [`Repeat`]. All four have one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carried {
@@ -259,22 +240,13 @@ impl Repeat {
     }
 }
 
-/// What a [`Sort`] gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Sorted {
-    /// The position (`i64`) in its row of the element that comes at each place.
-    Positions,
-    /// The elements themselves. Optimized programs for the CPU have it, where nothing needs the positions.
-    Values,
-}
-
-/// The rows along the last dimension of `keys` in ascending order; equal elements keep their order. `false` comes first, every NaN
+/// The position (`i64`) in its row of the element that comes at each place, when the rows along the last dimension of `keys` are in
+/// ascending order; equal elements keep their order. `false` comes first, every NaN
 /// last, and the zeros are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "described by the types")]
 pub struct Sort {
     pub result: ArrayId,
-    pub gives: Sorted,
     pub keys: ArrayId,
 }
 
@@ -312,8 +284,6 @@ pub enum Stm {
         /// The array viewed.
         source: ArrayId,
     },
-    /// See [`Contract`].
-    Contract(Contract),
     /// A condition on sizes, at a place.
     Check(Check, Loc),
     /// See [`Repeat`].
@@ -415,7 +385,6 @@ impl Stm {
         match self {
             Stm::Nest(n) => n.yields.iter().map(|y| y.array).collect(),
             Stm::Reshape { result, .. } => vec![*result],
-            Stm::Contract(c) => vec![c.result],
             Stm::Check(..) => Vec::new(),
             Stm::Repeat(r) => r.carried.iter().map(|c| c.result).collect(),
             Stm::Sort(s) => vec![s.result],

@@ -8,8 +8,8 @@ mod scalars;
 mod tokens;
 
 use super::{
-    ArrayId, ArrayInfo, Atom, Axis, Block, Carried, Check, CheckKind, Contract, Nest, Param, Program,
-    Reducer, Repeat, Sort, Sorted, Stm, Strip, Trips, Yield, YieldKind,
+    ArrayId, ArrayInfo, Atom, Axis, Block, Carried, Check, CheckKind, Nest, Param, Program, Reducer, Repeat,
+    Sort, Stm, Strip, Trips, Yield, YieldKind,
 };
 use crate::dim::Dim;
 use crate::ty::{Elem, Loc, Name, Place, Tree};
@@ -273,15 +273,10 @@ impl Parser {
         if self.take("reshape") {
             return Ok(Stm::Reshape { result, source: self.array()? });
         }
-        if self.take("contract") {
-            return Ok(Stm::Contract(self.contract(result)?));
+        if self.take("argsort") {
+            return Ok(Stm::Sort(Sort { result, keys: self.array()? }));
         }
-        for (word, gives) in [("argsort", Sorted::Positions), ("sort", Sorted::Values)] {
-            if self.take(word) {
-                return Ok(Stm::Sort(Sort { result, gives, keys: self.array()? }));
-            }
-        }
-        Err(self.unexpected("`nest`, `reshape`, `contract`, `argsort` or `sort`"))
+        Err(self.unexpected("`nest`, `reshape` or `argsort`"))
     }
 
     fn is_repeat(&self) -> bool {
@@ -414,35 +409,6 @@ impl Parser {
         }
         Ok(Check { kind, guards })
     }
-
-    /// The position of `i2` is 2.
-    fn position(&mut self) -> Parsed<usize> {
-        let word = self.word("an axis")?;
-        let number = word.strip_prefix('i').and_then(|n| n.parse().ok());
-        number.ok_or_else(|| format!("`{word}` is no axis: expected `i` and a number"))
-    }
-
-    fn contract(&mut self, result: ArrayId) -> Parsed<Contract> {
-        self.expect("[")?;
-        let mut extents = Vec::new();
-        self.list("]", |p| {
-            if p.position()? != extents.len() {
-                return Err("axes are numbered in order".into());
-            }
-            p.expect("<")?;
-            extents.push(p.dim()?);
-            Ok(())
-        })?;
-        let positions = |p: &mut Self| {
-            p.expect("[")?;
-            p.list("]", Self::position)
-        };
-        let out = positions(self)?;
-        let a = (self.array()?, positions(self)?);
-        self.expect("*")?;
-        let b = (self.array()?, positions(self)?);
-        Ok(Contract { result, extents, out, a, b, loc: Loc(0) })
-    }
 }
 
 #[cfg(test)]
@@ -483,7 +449,7 @@ program all(p = (x.0: [n]f32, no.1: bool), k.2: i64) sizes n
     h.5: [n]f32 = accumulate(max) x.0[%7] %3,
   )
   z.6: [n]f32 = nest [%10 < k.2] { } write y.3[%10] 0.0f32
-  g.7: f32 = contract [i0 < n] [] y.3[i0] * x.0[i0]
+  g.7: f32 = nest [] { } store 2.0f32
   s.8: f32 = nest [] {
     %8 = g.7[]
     %9 = if true { %11 = neg %8 => %11 } else { => %8 }

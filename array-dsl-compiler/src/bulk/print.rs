@@ -18,8 +18,8 @@
 //! space, line breaks and `;` only separate.
 
 use super::{
-    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Contract, Custom, Exp, Let, Nest, Param, Program, Repeat,
-    Scan, Sort, Sorted, Stm, Strip, Trips, Var, Yield, YieldKind,
+    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Custom, Exp, Let, Nest, Param, Program, Repeat, Scan, Stm,
+    Strip, Trips, Var, Yield, YieldKind,
 };
 use super::{Check, CheckKind};
 use crate::dim::Dim;
@@ -172,23 +172,6 @@ impl Text {
         }
     }
 
-    /// A contraction without its result: `contract [i0 < n, i1 < k] [i0] x.1[i0, i1] * w.0[i1]`.
-    pub(crate) fn contract(&self, c: &Contract) -> String {
-        let axes = |axes: &[usize]| list(axes, |i| format!("i{i}"));
-        let extents = list(c.extents.iter().enumerate(), |(i, d)| format!("i{i} < {}", self.dim(d)));
-        let operand = |(a, ix): &(ArrayId, Vec<usize>)| format!("{}[{}]", self.array(*a), axes(ix));
-        format!("contract [{extents}] [{}] {} * {}", axes(&c.out), operand(&c.a), operand(&c.b))
-    }
-
-    /// A sort without its result: `argsort x.1`.
-    pub(crate) fn sort(&self, s: &Sort) -> String {
-        let word = match s.gives {
-            Sorted::Positions => "argsort",
-            Sorted::Values => "sort",
-        };
-        format!("{word} {}", self.array(s.keys))
-    }
-
     /// `y.5: [n]f64 = custom y.4 of x.1, k.2 by rule 0`.
     fn custom(&self, c: &Custom) -> String {
         let arrays = |arrays: &[ArrayId]| list(arrays, |a| self.array(*a));
@@ -207,12 +190,11 @@ impl Text {
         match stm {
             Stm::Nest(n) => self.nest(n, out),
             Stm::Repeat(r) => self.repeat(r, out),
-            Stm::Sort(s) => out.push_str(&format!("  {} = {}\n", self.binding(s.result), self.sort(s))),
+            Stm::Sort(s) => {
+                out.push_str(&format!("  {} = argsort {}\n", self.binding(s.result), self.array(s.keys)));
+            }
             Stm::Reshape { result, source } => {
                 out.push_str(&format!("  {} = reshape {}\n", self.binding(*result), self.array(*source)));
-            }
-            Stm::Contract(c) => {
-                out.push_str(&format!("  {} = {}\n", self.binding(c.result), self.contract(c)))
             }
             Stm::Check(c, _) => out.push_str(&format!("  {}\n", self.check(c))),
             Stm::Custom(c) => out.push_str(&format!("  {}\n", self.custom(c))),

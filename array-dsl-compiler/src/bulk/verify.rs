@@ -6,7 +6,6 @@
 //! * a yield's array has the extents of the axes (`Store`), of all but the last `over` axes (`Reduce`), or the type of
 //!   `into`;
 //! * a reshape keeps the product of the dimensions, as polynomials or by an earlier `check`;
-//! * a contraction's axes have the extents of its arrays, and each is a batch, row, column or summed axis;
 //!
 //! That a read which is not compared with its array's dimensions has a reason to be inside is for `affine::check` to say, of
 //! optimized programs: derivatives read where their primal has, which shows when they are simplified.
@@ -113,9 +112,8 @@ impl<'a> Verifier<'a> {
                     }
                 }
             }
-            Stm::Contract(c) => self.scope.contract(c),
             Stm::Repeat(r) => self.repeat(r),
-            Stm::Sort(s) => self.scope.sort(s),
+            Stm::Sort(s) => self.scope.sort(s.result, s.keys, |_| Elem::I64),
             Stm::Custom(c) => self.scope.custom(c, self.p.rules.get(c.rule).map(|r| &**r)),
             Stm::Check(c, loc) => {
                 self.scope.loc(*loc);
@@ -294,7 +292,7 @@ mod tests {
             q.7: [c * n]f64 = reshape m.1
             o.8: [c][2 * n]f64 = nest [%11 < c, %12 < 2 * n] { } store 1.0f64
             r.9: [c][k.2]f64 = reshape o.8
-            s.10: [n][c]f64 = contract [i0 < n, i1 < c] [i0, i1] x.0[i0] * m.1[i0, i1]
+            s.10: [n]i64 = argsort x.0
             => (i.5, h.6, q.7, r.9, s.10)";
         assert_eq!(errors(text), [""; 0]);
         assert!(verify(parse(text).expect("it parses")).is_ok());
@@ -351,15 +349,8 @@ mod tests {
             ("y.3: [n]f64 = nest [%0 < n] { } write x.0[%0, %0] 1.0f64", "`x.0` takes 1 indices, not 2"),
             ("y.3: [n]f64 = nest [%0 < n] { } write x.0[%0] 1.0f32", "what goes into `y.3` is f32, not f64"),
             ("y.3: [n]f64 = argsort x.0", "`y` is no sort of `x`"),
-            ("y.3: [n]i64 = sort x.0", "`y` is no sort of `x`"),
             ("y.3: [n]f64 = reshape m.1", "another number of elements"),
             ("y.3: [n * n]f32 = reshape m.1", "is a reshape of f64"),
-            (
-                "y.3: [n]f64 = contract [i0 < n, i1 < n] [i0] m.1[i0, i1] * x.0[i0]",
-                "axis i1 of a contraction is no",
-            ),
-            ("y.3: [n]f64 = contract [i0 < n, i1 < 3] [i0] m.1[i0, i1] * x.0[i1]", "other extents"),
-            ("y.3: f64 = contract [i0 < n] [] m.1[i0, i0] * x.0[i0]", "has an axis of a contraction twice"),
             ("check n == q", "`q` is no size of the program"),
         ];
         for (stms, wanted) in &cases {

@@ -70,15 +70,6 @@ macro_rules! walk {
                         self.array(source);
                         self.bound_array(result);
                     }
-                    Stm::Contract(c) => {
-                        self.array(&$($mutability)? c.a.0);
-                        self.array(&$($mutability)? c.b.0);
-                        for d in &$($mutability)? c.extents {
-                            self.dim(d);
-                        }
-                        self.bound_array(&$($mutability)? c.result);
-                        self.loc(&$($mutability)? c.loc);
-                    }
                     Stm::Check(c, loc) => {
                         self.walk_check(c);
                         self.loc(loc);

@@ -19,7 +19,7 @@ use super::product;
 use super::reduce::{self, Slope};
 use super::separate::separate;
 use super::tangent::{Tangents, forwards, of};
-use super::{NotDifferentiable, activate, active_arrays, active_params, as_nest, bins, floats};
+use super::{NotDifferentiable, activate, active_arrays, active_params, bins, floats};
 use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Nest, Param, Program, Reducer, Stm, Yield, YieldKind};
 use crate::ty::{Const, Loc, Name, Tree};
@@ -62,10 +62,9 @@ impl Forward {
                 self.repeat(r)?;
                 continue;
             }
-            let s = as_nest(&mut self.p, s);
-            if by_index_in_order(&s) {
+            if by_index_in_order(s) {
                 // The rules of `bins` read single points again, which a scan does not have.
-                let parts = separate(&mut self.p, &s);
+                let parts = separate(&mut self.p, s);
                 activate(&self.p, &parts, &mut self.active);
                 for part in parts {
                     self.p.stms.push(part.clone());
@@ -74,7 +73,7 @@ impl Forward {
                 continue;
             }
             self.p.stms.push(s.clone());
-            self.statement(&s)?;
+            self.statement(s)?;
         }
         Ok(())
     }
@@ -113,9 +112,9 @@ impl Forward {
                 }
                 Ok(())
             }
-            Stm::Sort(s) => super::positions_only(s),
             Stm::Custom(c) => self.custom(c),
-            Stm::Repeat(_) | Stm::Contract(_) | Stm::Check(..) => Ok(()),
+            // Positions are integers: the derivative of sorted values is that of the gather by them.
+            Stm::Repeat(_) | Stm::Check(..) | Stm::Sort(_) => Ok(()),
         }
     }
 

@@ -10,7 +10,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{NotDifferentiable, as_nest};
+use super::NotDifferentiable;
 use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{
@@ -57,8 +57,7 @@ struct Lift<'a> {
 
 impl Lift<'_> {
     fn statement(&mut self, s: &Stm) -> Result<(), NotDifferentiable> {
-        let s = as_nest(self.p, s);
-        match &s {
+        match s {
             Stm::Nest(n) => self.nest(n),
             Stm::Reshape { result, source } => {
                 let dims = self.p.array(*result).dims.clone();
@@ -68,7 +67,7 @@ impl Lift<'_> {
                         let result = self.lifted(*result);
                         self.p.stms.push(Stm::Reshape { result, source });
                     }
-                    None => self.p.stms.push(s),
+                    None => self.p.stms.push(s.clone()),
                 }
                 Ok(())
             }
@@ -85,16 +84,16 @@ impl Lift<'_> {
                     // The axis that is sorted is the last.
                     Some(keys) => {
                         let result = self.lifted(q.result);
-                        self.p.stms.push(Stm::Sort(Sort { result, keys, ..*q }));
+                        self.p.stms.push(Stm::Sort(Sort { result, keys }));
                     }
-                    None => self.p.stms.push(s),
+                    None => self.p.stms.push(s.clone()),
                 }
                 Ok(())
             }
             Stm::Repeat(r) => self.repeat(r),
             Stm::Custom(c) => {
                 if !s.inputs().iter().any(|a| self.arrays.contains_key(a)) {
-                    self.p.stms.push(s);
+                    self.p.stms.push(s.clone());
                     return Ok(());
                 }
                 let mut all = |list: &[ArrayId]| -> Vec<ArrayId> {
@@ -105,7 +104,6 @@ impl Lift<'_> {
                 self.p.stms.push(Stm::Custom(Custom { results, values, args, ..*c }));
                 Ok(())
             }
-            Stm::Contract(_) => panic!("a contraction is still one after it was made a nest"),
         }
     }
 

@@ -47,7 +47,7 @@ mod tangent;
 
 use std::collections::HashSet;
 
-use crate::bulk::{ArrayId, Program, Sort, Sorted, Stm};
+use crate::bulk::{ArrayId, Program, Stm};
 use crate::dim::Dim;
 use crate::internal::expect;
 use crate::ty::{Loc, Tree};
@@ -236,41 +236,6 @@ fn activate(p: &Program, stms: &[Stm], active: &mut HashSet<ArrayId>) {
             );
         } else if s.inputs().iter().any(|a| active.contains(a)) {
             active.extend(s.results().into_iter().filter(|a| p.array(*a).elem.is_float()));
-        }
-    }
-}
-
-/// A Contract as the nest it stands for: derivatives have rules for nests only.
-fn as_nest(p: &mut Program, s: &Stm) -> Stm {
-    use crate::bulk::{Atom, Block, Nest, Reducer, Yield, YieldKind};
-    use crate::scalar::Op;
-    let Stm::Contract(c) = s else { return s.clone() };
-    let summed: Vec<usize> = (0..c.extents.len()).filter(|i| !c.out.contains(i)).collect();
-    let order: Vec<usize> = c.out.iter().chain(&summed).copied().collect();
-    let extents: Vec<_> = order.iter().map(|i| c.extents[*i].clone()).collect();
-    let axes = p.new_axes(&extents);
-    let at = |list: &[usize]| -> Vec<Atom> {
-        list.iter()
-            .filter_map(|i| order.iter().position(|o| o == i).map(|k| Atom::Var(axes[k].var)))
-            .collect()
-    };
-    let (ia, ib) = (at(&c.a.1), at(&c.b.1));
-    let mut code = crate::bulk::build::Code::new(c.loc);
-    let x = code.read(p, c.a.0, &ia);
-    let y = code.read(p, c.b.0, &ib);
-    let value = code.op(p, Op::Mul, &[x, y]);
-    let kind = YieldKind::Reduce { reducer: Reducer::Add, over: summed.len(), value };
-    let yields = vec![Yield { array: c.result, kind }];
-    Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: c.loc })
-}
-
-/// Positions are integers, so they have no derivative: that of sorted values is the one of the gather by the positions. A sort
-/// of values is made of both only after differentiation.
-fn positions_only(s: &Sort) -> Result<(), NotDifferentiable> {
-    match s.gives {
-        Sorted::Positions => Ok(()),
-        Sorted::Values => {
-            Err(NotDifferentiable { what: "a sort of values has no derivative".into(), loc: None })
         }
     }
 }

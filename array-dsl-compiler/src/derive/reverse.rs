@@ -23,7 +23,7 @@ use std::collections::{HashMap, HashSet};
 use super::adjoint::{Adjoints, Contribution, active_scalars, backwards};
 use super::product;
 use super::reduce::{self, Slope};
-use super::{Derivative, NotDifferentiable, active_arrays, active_params, as_nest, bins, bundle, separate};
+use super::{Derivative, NotDifferentiable, active_arrays, active_params, bins, bundle, separate};
 use crate::affine::bins::{LastWriters, inside, last_writers};
 use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{
@@ -72,8 +72,7 @@ impl Reverse {
     /// Statements from the last to the first.
     pub fn block(&mut self, stms: &[Stm]) -> Result<(), NotDifferentiable> {
         for s in stms.iter().rev() {
-            let s = as_nest(&mut self.p, s);
-            self.statement(&s)?;
+            self.statement(s)?;
         }
         Ok(())
     }
@@ -196,9 +195,9 @@ impl Reverse {
                 Ok(())
             }
             Stm::Repeat(r) => self.repeat(r),
-            Stm::Sort(s) => super::positions_only(s),
             Stm::Custom(c) => self.custom(c),
-            Stm::Contract(_) | Stm::Check(..) => Ok(()),
+            // Positions are integers: the derivative of sorted values is that of the gather by them.
+            Stm::Check(..) | Stm::Sort(_) => Ok(()),
         }
     }
 

@@ -35,9 +35,7 @@ mod values;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::bulk::{
-    ArrayId, Atom, Axis, Custom, Exp, Param, Program, Rule, Sort, Sorted, Stm, Var, YieldKind,
-};
+use crate::bulk::{ArrayId, Atom, Axis, Custom, Exp, Param, Program, Rule, Sort, Stm, Var, YieldKind};
 use crate::core::{self, Placing};
 use crate::derive::NotDifferentiable;
 use crate::dim::{Dim, SizeAtom};
@@ -413,7 +411,7 @@ impl Flatten<'_> {
         };
         let dims = self.p.array(keys.array).dims.clone();
         let result = self.p.new_array(self.name(s.vars[0]), Elem::I64, dims);
-        self.p.stms.push(Stm::Sort(Sort { result, gives: Sorted::Positions, keys: keys.array }));
+        self.p.stms.push(Stm::Sort(Sort { result, keys: keys.array }));
         self.env.insert(s.vars[0], Val::View(View { array: result, ..keys }));
     }
 }

@@ -13,7 +13,7 @@
 //!   also rewrites trees where that takes other loops. A plan changes nothing of what the program means.
 //! * `Repeat` executes steps again and again. A state has memory of its own; at the end of a trip all states become their next
 //!   values at once. `Move` gives an array the memory of another one, which is not used again.
-//! * `Sort` orders rows, as in Bulk.
+//! * `Contract` and `Sort` are done by routines of the runtime.
 //! * `Fill` and `Copy` prepare the target of `Accumulate` and `Write` nodes.
 //! * `Read` expressions are as in Bulk (of `bulk::Exp`), with the indices of `Row` arrays shortened.
 
@@ -22,8 +22,8 @@ pub mod print;
 pub mod uses;
 pub mod verify;
 
+pub use crate::bulk::Check;
 use crate::bulk::{self, ArrayId, Atom, Axis, Let, Param, Reducer, Strip, Var};
-pub use crate::bulk::{Check, Contract, Sort};
 use crate::dim::Dim;
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree as Structure};
 pub use plan::{Division, Form, Middle, Plan};
@@ -59,6 +59,43 @@ pub struct ArrayInfo {
     pub most: Option<Dim>,
 }
 
+/// A sum of products of two arrays: `result[out] = sum over the other axes of a[a_axes] * b[b_axes]`.
+/// Axes in `out` and in both operands are batch axes; in `out` and `a` rows; in `out` and `b` columns; in `a` and `b` alone
+/// the summed ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contract {
+    /// The result.
+    pub result: ArrayId,
+    /// Extents of all axes; the lists below are positions here.
+    pub extents: Vec<Dim>,
+    /// The result's axes, outermost first.
+    pub out: Vec<usize>,
+    /// The first operand and its axes.
+    pub a: (ArrayId, Vec<usize>),
+    /// The second operand and its axes.
+    pub b: (ArrayId, Vec<usize>),
+    /// Where it comes from.
+    pub loc: Loc,
+}
+
+/// What a [`Sort`] gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sorted {
+    /// The position (`i64`) in its row of the element that comes at each place.
+    Positions,
+    /// The elements themselves: what nothing needs the positions of.
+    Values,
+}
+
+/// The rows along the last dimension of `keys` in ascending order, with ties as in `bulk::Sort`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "described by the types")]
+pub struct Sort {
+    pub result: ArrayId,
+    pub gives: Sorted,
+    pub keys: ArrayId,
+}
+
 /// A scheduled kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "described by the header and in `core`")]
@@ -79,7 +116,7 @@ pub struct Program {
 pub enum Step {
     /// See [`Tree`].
     Tree(Tree),
-    /// A sum of products; see `bulk::Contract`.
+    /// See [`Contract`].
     Contract(Contract),
     /// A condition on sizes.
     Check(Check, Loc),

@@ -15,7 +15,7 @@
 //! `heap`, `row(depth)` and `view ... of` say where arrays live; arrays that are nowhere are left out. `once` is
 //! a tree without axes; `y.1[%0] add= %3` accumulates, `y.1[%0] := %3` writes. Let bindings are as in Bulk.
 
-use super::{Division, Form, Home, Loop, Node, Plan, Program, Repeat, Step, Tree};
+use super::{Contract, Division, Form, Home, Loop, Node, Plan, Program, Repeat, Sorted, Step, Tree};
 use crate::bulk::print::{Text, atom, constant, list};
 use crate::bulk::{ArrayId, ArrayInfo, Axis, Trips};
 
@@ -38,12 +38,20 @@ pub fn print(p: &Program) -> String {
     out
 }
 
+/// A contraction without its result: `contract [i0 < n, i1 < k] [i0] x.1[i0, i1] * w.0[i1]`.
+fn contract(text: &Text, c: &Contract) -> String {
+    let axes = |axes: &[usize]| list(axes, |i| format!("i{i}"));
+    let extents = list(c.extents.iter().enumerate(), |(i, d)| format!("i{i} < {}", text.dim(d)));
+    let operand = |(a, ix): &(ArrayId, Vec<usize>)| format!("{}[{}]", text.array(*a), axes(ix));
+    format!("contract [{extents}] [{}] {} * {}", axes(&c.out), operand(&c.a), operand(&c.b))
+}
+
 fn steps(text: &Text, list: &[Step], out: &mut String) {
     for step in list {
         match step {
             Step::Tree(t) => tree(text, t, out),
             Step::Contract(c) => {
-                out.push_str(&format!("  {} = {}\n", text.array(c.result), text.contract(c)))
+                out.push_str(&format!("  {} = {}\n", text.array(c.result), contract(text, c)))
             }
             Step::Check(c, _) => out.push_str(&format!("  {}\n", text.check(c))),
             Step::Fill { array, value } => {
@@ -56,7 +64,13 @@ fn steps(text: &Text, list: &[Step], out: &mut String) {
                 out.push_str(&format!("  move {} = {}\n", text.array(*array), text.array(*source)));
             }
             Step::Repeat(r) => repeat(text, r, out),
-            Step::Sort(s) => out.push_str(&format!("  {} = {}\n", text.array(s.result), text.sort(s))),
+            Step::Sort(s) => {
+                let word = match s.gives {
+                    Sorted::Positions => "argsort",
+                    Sorted::Values => "sort",
+                };
+                out.push_str(&format!("  {} = {word} {}\n", text.array(s.result), text.array(s.keys)));
+            }
         }
     }
 }

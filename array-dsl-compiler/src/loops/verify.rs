@@ -13,6 +13,7 @@
 //! * the middle of a loop is code of the same form, with the results of the whole.
 
 mod reasons;
+mod routines;
 
 use self::reasons::Reasons;
 use super::print::types;
@@ -117,11 +118,11 @@ impl<'a> Verifier<'a> {
                 }
                 Step::Repeat(r) => self.repeat(r),
                 Step::Sort(s) => {
-                    self.scope.sort(s);
+                    self.sort(s);
                     self.whole(s.result);
                 }
                 Step::Contract(c) => {
-                    self.scope.contract(c);
+                    self.contract(c);
                     self.whole(c.result);
                 }
                 Step::Check(c, loc) => {

@@ -15,6 +15,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::Sequence;
 use crate::affine::{Affine, Checked, Facts};
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{
@@ -26,8 +27,8 @@ use crate::scalar::Op;
 use crate::ty::Const;
 
 /// Converts what can be converted.
-pub(super) fn accumulate(p: &mut Program) {
-    let zeros: HashMap<ArrayId, Const> = p
+pub(super) fn accumulate(b: &mut Sequence, p: &mut Program) {
+    let zeros: HashMap<ArrayId, Const> = b
         .stms
         .iter()
         .filter_map(|s| match s {
@@ -38,7 +39,7 @@ pub(super) fn accumulate(p: &mut Program) {
             _ => None,
         })
         .collect();
-    for s in std::mem::take(&mut p.stms) {
+    for s in std::mem::take(&mut b.stms) {
         match s {
             Stm::Nest(n) if n.yields.len() > 1 && n.yields.iter().any(is_accumulate) => {
                 for y in &n.yields {
@@ -50,6 +51,7 @@ pub(super) fn accumulate(p: &mut Program) {
             s => p.stms.push(s),
         }
     }
+    b.stms = std::mem::take(&mut p.stms);
 }
 
 fn is_accumulate(y: &Yield) -> bool {

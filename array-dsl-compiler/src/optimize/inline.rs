@@ -13,6 +13,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::Sequence;
 use crate::affine::{Checked, Facts};
 use crate::bulk::build::Renaming;
 use crate::bulk::build::renamed;
@@ -22,13 +23,11 @@ use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Let, Program, Stm, Var, Yield
 const CHEAP: usize = 6;
 
 /// Inlines wherever it pays.
-pub(super) fn inline(p: &mut Program) {
-    let results: HashSet<ArrayId> = p.result.leaves().into_iter().copied().collect();
-    let uses = uses(p);
+pub(super) fn inline(b: &mut Sequence, p: &mut Program) {
+    let uses = uses(&b.stms);
     let params: HashSet<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
     let mut producers: HashMap<ArrayId, Producer> = HashMap::new();
-    let mut stms = std::mem::take(&mut p.stms);
-    for s in &mut stms {
+    for s in &mut b.stms {
         if let Stm::Nest(n) = s {
             let axes: HashSet<Var> = n.axes.iter().map(|a| a.var).collect();
             let mut facts = Facts::new(&n.axes, &Checked::default());
@@ -46,7 +45,8 @@ pub(super) fn inline(p: &mut Program) {
                 }
                 if let YieldKind::Store(v) = &y.kind {
                     let cost = cost(&n.body);
-                    let single = uses.get(&y.array).copied().unwrap_or(0) == 1 && !results.contains(&y.array);
+                    let single =
+                        uses.get(&y.array).copied().unwrap_or(0) == 1 && !b.results.contains(&y.array);
                     let producer =
                         Producer { axes: n.axes.clone(), body: n.body.clone(), value: *v, cost, single };
                     producers.insert(y.array, producer);
@@ -54,7 +54,6 @@ pub(super) fn inline(p: &mut Program) {
             }
         }
     }
-    p.stms = stms;
 }
 
 struct Producer {
@@ -77,9 +76,9 @@ impl Producer {
 
 /// How many places use an array: reads in nests, and other statements. Equal reads count once where one is executed before the
 /// other; in two branches of a choice each has a place of its own, and what is inlined there is there twice.
-fn uses(p: &Program) -> HashMap<ArrayId, usize> {
+fn uses(stms: &[Stm]) -> HashMap<ArrayId, usize> {
     let mut out: HashMap<ArrayId, usize> = HashMap::new();
-    for s in &p.stms {
+    for s in stms {
         match s {
             Stm::Nest(n) => {
                 places(&n.body, &mut HashSet::new(), &mut out);

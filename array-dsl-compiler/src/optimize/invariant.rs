@@ -10,13 +10,14 @@
 
 use std::collections::HashSet;
 
+use super::Sequence;
 use super::inline;
 use crate::bulk::build::{Code, Renaming};
 use crate::bulk::{Atom, Axis, Block, Nest, Program, Stm, Var, Yield, YieldKind};
 
 /// Removes axes that nests do not depend on.
-pub(super) fn invariant(p: &mut Program) {
-    for s in std::mem::take(&mut p.stms) {
+pub(super) fn invariant(b: &mut Sequence, p: &mut Program) {
+    for s in std::mem::take(&mut b.stms) {
         match s {
             Stm::Nest(n) => {
                 let unused = unused_axes(&n);
@@ -25,12 +26,12 @@ pub(super) fn invariant(p: &mut Program) {
                     || is_inlined(&n)
                     || n.body.lets.iter().any(|l| l.may_fail(&p.vars))
                 {
-                    p.stms.push(Stm::Nest(n));
+                    b.stms.push(Stm::Nest(n));
                 } else {
-                    without(p, n, &unused);
+                    b.stms.extend(without(p, n, &unused));
                 }
             }
-            s => p.stms.push(s),
+            s => b.stms.push(s),
         }
     }
 }
@@ -61,7 +62,8 @@ fn unused_axes(n: &Nest) -> HashSet<Var> {
     n.axes[..outer].iter().map(|a| a.var).filter(|v| !used.contains(v)).collect()
 }
 
-fn without(p: &mut Program, n: Nest, unused: &HashSet<Var>) {
+/// The nest without these axes, and its results as reads of what it makes then.
+fn without(p: &mut Program, n: Nest, unused: &HashSet<Var>) -> Vec<Stm> {
     let kept: Vec<Axis> = n.axes.iter().filter(|a| !unused.contains(&a.var)).cloned().collect();
     let mut broadcasts = Vec::new();
     let mut yields = Vec::new();
@@ -89,6 +91,6 @@ fn without(p: &mut Program, n: Nest, unused: &HashSet<Var>) {
         let yields = vec![Yield { array: y.array, kind: YieldKind::Store(value) }];
         broadcasts.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
     }
-    p.stms.push(Stm::Nest(Nest { axes: kept, body: n.body, yields, loc: n.loc }));
-    p.stms.extend(broadcasts);
+    let once = Stm::Nest(Nest { axes: kept, body: n.body, yields, loc: n.loc });
+    [once].into_iter().chain(broadcasts).collect()
 }

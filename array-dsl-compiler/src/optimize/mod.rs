@@ -3,6 +3,7 @@
 //!
 //! | file | subject |
 //! |---|---|
+//! | `sequence` | what passes work on: a list of statements |
 //! | `simplify` | scalar code: folding, identities, common subexpressions, dead code, proven reads |
 //! | `inline` | producers into their consumers |
 //! | `invariant` | axes that a nest does not depend on |
@@ -10,36 +11,36 @@
 //! | `states` | equal states of scans |
 //! | `split` | reshapes: splitting the axes of nests that read them |
 //! | `share` | equal and unused statements |
-//! | `contract` | sums of products |
 //! | `network` | sorts as loops, where the target has none |
-//! | `sorted` | sorts of which nothing needs the positions |
 //! | `update` | accumulations into what they are added to |
 //! | `writers` | writes to one place, where the target has no order |
 //!
 //! `remaining` changes nothing: it tells which checks are left, and why.
 
 mod accumulate;
-mod contract;
 mod inline;
 mod invariant;
 mod network;
 mod remaining;
+mod sequence;
 mod share;
 mod simplify;
-mod sorted;
 mod split;
 mod states;
 mod update;
 mod writers;
 
-use crate::affine::{Checked, compare};
+use crate::affine::compare;
 use crate::bulk::{Program, Stm};
 use crate::target::Target;
-use crate::ty::Tree;
 pub use remaining::remaining;
+pub use sequence::Sequence;
 
-/// One pass: its name, and what it does to a program.
-pub type Pass = (&'static str, fn(&mut Program));
+/// What a pass does to a list of statements of a program.
+pub type Run = fn(&mut Sequence, &mut Program);
+
+/// One pass, by its name.
+pub type Pass = (&'static str, Run);
 
 /// One round, in order.
 pub const ROUND: &[Pass] = &[
@@ -58,16 +59,9 @@ pub const ROUND: &[Pass] = &[
 ///
 /// | step | |
 /// |---|---|
-/// | `contract` | recognizes contractions |
 /// | `update` | accumulations into what they are added to, for memory that is changed in place |
-/// | `sorted` | sorts of values, where the target has them |
 /// | `network` | sorts as loops, where it has none |
-pub const LAST: &[Pass] = &[
-    ("contract", contract::contract),
-    ("update", update::update),
-    ("sorted", sorted::sorted),
-    ("network", network::network),
-];
+pub const LAST: &[Pass] = &[("update", update::update), ("network", network::network)];
 
 /// Rounds in which a program of a few statements settles.
 const ROUNDS: usize = 12;
@@ -82,7 +76,7 @@ pub fn optimize(p: &mut Program) {
     for round in 0.. {
         let before = (p.stms.clone(), p.result.clone());
         for (_, pass) in ROUND {
-            in_every_block(p, *pass);
+            Sequence::run(p, *pass);
         }
         if before == (p.stms.clone(), p.result.clone()) {
             break;
@@ -123,38 +117,11 @@ pub fn finish(p: &mut Program, target: Target) {
     if !can.orders_points && writers::only_last(p) {
         optimize(p);
     }
-    in_every_block(p, contract::contract);
-    in_every_block(p, if can.sorts { sorted::sorted } else { network::network });
+    if !can.sorts {
+        Sequence::run(p, network::network);
+    }
     if can.updates {
-        in_every_block(p, update::update);
+        Sequence::run(p, update::update);
     }
     compare(p);
-}
-
-/// Runs a pass on the statements of a program, and on those of its loops' bodies as if each were a program of its own: its
-/// results are the next states, and it begins with the checks made before and with what is known of the trip's number.
-fn in_every_block(p: &mut Program, pass: fn(&mut Program)) {
-    pass(p);
-    let mut checked = Checked::default();
-    for i in 0..p.stms.len() {
-        let inside = if let Stm::Repeat(r) = &p.stms[i] { Some(checked.inside_repeat(r, p)) } else { None };
-        checked.statement(&p.stms[i], p);
-        let (Some(inside), Stm::Repeat(r)) = (inside, &mut p.stms[i]) else { continue };
-        // Each is there once, so that all of them are still there after the pass.
-        let mut body: Vec<Stm> = inside.checks().iter().map(|c| Stm::Check(c.clone(), r.loc)).collect();
-        let known = body.len();
-        body.append(&mut r.body);
-        let nexts = r.carried.iter().map(|c| Tree::Leaf(c.next)).collect();
-        let outside =
-            (std::mem::replace(&mut p.stms, body), std::mem::replace(&mut p.result, Tree::Tuple(nexts)));
-        in_every_block(p, pass);
-        let body = std::mem::replace(&mut p.stms, outside.0);
-        let nexts = std::mem::replace(&mut p.result, outside.1);
-        if let Stm::Repeat(r) = &mut p.stms[i] {
-            r.body = body.into_iter().skip(known).collect();
-            for (c, next) in r.carried.iter_mut().zip(nexts.leaves()) {
-                c.next = *next;
-            }
-        }
-    }
 }

@@ -13,9 +13,10 @@
 //!
 //! Cost: log2(n) (log2(n) + 1) / 2 passes, each in parallel. The host waits once, for `levels`.
 
+use super::Sequence;
 use crate::bulk::build::{Code, int};
 use crate::bulk::{
-    ArrayId, Atom, Block, Carried, Nest, Program, Reducer, Repeat, Sort, Sorted, Stm, Trips, Yield, YieldKind,
+    ArrayId, Atom, Block, Carried, Nest, Program, Reducer, Repeat, Sort, Stm, Trips, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
@@ -25,14 +26,15 @@ use crate::ty::{Const, Elem, Loc};
 /// As many levels as there may be: the host refuses sizes above 31 bits.
 const LEVELS: i64 = 31;
 
-/// Replaces the sorts that give positions; there are no others where this runs.
-pub(super) fn network(p: &mut Program) {
-    for s in std::mem::take(&mut p.stms) {
+/// Replaces all sorts.
+pub(super) fn network(b: &mut Sequence, p: &mut Program) {
+    for s in std::mem::take(&mut b.stms) {
         match s {
-            Stm::Sort(s) if s.gives == Sorted::Positions => sort(p, s),
+            Stm::Sort(s) => sort(p, s),
             s => p.stms.push(s),
         }
     }
+    b.stms = std::mem::take(&mut p.stms);
 }
 
 fn sort(p: &mut Program, s: Sort) {

@@ -2,21 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::Sequence;
 use crate::affine::{Checked, Facts};
 use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::uses::scalars;
 use crate::bulk::verify::same_product;
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Check, Exp, Nest, Program, Repeat, Sorted, Stm, Trips, Var, Yield, YieldKind,
+    ArrayId, Atom, Axis, Block, Check, Exp, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::Loc;
 
 /// Removes duplicates and dead statements.
-pub(super) fn share(p: &mut Program) {
-    equal(p);
-    dead(p);
+pub(super) fn share(b: &mut Sequence, p: &mut Program) {
+    equal(b, p);
+    dead(b, p);
 }
 
 /// Replaces arrays everywhere, and sizes that are known polynomials after all.
@@ -56,14 +57,15 @@ impl Rewriter for Replace {
     }
 }
 
-fn equal(p: &mut Program) {
+fn equal(b: &mut Sequence, p: &mut Program) {
     let mut replace = Replace::default();
-    let mut seen: HashMap<Key, Vec<ArrayId>> = HashMap::new();
+    let mut checks = b.known.checks().to_vec();
+    let mut seen: HashMap<Key, Vec<ArrayId>> =
+        checks.iter().map(|c| (Key::Check(c.clone()), Vec::new())).collect();
     // And their views.
     let mut params: HashSet<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
-    let mut checks = Vec::new();
     let mut stms = Vec::new();
-    for mut s in std::mem::take(&mut p.stms) {
+    for mut s in std::mem::take(&mut b.stms) {
         replace.stm(&mut s);
         if let Stm::Reshape { result, source } = s {
             // A view under the same dimensions is the array itself.
@@ -107,9 +109,9 @@ fn equal(p: &mut Program) {
             None => stms.push(s),
         }
     }
-    p.stms = stms;
+    b.stms = stms;
     p.arrays.iter_mut().flat_map(|a| &mut a.dims).for_each(|d| replace.dim(d));
-    p.result = p.result.map(&mut |a| replace.current(*a));
+    b.results.iter_mut().for_each(|a| *a = replace.current(*a));
 }
 
 /// The integer that a nest without axes stores, if it is a polynomial over names: the proofs know more of `n - 1` than of some
@@ -149,7 +151,7 @@ enum Key {
     Nest(Vec<Axis>, Block, Vec<YieldKind>, Vec<Vec<Dim>>),
     Reshape(ArrayId, Vec<Dim>),
     Check(Check),
-    Sort(Sorted, ArrayId, Vec<Dim>),
+    Sort(ArrayId, Vec<Dim>),
 }
 
 fn key(p: &Program, s: &Stm) -> Option<Key> {
@@ -164,8 +166,8 @@ fn key(p: &Program, s: &Stm) -> Option<Key> {
         }
         Stm::Reshape { result, source } => Some(Key::Reshape(*source, p.array(*result).dims.clone())),
         Stm::Check(c, _) => Some(Key::Check(c.clone())),
-        Stm::Sort(s) => Some(Key::Sort(s.gives, s.keys, p.array(s.result).dims.clone())),
-        Stm::Contract(_) | Stm::Repeat(_) | Stm::Custom(_) => None,
+        Stm::Sort(s) => Some(Key::Sort(s.keys, p.array(s.result).dims.clone())),
+        Stm::Repeat(_) | Stm::Custom(_) => None,
     }
 }
 
@@ -193,8 +195,8 @@ impl Rewriter for Numbered {
     }
 }
 
-fn dead(p: &mut Program) {
-    let mut live: HashSet<ArrayId> = p.result.leaves().into_iter().copied().collect();
+fn dead(b: &mut Sequence, p: &mut Program) {
+    let mut live: HashSet<ArrayId> = b.results.iter().copied().collect();
     for a in p.params.iter().flat_map(|q| q.arrays.leaves().into_iter().copied().collect::<Vec<_>>()) {
         p.array(a).dims.iter().for_each(|d| live.extend(scalars(d)));
     }
@@ -202,7 +204,7 @@ fn dead(p: &mut Program) {
         p.array(a).dims.iter().for_each(|d| live.extend(scalars(d)));
     }
     let mut kept = Vec::new();
-    for mut s in std::mem::take(&mut p.stms).into_iter().rev() {
+    for mut s in std::mem::take(&mut b.stms).into_iter().rev() {
         match &mut s {
             Stm::Nest(n) => n.yields.retain(|y| live.contains(&y.array)),
             Stm::Repeat(r) => states(r, &live),
@@ -220,7 +222,7 @@ fn dead(p: &mut Program) {
         kept.push(s);
     }
     kept.reverse();
-    p.stms = kept;
+    b.stms = kept;
 }
 
 /// Keeps the states that the results in `live` need, or the condition of the loop.

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use super::Sequence;
 use crate::affine::{Checked, Facts};
 use crate::bulk::build::{Rename, Renaming, renamed};
 use crate::bulk::live::live_lets;
@@ -14,16 +15,14 @@ use crate::ty::{Const, Elem};
 use crate::value;
 
 /// Simplifies the bodies of all nests.
-pub(super) fn simplify(p: &mut Program) {
-    let mut checked = Checked::default();
-    let mut stms = std::mem::take(&mut p.stms);
-    for s in &mut stms {
+pub(super) fn simplify(b: &mut Sequence, p: &mut Program) {
+    let mut checked = b.known.clone();
+    for s in &mut b.stms {
         if let Stm::Nest(n) = s {
             nest(p, n, &checked);
         }
         checked.statement(s, p);
     }
-    p.stms = stms;
 }
 
 fn nest(p: &Program, n: &mut Nest, checked: &Checked) {

@@ -10,14 +10,15 @@
 
 use std::collections::HashMap;
 
+use super::Sequence;
 use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Let, Nest, Program, Reducer, Stm, Var, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::scalar::Op;
 
 /// Splits axes until no nest reads along a flattened one.
-pub(super) fn split(p: &mut Program) {
-    let views: HashMap<ArrayId, ArrayId> = p
+pub(super) fn split(b: &mut Sequence, p: &mut Program) {
+    let views: HashMap<ArrayId, ArrayId> = b
         .stms
         .iter()
         .filter_map(|s| match s {
@@ -28,17 +29,17 @@ pub(super) fn split(p: &mut Program) {
     if views.is_empty() {
         return;
     }
-    for s in std::mem::take(&mut p.stms) {
+    for s in std::mem::take(&mut b.stms) {
         match s {
             Stm::Nest(mut n) => {
                 let mut after = Vec::new();
                 while let Some((axis, dims)) = candidate(p, &n, &views) {
                     n = split_axis(p, n, axis, &dims, &views, &mut after);
                 }
-                p.stms.push(Stm::Nest(n));
-                p.stms.extend(after.into_iter().rev());
+                b.stms.push(Stm::Nest(n));
+                b.stms.extend(after.into_iter().rev());
             }
-            s => p.stms.push(s),
+            s => b.stms.push(s),
         }
     }
 }

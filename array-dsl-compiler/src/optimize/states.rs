@@ -13,12 +13,13 @@
 
 use std::collections::HashMap;
 
+use super::Sequence;
 use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::{Atom, Exp, Let, Nest, Program, Scan, Stm, Var};
 
 /// Shares the states of all scans.
-pub(super) fn states(p: &mut Program) {
-    for s in &mut p.stms {
+pub(super) fn states(b: &mut Sequence, _: &mut Program) {
+    for s in &mut b.stms {
         if let Stm::Nest(n) = s {
             nest(n);
         }

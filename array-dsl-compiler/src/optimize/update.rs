@@ -8,16 +8,17 @@
 //! There is one pass over `y` less, and neither zeros nor `c`. This is a step before scheduling and none of a round:
 //! accumulations into anything but zeros do not become stores, reductions or gathers.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
+use super::Sequence;
 use crate::bulk::build::Renaming;
 use crate::bulk::{ArrayId, Atom, Block, Exp, Let, Nest, Program, Reducer, Stm, Var, Yield, YieldKind};
 use crate::scalar::Op;
 
 /// Rewrites until there is no such sum any more.
-pub(super) fn update(p: &mut Program) {
-    while let Some((from, to, sum)) = find(p) {
-        rewrite(p, from, to, sum);
+pub(super) fn update(b: &mut Sequence, p: &mut Program) {
+    while let Some((from, to, sum)) = find(b, p) {
+        rewrite(b, p, from, to, sum);
     }
 }
 
@@ -33,33 +34,32 @@ struct Sum {
 }
 
 /// An accumulation, the nest that adds it to something, and how.
-fn find(p: &Program) -> Option<(usize, usize, Sum)> {
-    let results: HashSet<ArrayId> = p.result.leaves().into_iter().copied().collect();
+fn find(b: &Sequence, p: &Program) -> Option<(usize, usize, Sum)> {
     let users = |a: ArrayId| {
-        let mut users = (0..p.stms.len()).filter(|i| p.stms[*i].inputs().contains(&a));
+        let mut users = (0..b.stms.len()).filter(|i| b.stms[*i].inputs().contains(&a));
         users.next().filter(|_| users.next().is_none())
     };
-    p.stms.iter().enumerate().find_map(|(from, s)| {
-        let c = accumulated(p, s).filter(|c| !results.contains(c))?;
+    b.stms.iter().enumerate().find_map(|(from, s)| {
+        let c = accumulated(b, s).filter(|c| !b.results.contains(c))?;
         let to = users(c)?;
         // A check in between may be what its code relies on not to have run.
-        if p.stms[from..to].iter().any(|s| matches!(s, Stm::Check(..))) {
+        if b.stms[from..to].iter().any(|s| matches!(s, Stm::Check(..))) {
             return None;
         }
-        let Stm::Nest(n) = &p.stms[to] else { return None };
+        let Stm::Nest(n) = &b.stms[to] else { return None };
         let sum = (0..n.yields.len()).find_map(|y| term(p, n, y, c))?;
         Some((from, to, sum))
     })
 }
 
 /// The array that a statement makes by accumulating into zeros.
-fn accumulated(p: &Program, s: &Stm) -> Option<ArrayId> {
+fn accumulated(b: &Sequence, s: &Stm) -> Option<ArrayId> {
     let Stm::Nest(Nest { yields, .. }) = s else { return None };
     let [Yield { array, kind: YieldKind::Accumulate { reducer: Reducer::Add, into, .. } }] = &yields[..]
     else {
         return None;
     };
-    let zeros = p.stms.iter().any(|s| match s {
+    let zeros = b.stms.iter().any(|s| match s {
         Stm::Nest(n) => n
             .yields
             .iter()
@@ -112,8 +112,8 @@ fn term(p: &Program, n: &Nest, yielded: usize, c: ArrayId) -> Option<Sum> {
     None
 }
 
-fn rewrite(p: &mut Program, from: usize, to: usize, Sum { yielded, term, sum, rest }: Sum) {
-    let Stm::Nest(n) = &mut p.stms[to] else { panic!("a sum that no nest makes") };
+fn rewrite(b: &mut Sequence, p: &mut Program, from: usize, to: usize, Sum { yielded, term, sum, rest }: Sum) {
+    let Stm::Nest(n) = &mut b.stms[to] else { panic!("a sum that no nest makes") };
     // The sum without the term.
     let map: Renaming = [(sum, rest)].into();
     let lets = std::mem::take(&mut n.body.lets);
@@ -125,25 +125,25 @@ fn rewrite(p: &mut Program, from: usize, to: usize, Sum { yielded, term, sum, re
     let copied = copied(n).filter(|a| p.arrays[a.0 as usize].dims == p.arrays[y.0 as usize].dims);
     let base = match copied {
         Some(other) => {
-            p.stms.remove(to);
+            b.stms.remove(to);
             other
         }
         None => {
             let info = p.array(y).clone();
             let base = p.new_array(info.name, info.elem, info.dims);
-            if let Stm::Nest(n) = &mut p.stms[to] {
+            if let Stm::Nest(n) = &mut b.stms[to] {
                 n.yields[yielded].array = base;
             }
             base
         }
     };
     let at = to + usize::from(copied.is_none());
-    if let Stm::Nest(mut n) = p.stms[from].clone() {
+    if let Stm::Nest(mut n) = b.stms[from].clone() {
         if let [Yield { array, kind: YieldKind::Accumulate { into, .. } }] = &mut n.yields[..] {
             (*array, *into) = (y, base);
         }
-        p.stms.insert(at, Stm::Nest(n));
-        p.stms.remove(from);
+        b.stms.insert(at, Stm::Nest(n));
+        b.stms.remove(from);
     }
 }
 

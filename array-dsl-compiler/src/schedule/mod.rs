@@ -8,24 +8,31 @@
 //! | file | subject |
 //! |---|---|
 //! | `mod` | the steps in order; targets of accumulations |
+//! | `contract` | nests that are sums of products |
+//! | `sorted` | sorts of which nothing needs the positions |
 //! | `fuse` | groups of nests; loop trees |
 //! | `repeat` | loops; who takes over whose memory |
 //! | `place` | homes of arrays |
 
+mod contract;
 mod fuse;
 mod place;
 mod repeat;
+mod sorted;
 
 use std::collections::{HashMap, HashSet};
 
 use crate::bulk::{self, ArrayId, Block, Stm, Yield, YieldKind};
-use crate::loops::{ArrayInfo, Home, Node, Program, Step, Tree};
+use crate::loops::{ArrayInfo, Home, Node, Program, Sort, Sorted, Step, Tree};
 use crate::target::Target;
 use crate::ty::Const;
 use fuse::Member;
 
 /// Schedules a program.
 pub fn schedule(p: &bulk::Program, target: Target) -> Program {
+    let mut p = p.clone();
+    let by_value = sorted::by_value(&mut p);
+    let p = &p;
     let params: HashSet<ArrayId> = p.params.iter().flat_map(|q| leaves(&q.arrays)).collect();
     let arrays = p
         .arrays
@@ -54,7 +61,8 @@ pub fn schedule(p: &bulk::Program, target: Target) -> Program {
     let mut known = HashMap::new();
     constants(&p.stms, &mut known);
     let fills = fill_only(p, &known);
-    let mut s = Steps { p, target, constants: known, fills, sizes: p.size_scalars(), vars: p.vars.clone() };
+    let (sizes, vars) = (p.size_scalars(), p.vars.clone());
+    let mut s = Steps { p, target, by_value, constants: known, fills, sizes, vars };
     let results: HashSet<ArrayId> = leaves(&p.result).into_iter().collect();
     out.steps = s.block(&p.stms, &results, &HashSet::new());
     out.vars = s.vars;
@@ -82,6 +90,8 @@ fn views(stms: &[Stm], out: &mut Program) {
 struct Steps<'a> {
     p: &'a bulk::Program,
     target: Target,
+    /// Sorts that give elements.
+    by_value: HashSet<ArrayId>,
     constants: HashMap<ArrayId, Const>,
     fills: HashSet<ArrayId>,
     /// The arrays that sizes mention.
@@ -145,6 +155,10 @@ impl Steps<'_> {
                     f.barrier(Step::Tree(tree), &[*array], &s.inputs());
                     return;
                 }
+                if let Some(c) = contract::contraction(self.p, n) {
+                    f.barrier(Step::Contract(c), &s.results(), &s.inputs());
+                    return;
+                }
                 for (over, yields) in by_depth(&n.yields) {
                     if yields.iter().all(|y| self.fills.contains(&y.array)) {
                         continue;
@@ -152,8 +166,10 @@ impl Steps<'_> {
                     f.member(Member::new(n, over, yields));
                 }
             }
-            Stm::Sort(sort) => f.barrier(Step::Sort(*sort), &[sort.result], &[sort.keys]),
-            Stm::Contract(c) => f.barrier(Step::Contract(c.clone()), &[c.result], &s.inputs()),
+            Stm::Sort(bulk::Sort { result, keys }) => {
+                let gives = if self.by_value.contains(result) { Sorted::Values } else { Sorted::Positions };
+                f.barrier(Step::Sort(Sort { result: *result, gives, keys: *keys }), &[*result], &[*keys]);
+            }
             Stm::Custom(_) => panic!("a rule of the user's is still there when loops are made"),
             Stm::Check(c, l) => f.check(Step::Check(c.clone(), *l)),
             Stm::Reshape { .. } => {}

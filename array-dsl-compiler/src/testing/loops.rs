@@ -13,11 +13,9 @@
 
 use std::collections::HashMap;
 
-use crate::bulk::{
-    ArrayId, Atom, Block, CheckKind, Contract, Exp, Prefix, Reducer, Scan, Sorted, Strip, Trips, Var,
-};
+use crate::bulk::{ArrayId, Atom, Block, CheckKind, Exp, Prefix, Reducer, Scan, Strip, Trips, Var};
 use crate::dim::{Dim, SizeAtom};
-use crate::loops::{Check, Home, Loop, Middle, Node, Program, Repeat, Step, Tree};
+use crate::loops::{Check, Contract, Home, Loop, Middle, Node, Program, Repeat, Sorted, Step, Tree};
 use crate::ty::{Elem, Loc, Name};
 use crate::value::{Fault, Scalar, Value, apply, combine, improves, work};
 

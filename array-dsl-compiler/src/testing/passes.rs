@@ -6,7 +6,7 @@
 //! | `split`, `simplify`, `states`, `share`, `accumulate`, `invariant`, `inline` | Bulk | Bulk: one pass of a round |
 //! | `optimize` | Bulk | Bulk: rounds until nothing changes |
 //! | `vjp`, `grad`, `jvp`, .. | Bulk | Bulk: a derivative, optimized |
-//! | `contract`, `update`, `sorted`, `network` | Bulk | Bulk: a step before scheduling |
+//! | `update`, `network` | Bulk | Bulk: a step before scheduling |
 //! | `finish cpu`, `finish gpu` | Bulk | Bulk: all of these for a target |
 //! | `schedule cpu`, `schedule gpu` | Bulk | Loops |
 //! | `lower cpu`, `lower gpu` | Loops | Loops |
@@ -112,7 +112,7 @@ impl Stage {
             }
             (Stage::Bulk(mut p), name, None) => {
                 if let Some((_, pass)) = steps().find(|(n, _)| *n == name) {
-                    pass(&mut p);
+                    optimize::Sequence::run(&mut p, *pass);
                     return bulk(*p);
                 }
                 match Derivative::ALL.into_iter().find(|d| d.name() == name) {
@@ -175,7 +175,6 @@ fn count_bulk(stms: &[Stm], counts: &mut Counts) {
                 }
             }
             Stm::Reshape { .. } => add("views"),
-            Stm::Contract(_) => add("contractions"),
             Stm::Check(..) => add("checks"),
             Stm::Repeat(_) => add("repeats"),
             Stm::Sort(_) => add("sorts"),

@@ -1,9 +1,9 @@
 //! What is bound at some place of a program, and the rules that Bulk and Loops share: scalar code, checks,
-//! contractions.
+//! sorts.
 
 use super::super::{
-    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Check, CheckKind, Contract, Custom, Exp, Let, Reducer,
-    Rule, Scan, Sort, Sorted, Var,
+    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Check, CheckKind, Custom, Exp, Let, Reducer, Rule, Scan,
+    Var,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::{Class, Op};
@@ -325,14 +325,10 @@ impl<'a> Scope<'a> {
         c.dims().into_iter().for_each(|d| self.dim(d, of));
     }
 
-    /// The rules of a contraction, except that its result is bound here.
-    pub(crate) fn sort(&mut self, s: &Sort) {
-        let (Some(result), Some((keys, _))) = (self.info(s.result), self.readable(s.keys)) else { return };
-        let elem = match s.gives {
-            Sorted::Positions => Elem::I64,
-            Sorted::Values => keys.elem,
-        };
-        if keys.dims.is_empty() || result.dims != keys.dims || result.elem != elem {
+    /// The rules of a sort that gives positions, or elements of this type.
+    pub(crate) fn sort(&mut self, result: ArrayId, keys: ArrayId, gives: impl Fn(Elem) -> Elem) {
+        let (Some(result), Some((keys, _))) = (self.info(result), self.readable(keys)) else { return };
+        if keys.dims.is_empty() || result.dims != keys.dims || result.elem != gives(keys.elem) {
             self.error(format!("`{}` is no sort of `{}`", result.name, keys.name));
         }
     }
@@ -354,36 +350,6 @@ impl<'a> Scope<'a> {
         let leaves = rule.map(|r| r.program.params.iter().map(|q| q.arrays.leaves().len()).sum::<usize>());
         if leaves != Some(c.args.len() + c.values.len()) {
             self.error(format!("rule {} does not fit what it is a rule of", c.rule));
-        }
-    }
-
-    pub(crate) fn contract(&mut self, c: &Contract) {
-        self.loc(c.loc);
-        c.extents.iter().for_each(|d| self.dim(d, "an extent of a contraction"));
-        let Some(result) = self.info(c.result) else { return };
-        let (Some((a, _)), Some((b, _))) = (self.readable(c.a.0), self.readable(c.b.0)) else { return };
-        let elem = result.elem;
-        if a.elem != elem || b.elem != elem || !Class::Num.contains(elem) {
-            self.error(format!("a contraction of {} and {} gives {elem}", a.elem, b.elem));
-        }
-        for (id, info, axes) in [(c.result, result, &c.out), (c.a.0, a, &c.a.1), (c.b.0, b, &c.b.1)] {
-            let extents: Option<Vec<&Dim>> = axes.iter().map(|i| c.extents.get(*i)).collect();
-            if !extents.is_some_and(|e| e.into_iter().eq(&info.dims)) {
-                let name = self.name(id);
-                self.error(format!(
-                    "the axes of `{name}` in a contraction have other extents than its dimensions"
-                ));
-            }
-            if axes.iter().enumerate().any(|(i, x)| axes[..i].contains(x)) {
-                let name = self.name(id);
-                self.error(format!("`{name}` has an axis of a contraction twice"));
-            }
-        }
-        for i in 0..c.extents.len() {
-            let uses = [&c.out, &c.a.1, &c.b.1].iter().filter(|axes| axes.contains(&i)).count();
-            if uses < 2 {
-                self.error(format!("axis i{i} of a contraction is no batch, row, column or summed axis"));
-            }
         }
     }
 }

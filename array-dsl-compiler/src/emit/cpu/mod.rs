@@ -37,10 +37,10 @@ use std::convert::Infallible;
 
 use super::back_end::{BackEnd, steps};
 use crate::Verified;
-use crate::bulk::{ArrayId, Check, CheckKind, Sorted};
+use crate::bulk::{ArrayId, Check, CheckKind};
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
-use crate::loops::{Contract, Home, Program, Repeat, Sort, Step, Tree};
+use crate::loops::{Contract, Home, Program, Repeat, Sort, Sorted, Step, Tree};
 use crate::ty::{Const, Elem, Loc};
 
 /// The generated code of one program.

@@ -11,10 +11,10 @@ use super::scan::Passes;
 use super::shader::{Finished, Need};
 use super::types::bits;
 use super::words::Word;
-use crate::bulk::{ArrayId, Check, CheckKind, Contract, Reducer, Trips};
+use crate::bulk::{ArrayId, Check, CheckKind, Reducer, Trips};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::uses::Access;
-use crate::loops::{Home, Repeat};
+use crate::loops::{Contract, Home, Repeat};
 use crate::lower;
 use crate::ty::{Const, Elem, Loc};
 

@@ -8,11 +8,9 @@ use std::slice::from_ref;
 
 use super::{GpuCode, ShaderText, emit};
 use crate::Verified;
-use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Contract, Exp, Let, Param, Reducer, Var,
-};
+use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Param, Reducer, Var};
 use crate::dim::{Dim, SizeAtom};
-use crate::loops::{ArrayInfo, Fold, Home, Loop, Node, Program, Step, Tree};
+use crate::loops::{ArrayInfo, Contract, Fold, Home, Loop, Node, Program, Step, Tree};
 use crate::lower::lower;
 use crate::scalar::{Class, Op, TABLE};
 use crate::target::Target;

@@ -1,7 +1,7 @@
 //! Why the reads of a tree that are not compared with their array's dimensions are inside: what the steps before it have
 //! established, and what its loops and conditions say (`affine`).
 
-use super::super::{Home, Middle, Node, Program, Repeat, Step, Tree};
+use super::super::{Home, Middle, Node, Program, Repeat, Sort, Sorted, Step, Tree};
 use crate::affine::{Checked, Proof, Types};
 use crate::bulk::{self, ArrayId, ArrayInfo, Axis, Var};
 
@@ -16,14 +16,16 @@ impl Reasons<'_> {
     pub fn step(&self, s: &Step, checked: &mut Checked) {
         match s {
             Step::Check(c, _) => checked.check(c),
-            Step::Sort(s) => checked.sort(s, self.arrays),
+            Step::Sort(Sort { result, gives: Sorted::Positions, .. }) => {
+                checked.sorted_positions(*result, self.arrays)
+            }
             Step::Move { array, source } | Step::Copy { array, source } => checked.same(*array, *source),
             Step::Tree(t) => drop(self.tree(t, checked)),
             Step::Repeat(r) => {
                 let inside = self.inside(r, checked);
                 checked.after(&inside, &carried(r));
             }
-            Step::Fill { .. } | Step::Contract(_) => {}
+            Step::Fill { .. } | Step::Contract(_) | Step::Sort(_) => {}
         }
         for (i, info) in self.p.arrays.iter().enumerate() {
             if let Home::View(of) = info.home {

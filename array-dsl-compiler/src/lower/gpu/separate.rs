@@ -17,10 +17,10 @@
 
 use std::collections::HashSet;
 
-use crate::bulk::{ArrayId, Atom, Axis, Contract, Exp, Let, Reducer, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
 use crate::dim::Dim;
 use crate::loops::uses::{is_pure, visit_atoms};
-use crate::loops::{ArrayInfo, Fold, Home, Loop, Node, Program, Repeat, Step, Tree};
+use crate::loops::{ArrayInfo, Contract, Fold, Home, Loop, Node, Program, Repeat, Step, Tree};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 

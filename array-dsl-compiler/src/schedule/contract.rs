@@ -11,23 +11,12 @@
 
 use std::collections::HashSet;
 
-use crate::bulk::{Atom, Contract, Exp, Nest, Program, Reducer, Stm, YieldKind};
+use crate::bulk::{ArrayId, Atom, Exp, Nest, Program, Reducer, YieldKind};
+use crate::loops::Contract;
 use crate::scalar::Op;
 
-/// Rewrites every nest that is a contraction.
-pub(super) fn contract(p: &mut Program) {
-    for i in 0..p.stms.len() {
-        let found = match &p.stms[i] {
-            Stm::Nest(n) => recognize(p, n),
-            _ => None,
-        };
-        if let Some(c) = found {
-            p.stms[i] = Stm::Contract(c);
-        }
-    }
-}
-
-fn recognize(p: &Program, n: &Nest) -> Option<Contract> {
+/// The contraction that a nest is.
+pub(super) fn contraction(p: &Program, n: &Nest) -> Option<Contract> {
     let [y] = n.yields.as_slice() else { return None };
     let YieldKind::Reduce { reducer: Reducer::Add, over, value: Atom::Var(value) } = &y.kind else {
         return None;
@@ -49,7 +38,7 @@ fn recognize(p: &Program, n: &Nest) -> Option<Contract> {
     let (a, b) = (operand(args[0])?, operand(args[1])?);
     let out: Vec<usize> = (0..n.axes.len() - over).collect();
     // Whole dimensions only: an axis shorter than the dimension it reads is a slice.
-    let whole = |(array, axes): &(crate::bulk::ArrayId, Vec<usize>)| {
+    let whole = |(array, axes): &(ArrayId, Vec<usize>)| {
         axes.iter().zip(&p.array(*array).dims).all(|(x, d)| n.axes[*x].extent == *d)
     };
     let (rows, columns) = (

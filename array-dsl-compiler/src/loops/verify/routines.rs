@@ -1,0 +1,94 @@
+//! The rules of the steps that routines of the runtime do.
+
+use super::super::{Contract, Sort, Sorted};
+use super::Verifier;
+use crate::dim::Dim;
+use crate::scalar::Class;
+use crate::ty::Elem;
+
+impl Verifier<'_> {
+    /// A sort gives what it says, of the dimensions of its keys.
+    pub(super) fn sort(&mut self, s: &Sort) {
+        self.scope.sort(s.result, s.keys, |keys| match s.gives {
+            Sorted::Positions => Elem::I64,
+            Sorted::Values => keys,
+        });
+    }
+
+    /// A sum of products has each axis in two of the three arrays, and whole dimensions.
+    pub(super) fn contract(&mut self, c: &Contract) {
+        self.scope.loc(c.loc);
+        c.extents.iter().for_each(|d| self.scope.dim(d, "an extent of a contraction"));
+        let Some(result) = self.scope.info(c.result) else { return };
+        let (Some((a, _)), Some((b, _))) = (self.scope.readable(c.a.0), self.scope.readable(c.b.0)) else {
+            return;
+        };
+        let elem = result.elem;
+        if a.elem != elem || b.elem != elem || !Class::Num.contains(elem) {
+            self.scope.error(format!("a contraction of {} and {} gives {elem}", a.elem, b.elem));
+        }
+        for (id, info, axes) in [(c.result, result, &c.out), (c.a.0, a, &c.a.1), (c.b.0, b, &c.b.1)] {
+            let extents: Option<Vec<&Dim>> = axes.iter().map(|i| c.extents.get(*i)).collect();
+            if !extents.is_some_and(|e| e.into_iter().eq(&info.dims)) {
+                let name = self.scope.name(id);
+                self.scope.error(format!(
+                    "the axes of `{name}` in a contraction have other extents than its dimensions"
+                ));
+            }
+            if axes.iter().enumerate().any(|(i, x)| axes[..i].contains(x)) {
+                let name = self.scope.name(id);
+                self.scope.error(format!("`{name}` has an axis of a contraction twice"));
+            }
+        }
+        for i in 0..c.extents.len() {
+            let uses = [&c.out, &c.a.1, &c.b.1].iter().filter(|axes| axes.contains(&i)).count();
+            if uses < 2 {
+                self.scope
+                    .error(format!("axis i{i} of a contraction is no batch, row, column or summed axis"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Contract, Program, Sort, Sorted, Step};
+    use super::super::check;
+    use crate::bulk::ArrayId;
+    use crate::bulk::parse::parse;
+    use crate::dim::Dim;
+    use crate::schedule::schedule;
+    use crate::target::Target;
+
+    /// The errors of a program whose steps are a product and a sort, after a change.
+    fn errors(change: impl FnOnce(&mut Contract, &mut Sort)) -> Vec<String> {
+        let text = "program f(a.0: [n][k]f64, b.1: [k][m]f64, x.2: [n]f64) sizes n, k, m
+            c.3: [n][m]f64 = nest [%0 < n, %1 < m, %2 < k] {
+              %3 = a.0[%0, %2]; %4 = b.1[%2, %1]; %5 = mul %3 %4 } reduce(add) 1 %5
+            o.4: [n]i64 = argsort x.2
+            => (c.3, o.4)";
+        let mut p: Program = schedule(&parse(text).expect("it parses"), Target::Cpu);
+        let [Step::Contract(c), Step::Sort(s)] = p.steps.as_mut_slice() else { panic!("{:?}", p.steps) };
+        change(c, s);
+        check(&p)
+    }
+
+    #[test]
+    fn routines_get_what_they_take() {
+        assert_eq!(errors(|_, _| {}), [""; 0]);
+        let wrong = |change: fn(&mut Contract, &mut Sort)| errors(change)[0].clone();
+        let twice = wrong(|c, _| c.a.1 = vec![0, 0]);
+        assert_eq!(twice, "the axes of `a.0` in a contraction have other extents than its dimensions");
+        let diagonal = wrong(|c, _| {
+            c.extents[2] = Dim::name("n");
+            c.a.1 = vec![0, 0];
+        });
+        assert!(diagonal.starts_with("the axes of `a.0`"), "{diagonal}");
+        assert_eq!(
+            wrong(|c, _| c.extents[1] = Dim::name("k")),
+            "the axes of `c.3` in a contraction have other extents than its dimensions"
+        );
+        assert_eq!(wrong(|c, _| c.b.0 = ArrayId(4)), "`o.4` is used before it is bound");
+        assert_eq!(wrong(|_, s| s.gives = Sorted::Values), "`o` is no sort of `x`");
+    }
+}

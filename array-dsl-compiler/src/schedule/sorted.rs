@@ -1,0 +1,155 @@
+//! Sorts of which only the sorted elements are used, not the positions.
+//!
+//! ```text
+//! before   o = argsort x;   y = nest [i < n] { p = o[i];  v = x[p] } ..
+//! after    s = sort x;      y = nest [i < n] { v = s[i] } ..
+//! ```
+//!
+//! Elements are sorted faster than positions, and need not be gathered. Only where each position is used for nothing but to
+//! read the sorted array in its own row. A nest that does no more than store the sorted elements is not there afterwards: its result
+//! is that of the sort.
+//!
+//! What comes out is Bulk but for these sorts, whose results have the type of their keys.
+
+use std::collections::{HashMap, HashSet};
+
+use super::leaves;
+use crate::bulk::{ArrayId, ArrayInfo, Atom, Block, Exp, Nest, Program, Sort, Stm, Var, YieldKind};
+
+/// Has every sort that can give values instead of positions do so; their results.
+pub(super) fn by_value(p: &mut Program) -> HashSet<ArrayId> {
+    let mut found = HashSet::new();
+    let results = leaves(&p.result).into_iter().collect();
+    list(&mut p.stms, &results, &mut p.arrays, &mut found);
+    found
+}
+
+/// `after` are the arrays that are used when the list is done.
+fn list(
+    stms: &mut Vec<Stm>,
+    after: &HashSet<ArrayId>,
+    arrays: &mut Vec<ArrayInfo>,
+    found: &mut HashSet<ArrayId>,
+) {
+    let by_value = |s: &Stm| match s {
+        Stm::Sort(s) if !after.contains(&s.result) && stms.iter().all(|t| only_elements(t, s)) => Some(*s),
+        _ => None,
+    };
+    let sorts: Vec<Sort> = stms.iter().filter_map(by_value).collect();
+    for s in sorts {
+        let whole = stms.iter().position(|t| stored(t, &s, arrays).is_some());
+        let result = match whole.and_then(|at| stored(&stms.remove(at), &s, arrays)) {
+            Some(copy) => copy,
+            None => {
+                arrays.push(ArrayInfo { name: "sorted".into(), ..arrays[s.keys.0 as usize].clone() });
+                ArrayId(arrays.len() as u32 - 1)
+            }
+        };
+        for t in stms.iter_mut() {
+            match t {
+                Stm::Nest(n) => redirect(&mut n.body, &s, result, &mut Places::new()),
+                Stm::Sort(t) if *t == s => t.result = result,
+                _ => {}
+            }
+        }
+        found.insert(result);
+    }
+    for s in stms {
+        if let Stm::Repeat(r) = s {
+            let nexts = r.carried.iter().map(|c| c.next).collect();
+            list(&mut r.body, &nexts, arrays, found);
+        }
+    }
+}
+
+/// The array of sorted elements, whole and in place, that a statement is for.
+fn stored(stm: &Stm, s: &Sort, arrays: &[ArrayInfo]) -> Option<ArrayId> {
+    let Stm::Nest(Nest { axes, body, yields, .. }) = stm else { return None };
+    let mut body = body.clone();
+    redirect(&mut body, s, s.result, &mut Places::new());
+    let ([y], [l]) = (yields.as_slice(), body.lets.as_slice()) else { return None };
+    let (YieldKind::Store(v), Exp::Read { array, index, .. }) = (&y.kind, &l.exp) else { return None };
+    let dims = |a: ArrayId| &arrays[a.0 as usize].dims;
+    let copied = *array == s.result
+        && *v == Atom::Var(l.vars[0])
+        && index.iter().copied().eq(axes.iter().map(|a| Atom::Var(a.var)))
+        && dims(y.array) == dims(s.result);
+    copied.then_some(y.array)
+}
+
+/// Scalars that are positions: where they are read, and whether with a check.
+type Places = HashMap<Var, (Vec<Atom>, bool)>;
+
+/// Whether a statement uses the positions for nothing but to read elements of the keys.
+fn only_elements(stm: &Stm, s: &Sort) -> bool {
+    let Stm::Nest(n) = stm else { return !stm.inputs().contains(&s.result) };
+    let mut at = Places::new();
+    let fine = elements(&n.body, s, &mut at);
+    let yields = n.yields.iter().flat_map(|y| y.kind.atoms());
+    let clean = |a: Atom| !matches!(a, Atom::Var(v) if at.contains_key(&v));
+    fine && yields.into_iter().all(clean) && !writes_into(n, s.result)
+}
+
+fn writes_into(n: &Nest, a: ArrayId) -> bool {
+    use YieldKind::{Accumulate, Write};
+    n.yields.iter().any(|y| matches!(&y.kind, Accumulate { into, .. } | Write { into, .. } if *into == a))
+}
+
+/// Whether a block uses positions for elements only; `at` gains the scalars that are positions, with their indices.
+fn elements(b: &Block, s: &Sort, at: &mut Places) -> bool {
+    b.lets.iter().all(|l| match &l.exp {
+        Exp::Read { array, index, checked } => {
+            let inside = |a: &Atom| matches!(a, Atom::Var(v) if at.contains_key(v));
+            if *array == s.result {
+                let fine = !index.iter().any(inside);
+                at.insert(l.vars[0], (index.clone(), *checked));
+                return fine;
+            }
+            !index.iter().any(inside) || (*array == s.keys && element(index, at).is_some())
+        }
+        Exp::If(Atom::Var(c), ..) if at.contains_key(c) => false,
+        Exp::If(_, x, y) => [x, y].into_iter().all(|branch| {
+            elements(&branch.block, s, at)
+                && branch.results.iter().all(|a| !matches!(a, Atom::Var(v) if at.contains_key(v)))
+        }),
+        e => {
+            let mut fine = true;
+            e.visit_atoms(&mut |a| fine &= !matches!(a, Atom::Var(v) if at.contains_key(&v)));
+            if let Exp::Scan(scan) = e {
+                scan.step.block.visit_reads(&mut |a, _| fine &= a != s.result);
+            }
+            fine
+        }
+    })
+}
+
+/// Where in the sorted array the element at `index` is: the last index is a position in the same row.
+fn element<'a>(index: &[Atom], at: &'a Places) -> Option<&'a (Vec<Atom>, bool)> {
+    let (Atom::Var(last), row) = index.split_last()? else { return None };
+    let place = at.get(last)?;
+    (place.0.split_last()?.1 == row).then_some(place)
+}
+
+/// Replaces reads of positions by nothing and those of elements by reads of the sorted array.
+fn redirect(b: &mut Block, s: &Sort, sorted: ArrayId, at: &mut Places) {
+    b.lets.retain_mut(|l| {
+        match &mut l.exp {
+            Exp::Read { array, index, checked } if *array == s.result => {
+                at.insert(l.vars[0], (index.clone(), *checked));
+                return false;
+            }
+            Exp::Read { array, index, checked } if *array == s.keys => {
+                if let Some(place) = element(index, at) {
+                    *array = sorted;
+                    (*index, *checked) = place.clone();
+                }
+            }
+            Exp::If(_, x, y) => {
+                redirect(&mut x.block, s, sorted, at);
+                redirect(&mut y.block, s, sorted, at);
+            }
+            _ => {}
+        }
+        true
+    });
+}
