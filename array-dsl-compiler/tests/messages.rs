@@ -1,4 +1,4 @@
-//! Messages speak of the user's program: none of those for the wrong programs of `tests/ui` has a name of the compiler's
+//! Messages speak of the user's program: none of those for the wrong programs of `tests/messages/ui` has a name of the compiler's
 //! own in it, and every one says what to do.
 
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use array_dsl_compiler::diagnostics::Diagnostics;
 use array_dsl_compiler::kernel::{self, Answer, Kernel, link};
 use array_dsl_compiler::record::{self, Records, definition};
 use proc_macro2::{TokenStream, TokenTree};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 
 /// Rust files of a folder and the folders in it.
 fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
@@ -154,7 +154,7 @@ fn messages_of(source: &str) -> Vec<String> {
 #[test]
 fn messages_have_no_internal_names_and_a_way_out() {
     let mut paths = Vec::new();
-    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/ui"), &mut paths);
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/messages/ui"), &mut paths);
     assert!(paths.len() >= 40, "{} programs", paths.len());
     for path in paths {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
@@ -181,11 +181,22 @@ fn messages_have_no_internal_names_and_a_way_out() {
     }
 }
 
-/// Every code is met by some program of `tests/ui`.
+/// What stands for a wrong kernel can be called in every way, on a GPU too, so that its callers have no errors of their own.
+#[test]
+fn a_wrong_kernel_has_its_whole_interface() {
+    let wrong = quote! { fn wrong(x: [f64; n], #[no_grad] k: [i64; n]) -> f64 { (x * k).sum() } };
+    let found = link::attribute(TokenStream::new(), wrong).to_string();
+    assert!(found.contains("compile_error"), "{found}");
+    for part in ["Kernel for", "GpuKernel for", "HasGrad", "HasVjp", "HasJvp", "HasHvp"] {
+        assert!(found.contains(part), "{part}: {found}");
+    }
+}
+
+/// Every code is met by some program of `tests/messages/ui`.
 #[test]
 fn every_code_has_a_wrong_program() {
     let mut paths = Vec::new();
-    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/ui"), &mut paths);
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/messages/ui"), &mut paths);
     let all: String = paths.iter().map(|p| fs::read_to_string(p.with_extension("stderr")).unwrap()).collect();
     for code in 1..=25 {
         assert!(all.contains(&format!("[AD{code:04}]")), "AD{code:04}");

@@ -13,10 +13,10 @@
 //! | 6 | types that say less | `annotations_may_say_less_but_nothing_else`; there is no scope that a size has to leave: it is a polynomial |
 //! | 7 | types made more precise | `names_do_not_hide_sizes`: they are precise from the start |
 //! | 8 | branches of different shapes | `s2_branches_of_different_shapes`, `equal_pairs_are_checked_once`: both have one shape |
-//! | 9 | loops that change a size | `s7_a_loop_that_grows`: it must not, `s8_a_loop_that_keeps_its_size`; `tests/ui/sizes_in_loops.rs` |
+//! | 9 | loops that change a size | `s7_a_loop_that_grows`: it must not, `s8_a_loop_that_keeps_its_size`; `tests/messages/ui/sizes_in_loops.rs` |
 //! | 10 | calls | `a_call_has_the_sizes_and_checks_of_its_own_arguments`, `a_call_in_a_branch`; no call is opaque, kernels of other crates carry their Core as well: `sizes_through_calls` in `tests/tests/linking.rs` |
 //! | 11 | one name for two sizes | `s3_two_names_used_as_one`, `s4_one_name` |
-//! | 12 | rows whose length is that of the first | there is no such guess: `s5_rows_of_different_lengths` is refused, as is `tests/ui/dependent_dimension.rs` |
+//! | 12 | rows whose length is that of the first | there is no such guess: `s5_rows_of_different_lengths` is refused, as is `tests/messages/ui/dependent_dimension.rs` |
 //! | 13 | arrays without elements | `nothing_has_a_shape`: the sizes are those of any other array, none is guessed from an element |
 //! | 14 | where rows are compared | nowhere, they are equal by their type; what that costs: `calls_and_maps_cost_what_plain_loops_do` |
 //! | 15 | the shape alone | `shapes_are_polynomials`; without running `tests/tests/shapes.rs` |
@@ -26,7 +26,7 @@
 //! | 19 | memory before the first shader | `memory_is_planned_before_shaders_run` |
 //! | 20 | bounds instead of sizes that data tell | `the_host_waits_only_where_it_must` in `tests/tests/gpu/filtering.rs`; the bounds in `array-dsl-compiler/src/emit/wgsl/tests/counts.rs` |
 //! | 21 | reductions, scans, scatters | `s13_a_scan_of_rows`, `s14_a_reduction_of_rows`, `operators_that_change_the_shape`; arrays are not taken in chunks by kernels |
-//! | 22 | sizes that never agree | `s11_constants_that_differ`, `operands_that_do_not_fit`; with places in `tests/ui/size_constants.rs`, `size_names.rs` |
+//! | 22 | sizes that never agree | `s11_constants_that_differ`, `operands_that_do_not_fit`; with places in `tests/messages/ui/size_constants.rs`, `size_names.rs` |
 //! | 23 | rank lifting, then sizes | `sizes_of_lifted_operands`: the message names the function, the map that was inserted and both sizes |
 //! | 24 | derivatives | `derivatives_keep_the_dimensions`; with numbers `s1_gradient` in `tests/tests/sizes.rs`, `derivatives` in `tests/tests/filtering.rs` |
 //! | 25 | what the bulk-operation transform needs | `s5_rows_of_different_lengths`, `s6c_filtered_rows`: refused while Core is made |

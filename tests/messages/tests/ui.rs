@@ -1,5 +1,5 @@
 //! Wrong programs: every file of `ui/` must fail to compile, with exactly the messages beside it. After a wanted change of
-//! a message, `TRYBUILD=overwrite cargo test -p array-dsl-tests --test ui` writes them anew.
+//! a message, `TRYBUILD=overwrite cargo test -p array-dsl-messages` writes them anew.
 //!
 //! In `ui/rustc/` rustc has a word in the messages too, so there they are those of one release of it.
 
