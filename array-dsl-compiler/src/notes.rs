@@ -12,7 +12,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::core::{Atom, Body, Exp, Function, Operator, Stm, Var};
+use crate::core::{Atom, Body, Derivative, Exp, Function, Operator, Stm, Var};
 use crate::scalar::{Gives, Op};
 use crate::ty::{Loc, Place};
 
@@ -137,20 +137,27 @@ impl Flow<'_> {
                 let value = self.body(body).pop().unwrap_or_default();
                 vec![&value | &self.of(Atom::Var(*dest))]
             }
-            Exp::Point { at, tangents } if tangents.is_empty() => at.iter().map(|a| self.of(*a)).collect(),
-            Exp::Point { at, tangents } => {
-                at.iter().zip(tangents).map(|(a, t)| self.all(&[*a, *t])).collect()
-            }
             Exp::Custom { values: x, args: y, .. } => {
                 vec![self.all(&[&x[..], y].concat()); s.vars.len()]
             }
-            // A derivative is made of everything between its point and its end.
-            Exp::Pushforward { .. } | Exp::Pullback { .. } => {
-                vec![self.all(&s.exp.operands()); s.vars.len()]
-            }
+            Exp::Derivative(d) => self.derivative(d, s.vars.len()),
             Exp::Size(_) | Exp::Argsort(_) | Exp::Check(_) | Exp::StopGradient(_) => return,
         };
         self.bind_each(&s.vars, &with);
+    }
+
+    /// The values, and what is made of everything: the derivatives.
+    fn derivative(&mut self, d: &Derivative, vars: usize) -> Vec<Params> {
+        for (v, at) in &d.point {
+            let with = self.of(*at);
+            self.bind(*v, &with);
+        }
+        let mut with = self.body(&d.body);
+        let mut all: Params = with.iter().flatten().copied().collect();
+        all.extend(d.point.iter().map(|(_, at)| at).chain(d.tangents()).flat_map(|a| self.of(*a)));
+        with.truncate(d.results(vars).0.len());
+        with.resize(vars, all);
+        with
     }
 
     fn fold(&mut self, o: &Operator, values: &[Params]) -> Vec<Params> {

@@ -26,6 +26,10 @@ fn int(i: i64) -> Value {
     Value::from_i64(Elem::I64, vec![], &[i]).expect("a value")
 }
 
+fn ints(data: &[i64]) -> Value {
+    Value::from_i64(Elem::I64, vec![data.len()], data).expect("a value")
+}
+
 /// The program gives these numbers in every stage, and has right derivatives itself.
 fn gives(source: &str, args: &[Value], expected: &[Value]) {
     let f = compile(source).unwrap_or_else(|e| panic!("{e:#?}\n{source}"));
@@ -410,4 +414,47 @@ fn what_a_derivative_is_made_of_has_its_place() {
     }
     let first = lines[0];
     assert!(lines.iter().filter(|line| **line == first + 1).count() > 3, "{lines:?}");
+}
+
+/// What a function computes as a size is known after its derivative: its values have it, and what is made of them.
+#[test]
+fn sizes_of_what_is_differentiated() {
+    let kept = "fn kept(y: [f64; n]) -> ([f64; _], f64) { \
+                let (c, g) = jvp(|y| { let k = filter(|e| e > 0.0, y); k * k * k })(y, y); (c, sum(c * g)) }";
+    let (a, found) = (v(&[2.0, -1.0, 3.0]), 3.0 * 64.0 + 3.0 * 729.0);
+    gives(
+        &format!(
+            "{kept} fn f(a: [f64; n]) -> (f64, [f64; n]) {{ let (c, s) = kept(a); (s, c.len() as f64 + a) }}"
+        ),
+        std::slice::from_ref(&a),
+        &[x(found), v(&[4.0, 1.0, 5.0])],
+    );
+    // In another derivative: of 3 y^6 for each that is kept.
+    gives(
+        &format!("{kept} fn f(a: [f64; n]) -> [f64; n] {{ grad(|b| kept(b).1)(a) }}"),
+        std::slice::from_ref(&a),
+        &[v(&[18.0 * 32.0, 0.0, 18.0 * 243.0])],
+    );
+    // A size within a `build` is computed at depth 0, where the point is; cotangents are of the values' sizes.
+    gives(
+        "fn f(a: f64, m: usize) -> f64 { \
+         grad(|x| sum(build(m, |i| sum(build((x * 2.0) as i64, |j| x * (i as f64))))))(a) }",
+        &[x(1.5), int(3)],
+        &[x(9.0)],
+    );
+    gives(
+        "fn f(a: f64, c: [f64; n]) -> f64 { vjp(|x| build((x * 2.0) as i64, |j| x * (j as f64)))(a, c).1 }",
+        &[x(1.5), v(&[1.0, 10.0, 100.0])],
+        &[x(210.0)],
+    );
+    // Values that are not differentiated are given as they are.
+    gives(
+        "fn f(a: f64, b: [i64; n]) -> (f64, i64) { \
+         let ((y, c, k), g) = jvp(|x| (x * x, b, (x * 2.0) as i64))(a, 1.0); \
+         (sum(build(k, |i| y * g.0)), sum(c) + k) }",
+        &[x(1.5), ints(&[1, 10])],
+        &[x(3.0 * 2.25 * 3.0), int(14)],
+    );
+    let message = refused("fn f(a: f64) -> f64 { jvp(|x| (x, |y| x * y))(a, 1.0).0.0 }");
+    assert!(message.contains("a function that gives a function has no derivative"), "{message}");
 }

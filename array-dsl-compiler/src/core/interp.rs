@@ -16,22 +16,13 @@ mod sequence;
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Placing, Reducer, Stm, Var};
+use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Mode, Placing, Reducer, Stm, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Const, Elem, Loc, Name};
 use crate::value::{Fault, Recovery, Scalar, Value, apply, combine, improves, work};
 
-/// Along which way a derivative is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Of tangents of the arguments those of the results.
-    Forward,
-    /// Of cotangents of the results those of the arguments.
-    Reverse,
-}
-
-/// The results of a function, and its derivative by its first parameters in the direction of the last arguments.
-pub type Differentiate = fn(&Function, Mode, &[Value], &mut Option<Recovery>) -> Result<Vec<Value>, Fault>;
+/// The results of a function, and its derivative by its first parameters, for which the last arguments are the tangents or cotangents.
+pub type Differentiate = fn(&Function, &Mode, &[Value], &mut Option<Recovery>) -> Result<Vec<Value>, Fault>;
 
 /// The results (the leaves of the result's structure) for these arguments (the leaves of the parameters).
 pub fn run(f: &Function, args: &[Value], differentiate: Differentiate) -> Result<Vec<Value>, Fault> {
@@ -137,6 +128,10 @@ impl Machine<'_> {
         }
     }
 
+    fn atoms(&self, atoms: &[Atom]) -> Result<Vec<Value>, Fault> {
+        atoms.iter().map(|a| self.atom(*a)).collect()
+    }
+
     fn scalar(&self, a: Atom) -> Result<Scalar, Fault> {
         match a {
             Atom::Var(v) => item(self.var(v)?),
@@ -179,16 +174,11 @@ impl Machine<'_> {
     }
 
     fn body(&mut self, b: &Body) -> Result<Vec<Value>, Fault> {
-        for (i, s) in b.stms.iter().enumerate() {
+        for s in &b.stms {
             work::spend(1)?;
             let values = match &s.exp {
-                Exp::Pushforward { point, .. } | Exp::Pullback { point, .. } => {
-                    let from = b.stms.iter().position(|s| s.vars == *point).unwrap_or(i);
-                    self.derivative(&b.stms[from..=i])?
-                }
-                Exp::Point { at, .. } | Exp::Custom { values: at, .. } => {
-                    at.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?
-                }
+                Exp::Derivative(d) => self.derivative(s, d)?,
+                Exp::Custom { values, .. } => self.atoms(values)?,
                 _ => match self.exp(s) {
                     Ok(values) => values,
                     Err(fault) => self.recovered(s, fault)?,
@@ -199,7 +189,7 @@ impl Machine<'_> {
                 self.bind(*v, value);
             }
         }
-        b.results.iter().map(|a| self.atom(*a)).collect()
+        self.atoms(&b.results)
     }
 
     /// What a statement that failed gives, if the run goes on.

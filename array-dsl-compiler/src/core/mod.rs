@@ -5,8 +5,8 @@
 //! * Every variable has a [`Type`]: an element type and dimensions. A **scalar** has no dimensions. Tuples are
 //!   gone: an expression that gives several values binds several variables.
 //! * Dimensions are polynomials over size atoms ([`Dim`]). **Every atom of a dimension is a named size of the
-//!   function or an integer scalar variable bound at depth 0** (outside all other expressions), before
-//!   the place where the dimension is used.
+//!   function or an integer scalar variable bound at depth 0** (outside all expressions
+//!   but derivatives), before the place where the dimension is used.
 //! * `Build`, `Reduce` and `Scatter` bind index variables (`i64` scalars) that run from 0 to the extent. Rank lifting has
 //!   already become `Build`; `map`, `transpose`, slices and the like are `Build` with an `Index` inside.
 //! * `Index` takes leading indices; fewer than the rank gives a sub-array. An index outside its dimension is an
@@ -20,9 +20,14 @@
 //!   The body gives the next state; a state keeps its type, dimensions included.
 //! * `Update` is its array with one element or sub-array replaced. Values are never changed; that a loop updates in
 //!   place is what later stages make of it.
-//! * A **derivative** is taken of statements: those between a `Point`, which gives values new names, and the `Pullback` or
-//!   `Pushforward` of these names in the same body. What depends on the new names varies with them; everything else, what
-//!   the values were made of included, is constant. Both nest like brackets.
+//! * A [`Derivative`] executes its body at a point, floats under new names, and differentiates it there. What depends on the
+//!   new names varies with them; everything else, what the point was made of included, is constant. The statement gives the
+//!   values of the body and then, **forward**, a tangent for each float among them, or, **in reverse**, a cotangent for each
+//!   float of the point. What the values' cotangents are is the body's matter: they are its last results, one for each float
+//!   among the values, since their dimensions may be known only there.
+//! * The body of a derivative is executed once, where it stands, and **is of the depth of its surroundings**: at depth 0, checks
+//!   may stand in it. What it binds is out of sight after it, but for integer scalars of depth 0: dimensions of its values
+//!   may mention them.
 //! * A `Custom` gives floats new names whose derivative is made by a **rule**: a function of its own, in the function's table.
 //! * `Check` may stand only at depth 0. The front end puts each where the last integer that it compares is bound.
 
@@ -116,6 +121,46 @@ pub enum Trips {
     While(Body),
 }
 
+/// The derivative of a body by floats that it starts from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Derivative {
+    /// Variables bound inside, and the floats that they are equal to.
+    pub point: Vec<(Var, Atom)>,
+    /// Its results are values, of any types; in reverse mode followed by a cotangent for each float among them.
+    pub body: Body,
+    /// Which derivatives are given.
+    pub mode: Mode,
+}
+
+/// Which way a derivative is taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The tangents of the values, for these of the point.
+    Forward(Vec<Atom>),
+    /// The cotangents of the point, for those of the values.
+    Reverse,
+}
+
+impl Derivative {
+    /// The tangents of the point, in forward mode.
+    pub fn tangents(&self) -> &[Atom] {
+        match &self.mode {
+            Mode::Forward(tangents) => tangents,
+            Mode::Reverse => &[],
+        }
+    }
+
+    /// The values and their cotangents, where the statement binds so many variables.
+    pub fn results(&self, vars: usize) -> (&[Atom], &[Atom]) {
+        let results = &self.body.results;
+        let values = match self.mode {
+            Mode::Forward(_) => results.len(),
+            Mode::Reverse => vars.saturating_sub(self.point.len()).min(results.len()),
+        };
+        results.split_at(values)
+    }
+}
+
 /// Statements and the values they are for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "described by the header")]
@@ -190,15 +235,8 @@ pub enum Exp {
     Check(Check),
     /// The value, treated as a constant by differentiation.
     StopGradient(Atom),
-    /// The same float values under new names: where a derivative is taken, and for a `Pushforward` in which direction.
-    #[allow(missing_docs, reason = "described above")]
-    Point { at: Vec<Atom>, tangents: Vec<Atom> },
-    /// The tangents of float results, for the tangents of the point.
-    #[allow(missing_docs, reason = "described above")]
-    Pushforward { point: Vec<Var>, results: Vec<Atom> },
-    /// The cotangents of the point, for those of float results.
-    #[allow(missing_docs, reason = "described above")]
-    Pullback { point: Vec<Var>, results: Vec<Atom>, cotangents: Vec<Atom> },
+    /// See [`Derivative`].
+    Derivative(Box<Derivative>),
     /// The same float values, as a function of `args` whose derivative is a rule's: a position in the function's table.
     #[allow(missing_docs, reason = "described above")]
     Custom { values: Vec<Atom>, args: Vec<Atom>, rule: usize },

@@ -31,8 +31,8 @@
 //! | update | `update a.1[i.2] with x.3` |
 //! | scatter | `scatter add into a.1 [i.2 < n] { ... => k.3, x.4 }`, `scatter write into ...`, `scatter overwrite into ...` |
 //! | reshape, gradient | `reshape a.1 [n * m]`, `stop_gradient x.1` |
-//! | derivatives | `point (x.1, w.2)`, `point (x.1) along (t.2)`; `pushforward (y.3) of (r.4)` |
-//! | | `pullback (y.3, v.4) of (r.5, s.6) from (1.0f64, c.7)` |
+//! | derivative | `pushforward x.1: f64 from a.2, w.3: [n]f64 from b.4 along t.5, u.6 { ... => y.7 }` |
+//! | | `pullback x.1: f64 from a.2 { ... => y.3, k.4, 1.0f64 }`, the cotangents after the values |
 //! | custom | `custom (y.3) of (x.1, k.2) by rule 0` |
 //! | checks | `check a == b`, `check lo <= d`, `check nonnegative(d)`, each with `when guard, guard` |
 //!
@@ -46,8 +46,8 @@
 //!   listed: `-> types f64, i64 as (1, 0)`.
 
 use super::{
-    Atom, Axis, Body, Check, CheckKind, Exp, Function, Loop, Operator, Param, Placing, Prefix, Stm, Trips,
-    Type, Var,
+    Atom, Axis, Body, Check, CheckKind, Derivative, Exp, Function, Loop, Mode, Operator, Param, Placing,
+    Prefix, Stm, Trips, Type, Var,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Const, Elem, Loc, Tree};
@@ -260,6 +260,9 @@ impl Text<'_> {
                 self.blocks(depth, &[(&head, &operator.body), (&over, body)], &loc);
             }
             Exp::Loop(l) => self.repeat(&vars, l, depth, &loc),
+            Exp::Derivative(d) => {
+                self.blocks(depth, &[(&format!("{vars}{}", self.derivative(d)), &d.body)], &loc);
+            }
             Exp::Scatter { how, dest, axes, body } => {
                 let how = match how {
                     Placing::Combined(r) => r.name(),
@@ -304,7 +307,7 @@ impl Text<'_> {
     }
 
     fn repeat(&mut self, vars: &str, l: &Loop, depth: usize, loc: &str) {
-        let state = list(&l.state, |(v, start)| format!("{} from {}", self.binding(*v), self.atom(*start)));
+        let state = self.starts(&l.state);
         match &l.trips {
             Trips::For(var, count) => {
                 let head =
@@ -316,6 +319,20 @@ impl Text<'_> {
                 self.blocks(depth, &[(&head, condition), (with.trim_end(), &l.body)], loc);
             }
         }
+    }
+
+    /// A derivative up to its body.
+    fn derivative(&self, d: &Derivative) -> String {
+        let point = self.starts(&d.point);
+        match &d.mode {
+            Mode::Forward(tangents) => format!("pushforward {point} along {}", self.atoms(tangents)),
+            Mode::Reverse => format!("pullback {point}"),
+        }
+    }
+
+    /// Variables bound inside, and what they are equal to there.
+    fn starts(&self, vars: &[(Var, Atom)]) -> String {
+        list(vars, |(v, start)| format!("{} from {}", self.binding(*v), self.atom(*start)))
     }
 
     fn axes(&self, axes: &[Axis]) -> String {
@@ -343,18 +360,6 @@ impl Text<'_> {
             Exp::Argsort(a) => format!("argsort {}", self.var(*a)),
             Exp::Check(c) => self.check(c),
             Exp::StopGradient(a) => format!("stop_gradient {}", self.atom(*a)),
-            Exp::Point { at, tangents } => {
-                let along =
-                    if tangents.is_empty() { "" } else { &format!(" along ({})", self.atoms(tangents)) };
-                format!("point ({}){along}", self.atoms(at))
-            }
-            Exp::Pushforward { point, results } => {
-                format!("pushforward ({}) of ({})", list(point, |v| self.var(*v)), self.atoms(results))
-            }
-            Exp::Pullback { point, results, cotangents } => {
-                let point = list(point, |v| self.var(*v));
-                format!("pullback ({point}) of ({}) from ({})", self.atoms(results), self.atoms(cotangents))
-            }
             Exp::Custom { values, args, rule } => {
                 format!("custom ({}) of ({}) by rule {rule}", self.atoms(values), self.atoms(args))
             }
@@ -368,6 +373,7 @@ impl Text<'_> {
             | Exp::Scan(..)
             | Exp::Fold(..)
             | Exp::Loop(..)
+            | Exp::Derivative(..)
             | Exp::Scatter { .. } => String::new(),
         }
     }
@@ -383,7 +389,7 @@ impl Text<'_> {
     }
 }
 
-/// Which variables some parameter, statement, axis, operator or loop binds.
+/// Which variables some parameter, statement or expression binds.
 fn bound(f: &Function) -> Vec<bool> {
     fn bind(vars: impl IntoIterator<Item = Var>, bound: &mut [bool]) {
         for v in vars {

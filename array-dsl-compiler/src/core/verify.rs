@@ -12,8 +12,9 @@
 //! * An operator's operands, its neutral element and what is folded have the same scalar types; its body is scalar code:
 //!   no arrays are made in it, and it sees neither the axis nor the variables of the fold's body.
 //! * The state of a loop has the same types before the first trip, inside, and after each.
-//! * A `Pushforward` or `Pullback` names all variables of the last `Point` of its body that has none yet. The point's values,
-//!   the results, and their tangents or cotangents are floats of the same types.
+//! * A point is of floats, and tangents and cotangents are of the types of what they belong to: a derivative has a tangent for
+//!   each part of its point, or its body gives a cotangent for each float among its values.
+//! * The body of a derivative is of the depth around it. Of what it binds, integer scalars of depth 0 stay in scope.
 //! * A `Custom` names a rule that takes its arguments and a cotangent for each value, and gives one for each argument that
 //!   it says; of the same element types and ranks. Rules obey these rules themselves.
 //! * `Check` stands at depth 0 only. Nothing is of an unsettled type; places are in the table of places.
@@ -36,7 +37,7 @@ pub fn verify(f: Function) -> Result<Verified<Function>, Vec<String>> {
 /// The rules that a function breaks.
 pub fn check(f: &Function) -> Vec<String> {
     let states = vec![State::Unbound; f.vars.len()];
-    let mut scope = Scope { f, states, trail: Vec::new(), points: Vec::new(), depth: 0, errors: Vec::new() };
+    let mut scope = Scope { f, states, trail: Vec::new(), depth: 0, errors: Vec::new() };
     scope.signature();
     if let Some(types) = scope.body(&f.body) {
         scope.results(&types);
@@ -63,9 +64,7 @@ struct Scope<'a> {
     states: Vec<State>,
     /// Visible variables in the order they were bound.
     trail: Vec<Var>,
-    /// The points of the current body whose derivative is still to come, and whether they have tangents.
-    points: Vec<(Vec<Var>, bool)>,
-    /// The number of bodies around the current place.
+    /// The number of bodies around the current place, those of derivatives not counted.
     depth: usize,
     errors: Vec<String>,
 }
@@ -197,19 +196,24 @@ impl Scope<'_> {
         self.depth += 1;
         let out = f(self);
         self.depth -= 1;
-        for v in self.trail.drain(mark..) {
-            self.states[v.0 as usize] = State::Gone;
-        }
+        self.leave(mark, |_| false);
         out
+    }
+
+    /// What was brought into scope since `mark` is gone, but for what stays.
+    fn leave(&mut self, mark: usize, stays: impl Fn(Var) -> bool) {
+        for v in self.trail.split_off(mark) {
+            if stays(v) {
+                self.trail.push(v);
+            } else {
+                self.states[v.0 as usize] = State::Gone;
+            }
+        }
     }
 
     /// The types of a body's results; `None` after an error.
     fn body(&mut self, b: &Body) -> Option<Vec<Type>> {
-        let outer = std::mem::take(&mut self.points);
         b.stms.iter().for_each(|s| self.stm(s));
-        if !std::mem::replace(&mut self.points, outer).is_empty() {
-            self.error("a point without a derivative");
-        }
         let types: Vec<Option<Type>> = b.results.iter().map(|a| self.atom(*a)).collect();
         types.into_iter().collect()
     }
@@ -221,9 +225,6 @@ impl Scope<'_> {
         if let Some(n) = types.as_ref().map(Vec::len).filter(|n| *n != s.vars.len()) {
             let vars: Vec<String> = s.vars.iter().map(|v| self.show(*v)).collect();
             self.error(format!("a statement binds ({}) to {n} values", vars.join(", ")));
-        }
-        if let Exp::Point { tangents, .. } = &s.exp {
-            self.points.push((s.vars.clone(), !tangents.is_empty()));
         }
         // After an error the variables are bound all the same, so that it is the only one.
         for (i, v) in s.vars.iter().enumerate() {
@@ -302,10 +303,8 @@ impl Scope<'_> {
                 Some(vec![dest])
             }
             Exp::Reshape(a, dims) => self.reshape(*a, dims).map(|t| vec![t]),
-            Exp::Point { at, tangents } => self.point(at, tangents),
             Exp::Custom { values, args, rule } => self.custom(values, args, *rule),
-            Exp::Pushforward { point, results } => self.pushforward(point, results),
-            Exp::Pullback { point, results, cotangents } => self.pullback(point, results, cotangents),
+            Exp::Derivative(d) => self.derivative(d),
             Exp::Argsort(a) => self.argsort(*a).map(|t| vec![t]),
             Exp::Check(c) => {
                 self.size_check(c);

@@ -1,7 +1,24 @@
 //! What an expression has inside: for walks that treat most expressions alike.
 
-use super::{Atom, Body, Exp, Trips, Var};
+use super::{Atom, Body, Exp, Mode, Stm, Trips, Var};
 use crate::dim::Dim;
+
+impl Stm {
+    /// Whether it makes no array: what an operator may consist of. A row of an outer array is not made, only read. Its bodies are
+    /// another matter.
+    pub fn is_scalar_code(&self, is_scalar: impl Fn(Var) -> bool) -> bool {
+        match &self.exp {
+            Exp::Atom(_) | Exp::Index(..) => true,
+            Exp::Op(..)
+            | Exp::Size(_)
+            | Exp::If(..)
+            | Exp::Loop(_)
+            | Exp::StopGradient(_)
+            | Exp::Derivative(_) => self.vars.iter().copied().chain(self.exp.inner_vars()).all(is_scalar),
+            _ => false,
+        }
+    }
+}
 
 impl Exp {
     /// The bodies inside, in the order of the text.
@@ -17,6 +34,7 @@ impl Exp {
                 Trips::For(..) => vec![&l.body],
                 Trips::While(condition) => vec![condition, &l.body],
             },
+            Exp::Derivative(d) => vec![&d.body],
             Exp::Atom(_)
             | Exp::Op(..)
             | Exp::Size(_)
@@ -26,31 +44,11 @@ impl Exp {
             | Exp::Argsort(_)
             | Exp::Check(_)
             | Exp::StopGradient(_)
-            | Exp::Point { .. }
-            | Exp::Pushforward { .. }
-            | Exp::Pullback { .. }
             | Exp::Custom { .. } => Vec::new(),
         }
     }
 
-    /// Whether it makes no array if its variables (`scalars`) are none: what an operator may consist of. A row of an outer array
-    /// is not made, only read. Its bodies are another matter.
-    pub fn is_scalar_code(&self, scalars: bool) -> bool {
-        match self {
-            Exp::Atom(_) | Exp::Index(..) => true,
-            Exp::Op(..)
-            | Exp::Size(_)
-            | Exp::If(..)
-            | Exp::Loop(_)
-            | Exp::StopGradient(_)
-            | Exp::Point { .. }
-            | Exp::Pushforward { .. }
-            | Exp::Pullback { .. } => scalars,
-            _ => false,
-        }
-    }
-
-    /// The variables that it binds for its bodies: indices, operands of an operator, the state of a loop.
+    /// The variables that it binds for its bodies: indices, operands of an operator, the state of a loop, the point of a derivative.
     pub fn inner_vars(&self) -> Vec<Var> {
         match self {
             Exp::Build(axes, _) | Exp::Scatter { axes, .. } => axes.iter().map(|a| a.var).collect(),
@@ -62,6 +60,7 @@ impl Exp {
                 let index = if let Trips::For(var, _) = &l.trips { Some(*var) } else { None };
                 l.state.iter().map(|(v, _)| *v).chain(index).collect()
             }
+            Exp::Derivative(d) => d.point.iter().map(|(v, _)| *v).collect(),
             _ => Vec::new(),
         }
     }
@@ -84,9 +83,7 @@ impl Exp {
             | Exp::Update(..)
             | Exp::Argsort(_)
             | Exp::StopGradient(_)
-            | Exp::Point { .. }
-            | Exp::Pushforward { .. }
-            | Exp::Pullback { .. }
+            | Exp::Derivative(_)
             | Exp::Custom { .. } => Vec::new(),
         }
     }
@@ -96,13 +93,8 @@ impl Exp {
         match self {
             Exp::Atom(a) | Exp::StopGradient(a) | Exp::If(a, ..) => vec![*a],
             Exp::Op(_, args) => args.clone(),
-            Exp::Point { at: x, tangents: y } | Exp::Custom { values: x, args: y, .. } => {
-                [&x[..], y].concat()
-            }
-            Exp::Pushforward { point, results } => names(point).chain(results.iter().copied()).collect(),
-            Exp::Pullback { point, results, cotangents } => {
-                names(point).chain(results.iter().chain(cotangents).copied()).collect()
-            }
+            Exp::Custom { values, args, .. } => [&values[..], args].concat(),
+            Exp::Derivative(d) => d.point.iter().map(|(_, at)| at).chain(d.tangents()).copied().collect(),
             Exp::Index(array, index) => [&[Atom::Var(*array)], &index[..]].concat(),
             Exp::Update(array, index, x) => [&[Atom::Var(*array)], &index[..], &[*x]].concat(),
             Exp::Reshape(array, _) | Exp::Argsort(array) | Exp::Scatter { dest: array, .. } => {
@@ -122,12 +114,14 @@ impl Exp {
         match self {
             Exp::Atom(a) | Exp::StopGradient(a) => atom(a),
             Exp::Op(_, args) | Exp::Index(_, args) => args.iter_mut().for_each(atom),
-            Exp::Point { at: x, tangents: y }
-            | Exp::Pullback { results: x, cotangents: y, .. }
-            | Exp::Custom { values: x, args: y, .. } => {
-                x.iter_mut().chain(y).for_each(atom);
+            Exp::Custom { values, args, .. } => values.iter_mut().chain(args).for_each(atom),
+            Exp::Derivative(d) => {
+                d.point.iter_mut().for_each(|(_, at)| atom(at));
+                if let Mode::Forward(tangents) = &mut d.mode {
+                    tangents.iter_mut().for_each(atom);
+                }
+                body(&mut d.body);
             }
-            Exp::Pushforward { results, .. } => results.iter_mut().for_each(atom),
             Exp::If(c, yes, no) => {
                 atom(c);
                 body(yes);
@@ -157,8 +151,4 @@ impl Exp {
             Exp::Size(_) | Exp::Reshape(..) | Exp::Argsort(_) | Exp::Check(_) => {}
         }
     }
-}
-
-fn names(vars: &[Var]) -> impl Iterator<Item = Atom> {
-    vars.iter().map(|v| Atom::Var(*v))
 }

@@ -131,7 +131,7 @@ impl Elaborator<'_> {
         guards.dedup();
         let loc = self.loc(span);
         let check = Check { kind, guards };
-        let known = self.bodies[0].iter().any(|s| matches!(&s.exp, Exp::Check(c) if c.implies(&check)));
+        let known = self.outermost().any(|s| matches!(&s.exp, Exp::Check(c) if c.implies(&check)));
         if !known {
             self.bodies[0].push(Stm { vars: Vec::new(), exp: Exp::Check(check), loc });
         }
@@ -161,25 +161,65 @@ impl Elaborator<'_> {
 /// The statements of depth 0 with every check where the last integer that it compares is bound; in order, where several stand at
 /// one place.
 pub(super) fn earliest(stms: Vec<Stm>) -> Vec<Stm> {
+    let mut taken = Taken::default();
+    let stms = taken.from(stms);
     let mut start: Vec<Stm> = Vec::new();
-    let mut rest: Vec<(Stm, Vec<Stm>)> = Vec::new();
-    // After which of the others a variable is bound; not those that are bound before all of them.
-    let mut bound: HashMap<Var, usize> = HashMap::new();
-    for s in stms {
-        let Exp::Check(c) = &s.exp else {
-            bound.extend(s.vars.iter().map(|v| (*v, rest.len())));
-            rest.push((s, Vec::new()));
-            continue;
-        };
+    let mut after: Vec<Vec<Stm>> = vec![Vec::new(); taken.others];
+    for s in taken.checks {
+        let Exp::Check(c) = &s.exp else { continue };
         let last = c.dims().into_iter().flat_map(Dim::atoms).filter_map(|a| match a {
-            SizeAtom::Scalar(v) => bound.get(&Var(v)).copied(),
+            SizeAtom::Scalar(v) => taken.bound.get(&Var(v)).copied(),
             SizeAtom::Name(_) => None,
         });
         match last.max() {
-            Some(at) => rest[at].1.push(s),
+            Some(at) => after[at].push(s),
             None => start.push(s),
         }
     }
-    start.extend(rest.into_iter().flat_map(|(s, checks)| std::iter::once(s).chain(checks)));
+    start.extend(placed(stms, &mut after.into_iter()));
     start
+}
+
+/// What statements of depth 0 are, those of derivatives there included.
+#[derive(Default)]
+struct Taken {
+    checks: Vec<Stm>,
+    /// How many others there are.
+    others: usize,
+    /// After which of these a variable is bound; not those that are bound before all of them.
+    bound: HashMap<Var, usize>,
+}
+
+impl Taken {
+    /// The statements without the checks.
+    fn from(&mut self, stms: Vec<Stm>) -> Vec<Stm> {
+        let mut out = Vec::new();
+        for mut s in stms {
+            match &mut s.exp {
+                Exp::Check(_) => {
+                    self.checks.push(s);
+                    continue;
+                }
+                Exp::Derivative(d) => d.body.stms = self.from(std::mem::take(&mut d.body.stms)),
+                _ => {}
+            }
+            self.bound.extend(s.vars.iter().map(|v| (*v, self.others)));
+            self.others += 1;
+            out.push(s);
+        }
+        out
+    }
+}
+
+/// The statements, each with the next of the lists of checks after it.
+fn placed(stms: Vec<Stm>, checks: &mut std::vec::IntoIter<Vec<Stm>>) -> Vec<Stm> {
+    let mut out = Vec::new();
+    for mut s in stms {
+        if let Exp::Derivative(d) = &mut s.exp {
+            d.body.stms = placed(std::mem::take(&mut d.body.stms), checks);
+        }
+        out.push(s);
+        out.extend(checks.next().into_iter().flatten());
+    }
+    out
 }

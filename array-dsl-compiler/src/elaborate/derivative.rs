@@ -2,8 +2,8 @@
 //! `jacobian`, `hessian` and `vmap` are in `jacobian`.
 //!
 //! ```text
-//! vjp(f)(x, ct)    x' = point (x);            y = f(x');  x_ct = pullback (x') of (y) from (ct)     value (y, x_ct)
-//! jvp(f)(x, t)     x' = point (x) along (t);  y = f(x');  y_t = pushforward (x') of (y)             value (y, y_t)
+//! vjp(f)(x, ct)    y, x_ct = pullback x' from x { y' = f(x') => y', ct }             value (y, x_ct)
+//! jvp(f)(x, t)     y, y_t = pushforward x' from x along t { y' = f(x') => y' }       value (y, y_t)
 //! grad(f)(x)       the second part of vjp(f)(x, 1.0)
 //! hvp(f)(x, t)     the second part of jvp(grad(f))(x, t)
 //! ```
@@ -25,11 +25,11 @@ use super::builtins::Call;
 use super::call::count;
 use super::names::arity;
 use super::value::{Function, Value};
-use crate::core::{Atom, Exp, Stm, Type, Var};
+use crate::core::{self, Atom, Body, Exp, Mode, Stm, Type, Var};
 use crate::derive::Derivative;
 use crate::diagnostics::Code;
 use crate::syntax::ast::Bound;
-use crate::ty::Tree;
+use crate::ty::{Loc, Tree};
 
 /// One application of a derivative.
 struct Application<'a> {
@@ -172,40 +172,39 @@ impl Elaborator<'_> {
         let (span, n) = (a.span, a.active.len());
         let by: Vec<Value> =
             args.iter().zip(&a.active).filter(|(_, active)| **active).map(|(v, _)| v.clone()).collect();
-        let at: Vec<Atom> = by.iter().filter_map(|v| self.floats(v)?.atoms()).flatten().collect();
-        let tangents = match a.what {
-            Derivative::Jvp => self.tangents(&by, &args[n..], span)?,
-            _ => Vec::new(),
+        let at: Vec<Atom> = by.iter().flat_map(|v| self.float_parts(v)).collect();
+        let mode = match a.what {
+            Derivative::Jvp => Mode::Forward(self.tangents(&by, &args[n..], span)?),
+            _ => Mode::Reverse,
         };
-        let types: Vec<Type> = at.iter().map(|x| self.atom_type(*x)).collect();
-        let point = self.bind_all(&at, &types, Exp::Point { at: at.clone(), tangents }, span);
+        let point = self.vars_like(&at);
         let mut new = point.iter().map(|v| Atom::Var(*v));
         let moved: Vec<Value> = args[..n]
             .iter()
             .zip(&a.active)
             .map(|(v, active)| if *active { self.with_floats(v, &mut new) } else { v.clone() })
             .collect();
-        let value = self.apply(a.f, &moved, span)?;
-        let floats = self.floats(&value);
-        let results: Vec<Atom> = floats.as_ref().and_then(Value::atoms).unwrap_or_default();
-        let types: Vec<Type> = results.iter().map(|r| self.atom_type(*r)).collect();
+        let body = self.in_derivative(&point, span, |e| e.value_and_cotangents(a, &moved, &args[n..]));
+        let (stms, (value, values, cotangents)) = body?;
+        let derived: Vec<Atom> = match mode {
+            Mode::Forward(_) => self.float_parts(&value),
+            Mode::Reverse => at.clone(),
+        };
+        let vars = self.vars_like(&[&values[..], &derived].concat());
+        let (point, results) = (point.into_iter().zip(at).collect(), [&values[..], &cotangents].concat());
+        let d = core::Derivative { point, body: Body { stms, results }, mode };
+        let loc = self.loc(span);
+        self.push_derivative(vars.clone(), d, loc);
+        let mut derivatives = vars[values.len()..].iter().map(|v| Atom::Var(*v));
+        let outside = |(a, v): (&Atom, &Var)| if let Atom::Const(_) = a { *a } else { Atom::Var(*v) };
+        let value = value.with_atoms(&mut values.iter().zip(&vars).map(outside));
         if a.what == Derivative::Jvp {
-            let tangents =
-                self.bind_all(&results, &types, Exp::Pushforward { point, results: results.clone() }, span);
-            let mut tangents = tangents.into_iter().map(Atom::Var);
-            let tangent = self.derivative_like(&value, &mut tangents, span).unwrap_or(Value::unit());
+            let tangent = self.derivative_like(&value, &mut derivatives, span).unwrap_or(Value::unit());
             return Some(Value::Tuple(vec![value, tangent]));
         }
-        let cotangents = match a.what {
-            Derivative::Vjp => self.cotangents(&value, &types, &args[n..], span)?,
-            _ => vec![self.scalar_seed(a.what, &value, span)?],
-        };
-        let types: Vec<Type> = at.iter().map(|x| self.atom_type(*x)).collect();
-        let adjoints = self.bind_all(&at, &types, Exp::Pullback { point, results, cotangents }, span);
-        let mut adjoints = adjoints.into_iter().map(Atom::Var);
         let mut parts: Vec<Value> = Vec::new();
         for v in &by {
-            parts.extend(self.derivative_like(v, &mut adjoints, span));
+            parts.extend(self.derivative_like(v, &mut derivatives, span));
         }
         let gradient = Value::bundle(parts);
         Some(match a.what {
@@ -214,22 +213,79 @@ impl Elaborator<'_> {
         })
     }
 
-    /// A statement with one variable for each of `like`.
-    fn bind_all(&mut self, like: &[Atom], types: &[Type], exp: Exp, span: Span) -> Vec<Var> {
-        let vars: Vec<Var> = like
-            .iter()
-            .zip(types)
-            .map(|(a, t)| {
-                let name = match a {
-                    Atom::Var(v) => self.vars[v.0 as usize].name.clone(),
-                    Atom::Const(_) => "x".into(),
-                };
-                self.new_var(&name, t.clone())
-            })
-            .collect();
-        let loc = self.loc(span);
-        self.push(Stm { vars: vars.clone(), exp, loc });
-        vars
+    /// What is differentiated, for these arguments: the function's value, its atoms, and in reverse mode their cotangents.
+    fn value_and_cotangents(
+        &mut self,
+        a: &Application<'_>,
+        args: &[Value],
+        directions: &[Value],
+    ) -> Option<(Value, Vec<Atom>, Vec<Atom>)> {
+        let value = self.apply(a.f, args, a.span)?;
+        let cotangents = match a.what {
+            Derivative::Jvp => Vec::new(),
+            Derivative::Vjp => {
+                let types: Vec<Type> = self.float_parts(&value).iter().map(|x| self.atom_type(*x)).collect();
+                self.cotangents(&value, &types, directions, a.span)?
+            }
+            what => vec![self.scalar_seed(what, &value, a.span)?],
+        };
+        let Some(values) = value.atoms() else {
+            self.error(
+                Code::Unsupported,
+                a.span,
+                "a function that gives a function has no derivative",
+                "call what it gives in it",
+            );
+            return None;
+        };
+        Some((value, values, cotangents))
+    }
+
+    /// Runs `f` on the body of a derivative at a point; the statements and what `f` gives. The body is a list of its own, but of
+    /// the depth around it: what is made at depth 0 meanwhile is in it, if it stands there.
+    pub(super) fn in_derivative<T>(
+        &mut self,
+        point: &[Var],
+        span: Span,
+        f: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<(Vec<Stm>, T)> {
+        self.not_too_deep(span)?;
+        let lists = self.bodies.len();
+        let from = self.bodies[lists - 1].len();
+        self.points.push((lists, point.to_vec()));
+        let result = f(self);
+        self.points.pop();
+        let stms = self.bodies[lists - 1].split_off(from);
+        result.map(|r| (stms, r))
+    }
+
+    /// Appends a derivative. An integer among its values is what it was inside.
+    pub(super) fn push_derivative(&mut self, vars: Vec<Var>, d: core::Derivative, loc: Loc) {
+        let (values, _) = d.results(vars.len());
+        for (v, a) in vars.iter().zip(values) {
+            if let Some(known) = self.known_int(*a).filter(|_| self.inference.is_int(self.elem(*a))) {
+                self.known.insert(*v, known);
+            }
+        }
+        self.push(Stm { vars, exp: Exp::Derivative(Box::new(d)), loc });
+    }
+
+    /// The floats of a value.
+    fn float_parts(&self, v: &Value) -> Vec<Atom> {
+        self.floats(v).and_then(|v| v.atoms()).unwrap_or_default()
+    }
+
+    /// New variables for these values.
+    fn vars_like(&mut self, atoms: &[Atom]) -> Vec<Var> {
+        let new = |a: &Atom| {
+            let name = match a {
+                Atom::Var(v) => self.vars[v.0 as usize].name.clone(),
+                Atom::Const(_) => "x".into(),
+            };
+            let ty = self.atom_type(*a);
+            self.new_var(&name, ty)
+        };
+        atoms.iter().map(new).collect()
     }
 }
 

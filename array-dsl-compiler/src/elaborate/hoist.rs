@@ -139,19 +139,48 @@ impl Elaborator<'_> {
 
     /// A scalar function at depth 0, which is there only once.
     pub(super) fn computed_once(&mut self, op: Op, args: &[Atom], span: Span) -> Atom {
-        let same = self.bodies[0].iter().find(|s| self.computes(&s.exp, op, args)).map(|s| s.vars[0]);
+        let same = self.outermost().find(|s| self.computes(&s.exp, op, args)).map(|s| s.vars[0]);
         same.map_or_else(|| self.at_depth_0(|e| e.op(op, args, span)), Atom::Var)
     }
 
     /// The first scalar of depth 0 that is computed as this one is.
     fn first_equal(&self, v: Var) -> Atom {
         let Some(Exp::Op(op, args)) = self.definition(v).map(|s| &s.exp) else { return Atom::Var(v) };
-        let first = self.bodies[0].iter().find(|s| self.computes(&s.exp, *op, args));
+        let first = self.outermost().find(|s| self.computes(&s.exp, *op, args));
         Atom::Var(first.map_or(v, |s| s.vars[0]))
     }
 
+    /// The statements of depth 0 whose variables are in sight: within derivatives there, integers are.
+    pub(super) fn outermost(&self) -> impl Iterator<Item = &Stm> {
+        let mut open = vec![self.bodies[0].iter()];
+        let is_integer = |v: &Var| {
+            let a = Atom::Var(*v);
+            self.rank(a) == 0 && self.inference.is_int(self.elem(a))
+        };
+        std::iter::from_fn(move || {
+            loop {
+                let Some(s) = open.last_mut()?.next() else {
+                    open.pop();
+                    continue;
+                };
+                let inside = open.len() > 1;
+                if let Exp::Derivative(d) = &s.exp {
+                    open.push(d.body.stms.iter());
+                }
+                if !inside || s.vars.iter().all(is_integer) {
+                    return Some(s);
+                }
+            }
+        })
+    }
+
+    /// All statements whose variables are in sight.
+    pub(super) fn in_sight(&self) -> impl Iterator<Item = &Stm> {
+        self.outermost().chain(self.bodies[1..].iter().flatten())
+    }
+
     pub(super) fn definition(&self, v: Var) -> Option<&Stm> {
-        self.bodies.iter().flatten().find(|s| s.vars == [v])
+        self.in_sight().find(|s| s.vars == [v])
     }
 
     /// Whether an expression is `op` of the same numbers.

@@ -7,7 +7,7 @@ use proc_macro2::Span;
 use super::Elaborator;
 use super::conditions::Branch;
 use super::value::Value;
-use crate::core::{self, Atom, Axis, Body, Check, Exp, Stm, Trips, Type, Var};
+use crate::core::{self, Atom, Axis, Body, Check, Exp, Mode, Stm, Trips, Type, Var};
 use crate::diagnostics::Code;
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::{Loc, Name, Tree};
@@ -161,10 +161,6 @@ impl Inliner<'_> {
         atoms.iter().map(|a| self.atom(*a)).collect()
     }
 
-    fn arrays(&self, e: &mut Elaborator<'_>, vars: &[Var]) -> Option<Vec<Var>> {
-        vars.iter().map(|v| self.array(e, *v)).collect()
-    }
-
     fn stm(&mut self, e: &mut Elaborator<'_>, s: &Stm) -> Option<()> {
         match &s.exp {
             Exp::Op(op, args) => {
@@ -187,6 +183,12 @@ impl Inliner<'_> {
                 self.vars.insert(s.vars[0], a);
             }
             Exp::Check(c) => self.check(e, c)?,
+            Exp::Derivative(d) => {
+                let d = self.derivative(e, d)?;
+                let loc = self.loc(e, s.loc);
+                let vars = self.new_vars(e, &s.vars)?;
+                e.push_derivative(vars, d, loc);
+            }
             exp => {
                 let exp = self.exp(e, exp)?;
                 let loc = self.loc(e, s.loc);
@@ -220,8 +222,9 @@ impl Inliner<'_> {
     fn exp(&mut self, e: &mut Elaborator<'_>, exp: &Exp) -> Option<Exp> {
         Some(match exp {
             Exp::StopGradient(a) => Exp::StopGradient(self.atom(*a)),
-            Exp::Point { .. } | Exp::Pushforward { .. } | Exp::Pullback { .. } | Exp::Custom { .. } => {
-                self.derivative(e, exp)?
+            Exp::Custom { values, args, rule } => {
+                let (values, args) = (self.atoms(values), self.atoms(args));
+                Exp::Custom { values, args, rule: e.add_rule(&self.k.rules[*rule]) }
             }
             Exp::Index(v, ix) => Exp::Index(self.array(e, *v)?, self.atoms(ix)),
             Exp::If(c, x, y) => {
@@ -265,28 +268,20 @@ impl Inliner<'_> {
                 Exp::Reshape(v, dims.iter().map(|d| self.dim(e, d)).collect::<Option<_>>()?)
             }
             Exp::Argsort(v) => Exp::Argsort(self.array(e, *v)?),
-            Exp::Op(..) | Exp::Size(_) | Exp::Atom(_) | Exp::Check(_) => return None,
+            Exp::Op(..) | Exp::Size(_) | Exp::Atom(_) | Exp::Check(_) | Exp::Derivative(_) => return None,
         })
     }
 
-    /// A derivative in the callee, or a value with a rule.
-    fn derivative(&mut self, e: &mut Elaborator<'_>, exp: &Exp) -> Option<Exp> {
-        Some(match exp {
-            Exp::Point { at, tangents } => Exp::Point { at: self.atoms(at), tangents: self.atoms(tangents) },
-            Exp::Pushforward { point, results } => {
-                Exp::Pushforward { point: self.arrays(e, point)?, results: self.atoms(results) }
-            }
-            Exp::Pullback { point, results, cotangents } => Exp::Pullback {
-                point: self.arrays(e, point)?,
-                results: self.atoms(results),
-                cotangents: self.atoms(cotangents),
-            },
-            Exp::Custom { values, args, rule } => {
-                let (values, args) = (self.atoms(values), self.atoms(args));
-                Exp::Custom { values, args, rule: e.add_rule(&self.k.rules[*rule]) }
-            }
-            _ => return None,
-        })
+    fn derivative(&mut self, e: &mut Elaborator<'_>, d: &core::Derivative) -> Option<core::Derivative> {
+        let at: Vec<Atom> = d.point.iter().map(|(_, at)| self.atom(*at)).collect();
+        let mode = match &d.mode {
+            Mode::Forward(tangents) => Mode::Forward(self.atoms(tangents)),
+            Mode::Reverse => Mode::Reverse,
+        };
+        let vars = d.point.iter().map(|(v, _)| self.new_var(e, *v)).collect::<Option<Vec<Var>>>()?;
+        let (stms, results) = e.in_derivative(&vars, self.span, |e| self.body(e, &d.body))?;
+        let point = vars.into_iter().zip(at).collect();
+        Some(core::Derivative { point, body: Body { stms, results }, mode })
     }
 
     /// The branch of a choice that is taken where `c` is `when`.

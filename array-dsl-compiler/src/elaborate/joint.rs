@@ -70,7 +70,7 @@ impl Elaborator<'_> {
 
     /// Refuses what is nested too deeply for the passes, which all walk it.
     pub(super) fn not_too_deep(&mut self, span: Span) -> Option<()> {
-        if self.nesting < MAX_NESTING && self.bodies.len() < MAX_BODIES {
+        if self.nesting < MAX_NESTING && self.bodies.len() + self.points.len() < MAX_BODIES {
             return Some(());
         }
         self.error(

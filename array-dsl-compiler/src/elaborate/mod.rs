@@ -280,6 +280,8 @@ struct Elaborator<'a> {
     states: HashSet<Var>,
     /// Statement lists under construction; the first is depth 0.
     bodies: Vec<Vec<Stm>>,
+    /// The points of the derivatives around the current place, outermost first, and the number of statement lists around each.
+    points: Vec<(usize, Vec<Var>)>,
     /// Extents of the axes around the current place, outermost first; their names are empty where the user has none for them.
     frame: Vec<(Dim, Name)>,
     /// The branches around the current place, outermost first.
@@ -316,6 +318,7 @@ impl<'a> Elaborator<'a> {
             params: Vec::new(),
             states: HashSet::new(),
             bodies: vec![Vec::new()],
+            points: Vec::new(),
             frame: Vec::new(),
             branches: Vec::new(),
             scope: Scope::default(),

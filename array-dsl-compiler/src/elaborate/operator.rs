@@ -291,8 +291,8 @@ fn has_loop(s: &Stm) -> bool {
 
 /// Whether a statement of an operator makes no array.
 fn is_scalar_code(e: &Elaborator<'_>, s: &Stm) -> bool {
-    let allowed = s.exp.is_scalar_code(s.vars.iter().all(|v| e.vars[v.0 as usize].ty.rank() == 0));
-    allowed && s.exp.bodies().into_iter().all(|b| b.stms.iter().all(|s| is_scalar_code(e, s)))
+    s.is_scalar_code(|v| e.vars[v.0 as usize].ty.rank() == 0)
+        && s.exp.bodies().into_iter().all(|b| b.stms.iter().all(|s| is_scalar_code(e, s)))
 }
 
 /// Whether a constant is the reducer's neutral element; `elem` is what is known of its type.

@@ -102,7 +102,7 @@ impl Elaborator<'_> {
     /// Whether an integer is the index of an axis: those are bound by no statement, as are parameters and the states of loops.
     pub(super) fn is_index(&self, a: Atom) -> bool {
         let Atom::Var(v) = a else { return false };
-        let bound = || self.bodies.iter().flatten().any(|s| s.vars.contains(&v));
+        let bound = || self.in_sight().any(|s| s.vars.contains(&v));
         self.elem(a) == Elem::I64 && !self.params.contains(&v) && !self.states.contains(&v) && !bound()
     }
 

@@ -127,8 +127,9 @@ impl Elaborator<'_> {
     /// Whether a variable is bound outside all loops, builds and branches.
     pub(super) fn is_outermost(&self, v: Var) -> bool {
         self.bodies.len() == 1
-            || self.bodies[0].iter().any(|s| s.vars.contains(&v))
+            || self.outermost().any(|s| s.vars.contains(&v))
             || self.params.contains(&v)
+            || self.points.iter().any(|(lists, vars)| *lists == 1 && vars.contains(&v))
     }
 
     /// A dimension the user annotated in a `let` or a result type; `None` inside: unnamed.

@@ -176,9 +176,7 @@ impl Unroll {
             | Exp::Update(..)
             | Exp::Scatter { .. }
             | Exp::Argsort(_)
-            | Exp::Point { .. }
-            | Exp::Pushforward { .. }
-            | Exp::Pullback { .. }
+            | Exp::Derivative(_)
             | Exp::Custom { .. }
             | Exp::Check(_) => return None,
         })

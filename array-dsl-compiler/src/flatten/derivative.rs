@@ -1,9 +1,9 @@
 //! Derivatives inside kernels.
 //!
 //! ```text
-//! x' = point(x);  y = scalar code of x';  pullback x' of y from c      = the adjoint of the code, as more scalar code
-//! x' = point(x);  y = any code of x';     pullback x' of y from c      = nests that store x' and y over the frame, and the
-//!                                                                        adjoint of the nests between (`derive::part`)
+//! pullback x from a { scalar code => y, c }     = the code and its adjoint, as more scalar code
+//! pullback x from a { any code => y, c }        = nests that store x and y over the frame, and the adjoint of the nests between
+//!                                                 (`derive::part`)
 //! ```
 //!
 //! The first form keeps Newton's method in a loop of scalars a loop of scalars.
@@ -13,71 +13,96 @@ use super::repeat::is_scalar;
 use super::values::Val;
 use crate::bulk::build::Code;
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{ArrayId, Atom, Exp, Var};
-use crate::core;
+use crate::bulk::{ArrayId, Atom, Exp, Let, Var};
+use crate::core::{self, Mode};
 use crate::derive::NotDifferentiable;
 use crate::derive::part::{Part, pullback, pushforward};
 use crate::derive::scalars;
 use crate::scalar::Op;
 use crate::ty::{Const, Loc};
 
-/// A point whose derivative is still to come.
-pub(super) enum Point {
-    /// Template scalars, and where in the innermost frame the code after them begins.
-    Scalars { vars: Vec<Var>, tangents: Vec<Atom>, code: usize },
-    /// Arrays over the frame, and the number of the statement after them.
-    Arrays { arrays: Vec<ArrayId>, tangents: Vec<ArrayId>, stms: usize },
-}
-
 impl Flatten<'_> {
-    /// `rest` are the statements after the point, up to the end of its body.
-    pub(super) fn point(
-        &mut self,
-        s: &core::Stm,
-        at: &[core::Atom],
-        tangents: &[core::Atom],
-        rest: &[core::Stm],
-    ) {
-        if self.is_scalar_function(s, rest) {
-            let tangents = tangents.iter().map(|a| self.atom(*a)).collect();
-            let mut vars = Vec::new();
-            let code = self.frames.last().map_or(0, |f| f.lets.len()) + s.vars.len();
-            for (v, a) in s.vars.iter().zip(at) {
-                let (elem, a) = (self.f.ty(*v).elem, self.atom(*a));
-                // The same number: a variable of its own, since the old one may occur in the function as a constant.
-                let new = self.bind_several(&[elem], Exp::Op(Op::Cast(elem), vec![a]), s.loc)[0];
-                self.env.insert(*v, Val::Scalar(Atom::Var(new)));
-                vars.push(new);
-            }
-            self.points.push(Point::Scalars { vars, tangents, code });
-            return;
+    pub(super) fn derivative(&mut self, s: &core::Stm, d: &core::Derivative) {
+        if is_scalar(self.f, s) {
+            self.of_scalars(s, d);
+        } else {
+            self.of_nests(s, d);
         }
-        let tangents = tangents.iter().map(|a| self.over_frame(*a, s.loc)).collect();
-        let mut arrays = Vec::new();
-        for (v, a) in s.vars.iter().zip(at) {
-            let array = self.copied(*v, *a, s.loc);
-            self.bind_array(*v, array, s.loc);
-            arrays.push(array);
+        let (values, _) = d.results(s.vars.len());
+        for (v, a) in s.vars.iter().zip(values) {
+            self.alias(*v, *a);
         }
-        self.points.push(Point::Arrays { arrays, tangents, stms: self.p.stms.len() });
     }
 
-    /// Whether all between the point and its derivative is scalar code.
-    fn is_scalar_function(&self, point: &core::Stm, rest: &[core::Stm]) -> bool {
-        let scalars = |vars: &[core::Var]| vars.iter().all(|v| self.f.ty(*v).rank() == 0);
-        for s in rest {
-            match &s.exp {
-                core::Exp::Pushforward { point: p, results }
-                | core::Exp::Pullback { point: p, results, .. }
-                    if *p == point.vars =>
-                {
-                    return scalars(&point.vars) && results.iter().all(|a| self.f.atom_type(*a).rank() == 0);
-                }
-                _ if !is_scalar(self.f, s) => return false,
-                _ => {}
-            }
+    /// The code of the body, and its derivative.
+    fn of_scalars(&mut self, s: &core::Stm, d: &core::Derivative) {
+        let mut directions: Vec<Atom> = d.tangents().iter().map(|a| self.atom(*a)).collect();
+        let mut point = Vec::new();
+        for (v, a) in &d.point {
+            let (elem, a) = (self.f.ty(*v).elem, self.atom(*a));
+            // The same number: a variable of its own, since the old one may occur in the function as a constant.
+            let new = self.bind_several(&[elem], Exp::Op(Op::Cast(elem), vec![a]), s.loc)[0];
+            self.env.insert(*v, Val::Scalar(Atom::Var(new)));
+            point.push(new);
         }
-        false
+        let from = self.lets().len();
+        self.body(&d.body);
+        let (values, cotangents) = d.results(s.vars.len());
+        let results: Vec<Atom> = self.floats(values).map(|a| self.atom(a)).collect();
+        directions.extend(cotangents.iter().map(|a| self.atom(*a)));
+        let mut code = Code::new(s.loc);
+        let found = match d.mode {
+            Mode::Forward(_) => {
+                let lets = self.lets().split_off(from);
+                let point: Vec<(Var, Atom)> = point.into_iter().zip(directions).collect();
+                scalars::pushforward(&mut self.p, &mut code, &lets, &point, &results)
+            }
+            Mode::Reverse => {
+                let lets = self.lets()[from..].to_vec();
+                let seeds: Vec<(Atom, Atom)> = results.into_iter().zip(directions).collect();
+                scalars::pullback(&mut self.p, &mut code, &lets, &point, &seeds)
+            }
+        };
+        self.add_lets(code.lets);
+        for (v, a) in s.vars[values.len()..].iter().zip(found) {
+            self.env.insert(*v, Val::Scalar(a));
+        }
+    }
+
+    /// The nests of the body, and their derivative.
+    fn of_nests(&mut self, s: &core::Stm, d: &core::Derivative) {
+        let mut directions: Vec<ArrayId> = d.tangents().iter().map(|a| self.over_frame(*a, s.loc)).collect();
+        let mut point = Vec::new();
+        for (v, a) in &d.point {
+            let array = self.copied(*v, *a, s.loc);
+            self.bind_array(*v, array, s.loc);
+            point.push(array);
+        }
+        let from = self.p.stms.len();
+        self.body(&d.body);
+        let (values, cotangents) = d.results(s.vars.len());
+        let floats: Vec<core::Atom> = self.floats(values).collect();
+        let results: Vec<ArrayId> = floats.into_iter().map(|a| self.over_frame(a, s.loc)).collect();
+        let part = Part { stms: from..self.p.stms.len(), point: &point, results: &results };
+        directions.extend(cotangents.iter().map(|a| self.over_frame(*a, s.loc)));
+        let before = self.p.stms.len();
+        let found = match d.mode {
+            Mode::Forward(_) => pushforward(&mut self.p, &part, &directions),
+            Mode::Reverse => pullback(&mut self.p, &part, &directions),
+        };
+        // What is of no place in the derivative is of its.
+        self.p.stms[before..].iter_mut().for_each(|stm| Placed(s.loc).stm(stm));
+        self.bind_derivatives(&s.vars[values.len()..], found, s.loc);
+    }
+
+    /// The code of the innermost frame, so far.
+    fn lets(&mut self) -> &mut Vec<Let> {
+        &mut self.frames.last_mut().expect("there is a frame around everything").lets
+    }
+
+    /// What of the values is differentiated.
+    fn floats(&self, values: &[core::Atom]) -> impl Iterator<Item = core::Atom> {
+        values.iter().copied().filter(|a| self.f.atom_type(*a).elem.is_float())
     }
 
     /// An array over the frame with the same values.
@@ -91,73 +116,26 @@ impl Flatten<'_> {
         })
     }
 
-    pub(super) fn pullback(&mut self, s: &core::Stm, results: &[core::Atom], cotangents: &[core::Atom]) {
-        match self.points.pop() {
-            Some(Point::Scalars { vars, code, .. }) => {
-                let seeds: Vec<(Atom, Atom)> =
-                    results.iter().zip(cotangents).map(|(r, c)| (self.atom(*r), self.atom(*c))).collect();
-                let lets = self.frames.last().map_or_else(Vec::new, |f| f.lets[code..].to_vec());
-                let mut backward = Code::new(s.loc);
-                let found = scalars::pullback(&mut self.p, &mut backward, &lets, &vars, &seeds);
-                self.add_lets(backward.lets);
-                for (v, a) in s.vars.iter().zip(found) {
-                    self.env.insert(*v, Val::Scalar(a));
-                }
-            }
-            Some(Point::Arrays { arrays, stms, .. }) => {
-                let results: Vec<ArrayId> = results.iter().map(|a| self.over_frame(*a, s.loc)).collect();
-                let part = Part { stms: stms..self.p.stms.len(), point: &arrays, results: &results };
-                let cotangents: Vec<ArrayId> =
-                    cotangents.iter().map(|a| self.over_frame(*a, s.loc)).collect();
-                let before = self.p.stms.len();
-                let found = pullback(&mut self.p, &part, &cotangents);
-                self.derived(s, before, found);
-            }
-            None => {}
-        }
-    }
-
-    pub(super) fn pushforward(&mut self, s: &core::Stm, results: &[core::Atom]) {
-        match self.points.pop() {
-            Some(Point::Scalars { vars, tangents, code }) => {
-                let results: Vec<Atom> = results.iter().map(|r| self.atom(*r)).collect();
-                let lets = self.frames.last_mut().map_or_else(Vec::new, |f| f.lets.split_off(code));
-                let mut forward = Code::new(s.loc);
-                let point: Vec<(Var, Atom)> = vars.into_iter().zip(tangents).collect();
-                let found = scalars::pushforward(&mut self.p, &mut forward, &lets, &point, &results);
-                self.add_lets(forward.lets);
-                for (v, a) in s.vars.iter().zip(found) {
-                    self.env.insert(*v, Val::Scalar(a));
-                }
-            }
-            Some(Point::Arrays { arrays, tangents, stms }) => {
-                let results: Vec<ArrayId> = results.iter().map(|a| self.over_frame(*a, s.loc)).collect();
-                let part = Part { stms: stms..self.p.stms.len(), point: &arrays, results: &results };
-                let before = self.p.stms.len();
-                let found = pushforward(&mut self.p, &part, &tangents);
-                self.derived(s, before, found);
-            }
-            None => {}
-        }
-    }
-
-    /// Binds the derivative, which the statements from `before` on compute: what is of no place there is of the derivative's. Without
-    /// one there is no program; zeros stand for it until that is said.
-    fn derived(&mut self, s: &core::Stm, before: usize, found: Result<Vec<ArrayId>, NotDifferentiable>) {
-        self.p.stms[before..].iter_mut().for_each(|stm| Placed(s.loc).stm(stm));
+    /// Binds what a derivative gives. Without one there is no program; zeros stand for it until that is said.
+    fn bind_derivatives(
+        &mut self,
+        vars: &[core::Var],
+        found: Result<Vec<ArrayId>, NotDifferentiable>,
+        loc: Loc,
+    ) {
         match found {
             Ok(arrays) => {
-                for (v, array) in s.vars.iter().zip(arrays) {
-                    self.bind_array(*v, array, s.loc);
+                for (v, array) in vars.iter().zip(arrays) {
+                    self.bind_array(*v, array, loc);
                 }
             }
             Err(reason) => {
                 self.missing.get_or_insert(reason);
-                for v in &s.vars {
+                for v in vars {
                     let ty = self.f.ty(*v).clone();
                     let zero = Atom::Const(Const::of(ty.elem, 0));
-                    let array = self.elementwise(&ty.dims, self.name(*v), s.loc, |_, _| zero);
-                    self.bind_array(*v, array, s.loc);
+                    let array = self.elementwise(&ty.dims, self.name(*v), loc, |_, _| zero);
+                    self.bind_array(*v, array, loc);
                 }
             }
         }

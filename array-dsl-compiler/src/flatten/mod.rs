@@ -12,7 +12,7 @@
 //! vec F (loop of scalars)     = the same, with a step that is executed in order
 //! vec F (argsort a)           = the rows of a over F sorted, or of a alone where it does not depend on F
 //! vec F (index a ix)          = a view: no statement at all; an invariant `a` is never replicated (G1, G2)
-//! vec F (pullback, pushforward) = the derivative of the code or of the nests since the point (`derivative`)
+//! vec F (derivative of b)     = vec F b, and the derivative of the code or of the nests that it is (`derivative`)
 //! vec F (scalar code)         = kept, and copied into the nests that need it
 //! vec F (if c a b)            = lazy `if` in the body; around array code the nests of a branch are guarded by
 //!                               `c`, and the results are chosen lazily, element by element
@@ -69,7 +69,6 @@ pub fn flatten(f: &core::Function) -> Result<Program, NotDifferentiable> {
         sizes: HashMap::new(),
         updated: HashMap::new(),
         checks: Vec::new(),
-        points: Vec::new(),
         missing: None,
     };
     for r in &f.rules {
@@ -103,8 +102,6 @@ struct Flatten<'a> {
     updated: HashMap<ArrayId, ArrayId>,
     /// The checks made before, on every path.
     checks: Vec<core::Check>,
-    /// The points whose derivatives are still to come.
-    points: Vec<derivative::Point>,
     /// A derivative that does not exist.
     missing: Option<NotDifferentiable>,
 }
@@ -176,25 +173,13 @@ impl Flatten<'_> {
     }
 
     fn body(&mut self, b: &core::Body) {
-        for (i, s) in b.stms.iter().enumerate() {
-            match &s.exp {
-                core::Exp::Point { at, tangents } => self.point(s, at, tangents, &b.stms[i + 1..]),
-                _ => self.stm(s),
-            }
-        }
+        b.stms.iter().for_each(|s| self.stm(s));
     }
 
     fn stm(&mut self, s: &core::Stm) {
         let elem = |i: usize| self.f.ty(s.vars[i]).elem;
         match &s.exp {
-            core::Exp::Atom(core::Atom::Var(v)) => {
-                let val = self.env[v].clone();
-                self.env.insert(s.vars[0], val);
-            }
-            core::Exp::Atom(a) => {
-                let a = self.atom(*a);
-                self.env.insert(s.vars[0], Val::Scalar(a));
-            }
+            core::Exp::Atom(a) => self.alias(s.vars[0], *a),
             core::Exp::Op(op, args) => {
                 let args = args.iter().map(|a| self.atom(*a)).collect();
                 self.scalar(s, elem(0), Exp::Op(*op, args));
@@ -215,11 +200,8 @@ impl Flatten<'_> {
             core::Exp::Loop(l) => self.repeat(s, l),
             core::Exp::Update(a, index, value) => self.update(s, *a, index, *value),
             core::Exp::Scatter { how, dest, axes, body } => self.scatter(s, *how, *dest, axes, body),
-            core::Exp::Pushforward { results, .. } => self.pushforward(s, results),
-            core::Exp::Pullback { results, cotangents, .. } => self.pullback(s, results, cotangents),
+            core::Exp::Derivative(d) => self.derivative(s, d),
             core::Exp::Custom { values, args, rule } => self.custom(s, values, args, *rule),
-            // Seen by `body`, with what follows it.
-            core::Exp::Point { .. } => {}
             core::Exp::Argsort(v) => self.argsort(s, *v),
             core::Exp::Check(c) => {
                 let mut check = c.clone();
@@ -227,6 +209,16 @@ impl Flatten<'_> {
                 self.checks.push(check.clone());
                 self.p.stms.push(Stm::Check(check, s.loc));
             }
+        }
+    }
+
+    /// Another name for an atom.
+    fn alias(&mut self, v: core::Var, a: core::Atom) {
+        self.env.insert(v, self.value(a));
+        if let core::Atom::Var(old) = a {
+            let (size, array) = (self.sizes.get(&old).cloned(), self.size_scalars.get(&old).copied());
+            self.sizes.extend(size.map(|d| (v, d)));
+            self.size_scalars.extend(array.map(|id| (v, id)));
         }
     }
 

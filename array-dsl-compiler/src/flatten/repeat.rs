@@ -272,23 +272,15 @@ impl Flatten<'_> {
     }
 }
 
-/// Whether what depends on a loop's state is scalar code. A derivative that does is so only as a whole: of its nests, those that
-/// do not depend on the state could not be taken out.
+/// Whether what depends on a loop's state is scalar code.
 fn is_scalar_code(f: &core::Function, l: &core::Loop) -> bool {
     let mut on: HashSet<core::Var> = l.state.iter().map(|(v, _)| *v).collect();
-    let stms = &l.body.stms;
-    stms.iter().enumerate().all(|(i, s)| {
+    l.body.stms.iter().all(|s| {
         let depends = mentions(&s.exp, &on);
         if depends {
             on.extend(&s.vars);
         }
-        let from = match &s.exp {
-            core::Exp::Pushforward { point, .. } | core::Exp::Pullback { point, .. } => {
-                stms.iter().position(|p| p.vars == *point).unwrap_or(i)
-            }
-            _ => i,
-        };
-        !depends || stms[from..=i].iter().all(|s| is_scalar(f, s))
+        !depends || is_scalar(f, s)
     })
 }
 
@@ -303,10 +295,8 @@ fn mentions(e: &core::Exp, vars: &HashSet<core::Var>) -> bool {
 
 /// Whether a statement becomes code of a nest, without nests of its own.
 pub(super) fn is_scalar(f: &core::Function, s: &core::Stm) -> bool {
-    let scalars = s.vars.iter().all(|v| f.ty(*v).rank() == 0);
-    let bodies = s.exp.bodies();
     // A loop is a nest of its own, though one of scalars.
-    s.exp.is_scalar_code(scalars)
+    s.is_scalar_code(|v| f.ty(v).rank() == 0)
         && !matches!(s.exp, core::Exp::Loop(_))
-        && bodies.iter().all(|b| b.stms.iter().all(|s| is_scalar(f, s)))
+        && s.exp.bodies().iter().all(|b| b.stms.iter().all(|s| is_scalar(f, s)))
 }

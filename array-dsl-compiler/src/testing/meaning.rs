@@ -1,8 +1,7 @@
 //! What a kernel means: Core executed as it stands, with the derivatives that it takes inside made by the rules of `derive`.
 
 use crate::bulk;
-use crate::core::Function;
-use crate::core::interp::{self, Mode};
+use crate::core::{Function, Mode, interp};
 use crate::derive::{self, Derivative, NotDifferentiable};
 use crate::flatten::flatten;
 use crate::optimize;
@@ -23,14 +22,14 @@ pub fn run_recovering(f: &Function, args: &[Value], instead: i64) -> (Result<Vec
 
 fn by_rules(
     f: &Function,
-    mode: Mode,
+    mode: &Mode,
     args: &[Value],
     recovery: &mut Option<Recovery>,
 ) -> Result<Vec<Value>, Fault> {
     let none = |e: NotDifferentiable| Fault::internal(e.what);
     let program = flatten(f).map_err(none)?;
     let what = match mode {
-        Mode::Forward => Derivative::Jvp,
+        Mode::Forward(_) => Derivative::Jvp,
         Mode::Reverse => Derivative::Vjp,
     };
     let derived = derive::derive(&program, what, optimize::optimize).map_err(none)?;

@@ -292,3 +292,29 @@ fn sequential_programs() {
     let found = run_text(text, &[fibonacci, floats(&[2], &[1., 0.]), ints(&[], &[64])]);
     assert_eq!(found, Ok(vec![floats(&[2], &[17_167_680_177_565., 10_610_209_857_723.])]));
 }
+
+/// Of `x` the sum of `2 x` over `q = x as i64` points is `2 q x`; within, `u^2 x` is differentiated by `u` at `x`.
+#[test]
+fn derivatives() {
+    let text = "fn f(s.0: f64) -> ([q.3]f64, f64, f64, f64)
+      y.1: [q.3]f64, g.2: f64 = pullback x.4: f64 from s.0 {
+        q.3: i64 = as_i64(x.4)
+        check nonnegative(q.3)
+        d.5: f64 = add(x.4, x.4)
+        z.6: [q.3]f64 = build [i.7 < q.3] { => d.5 }
+        c.8: [q.3]f64 = build [i.9 < q.3] { => 1.0f64 }
+        => z.6, c.8
+      }
+      h.10: f64, t.11: f64 = pushforward x.12: f64 from s.0 along 0.5f64 {
+        p.13: f64, p.14: f64 = pullback u.15: f64 from x.12 {
+          v.16: f64 = mul(u.15, u.15)
+          w.17: f64 = mul(v.16, x.12)
+          => w.17, 1.0f64
+        }
+        => p.14
+      }
+      => y.1, g.2, h.10, t.11";
+    let x = |x: f64| floats(&[], &[x]);
+    let expected = vec![floats(&[3], &[7.0; 3]), x(6.0), x(24.5), x(7.0)];
+    assert_eq!(run_text(text, &[x(3.5)]), Ok(expected));
+}

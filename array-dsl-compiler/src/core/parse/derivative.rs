@@ -1,32 +1,25 @@
 //! Derivatives inside printed Core.
 
 use super::{Parsed, Parser};
-use crate::core::Exp;
+use crate::core::{Derivative, Exp, Mode};
 
 impl Parser {
-    /// What follows `point`.
-    pub(super) fn point(&mut self) -> Parsed<Exp> {
-        let at = self.operands()?;
-        let tangents = if self.take("along") { self.operands()? } else { Vec::new() };
-        Ok(Exp::Point { at, tangents })
-    }
-
     /// What follows `pushforward`.
     pub(super) fn pushforward(&mut self) -> Parsed<Exp> {
-        self.expect("(")?;
-        let point = self.list(")", Self::var)?;
-        self.expect("of")?;
-        Ok(Exp::Pushforward { point, results: self.operands()? })
+        let point = self.starts()?;
+        self.expect("along")?;
+        let tangents = if self.is_atom() { self.some(Self::atom)? } else { Vec::new() };
+        Ok(Exp::Derivative(Box::new(Derivative {
+            point,
+            body: self.block()?,
+            mode: Mode::Forward(tangents),
+        })))
     }
 
     /// What follows `pullback`.
     pub(super) fn pullback(&mut self) -> Parsed<Exp> {
-        self.expect("(")?;
-        let point = self.list(")", Self::var)?;
-        self.expect("of")?;
-        let results = self.operands()?;
-        self.expect("from")?;
-        Ok(Exp::Pullback { point, results, cotangents: self.operands()? })
+        let point = self.starts()?;
+        Ok(Exp::Derivative(Box::new(Derivative { point, body: self.block()?, mode: Mode::Reverse })))
     }
 
     /// What follows `custom`.

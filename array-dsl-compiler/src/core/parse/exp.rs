@@ -29,7 +29,6 @@ impl Parser {
             "loop" => self.repeat(),
             "update" => self.update(),
             "scatter" => self.scatter(),
-            "point" => self.point(),
             "pushforward" => self.pushforward(),
             "pullback" => self.pullback(),
             "custom" => self.custom(),

@@ -1,7 +1,7 @@
 //! Scans, folds by operators, and loops of printed Core.
 
-use super::{Parsed, Parser};
-use crate::core::{Exp, Loop, Operator, Prefix, Trips};
+use super::{Parsed, Parser, Token};
+use crate::core::{Atom, Exp, Loop, Operator, Prefix, Trips, Var};
 
 impl Parser {
     fn prefix(&mut self) -> Option<Prefix> {
@@ -42,12 +42,17 @@ impl Parser {
             Trips::For(var, self.atom()?)
         };
         self.expect("with")?;
+        let state = self.starts()?;
+        Ok(Exp::Loop(Box::new(Loop { state, trips, body: self.block()? })))
+    }
+
+    /// `s.1: f64 from a.2, ...`: variables of a body, which follows, and what they are equal to there.
+    pub(super) fn starts(&mut self) -> Parsed<Vec<(Var, Atom)>> {
         let start = |p: &mut Self| {
             let var = p.binding()?;
             p.expect("from")?;
             Ok((var, p.atom()?))
         };
-        let state = if self.is(0, "{") { Vec::new() } else { self.some(start)? };
-        Ok(Exp::Loop(Box::new(Loop { state, trips, body: self.block()? })))
+        if matches!(self.peek(), Some(Token::Var(..))) { self.some(start) } else { Ok(Vec::new()) }
     }
 }

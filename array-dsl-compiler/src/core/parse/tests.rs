@@ -62,6 +62,11 @@ const EXAMPLE: &str = r#"fn rows(w.0: [d][c]f64 @0, p = (a.1: [n]f64, (b.2: f64,
   = loop for t.61 < 3 with { => } @1
   w.62: [d][c]f64 = update w.0[] with w.0 @1
   o.63: [d][c]i64 = argsort w.0 @1
+  y.64: f64, k.65: i64, g.66: [n]f64, h.67: f64 = pullback x.68: [n]f64 from a.1, v.69: f64 from 2.0f64 {
+    e.70: f64 = x.68[0] @1
+    => e.70, 3, 1.0f64
+  } @1
+  y.71: f64, d.72: f64 = pushforward x.73: f64 from b.2, v.74: f64 from r.13 along 1.0f64, b.2 { => x.73 } @0
   => z.4, a.24
 unused t.11: [n]f32
 places
@@ -78,7 +83,7 @@ fn the_example_comes_back() {
     let f = read(EXAMPLE);
     assert_eq!(print(&f), EXAMPLE);
     assert_eq!(super::super::verify::check(&f), Vec::<String>::new());
-    assert_eq!((f.vars.len(), f.places.len(), f.params[1].vars.leaves().len()), (64, 2, 2));
+    assert_eq!((f.vars.len(), f.places.len(), f.params[1].vars.leaves().len()), (75, 2, 2));
     assert!(!f.params[2].active && f.params[0].active);
     assert_eq!(f.body.stms[3].exp, read(EXAMPLE).body.stms[3].exp);
 }
@@ -303,7 +308,7 @@ fn constants_at_their_ends_come_back() {
 #[test]
 fn names_of_all_kinds_come_back() {
     let words = "fn build reduce scan fold loop for while with if else check when nonnegative size sizes types as no_grad unused \
-                 places rule of over from into write add inf_f64 nan_f64 true false f64 i64 point along pullback pushforward \
+                 places rule of over from into write add inf_f64 nan_f64 true false f64 i64 along pullback pushforward \
                  custom by update scatter reshape argsort stop_gradient inclusive exclusive";
     let mut names: Vec<String> = words.split_whitespace().map(String::from).collect();
     names.extend(

@@ -1,39 +1,58 @@
-//! The rules of points and of the derivatives there.
+//! The rules of derivatives.
 
 use super::Scope;
-use crate::core::{Atom, Type, Var};
+use crate::core::{Atom, Derivative, Mode, Type};
 
 impl Scope<'_> {
-    pub(super) fn point(&mut self, at: &[Atom], tangents: &[Atom]) -> Option<Vec<Type>> {
-        let types = self.floats(at, "a value of a point")?;
-        let tangents = self.floats(tangents, "a tangent")?;
-        if !tangents.is_empty() {
-            self.same(&types, &tangents, "the values of a point", "its tangents");
-        }
-        Some(types)
+    pub(super) fn derivative(&mut self, d: &Derivative) -> Option<Vec<Type>> {
+        let at: Vec<Option<Type>> = d.point.iter().map(|(_, at)| self.atom(*at)).collect();
+        let tangents = match &d.mode {
+            Mode::Forward(tangents) => Some(self.atoms(tangents)),
+            Mode::Reverse => None,
+        };
+        let results = self.executed(d, &at);
+        let point = self.of_floats(at.into_iter().collect::<Option<_>>()?, "a value of a point")?;
+        let mut values = results?;
+        let derivatives = match tangents {
+            Some(tangents) => {
+                self.same(&point, &tangents?, "the values of a point", "its tangents");
+                floats(&values).cloned().collect()
+            }
+            None => {
+                self.cotangents(&mut values)?;
+                point
+            }
+        };
+        Some([values, derivatives].concat())
     }
 
-    pub(super) fn pushforward(&mut self, point: &[Var], results: &[Atom]) -> Option<Vec<Type>> {
-        self.closes(point, true);
-        self.floats(results, "a differentiated result")
+    /// The results of the body of a derivative at a point of these types. It is no scope for integers of depth 0.
+    fn executed(&mut self, d: &Derivative, point: &[Option<Type>]) -> Option<Vec<Type>> {
+        let mark = self.trail.len();
+        d.point.iter().zip(point).for_each(|((v, _), ty)| self.bind(*v, ty.as_ref()));
+        let types = self.body(&d.body);
+        let (f, outermost) = (self.f, self.depth == 0);
+        self.leave(mark, |v| outermost && f.ty(v).rank() == 0 && f.ty(v).elem.is_int());
+        types
     }
 
-    pub(super) fn pullback(
-        &mut self,
-        point: &[Var],
-        results: &[Atom],
-        cotangents: &[Atom],
-    ) -> Option<Vec<Type>> {
-        self.closes(point, false);
-        let results = self.floats(results, "a differentiated result")?;
-        let cotangents = self.floats(cotangents, "a cotangent")?;
-        self.same(&results, &cotangents, "differentiated results", "their cotangents");
-        point.iter().map(|v| self.var(*v)).collect()
+    /// Takes the cotangents off the results of a derivative's body: there is one for each float before them.
+    fn cotangents(&mut self, results: &mut Vec<Type>) -> Option<()> {
+        let count = (0..=results.len()).find(|n| n + floats(&results[..*n]).count() == results.len());
+        let Some(count) = count else {
+            let found: Vec<String> = results.iter().map(|t| self.show_type(t)).collect();
+            self.error(format!("({}) are not values and a cotangent for each float", found.join(", ")));
+            return None;
+        };
+        let cotangents = results.split_off(count);
+        let of: Vec<Type> = floats(results).cloned().collect();
+        self.same(&of, &cotangents, "differentiated values", "their cotangents");
+        Some(())
     }
 
     pub(super) fn custom(&mut self, values: &[Atom], args: &[Atom], rule: usize) -> Option<Vec<Type>> {
-        let values = self.floats(values, "a value with a rule")?;
-        let args: Option<Vec<Type>> = args.iter().map(|a| self.atom(*a)).collect();
+        let (values, args) = (self.atoms(values), self.atoms(args));
+        let values = self.of_floats(values?, "a value with a rule")?;
         let args = args?;
         let Some(r) = self.f.rules.get(rule) else {
             self.error(format!("there is no rule {rule}"));
@@ -50,17 +69,8 @@ impl Scope<'_> {
         Some(values)
     }
 
-    /// Requires these variables to be the last point that is still open.
-    fn closes(&mut self, point: &[Var], tangents: bool) {
-        if self.points.pop().is_none_or(|open| open != (point.to_vec(), tangents)) {
-            let vars: Vec<String> = point.iter().map(|v| self.show(*v)).collect();
-            self.error(format!("({}) is not the point whose derivative comes next", vars.join(", ")));
-        }
-    }
-
-    fn floats(&mut self, atoms: &[Atom], what: &str) -> Option<Vec<Type>> {
-        let types: Vec<Option<Type>> = atoms.iter().map(|a| self.atom(*a)).collect();
-        let types = types.into_iter().collect::<Option<Vec<Type>>>()?;
+    /// The types, if all are floats.
+    fn of_floats(&mut self, types: Vec<Type>, what: &str) -> Option<Vec<Type>> {
         if let Some(other) = types.iter().find(|t| !t.elem.is_float()) {
             let found = self.show_type(other);
             self.error(format!("{what} is {found}, not of floats"));
@@ -68,4 +78,14 @@ impl Scope<'_> {
         }
         Some(types)
     }
+
+    fn atoms(&mut self, atoms: &[Atom]) -> Option<Vec<Type>> {
+        let types: Vec<Option<Type>> = atoms.iter().map(|a| self.atom(*a)).collect();
+        types.into_iter().collect()
+    }
+}
+
+/// The types that are differentiated.
+fn floats(types: &[Type]) -> impl Iterator<Item = &Type> {
+    types.iter().filter(|t| t.elem.is_float())
 }

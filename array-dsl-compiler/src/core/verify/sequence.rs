@@ -64,9 +64,8 @@ impl Scope<'_> {
     /// An operator's body makes no arrays.
     fn scalar_code(&mut self, b: &Body) {
         for s in &b.stms {
-            let rank = |v: &Var| self.f.vars.get(v.0 as usize).map_or(0, |i| i.ty.rank());
-            let scalar = s.exp.is_scalar_code(s.vars.iter().all(|v| rank(v) == 0));
-            if !scalar {
+            let rank = |v: Var| self.f.vars.get(v.0 as usize).map_or(0, |i| i.ty.rank());
+            if !s.is_scalar_code(|v| rank(v) == 0) {
                 let vars: Vec<String> = s.vars.iter().map(|v| self.show(*v)).collect();
                 self.error(format!("({}) in an operator is not scalar code", vars.join(", ")));
             }

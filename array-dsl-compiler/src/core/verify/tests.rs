@@ -56,6 +56,27 @@ fn accepts() {
          r.16: [n][m]f64 = update a.1[k.3] with v.5
          => z.11",
         "y.10: f64 = loop while { c.11: bool = lt(t.12, 9.0f64) => c.11 } with t.12: f64 from s.2 { => 10.0f64 } => y.10",
+        // Of what depends on the point, the size is still in sight; and checks may stand there.
+        "y.10: [q.11]f64, g.12: f64 = pullback x.13: f64 from s.2 {
+           q.11: i64 = as_i64(x.13)
+           check nonnegative(q.11)
+           z.14: [q.11]f64 = build [i.15 < q.11] { => x.13 }
+           c.16: [q.11]f64 = build [i.17 < q.11] { => 1.0f64 }
+           => z.14, c.16
+         }
+         w.18: [q.11]f64 = build [i.19 < q.11] { e.20: f64 = y.10[i.19] => e.20 }
+         => g.12",
+        "y.10: f64, b.11: bool, t.12: f64 = pushforward x.13: f64 from s.2 along 1.0f64 {
+           z.14: f64, g.15: f64 = pullback u.16: f64 from x.13 { => u.16, x.13 }
+           => g.15, b.4
+         } => t.12",
+        "y.10: [n]f64 = build [i.11 < n] {
+           z.12: f64, g.13: [m]f64 = pullback u.14: [m]f64 from v.5 { e.15: f64 = u.14[0] => e.15, s.2 }
+           => z.12
+         } => s.2",
+        "y.10: f64 = fold (p.11: f64; q.12: f64) from 0.0f64 with {
+           z.13: f64, g.14: f64 = pullback u.15: f64 from p.11 { => u.15, 1.0f64 } => g.14
+         } over i.16 < m { => s.2 } => y.10",
     ];
     for body in good {
         assert_eq!(errors(body), Vec::<String>::new(), "{body}");
@@ -318,6 +339,63 @@ fn rejects_results() {
         ("=> k.3", "result 0 is declared f64 and has type i64"),
         ("=> x.0", "result 0 is declared f64 and has type [n]f64"),
         ("=> s.2, s.2", "1 results are declared and 2 given"),
+    ]);
+}
+
+#[test]
+fn rejects_derivatives() {
+    rejects(&[
+        (
+            "y.10: i64, g.11: i64 = pullback x.12: i64 from k.3 { => x.12 } => s.2",
+            "a value of a point is i64, not of floats",
+        ),
+        (
+            "y.10: f64, g.11: f64 = pullback x.12: f64 from s.2 { => x.12 } => s.2",
+            "(f64) are not values and a cotangent for each float",
+        ),
+        (
+            "y.10: f64, g.11: f64 = pullback x.12: f64 from s.2 { => x.12, k.3 } => s.2",
+            "differentiated values are (f64), their cotangents (i64)",
+        ),
+        (
+            "y.10: [n]f64, g.11: f64 = pullback w.12: f64 from s.2 { => x.0, v.5 } => s.2",
+            "differentiated values are ([n]f64), their cotangents ([m]f64)",
+        ),
+        (
+            "y.10: f64, t.11: f64 = pushforward x.12: f64 from s.2 along { => x.12 } => s.2",
+            "the values of a point are (f64), its tangents ()",
+        ),
+        (
+            "y.10: f64 = pushforward x.12: f64 from s.2 along s.2 { => x.12 } => s.2",
+            "a statement binds (`y.10`) to 2 values",
+        ),
+        (
+            "y.10: f64, t.11: f64 = pushforward x.12: f64 from s.2 along s.2 { => x.12 } z.13: f64 = exp(x.12) => s.2",
+            "`x.12` is used outside the body that binds it",
+        ),
+        (
+            "y.10: f64, t.11: f64 = pushforward x.12: f64 from s.2 along s.2 { z.13: f64 = exp(x.12) => z.13 } => z.13",
+            "`z.13` is used outside the body that binds it",
+        ),
+        // Within other bodies integers go as well, and checks may not stand there.
+        (
+            "y.10: [n]i64 = build [i.11 < n] {
+               t.12: f64, u.13: f64 = pushforward x.14: f64 from s.2 along s.2 { q.15: i64 = size n => x.14 } => q.15
+             } => s.2",
+            "`q.15` is used outside the body that binds it",
+        ),
+        (
+            "y.10: [n]f64 = build [i.11 < n] {
+               t.12: f64, u.13: f64 = pushforward x.14: f64 from s.2 along s.2 { check n == m => x.14 } => t.12
+             } => s.2",
+            "a check stands inside an expression",
+        ),
+        (
+            "y.10: f64 = fold (p.11: f64; q.12: f64) from 0.0f64 with {
+               z.13: f64, t.14: f64 = pushforward u.15: [m]f64 from v.5 along v.5 { e.16: f64 = u.15[0] => e.16 } => t.14
+             } over i.17 < m { => s.2 } => y.10",
+            "(`z.13`, `t.14`) in an operator is not scalar code",
+        ),
     ]);
 }
 
