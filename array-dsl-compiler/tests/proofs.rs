@@ -56,6 +56,10 @@ fn axes_and_sizes_prove_reads() {
         "fn f(x: [[f64; m]; n]) -> [f64; n * m] { build(n * m, |k| x[(k + 1) / m][k % m]) }",
         "fn f(x: [f64; n], y: [f64; m]) -> [f64; m] { build(m, |i| x[(i - 9) / 2] + y[i]) }",
         "fn f(x: [f64; n], i: i64) -> f64 { if i < n { x[i] } else { 0.0 } }",
+        // An integer that may have wrapped is not as large as its polynomial.
+        "fn f(x: [f64; n], m: i64) -> [f64; m] { build(m, |i| if i + 9223372036854775807 < n { x[i + 9223372036854775807] } else { 0.0 }) }",
+        "fn f(x: [f64; n], k: i64) -> f64 { if k > 0 && k + 9223372036854775807 < n { x[k + 9223372036854775807] } else { 0.0 } }",
+        "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[(i + 9223372036854775807) / 2 % n]) }",
     ] {
         assert_eq!(checked_reads(text), 1, "{}", print(&program(text)));
     }

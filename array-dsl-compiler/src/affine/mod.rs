@@ -521,16 +521,24 @@ impl Facts {
         if self.quotient_inside(index, dim) {
             return true;
         }
-        let counted = |f: &Affine| self.nonnegative(f);
-        let inside =
-            |f: &Affine| counted(f) && self.nonnegative(&Affine::constant(dim.sub(&Dim::constant(1))).sub(f));
+        let last = Affine::constant(dim.sub(&Dim::constant(1)));
+        let inside = |f: &Affine| self.nonnegative(f) && self.nonnegative(&last.sub(f));
         let form = self.form_or_name(index);
         let named = if self.names.is_empty() { None } else { self.named(index, 6) };
         if form.iter().chain(&named).any(inside) {
             return true;
         }
         let is_less = |v: Var| self.less.iter().any(|(i, d)| *i == v && d == dim);
-        matches!(index, Atom::Var(v) if is_less(v)) && form.iter().chain(&named).any(counted)
+        matches!(index, Atom::Var(v) if is_less(v)) && form.iter().chain(&named).any(|f| self.counts(f))
+    }
+
+    /// Whether the program's integer is not negative: the polynomial is not, and the integer is that, or at most another one that
+    /// there is.
+    pub fn counts(&self, f: &Affine) -> bool {
+        let no_names = f.axes.keys().all(|v| self.extents.contains_key(v));
+        let parts = f.axes.keys().map(|v| Affine::axis(*v));
+        let mut parts = parts.chain(f.rest.atoms().into_iter().map(|a| Affine::constant(Dim::atom(a))));
+        self.nonnegative(f) && (no_names && self.exact(f) || parts.any(|a| self.nonnegative(&a.sub(f))))
     }
 
     /// The value of a comparison of integers, if it is certain.
