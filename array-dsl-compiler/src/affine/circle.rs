@@ -108,13 +108,16 @@ impl Facts {
         self.around.get(&v).filter(|a| a.least == Affine::default()).map(|a| (&a.form, &a.modulus))
     }
 
-    /// What a remainder certainly is, if a scalar at hand is that.
-    pub fn known_remainder(&self, op: Op, args: &[Atom]) -> Option<Atom> {
+    /// The polynomial that a remainder certainly is, because that is not negative and less than the modulus.
+    pub fn within_circle(&self, op: Op, args: &[Atom]) -> Option<Affine> {
         let Around { form, modulus, .. } = self.circular(op, args)?;
         let top = Affine::constant(modulus.sub(&Dim::constant(1))).sub(&form);
-        if !self.nonnegative(&form) || !self.nonnegative(&top) {
-            return None;
-        }
+        (self.nonnegative(&form) && self.nonnegative(&top)).then_some(form)
+    }
+
+    /// What a remainder certainly is, if a scalar at hand is that.
+    pub fn known_remainder(&self, op: Op, args: &[Atom]) -> Option<Atom> {
+        let form = self.within_circle(op, args)?;
         if let Some(c) = form.as_dim().and_then(Dim::as_constant) {
             return Some(Atom::Const(Const::int(Elem::I64, c)));
         }

@@ -186,6 +186,9 @@ impl Facts {
 
     /// In a loop, so many points or more away from either end.
     pub fn away_from_ends(&mut self, a: &Axis, margin: i64) {
+        if margin == 0 {
+            return;
+        }
         let (axis, margin) = (Affine::axis(a.var), Dim::constant(margin));
         let last = a.extent.sub(&Dim::constant(1)).sub(&margin);
         self.here.push(axis.sub(&Affine::constant(margin)));

@@ -10,63 +10,88 @@
 //! A float sum must be added in the order it is written, so a plain loop does not vectorize: hence lanes.
 
 use super::{Cpu, peel};
-use crate::bulk::{Reducer, Var};
+use crate::affine::Facts;
+use crate::bulk::{Axis, Reducer, Var};
 use crate::loops::{Fold, Form, Loop, Middle, Node};
 
-/// What is around a loop.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Around<'a> {
-    /// The axes of its tree that are one.
-    pub merged: &'a [Vec<Var>],
+/// A place in a tree, on the way down to its loops.
+pub(super) struct Place<'a> {
+    cpu: &'a Cpu<'a>,
+    /// The axes of the tree that are one.
+    merged: &'a [Vec<Var>],
     /// Whether it is executed near the ends of a loop that has a middle. There only innermost loops have one: the code grows with
     /// the number of loops and not exponentially.
-    pub at_ends: bool,
+    at_ends: bool,
+    /// What is known here.
+    facts: Facts,
 }
 
-impl Cpu<'_> {
-    /// Nodes, of whose loops each has its form.
-    pub(super) fn formed(&self, nodes: Vec<Node>, merged: &[Vec<Var>]) -> Vec<Node> {
-        self.inside(nodes, &Around { merged, at_ends: false })
+impl<'a> Place<'a> {
+    /// In a tree, within these of its axes.
+    pub fn new(cpu: &'a Cpu<'a>, axes: &[Axis], merged: &'a [Vec<Var>]) -> Self {
+        Place { cpu, merged, at_ends: false, facts: cpu.facts(axes) }
     }
 
-    fn inside(&self, nodes: Vec<Node>, around: &Around<'_>) -> Vec<Node> {
+    /// Nodes, of whose loops each has its form.
+    pub fn formed(&mut self, nodes: Vec<Node>) -> Vec<Node> {
         let formed = |n| match n {
-            Node::Loop(l) => Node::Loop(self.form(l, around)),
-            n => n,
+            Node::Loop(l) => Node::Loop(self.form(l)),
+            n => {
+                self.learn(&n);
+                n
+            }
         };
         nodes.into_iter().map(formed).collect()
     }
 
+    /// Goes past a node.
+    pub fn learn(&mut self, n: &Node) {
+        self.cpu.learn(std::slice::from_ref(n), &mut self.facts);
+    }
+
+    /// The nodes of a loop over these axes, so far away from its ends.
+    pub fn inside(&mut self, axes: &[Axis], margin: i64, nodes: Vec<Node>) -> Vec<Node> {
+        let scope = self.facts.scope();
+        axes.iter().for_each(|a| self.facts.enter(a));
+        self.facts.away_from_ends(&axes[0], margin);
+        let nodes = self.formed(nodes);
+        self.facts.leave(scope);
+        nodes
+    }
+
     /// A loop with its form, and the loops inside with theirs.
-    pub(super) fn form(&self, mut l: Loop, around: &Around<'_>) -> Loop {
-        if l.folds.is_empty() && self.strips_pay(&l.axis, &l.body, around.merged) {
+    pub fn form(&mut self, mut l: Loop) -> Loop {
+        if l.folds.is_empty() && self.cpu.strips_pay(&l.axis, &l.body, self.merged) {
             l.plan.form = Form::Strips;
             return l;
         }
+        let axes: Vec<Axis> = l.axes().cloned().collect();
         let has_loops = l.body.iter().any(|n| matches!(n, Node::Loop(_)));
         let lanes = in_lanes(&l);
         let mut middle = None;
         // A plain loop that folds is not vectorized with a middle either.
-        if lanes || (has_loops && !around.at_ends) || (!has_loops && l.folds.is_empty()) {
-            middle = peel::middle(self, &l);
+        if lanes || (has_loops && !self.at_ends) || (!has_loops && l.folds.is_empty()) {
+            middle = peel::middle(self.cpu, &mut self.facts, &l);
         }
-        let within =
-            |m: Middle| Middle { body: self.inside(m.body, &Around { at_ends: false, ..*around }), ..m };
-        let mut at_ends = around.at_ends;
-        l.plan.form = match middle.map(within) {
+        let around = self.at_ends;
+        self.at_ends = false;
+        let middle = middle.map(|m| Middle { body: self.inside(&axes, m.margin, m.body), ..m });
+        self.at_ends = around;
+        match middle {
             Some(m) if m.margin == 0 => {
                 l.body = m.body;
                 for (f, value) in l.folds.iter_mut().zip(m.values) {
                     f.value = value;
                 }
-                return Loop { plan: crate::loops::Plan { form: folding(lanes, None), ..l.plan }, ..l };
+                l.plan.form = folding(lanes, None);
             }
             middle => {
-                at_ends |= middle.is_some() && has_loops;
-                folding(lanes, middle)
+                self.at_ends |= middle.is_some() && has_loops;
+                l.body = self.inside(&axes, 0, l.body);
+                self.at_ends = around;
+                l.plan.form = folding(lanes, middle);
             }
-        };
-        l.body = self.inside(l.body, &Around { at_ends, ..*around });
+        }
         l
     }
 }

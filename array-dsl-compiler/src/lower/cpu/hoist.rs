@@ -6,52 +6,62 @@
 use std::collections::BTreeSet;
 
 use super::Cpu;
+use crate::affine::Facts;
 use crate::bulk::{Atom, Exp, Let, Var};
 use crate::loops::{Loop, Node};
 
 impl Cpu<'_> {
-    /// The nodes with everything as far outside as it can be.
-    pub(super) fn hoisted(&self, nodes: Vec<Node>) -> Vec<Node> {
+    /// The nodes with everything as far outside as it can be; `facts` are those of the place where they stand.
+    pub(super) fn hoisted(&self, nodes: Vec<Node>, facts: &mut Facts) -> Vec<Node> {
         let mut out = Vec::new();
         for n in nodes {
             if let Node::Loop(l) = n {
-                let (before, body) = self.split(self.hoisted(l.body), l.axis.var);
+                let scope = facts.scope();
+                l.axes().for_each(|a| facts.enter(a));
+                let body = self.hoisted(l.body, facts);
+                let (before, body) = split(body, l.axis.var, facts);
+                facts.leave(scope);
+                self.learn(&before, facts);
                 out.extend(before);
                 out.push(Node::Loop(Loop { body, ..l }));
             } else {
+                self.learn(std::slice::from_ref(&n), facts);
                 out.push(n);
             }
         }
         out
     }
+}
 
-    /// What can move out of a loop over `axis`, and what cannot.
-    fn split(&self, nodes: Vec<Node>, axis: Var) -> (Vec<Node>, Vec<Node>) {
-        let mut inside: BTreeSet<Var> = [axis].into();
-        let mut depends = |n: &Node| match n {
-            Node::Let(l) => {
-                let mut depends = !self.harmless(l);
-                l.exp.visit_atoms(&mut |a| depends |= matches!(a, Atom::Var(v) if inside.contains(&v)));
-                if depends {
-                    inside.extend(&l.vars);
-                }
-                depends
+/// What can move out of a loop over `axis`, and what cannot.
+fn split(nodes: Vec<Node>, axis: Var, facts: &Facts) -> (Vec<Node>, Vec<Node>) {
+    let mut inside: BTreeSet<Var> = [axis].into();
+    let mut depends = |n: &Node| match n {
+        Node::Let(l) => {
+            let mut depends = !harmless(l, facts);
+            l.exp.visit_atoms(&mut |a| depends |= matches!(a, Atom::Var(v) if inside.contains(&v)));
+            if depends {
+                inside.extend(&l.vars);
             }
-            Node::Loop(l) => {
-                inside.extend(l.folds.iter().map(|f| f.result));
-                true
-            }
-            _ => true,
-        };
-        nodes.into_iter().partition(|n| !depends(n))
-    }
-
-    /// Whether it does not matter that a statement is executed where it is not needed.
-    fn harmless(&self, l: &Let) -> bool {
-        match &l.exp {
-            Exp::Size(_) => true,
-            Exp::Op(op, _) => (op.is_cheap() && !op.can_fail()) || self.facts.is_remainder(l.vars[0]),
-            _ => false,
+            depends
         }
+        Node::Loop(l) => {
+            inside.extend(l.folds.iter().map(|f| f.result));
+            true
+        }
+        _ => true,
+    };
+    nodes.into_iter().partition(|n| !depends(n))
+}
+
+/// Whether it does not matter that a statement is executed where it is not needed. A remainder by the extent of an axis that it
+/// moves along does not: where it can be computed the axis has points.
+fn harmless(l: &Let, facts: &Facts) -> bool {
+    match &l.exp {
+        Exp::Size(_) => true,
+        Exp::Op(op, _) => {
+            (op.is_cheap() && !op.can_fail()) || facts.once_around(Atom::Var(l.vars[0])).is_some()
+        }
+        _ => false,
     }
 }

@@ -19,7 +19,10 @@ mod peel;
 mod strides;
 mod writes;
 
-use crate::bulk::{ArrayId, Axis, Scan};
+use self::form::Place;
+use crate::affine::{Checked, Facts, Types};
+use crate::bulk::{self, ArrayId, Axis, Scan};
+use crate::loops::print::types;
 use crate::loops::uses::{Access, is_pure, visit_arrays};
 use crate::loops::{Division, Loop, Node, Plan, Program, Repeat, Step, Tree};
 use crate::ty::Loc;
@@ -27,13 +30,13 @@ use crate::ty::Loc;
 /// A program whose steps are being lowered.
 struct Cpu<'a> {
     p: &'a Program,
-    facts: peel::Facts,
+    arrays: Vec<bulk::ArrayInfo>,
 }
 
 /// Decides how the loops of a program are executed.
 pub(super) fn lower(p: &mut Program) {
     let steps = std::mem::take(&mut p.steps);
-    let cpu = Cpu { facts: peel::Facts::new(&steps), p };
+    let cpu = Cpu { arrays: types(p), p };
     p.steps = cpu.steps(steps);
 }
 
@@ -47,13 +50,34 @@ impl Cpu<'_> {
         steps.into_iter().map(lowered).collect()
     }
 
+    fn types(&self) -> Types<'_> {
+        Types { arrays: &self.arrays, vars: &self.p.vars }
+    }
+
+    /// What is known in a tree, within these of its axes.
+    fn facts(&self, axes: &[Axis]) -> Facts {
+        Facts::new(axes, &Checked::default())
+    }
+
+    /// Learns what nodes bind.
+    fn learn(&self, nodes: &[Node], facts: &mut Facts) {
+        for n in nodes {
+            if let Node::Let(l) = n {
+                facts.learn(self.types(), l);
+            }
+        }
+    }
+
     fn tree(&self, t: Tree) -> Tree {
-        let t = Tree { body: self.hoisted(t.body), ..t };
+        let t = Tree { body: self.hoisted(t.body, &mut self.facts(&t.axes)), ..t };
         let updates = t.body.iter().any(|n| matches!(n, Node::Accumulate { .. } | Node::Write { .. }));
         match (updates, t.axes.is_empty()) {
-            (true, true) => Tree { body: self.formed(t.body, &[]), ..t },
+            (true, true) => Tree { body: Place::new(self, &[], &[]).formed(t.body), ..t },
             (true, false) => self.update(t),
-            (false, true) => Tree { body: t.body.into_iter().map(|n| self.host(n)).collect(), ..t },
+            (false, true) => {
+                let mut place = Place::new(self, &[], &[]);
+                Tree { body: t.body.into_iter().map(|n| host(&mut place, n)).collect(), ..t }
+            }
             (false, false) => self.parallel(t),
         }
     }
@@ -74,7 +98,8 @@ impl Cpu<'_> {
             body = vec![Node::Loop(Loop::new(axis, body, Vec::new(), loc))];
         }
         let plan = Plan { division: division.unwrap_or_default(), ..Plan::default() };
-        Tree { axes, body: self.formed(body, &[]), plan, loc }
+        let body = Place::new(self, &axes, &[]).formed(body);
+        Tree { axes, body, plan, loc }
     }
 
     /// Whether nodes read the memory of an array.
@@ -82,24 +107,6 @@ impl Cpu<'_> {
         let (root, mut any) = (self.p.root(array), false);
         visit_arrays(nodes, &mut |a, access| any |= access == Access::Read && self.p.root(a) == root);
         any
-    }
-
-    /// A node of a tree without axes: each loop is divided among tasks.
-    fn host(&self, n: Node) -> Node {
-        let Node::Loop(l) = n else { return n };
-        let scans: Vec<&Scan> = l.body.iter().filter_map(Node::as_scan).collect();
-        let division = match scans.as_slice() {
-            [] => Division::Points,
-            scans if scans.iter().all(|s| s.is_associative()) => Division::Prefixes,
-            _ => Division::Undivided,
-        };
-        let mut l = match division {
-            // Executed once without its stores and folds.
-            Division::Prefixes => Loop { body: self.formed(l.body, &[]), ..l },
-            _ => self.form(l, &form::Around::default()),
-        };
-        l.plan.division = division;
-        Node::Loop(l)
     }
 
     /// A tree with axes. Those that are one are merged; the first are divided, the others become loops.
@@ -114,13 +121,38 @@ impl Cpu<'_> {
         }
         let mut body = t.body;
         for group in groups.into_iter().rev() {
-            body = self.hoisted(vec![Node::Loop(counted(group, body, t.loc))]);
+            let inner = vec![Node::Loop(counted(group, body, t.loc))];
+            body = self.hoisted(inner, &mut self.facts(&t.axes));
         }
-        let l = self.form(counted(first, body, t.loc), &form::Around { merged: &merged, at_ends: false });
+        let l = Place::new(self, &[], &merged).form(counted(first, body, t.loc));
         let division = if strides { Division::Columns } else { Division::Points };
         let axes = l.axes().cloned().collect();
         Tree { axes, body: l.body, plan: Plan { division, ..l.plan }, loc: t.loc }
     }
+}
+
+/// A node of a tree without axes: each loop is divided among tasks.
+fn host(place: &mut Place<'_>, n: Node) -> Node {
+    let Node::Loop(mut l) = n else {
+        place.learn(&n);
+        return n;
+    };
+    let scans: Vec<&Scan> = l.body.iter().filter_map(Node::as_scan).collect();
+    let division = match scans.as_slice() {
+        [] => Division::Points,
+        scans if scans.iter().all(|s| s.is_associative()) => Division::Prefixes,
+        _ => Division::Undivided,
+    };
+    match division {
+        // Executed once without its stores and folds.
+        Division::Prefixes => {
+            let axes: Vec<Axis> = l.axes().cloned().collect();
+            l.body = place.inside(&axes, 0, l.body);
+        }
+        _ => l = place.form(l),
+    }
+    l.plan.division = division;
+    Node::Loop(l)
 }
 
 /// A loop over axes that are one.
