@@ -1,0 +1,176 @@
+//! Trees and loops: scalar code, what loops fold, and which elements their points write.
+
+use super::super::{Fold, Home, Loop, Node, Tree};
+use super::Verifier;
+use crate::bulk::verify::unproven_read;
+use crate::bulk::{ArrayId, ArrayInfo, Atom, Exp, Let, Var};
+use crate::dim::Dim;
+use crate::ty::Elem;
+
+impl<'a> Verifier<'a> {
+    pub(super) fn tree(&mut self, step: usize, t: &'a Tree) {
+        self.scope.loc(t.loc);
+        self.tree = Some(step);
+        let mark = self.scope.mark();
+        self.parallel = t.axes.len();
+        let bindings = self.scope.bindings();
+        let within = |v: &mut Self, nodes: &'a [Node]| {
+            t.axes.iter().for_each(|x| v.scope.axis(x));
+            v.axes = t.axes.iter().collect();
+            v.nodes(nodes);
+        };
+        within(self, &t.body);
+        if let Some(m) = t.plan.form.middle() {
+            self.scope.leave(mark);
+            self.scope.unbind(bindings);
+            within(self, &m.body);
+        }
+        self.scope.leave(mark);
+        self.scope.unbind(bindings);
+        // Of what breaks other rules nothing can be proven.
+        if self.scope.errors.is_empty() {
+            for (_, a) in self.reasons().tree(t, &mut self.checked.clone()) {
+                self.scope.error(unproven_read(&self.arrays[a.0 as usize].name, a));
+            }
+        }
+        self.axes.clear();
+        self.tree = None;
+        for (i, info) in self.p.arrays.iter().enumerate() {
+            match (&info.home, &mut self.scope.readable[i]) {
+                (Home::Row { .. }, row) => *row = None,
+                (_, Some(v)) => v.scalar = info.dims.is_empty(),
+                (_, None) => {}
+            }
+        }
+    }
+
+    fn nodes(&mut self, body: &'a [Node]) {
+        for node in body {
+            match node {
+                Node::Let(l) => self.scope.scalar_let(l),
+                Node::Loop(l) => self.sequential(l),
+                Node::Store { array, index, value } => {
+                    self.write(*array, index, *value);
+                    self.store(*array, index);
+                    self.written(*array);
+                }
+                Node::Accumulate { array, reducer, index, value } => {
+                    if let Some((info, _)) = self.scope.readable(*array) {
+                        self.scope.reducer(*reducer, info.elem, true);
+                    }
+                    self.write(*array, index, *value);
+                }
+                Node::Write { array, index, value } => {
+                    self.scope.readable(*array);
+                    self.write(*array, index, *value);
+                }
+            }
+        }
+    }
+
+    fn sequential(&mut self, l: &'a Loop) {
+        self.scope.loc(l.loc);
+        let mark = self.scope.mark();
+        // States exist before the first trip, and so does what joins them.
+        for node in &l.body {
+            if let Node::Let(Let { exp: Exp::Scan(s), loc, .. }) = node {
+                self.scope.loc(*loc);
+                for a in s.needed_before() {
+                    self.scope.atom(a);
+                }
+            }
+        }
+        let (outside, bindings) = (self.axes.len(), self.scope.bindings());
+        let values: Vec<Atom> = l.folds.iter().map(|f| f.value).collect();
+        let mut results = self.trip(l, &l.body, &values);
+        if let Some(m) = l.plan.form.middle() {
+            self.axes.truncate(outside);
+            self.scope.leave(mark);
+            self.scope.unbind(bindings);
+            let middle = self.trip(l, &m.body, &m.values);
+            if middle != results || m.margin < 1 {
+                self.scope.error("the middle of a loop is none of it");
+            }
+            results = middle;
+        }
+        self.axes.truncate(outside);
+        self.scope.leave(mark);
+        results.into_iter().for_each(|(v, elem)| self.scope.bind(v, elem));
+    }
+
+    /// The code of one trip, with the values that it folds; the results and their types.
+    fn trip(&mut self, l: &'a Loop, body: &'a [Node], values: &[Atom]) -> Vec<(Var, Elem)> {
+        for a in l.axes() {
+            self.scope.axis(a);
+            self.axes.push(a);
+        }
+        self.nodes(body);
+        let mut results = Vec::new();
+        for (Fold { result, reducer, .. }, value) in l.folds.iter().zip(values) {
+            if let Some(elem) = self.scope.atom(*value) {
+                self.scope.reducer(*reducer, elem, false);
+                results.push((*result, reducer.result(elem)));
+            }
+        }
+        results
+    }
+
+    /// What all writing nodes have in common.
+    fn write(&mut self, a: ArrayId, index: &[Atom], value: Atom) {
+        if !self.target(a) {
+            return;
+        }
+        let Some(info) = self.scope.info(a) else { return };
+        let depth = self.depth(a);
+        self.scope.index(a, index, info.dims.len().saturating_sub(depth));
+        let name = self.scope.name(a);
+        self.scope.expect(value, info.elem, &format!("what goes into `{name}`"));
+        if matches!(self.home(a), Some(Home::Row { .. })) {
+            self.row(a, info, depth);
+        }
+    }
+
+    /// A row array belongs to one tree, and lacks the dimensions of the axes around it.
+    fn row(&mut self, a: ArrayId, info: &ArrayInfo, depth: usize) {
+        let name = self.scope.name(a);
+        let owner = &mut self.rows[a.0 as usize];
+        if owner.is_some_and(|t| Some(t) != self.tree) {
+            self.scope.error(format!("the row array `{name}` is used in two trees"));
+        }
+        self.rows[a.0 as usize] = self.tree;
+        let lacking = info.dims.iter().take(depth);
+        if !lacking.eq(self.axes.iter().take(depth).map(|x| &x.extent)) {
+            self.scope
+                .error(format!("the row array `{name}` lacks other dimensions than the axes around it"));
+        }
+    }
+
+    /// Which elements a `Store` writes: all of them if each index runs over its dimension, and different ones
+    /// from different points of the parallel axes.
+    fn store(&mut self, a: ArrayId, index: &[Atom]) {
+        let Some(info) = self.scope.info(a) else { return };
+        let dims = info.dims.iter().skip(self.depth(a));
+        let axis = |i: &Atom| match i {
+            Atom::Var(v) => self.axes.iter().find(|x| x.var == *v),
+            Atom::Const(_) => None,
+        };
+        let one = Dim::constant(1);
+        let runs = |(i, d): (&Atom, &Dim)| match axis(i) {
+            Some(x) => x.extent == *d,
+            None => matches!(i, Atom::Const(c) if c.as_i64() == 0) && *d == one,
+        };
+        let distinct = index.iter().enumerate().all(|(k, i)| axis(i).is_none() || !index[..k].contains(i));
+        let whole = distinct && index.iter().zip(dims).all(runs);
+        let known = index.iter().all(|i| axis(i).is_some() || matches!(i, Atom::Const(_)));
+        let mut parallel = self.axes[..self.parallel].iter().filter(|x| x.extent != one);
+        let several = known && parallel.any(|x| !index.contains(&Atom::Var(x.var)));
+        if whole {
+            self.cover(a);
+        }
+        if several && !matches!(self.home(a), Some(Home::Row { .. })) {
+            let name = self.scope.name(a);
+            self.scope
+                .error(format!("several points of the parallel axes store to the same element of `{name}`"));
+        }
+    }
+}
