@@ -1,14 +1,17 @@
-//! The order of the stages. Nothing else knows it.
+//! The order of the stages and their passes. Nothing else knows it.
 //!
 //! ```text
 //! syntax      tokens -> Ast
 //! elaborate   Ast    -> Core     names, types, rank lifting, sizes, called kernels inlined
 //! flatten     Core   -> Bulk     the bulk-operation transform; derivatives that the kernel takes inside
-//! optimize    Bulk   -> Bulk
+//! optimize    Bulk   -> Bulk     rounds of `optimize::ROUND` until nothing changes
 //! derive      Bulk   -> Bulk     vjp, jvp by dual arrays; repeatable
-//! optimize    Bulk   -> Bulk     and updates in place
-//! schedule    Bulk   -> Loops    with contractions; once for the CPU, once for the GPU
-//! lower       Loops  -> Loops    how they are executed there
+//!                                matrices: in one direction, optimize, at all units, optimize, in strips
+//! optimize    Bulk   -> Bulk
+//! finish      Bulk   -> Bulk     once for each target: no rules of the user's, optimize; without order no two writers, optimize;
+//!                                `LAST`: sorts, updates in place
+//! schedule    Bulk   -> Loops    fusion into loop trees, contractions
+//! lower       Loops  -> Loops    CPU: each tree hoisted, merged, formed. GPU: bounds, separate reductions, sizes, division
 //! emit        Loops  -> Rust, WGSL
 //! ```
 //!
@@ -18,17 +21,17 @@ use crate::Verified;
 use crate::affine;
 use crate::bulk;
 use crate::core;
-use crate::derive::{self, Derivative, NotDifferentiable};
+use crate::derive::{self, Derivative, Derived, NotDifferentiable};
 use crate::diagnostics::Diagnostics;
 use crate::elaborate::{self, Callees, Elaborated};
 use crate::flatten;
 use crate::internal::stage;
 use crate::loops;
 use crate::lower;
-use crate::optimize;
+use crate::optimize::{self, Pass, Sequence};
 use crate::schedule;
 use crate::syntax::{self, ast};
-use crate::target::Target;
+use crate::target::{Capabilities, Target};
 
 /// Tokens to a syntax tree, which is meaningful only where no errors were recorded.
 pub fn parse(item: &syn::ItemFn, diagnostics: &mut Diagnostics) -> ast::Function {
@@ -63,37 +66,84 @@ pub fn middle(f: &core::Function) -> Result<bulk::Program, NotDifferentiable> {
     Ok(p)
 }
 
+/// Bulk to its derivative.
+pub fn derived(p: &bulk::Program, what: Derivative) -> Result<bulk::Program, NotDifferentiable> {
+    stage("derive");
+    let d = match derive::derive(p, what)? {
+        Derived::Whole(d) => d,
+        Derived::Directional(mut d) => {
+            optimize::optimize(&mut d.program);
+            let mut d = d.at_units()?;
+            optimize::optimize(&mut d.program);
+            d.matrices()?
+        }
+    };
+    checked("derive", || bulk::verify::check(&d));
+    Ok(d)
+}
+
 /// Bulk to its derivative, optimized.
 pub fn derivative(p: &bulk::Program, what: Derivative) -> Result<bulk::Program, NotDifferentiable> {
-    stage("derive");
-    let mut d = derive::derive(p, what, optimize::optimize)?;
-    checked("derive", || bulk::verify::check(&d));
+    let mut d = derived(p, what)?;
     stage("optimize");
     optimize::optimize(&mut d);
     checked("optimize", || affine::check(&d));
     Ok(d)
 }
 
+/// Whether a target that can do this takes a step.
+pub type Takes = fn(Capabilities) -> bool;
+
+/// The steps before scheduling. They have no derivative rules of their own.
+pub const LAST: [(Pass, Takes); 2] =
+    [(("network", optimize::network), |can| !can.sorts), (("update", optimize::update), |can| can.updates)];
+
+/// Optimized Bulk as one target takes it.
+pub fn finish(p: &mut bulk::Program, target: Target) {
+    stage("the last steps");
+    let can = target.can();
+    if optimize::without_rules(p) {
+        optimize::optimize(p);
+    }
+    if !can.orders_points && optimize::only_last(p) {
+        optimize::optimize(p);
+    }
+    for ((_, pass), _) in LAST.iter().filter(|(_, takes)| takes(can)) {
+        Sequence::run(p, *pass);
+    }
+    affine::compare(p);
+    checked("the last steps", || affine::check(p));
+}
+
 /// Optimized Bulk to Loops, for one target.
 pub fn scheduled(p: &bulk::Program, target: Target) -> loops::Program {
-    stage("the last steps");
     let mut p = p.clone();
-    if optimize::without_rules(&mut p) {
-        optimize::optimize(&mut p);
-    }
-    optimize::finish(&mut p, target);
-    checked("the last steps", || affine::check(&p));
+    finish(&mut p, target);
     stage("schedule");
     let l = schedule::schedule(&p, target);
     checked("schedule", || loops::verify::check(&l));
     l
 }
 
+/// Has Loops say how they are executed on one target.
+pub fn lower(l: &mut loops::Program, target: Target) {
+    stage("lower");
+    match target {
+        Target::Cpu => lower::cpu::lower(l),
+        Target::Gpu => {
+            // Before reductions stand alone, so that what is made of them stands with them.
+            lower::gpu::bounds(l);
+            lower::gpu::separate(l);
+            lower::gpu::read_computed(l);
+            lower::gpu::divide(l);
+        }
+    }
+}
+
 /// Optimized Bulk to Loops that say how they are executed on one target, verified: what a back end takes.
 pub fn back(p: &bulk::Program, target: Target) -> Result<Verified<loops::Program>, Vec<String>> {
     let mut l = scheduled(p, target);
-    stage("lower");
-    lower::lower(&mut l, target);
+    lower(&mut l, target);
     loops::verify::verify(l)
 }
 

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use super::lift::{broadcast, lift, unit};
 use super::strip::{self, Orientation, Strips};
 use super::{
-    Derivative, NotDifferentiable, Simplify, active_leaves, active_params, bundle, forward, reverse,
+    Derivative, NotDifferentiable, active_leaves, active_params, bundle, finished, forward, reverse,
 };
 use crate::bulk::{ArrayId, Program, Stm};
 use crate::dim::{Dim, SizeAtom};
@@ -26,22 +26,66 @@ use crate::internal::expect;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc, Name, Tree};
 
+/// What a matrix is made for.
+struct Matrix {
+    what: Derivative,
+    /// The program's name.
+    name: Name,
+    orientation: Orientation,
+    /// How many parameters the program has.
+    params: usize,
+    /// The structure of its differentiated arguments.
+    arguments: Vec<Tree<ArrayId>>,
+    /// How many of its results are floats.
+    results: usize,
+}
+
+/// A derivative in one direction. The matrix is made of it in two steps, before each of which the program is made simpler.
+pub struct Directional {
+    /// It has parameters for tangents or cotangents after those of the program.
+    pub program: Program,
+    matrix: Matrix,
+}
+
+/// The derivative at all unit directions.
+pub struct AtUnits {
+    /// Its result is, for each direction's parameter, what the second part of the derivative's result is. What the directions
+    /// share is found before it is kept out of the loops over strips.
+    pub program: Program,
+    directions: Vec<Directions>,
+    /// How many arrays there are for each direction's parameter.
+    outputs: usize,
+    matrix: Matrix,
+}
+
 /// The Jacobian of a program: for each float result, a tree of arrays like its differentiated arguments.
-pub(super) fn jacobian(p: &Program, simplify: Simplify) -> Result<Program, NotDifferentiable> {
+pub(super) fn jacobian(p: &Program) -> Result<Directional, NotDifferentiable> {
     let ranks = |leaves: &[ArrayId]| leaves.iter().map(|a| p.array(*a).dims.len()).sum::<usize>();
     let results = float_results(p);
     // Units of a result are made before there is the result.
     let sized = results.iter().all(|a| p.array(*a).dims.iter().all(|d| strip::is_known_to_host(p, d)));
-    if sized && ranks(&results) < ranks(&active_leaves(p)) {
-        backward_units(p, simplify)
+    let orientation = if sized && ranks(&results) < ranks(&active_leaves(p)) {
+        Orientation::Rows
     } else {
-        forward_units(p, simplify)
-    }
+        Orientation::Columns
+    };
+    directional(p, Matrix::of(p, Derivative::Jacobian, orientation))
 }
 
 /// The Hessian of a program with one float as its value: for each differentiated argument, a tree like all of them.
-pub(super) fn hessian(p: &Program, simplify: Simplify) -> Result<Program, NotDifferentiable> {
-    forward_units(&reverse::reverse(p, Derivative::Grad)?, simplify)
+pub(super) fn hessian(p: &Program) -> Result<Directional, NotDifferentiable> {
+    let gradient = reverse::reverse(p, Derivative::Grad)?;
+    let matrix = Matrix::of(&gradient, Derivative::Hessian, Orientation::Columns);
+    directional(&gradient, Matrix { name: p.name.clone(), ..matrix })
+}
+
+/// Forward mode gives columns, and reverse mode rows.
+fn directional(p: &Program, matrix: Matrix) -> Result<Directional, NotDifferentiable> {
+    let program = match matrix.orientation {
+        Orientation::Columns => forward::forward(p)?,
+        Orientation::Rows => reverse::reverse(p, Derivative::Vjp)?,
+    };
+    Ok(Directional { program, matrix })
 }
 
 /// The float arrays of the result, in order.
@@ -49,22 +93,12 @@ fn float_results(p: &Program) -> Vec<ArrayId> {
     p.result.leaves().into_iter().copied().filter(|a| p.array(*a).elem.is_float()).collect()
 }
 
-/// Each row of the columns that forward mode gives.
-fn forward_units(p: &Program, simplify: Simplify) -> Result<Program, NotDifferentiable> {
-    let (q, columns) = at_units(forward::forward(p)?, p.params.len(), Orientation::Columns, simplify)?;
-    let results = float_results(p).len();
-    let mut rows: Vec<Vec<ArrayId>> = vec![Vec::new(); results];
-    for column in columns {
-        rows.iter_mut().zip(column).for_each(|(row, block)| row.push(block));
+impl Matrix {
+    fn of(p: &Program, what: Derivative, orientation: Orientation) -> Matrix {
+        let arguments = active_params(p).into_iter().map(|(_, t)| t).collect();
+        let (name, results) = (p.name.clone(), float_results(p).len());
+        Matrix { what, name, orientation, params: p.params.len(), arguments, results }
     }
-    finish(p, q, &rows)
-}
-
-/// The rows that reverse mode gives.
-fn backward_units(p: &Program, simplify: Simplify) -> Result<Program, NotDifferentiable> {
-    let (q, rows) =
-        at_units(reverse::reverse(p, Derivative::Vjp)?, p.params.len(), Orientation::Rows, simplify)?;
-    finish(p, q, &rows)
 }
 
 /// The directions along one parameter for tangents or cotangents.
@@ -76,45 +110,62 @@ struct Directions {
     strips: Option<Strips>,
 }
 
-/// A derivative with parameters for tangents or cotangents after the first `count`, at every unit of each of them, the others
-/// zero. For each of them, the matrices of what the second part of the result is.
-fn at_units(
-    mut d: Program,
-    count: usize,
-    orientation: Orientation,
-    simplify: Simplify,
-) -> Result<(Program, Vec<Vec<ArrayId>>), NotDifferentiable> {
-    simplify(&mut d);
-    let units: Vec<ArrayId> = d.params[count..].iter().flat_map(|q| q.arrays.leaves()).copied().collect();
-    let outputs: Vec<ArrayId> = match &d.result {
-        Tree::Tuple(parts) => parts.get(1).into_iter().flat_map(Tree::leaves).copied().collect(),
-        Tree::Leaf(_) => Vec::new(),
-    };
-    let mut q = d.clone();
-    q.stms.clear();
-    q.params.truncate(count);
-    let all_at_once = strip::sized_with_tangents(&d, &units, &outputs);
-    let (mut all, mut lifted_outputs) = (Vec::new(), Vec::new());
-    for along in &units {
-        let info = q.array(*along).clone();
-        let strips = if all_at_once { None } else { Strips::new(&mut q, &info.dims) };
-        let directions = Directions { dims: info.dims, elem: info.elem, strips };
-        let lifted = at_units_of(&mut q, &d, &units, *along, &directions, &outputs)?;
-        lifted_outputs.extend(lifted.into_iter().map(Tree::Leaf));
-        all.push(directions);
+impl Directional {
+    /// The derivative at every unit of each of the parameters for directions, the others zero.
+    ///
+    /// # Errors
+    /// A statement cannot be executed at every point of a frame.
+    pub fn at_units(self) -> Result<AtUnits, NotDifferentiable> {
+        let Directional { program: d, matrix } = self;
+        let units = d.params[matrix.params..].iter().flat_map(|q| q.arrays.leaves());
+        let units: Vec<ArrayId> = units.copied().collect();
+        let outputs: Vec<ArrayId> = match &d.result {
+            Tree::Tuple(parts) => parts.get(1).into_iter().flat_map(Tree::leaves).copied().collect(),
+            Tree::Leaf(_) => Vec::new(),
+        };
+        let mut q = d.clone();
+        q.stms.clear();
+        q.params.truncate(matrix.params);
+        let all_at_once = strip::sized_with_tangents(&d, &units, &outputs);
+        let (mut all, mut lifted_outputs) = (Vec::new(), Vec::new());
+        for along in &units {
+            let info = q.array(*along).clone();
+            let strips = if all_at_once { None } else { Strips::new(&mut q, &info.dims) };
+            let directions = Directions { dims: info.dims, elem: info.elem, strips };
+            let lifted = at_units_of(&mut q, &d, &units, *along, &directions, &outputs)?;
+            lifted_outputs.extend(lifted.into_iter().map(Tree::Leaf));
+            all.push(directions);
+        }
+        q.result = Tree::Tuple(lifted_outputs);
+        Ok(AtUnits { program: q, directions: all, outputs: outputs.len(), matrix })
     }
-    // What the directions share is found before it is kept out of the loops over strips.
-    q.result = Tree::Tuple(lifted_outputs);
-    simplify(&mut q);
-    let lifted: Vec<ArrayId> = q.result.leaves().into_iter().copied().collect();
-    let mut rest = lifted.as_slice();
-    let mut blocks = Vec::new();
-    for directions in &all {
-        let (lifted, others) = rest.split_at(outputs.len());
-        rest = others;
-        blocks.push(matrices(&mut q, directions, lifted, orientation));
+}
+
+impl AtUnits {
+    /// The program that gives the matrices: for each float result, the arguments in their structure.
+    ///
+    /// # Errors
+    /// One of them has too many dimensions.
+    pub fn matrices(self) -> Result<Program, NotDifferentiable> {
+        let AtUnits { program: mut q, directions, outputs, matrix } = self;
+        let lifted: Vec<ArrayId> = q.result.leaves().into_iter().copied().collect();
+        let mut rest = lifted.as_slice();
+        let mut blocks = Vec::new();
+        for directions in &directions {
+            let (lifted, others) = rest.split_at(outputs);
+            rest = others;
+            blocks.push(matrices(&mut q, directions, lifted, matrix.orientation));
+        }
+        let rows = match matrix.orientation {
+            Orientation::Rows => blocks,
+            Orientation::Columns => {
+                let row = |r: usize| blocks.iter().filter_map(|column| column.get(r).copied()).collect();
+                (0..matrix.results).map(row).collect()
+            }
+        };
+        q.result = bundle(rows.iter().map(|row| matrix.row(row)).collect());
+        finished(within_ranks(q)?, matrix.what, &matrix.name)
     }
-    Ok((q, blocks))
 }
 
 /// Appends a derivative at every unit of one of its parameters: the outputs, with the directions as their first dimensions.
@@ -204,21 +255,13 @@ fn transposed(q: &mut Program, a: ArrayId, rank: usize, elem: Elem, orientation:
     })
 }
 
-/// Sets the result: for each float result, the arguments in their structure.
-fn finish(p: &Program, mut q: Program, rows: &[Vec<ArrayId>]) -> Result<Program, NotDifferentiable> {
-    let row = |row: &Vec<ArrayId>| {
-        let mut blocks = row.iter();
-        let params = active_params(p).into_iter();
-        bundle(
-            params
-                .map(|(_, t)| {
-                    t.map(&mut |a| *expect(blocks.next(), || format!("no block for array {}", a.0)))
-                })
-                .collect(),
-        )
-    };
-    q.result = bundle(rows.iter().map(row).collect());
-    within_ranks(q)
+impl Matrix {
+    /// The blocks of one result, in the structure of the arguments.
+    fn row(&self, blocks: &[ArrayId]) -> Tree<ArrayId> {
+        let mut blocks = blocks.iter();
+        let mut block = |a: &ArrayId| *expect(blocks.next(), || format!("no block for array {}", a.0));
+        bundle(self.arguments.iter().map(|t| t.map(&mut block)).collect())
+    }
 }
 
 /// The program for a batch.

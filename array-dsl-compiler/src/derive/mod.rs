@@ -50,7 +50,8 @@ use std::collections::HashSet;
 use crate::bulk::{ArrayId, Program, Stm};
 use crate::dim::Dim;
 use crate::internal::expect;
-use crate::ty::{Loc, Tree};
+use crate::ty::{Loc, Name, Tree};
+pub use jacobian::{AtUnits, Directional};
 
 /// Why there is no derivative.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,16 +146,24 @@ impl Derivative {
     }
 }
 
-/// What makes a program simpler, for derivatives of which a part has to be known before the rest is made.
-pub type Simplify = fn(&mut Program);
+/// What `derive` makes.
+pub enum Derived {
+    /// The derivative.
+    Whole(Program),
+    /// Of a matrix its derivative in one direction, which has to be known before the rest is made.
+    Directional(Directional),
+}
 
 /// Derives `p`. The caller has asked `exists`.
-pub fn derive(p: &Program, what: Derivative, simplify: Simplify) -> Result<Program, NotDifferentiable> {
-    let mut d = match what {
+///
+/// # Errors
+/// Something in it has no derivative.
+pub fn derive(p: &Program, what: Derivative) -> Result<Derived, NotDifferentiable> {
+    let d = match what {
+        Derivative::Jacobian => return jacobian::jacobian(p).map(Derived::Directional),
+        Derivative::Hessian => return jacobian::hessian(p).map(Derived::Directional),
         Derivative::Vjp | Derivative::Grad | Derivative::ValueAndGrad => reverse::reverse(p, what)?,
         Derivative::Jvp => forward::forward(p)?,
-        Derivative::Jacobian => jacobian::jacobian(p, simplify)?,
-        Derivative::Hessian => jacobian::hessian(p, simplify)?,
         Derivative::Vmap => jacobian::vmap(p)?,
         Derivative::Hvp => {
             let mut h = forward::forward(&reverse::reverse(p, Derivative::Grad)?)?;
@@ -164,7 +173,12 @@ pub fn derive(p: &Program, what: Derivative, simplify: Simplify) -> Result<Progr
             h
         }
     };
-    d.name = format!("{}({})", what.name(), p.name).into();
+    finished(d, what, &p.name).map(Derived::Whole)
+}
+
+/// A derivative of the program of this name, under its own.
+fn finished(mut d: Program, what: Derivative, of: &Name) -> Result<Program, NotDifferentiable> {
+    d.name = format!("{}({of})", what.name()).into();
     // Whether two arrays have the same number of elements cannot be told of such.
     let number = |a: ArrayId| Dim::product(&d.array(a).dims);
     let is_too_large = |s: &Stm| match s {

@@ -9,14 +9,3 @@
 
 pub mod cpu;
 pub mod gpu;
-
-use crate::loops::Program;
-use crate::target::Target;
-
-/// Decides how the loops of a scheduled program are executed.
-pub fn lower(p: &mut Program, target: Target) {
-    match target {
-        Target::Cpu => cpu::lower(p),
-        Target::Gpu => gpu::lower(p),
-    }
-}

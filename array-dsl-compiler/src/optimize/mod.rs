@@ -1,5 +1,5 @@
-//! Bulk to Bulk: the same values with less work. Every pass keeps the program valid; `optimize` repeats them
-//! until nothing changes.
+//! Bulk to Bulk: the same values with less work. Every pass keeps the program valid; `optimize` repeats those of a round
+//! until nothing changes. The others are steps before scheduling (`pipeline::LAST`).
 //!
 //! | file | subject |
 //! |---|---|
@@ -32,9 +32,11 @@ mod writers;
 
 use crate::affine::compare;
 use crate::bulk::{Program, Stm};
-use crate::target::Target;
+pub use network::network;
 pub use remaining::remaining;
 pub use sequence::Sequence;
+pub use update::update;
+pub use writers::only_last;
 
 /// What a pass does to a list of statements of a program.
 pub type Run = fn(&mut Sequence, &mut Program);
@@ -54,14 +56,6 @@ pub const ROUND: &[Pass] = &[
     ("simplify", simplify::simplify),
     ("share", share::share),
 ];
-
-/// The steps before scheduling. They have no derivative rules of their own.
-///
-/// | step | |
-/// |---|---|
-/// | `update` | accumulations into what they are added to, for memory that is changed in place |
-/// | `network` | sorts as loops, where it has none |
-pub const LAST: &[Pass] = &[("update", update::update), ("network", network::network)];
 
 /// Rounds in which a program of a few statements settles.
 const ROUNDS: usize = 12;
@@ -109,19 +103,4 @@ fn ordinary(stms: Vec<Stm>) -> Vec<Stm> {
         }
     }
     out
-}
-
-/// Runs the last steps, those that the target takes.
-pub fn finish(p: &mut Program, target: Target) {
-    let can = target.can();
-    if !can.orders_points && writers::only_last(p) {
-        optimize(p);
-    }
-    if !can.sorts {
-        Sequence::run(p, network::network);
-    }
-    if can.updates {
-        Sequence::run(p, update::update);
-    }
-    compare(p);
 }

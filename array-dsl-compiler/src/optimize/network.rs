@@ -27,7 +27,7 @@ use crate::ty::{Const, Elem, Loc};
 const LEVELS: i64 = 31;
 
 /// Replaces all sorts.
-pub(super) fn network(b: &mut Sequence, p: &mut Program) {
+pub fn network(b: &mut Sequence, p: &mut Program) {
     for s in std::mem::take(&mut b.stms) {
         match s {
             Stm::Sort(s) => sort(p, s),

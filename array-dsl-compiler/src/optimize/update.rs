@@ -16,7 +16,7 @@ use crate::bulk::{ArrayId, Atom, Block, Exp, Let, Nest, Program, Reducer, Stm, V
 use crate::scalar::Op;
 
 /// Rewrites until there is no such sum any more.
-pub(super) fn update(b: &mut Sequence, p: &mut Program) {
+pub fn update(b: &mut Sequence, p: &mut Program) {
     while let Some((from, to, sum)) = find(b, p) {
         rewrite(b, p, from, to, sum);
     }

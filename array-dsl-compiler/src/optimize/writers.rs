@@ -17,7 +17,7 @@ use crate::internal::expect;
 use crate::ty::Const;
 
 /// Lets only the last of several points write; whether there were any.
-pub(super) fn only_last(p: &mut Program) -> bool {
+pub fn only_last(p: &mut Program) -> bool {
     let mut any = false;
     for s in std::mem::take(&mut p.stms) {
         let s = match s {

@@ -2,9 +2,9 @@
 
 use crate::bulk;
 use crate::core::{Function, Mode, interp};
-use crate::derive::{self, Derivative, NotDifferentiable};
+use crate::derive::{Derivative, NotDifferentiable};
 use crate::flatten::flatten;
-use crate::optimize;
+use crate::pipeline;
 use crate::value::{Fault, Recovery, Value};
 
 /// The results of a function for these arguments.
@@ -32,6 +32,6 @@ fn by_rules(
         Mode::Forward(_) => Derivative::Jvp,
         Mode::Reverse => Derivative::Vjp,
     };
-    let derived = derive::derive(&program, what, optimize::optimize).map_err(none)?;
+    let derived = pipeline::derived(&program, what).map_err(none)?;
     bulk::interp::run_inside(&derived, args, recovery)
 }

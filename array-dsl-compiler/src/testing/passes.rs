@@ -23,7 +23,6 @@ use crate::core;
 use crate::derive::Derivative;
 use crate::flatten::flatten;
 use crate::loops::{self, Step};
-use crate::lower::lower;
 use crate::optimize;
 use crate::pipeline;
 use crate::schedule::schedule;
@@ -54,7 +53,7 @@ pub fn names() -> Vec<String> {
 }
 
 fn steps() -> impl Iterator<Item = &'static optimize::Pass> {
-    optimize::ROUND.iter().chain(optimize::LAST)
+    optimize::ROUND.iter().chain(pipeline::LAST.iter().map(|(pass, _)| pass))
 }
 
 impl Stage {
@@ -99,11 +98,11 @@ impl Stage {
             (Stage::Core(f), "flatten", _) => bulk(flatten(&f).map_err(|e| e.what)?),
             (Stage::Bulk(p), "schedule", Some(target)) => Ok(Stage::Loops(Box::new(schedule(&p, target)))),
             (Stage::Loops(mut l), "lower", Some(target)) => {
-                lower(&mut l, target);
+                pipeline::lower(&mut l, target);
                 Ok(Stage::Loops(l))
             }
             (Stage::Bulk(mut p), "finish", Some(target)) => {
-                optimize::finish(&mut p, target);
+                pipeline::finish(&mut p, target);
                 bulk(*p)
             }
             (Stage::Bulk(mut p), "optimize", None) => {

@@ -11,7 +11,6 @@ use crate::Verified;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Param, Reducer, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{ArrayInfo, Contract, Fold, Home, Loop, Node, Program, Step, Tree};
-use crate::lower::lower;
 use crate::scalar::{Class, Op, TABLE};
 use crate::target::Target;
 use crate::ty::{Const, Elem, Loc, Place, Tree as Structure};
@@ -95,7 +94,7 @@ impl Builder {
     }
 
     fn emit(mut self) -> Result<GpuCode, String> {
-        lower(&mut self.0, Target::Gpu);
+        crate::pipeline::lower(&mut self.0, Target::Gpu);
         emit(&Verified::new(self.0))
     }
 

@@ -34,7 +34,7 @@ struct Cpu<'a> {
 }
 
 /// Decides how the loops of a program are executed.
-pub(super) fn lower(p: &mut Program) {
+pub fn lower(p: &mut Program) {
     let steps = std::mem::take(&mut p.steps);
     let cpu = Cpu { arrays: types(p), p };
     p.steps = cpu.steps(steps);

@@ -22,7 +22,7 @@ use crate::scalar::Op;
 use crate::ty::Elem;
 
 /// Finds for integers of rank 0 that one step computes what they are at most; they are not negative.
-pub(super) fn bounds(p: &mut Program) {
+pub fn bounds(p: &mut Program) {
     let mut writers = HashMap::new();
     count_writers(p, &p.steps, &mut writers);
     let intervals = intervals(p, &[]);

@@ -21,30 +21,28 @@ mod reduction;
 mod separate;
 mod sizes;
 
+pub use bounds::bounds;
 pub(crate) use narrow::{MOST, narrow};
 pub(crate) use prefixes::{Prefixes, needed};
 pub(crate) use reduction::Reduction;
+pub use separate::separate;
 pub(crate) use sizes::{bound, computed, is_composed, known_scalars};
-pub use sizes::{inputs, size_scalars};
+pub use sizes::{inputs, read_computed, size_scalars};
 
 use crate::loops::{Division, Program, Step, Tree};
 
 /// Decides how the trees of a program are executed.
-pub(super) fn lower(p: &mut Program) {
-    // Before reductions stand alone, so that what is made of them stands with them.
-    bounds::bounds(p);
-    separate::separate(p);
-    sizes::read_computed(p);
+pub fn divide(p: &mut Program) {
     let mut steps = std::mem::take(&mut p.steps);
-    divide(p, &mut steps);
+    divided(p, &mut steps);
     p.steps = steps;
 }
 
-fn divide(p: &Program, steps: &mut [Step]) {
+fn divided(p: &Program, steps: &mut [Step]) {
     for s in steps {
         match s {
             Step::Tree(t) => t.plan.division = division(p, t),
-            Step::Repeat(r) => divide(p, &mut r.steps),
+            Step::Repeat(r) => divided(p, &mut r.steps),
             _ => {}
         }
     }

@@ -28,7 +28,7 @@ use crate::ty::{Const, Elem, Loc};
 const SHORT: i64 = 256;
 
 /// Rewrites the program.
-pub(super) fn separate(p: &mut Program) {
+pub fn separate(p: &mut Program) {
     let steps = std::mem::take(&mut p.steps);
     p.separate_steps(steps);
 }

@@ -94,7 +94,7 @@ pub(crate) fn computed(p: &Program) -> Vec<ArrayId> {
 }
 
 /// Rewrites the sizes that only the device knows.
-pub(super) fn read_computed(p: &mut Program) {
+pub fn read_computed(p: &mut Program) {
     let computed = computed(p);
     let known = known_scalars(p).into_iter().chain(computed.iter().copied()).collect();
     let mut rewrite = Rewrite { known, computed, vars: std::mem::take(&mut p.vars) };
