@@ -15,6 +15,10 @@ fn floats(shape: &[usize], data: &[f64]) -> Value {
     Value::from_f64(Elem::F64, shape.to_vec(), data).expect("as many as there are places")
 }
 
+fn integer(i: i64) -> Value {
+    Value::from_i64(Elem::I64, Vec::new(), &[i]).expect("a number")
+}
+
 fn matrix() -> Value {
     floats(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
 }
@@ -267,4 +271,24 @@ fn sizes_in_branches_of_batches() {
     };
     assert_eq!(run(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).expect("a batch")[0].to_f64(), [1.0, 7.0]);
     assert!(matches!(run(&[1.0, 2.0]), Err(Fault::SizeCheck { .. })));
+}
+
+/// The product of two negative sizes is positive; in a branch that is not taken nobody has refused them.
+#[test]
+fn negative_sizes_of_a_branch_that_is_not_taken() {
+    for made in [
+        "sum(cumsum(flatten(q)))",
+        "sort(flatten(q))[0]",
+        "sum(flatten(q)) + (argsort(flatten(q))[1] as f64)",
+        "1.0",
+    ] {
+        let source = format!(
+            "fn f(x: [f64; k], n: i64, m: i64, on: i64) -> f64 {{
+                if on > 0 {{ let q = build((n, m), |i, j| x[0] * ((i + j) as f64)); {made} }} else {{ 0.0 }}
+            }}"
+        );
+        for (n, m) in [(-1, -2), (-2, -2), (-2, 3), (0, -1)] {
+            gives(&source, &[floats(&[1], &[2.0]), integer(n), integer(m), integer(0)], &[0.0]);
+        }
+    }
 }

@@ -204,6 +204,23 @@ fn two_negative_sizes_of_a_branch_that_is_not_taken_are_no_points() {
     assert_eq!(built_if(&array![1.0, 2.0], -2, 3, 0), 0.0);
     assert_eq!(built_if(&array![1.0, 2.0], 2, 2, 1), 0.0);
     assert!(Cpu.run(built_if, (&array![1.0, 2.0], -2, -2, 1)).is_err());
+    // Flattened, they are as many elements as their product says, and there are none.
+    let (x, seed) = (array![3.0], 1.0);
+    for (n, m) in [(-1, -2), (-2, -2), (-2, 3)] {
+        assert_eq!(vjp(summed_if)(&x, n, m, 0, seed), (0.0, array![0.0]));
+        assert!(Cpu.run(summed_if, (&x, n, m, 1)).is_err());
+    }
+    assert_eq!(summed_if(&x, 2, 2, 1), 30.0);
+}
+
+#[kernel]
+fn summed_if(x: [f64; k], n: i64, m: i64, on: i64) -> f64 {
+    if on > 0 {
+        let q = build((n, m), |i, j| x[0] * ((i + j) as f64));
+        sort(flatten(q))[3] + sum(cumsum(flatten(q))) + (argsort(flatten(q))[3] as f64)
+    } else {
+        0.0
+    }
 }
 
 #[kernel]

@@ -214,6 +214,13 @@ impl<'a> Machine<'a> {
 
     /// The numbers of dimensions. A negative one is that of a branch that is not taken, or of rows where there are none: nothing
     /// of that size is ever made, and it counts as zero.
+    /// Whether an array has a negative dimension, as it may have in a branch that is not taken, where nobody has refused it. It has no
+    /// elements; its view by other dimensions may have as many as two negative numbers make, which nobody reads.
+    fn is_unchecked(&self, a: ArrayId) -> Result<bool, Fault> {
+        let dims: Vec<i64> = self.p.array(a).dims.iter().map(|d| self.dim(d)).collect::<Result<_, _>>()?;
+        Ok(dims.iter().any(|n| *n < 0))
+    }
+
     fn shape(&self, dims: &[Dim]) -> Result<Vec<usize>, Fault> {
         dims.iter().map(|d| Ok(usize::try_from(self.dim(d)?).unwrap_or(0))).collect()
     }
@@ -223,7 +230,13 @@ impl<'a> Machine<'a> {
             Stm::Nest(n) => self.nest(n),
             Stm::Reshape { result, source } => {
                 let shape = self.shape(&self.p.array(*result).dims)?;
-                self.arrays[result.0 as usize] = Some(self.array(*source)?.reshape(shape)?);
+                self.arrays[result.0 as usize] =
+                    Some(if self.is_unchecked(*source)? || self.is_unchecked(*result)? {
+                        work::spend_elements(&shape)?;
+                        Value::filled(shape, Scalar::zero(self.p.array(*source).elem))
+                    } else {
+                        self.array(*source)?.reshape(shape)?
+                    });
                 Ok(())
             }
             Stm::Repeat(r) => self.repeat(r),

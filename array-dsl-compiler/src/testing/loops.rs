@@ -15,7 +15,9 @@ use std::collections::HashMap;
 
 use crate::bulk::{ArrayId, Atom, Block, CheckKind, Exp, Prefix, Reducer, Scan, Strip, Trips, Var};
 use crate::dim::{Dim, SizeAtom};
-use crate::loops::{Check, Contract, Home, Loop, Middle, Node, Program, Repeat, Sorted, Step, Tree};
+use crate::loops::{
+    ArrayInfo, Check, Contract, Home, Loop, Middle, Node, Program, Repeat, Sorted, Step, Tree,
+};
 use crate::ty::{Elem, Loc, Name};
 use crate::value::{Fault, Scalar, Value, apply, combine, improves, work};
 
@@ -161,6 +163,13 @@ impl Machine<'_> {
         self.p.arrays[a.0 as usize].dims.iter().map(|d| self.trips(d)).collect()
     }
 
+    /// Whether an array has a negative dimension.
+    fn is_unchecked(&self, a: ArrayId) -> Result<bool, Fault> {
+        let dims: Vec<i64> =
+            self.p.arrays[a.0 as usize].dims.iter().map(|d| self.dim(d)).collect::<Result<_, _>>()?;
+        Ok(dims.iter().any(|n| *n < 0))
+    }
+
     /// All of an array that has memory.
     fn whole(&self, a: ArrayId) -> Result<Value, Fault> {
         let info = &self.p.arrays[a.0 as usize];
@@ -169,6 +178,11 @@ impl Machine<'_> {
         let shape = self.shape(a)?;
         if memory.is_none() && shape.contains(&0) {
             return Value::new(info.elem, shape, Vec::new());
+        }
+        // A view of negative dimensions: see Bulk's interpreter.
+        if self.root(a) != a && (self.is_unchecked(a)? || self.is_unchecked(self.root(a))?) {
+            work::spend_elements(&shape)?;
+            return Ok(Value::filled(shape, Scalar::zero(info.elem)));
         }
         let data: Option<Vec<Scalar>> = memory.ok_or_else(undefined)?.iter().copied().collect();
         Value::new(info.elem, shape, data.ok_or_else(undefined)?)
@@ -457,9 +471,12 @@ impl Machine<'_> {
 
     fn read(&mut self, a: ArrayId, index: &[Atom], checked: bool, loc: Loc) -> Result<Scalar, Fault> {
         let index = self.index(index)?;
-        let name = self.p.arrays[a.0 as usize].name.clone();
+        let ArrayInfo { name, elem, .. } = self.p.arrays[a.0 as usize].clone();
+        // Of a view of negative dimensions; that code for the CPU does not read there is asserted where it runs.
+        let nothing = self.is_unchecked(a)? || self.is_unchecked(self.root(a))?;
         let (memory, shape) = self.memory(a)?;
         match place(&index, &shape) {
+            Ok(at) if nothing && at >= memory.len() => Ok(Scalar::zero(elem)),
             Ok(at) => memory[at]
                 .ok_or_else(|| Fault::internal(format!("`{name}.{}` is read before it is written", a.0))),
             Err((index, len)) if checked => Err(Fault::IndexOutOfRange { index, len, loc }),

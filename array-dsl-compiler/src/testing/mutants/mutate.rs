@@ -139,6 +139,9 @@ pub fn mutate(source: &Source, sources: &[Source], number: u64) -> String {
     for _ in 0..30 {
         let mut tokens = source.tokens.clone();
         for _ in 0..1 + rng.below(3) * rng.below(2) {
+            if tokens.is_empty() {
+                break;
+            }
             let key = rng.bits();
             mutation(&mut tokens, donor(sources, key), &mut rng);
         }
