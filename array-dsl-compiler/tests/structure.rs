@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use array_dsl_compiler::bulk::interp::run_counted;
-use array_dsl_compiler::bulk::{ArrayId, Block, Exp, Program, Stm};
+use array_dsl_compiler::bulk::{ArrayId, Program, Scan, Stm};
 use array_dsl_compiler::core::Function;
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::loops::print::{Counts, count, print};
@@ -204,16 +204,11 @@ fn expensive_elements_are_computed_once() {
 /// Scans and their derivatives stay parallel: forwards and backwards, at any order, by associative operators.
 #[test]
 fn scans_stay_parallel_in_both_directions() {
-    fn regroups(b: &Block) -> Vec<bool> {
-        b.lets
-            .iter()
-            .filter_map(|l| if let Exp::Scan(s) = &l.exp { Some(s.is_associative()) } else { None })
-            .collect()
-    }
     let scans = |p: &Program| -> Vec<bool> {
         p.stms
             .iter()
-            .flat_map(|s| if let Stm::Nest(n) = s { regroups(&n.body) } else { Vec::new() })
+            .filter_map(|s| if let Stm::Nest(n) = s { Some(&n.body) } else { None })
+            .flat_map(|b| b.scans().map(Scan::is_associative))
             .collect()
     };
     for text in [

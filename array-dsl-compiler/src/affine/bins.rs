@@ -9,7 +9,7 @@
 
 use super::{Checked, Facts};
 use crate::bulk::build::{Code, Renaming, int, renamed};
-use crate::bulk::{ArrayId, Atom, Axis, Block, Nest, Program, Reducer, Stm, Yield, YieldKind};
+use crate::bulk::{ArrayId, Atom, Axis, Nest, Program, Reducer, Stm, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
@@ -51,14 +51,14 @@ impl<'a> ByIndex<'a> {
         let mut map = Renaming::new();
         let axes = p.copy_axes(&self.nest.axes, &mut map);
         let mut code = Code::new(self.nest.loc);
-        code.lets = p.copy_lets(&self.nest.body.lets, &mut map);
+        code.lets = p.copy_lets(&self.nest.body.unordered(), &mut map);
         let mut index: Vec<Atom> = self.index.iter().map(|a| renamed(&map, *a)).collect();
         let value = f(p, &mut code, &map, &mut index, renamed(&map, self.value));
         let info = p.array(start).clone();
         let array = p.new_array(info.name, info.elem, info.dims);
         let kind = YieldKind::Accumulate { reducer, into: start, index, value };
         let yields = vec![Yield { array, kind }];
-        p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: self.nest.loc }));
+        p.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc: self.nest.loc }));
         array
     }
 
@@ -145,7 +145,7 @@ pub fn last_writers(p: &mut Program, n: &Nest, y: &Yield) -> Option<LastWriters>
     }
     let r = ByIndex::new(n, y)?;
     let mut facts = Facts::new(&n.axes, &Checked::default());
-    n.body.lets.iter().for_each(|l| facts.learn((&*p).into(), l));
+    n.body.lets().for_each(|l| facts.learn((&*p).into(), l));
     if facts.tells_all(r.index, &n.axes.iter().map(|a| a.var).collect()) {
         return None;
     }

@@ -30,7 +30,7 @@ impl Checked {
             Stm::Sort(s) => self.sorted_positions(s.result, &p.arrays),
             Stm::Nest(n) if n.yields.iter().any(|y| p.array(y.array).elem == Elem::I64) => {
                 let mut facts = Facts::new(&n.axes, self);
-                n.body.lets.iter().for_each(|l| facts.learn(p.into(), l));
+                n.body.lets().for_each(|l| facts.learn(p.into(), l));
                 for y in &n.yields {
                     if let YieldKind::Store(v) = &y.kind {
                         self.stored(y.array, *v, &mut facts);

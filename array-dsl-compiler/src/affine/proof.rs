@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use super::{Checked, Facts, Types};
 use crate::bulk::verify;
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{ArrayId, Axis, Exp, Let, Program, Stm, Var};
+use crate::bulk::{ArrayId, Axis, Exp, Item, Let, Program, Scan, Stm, Var};
 use crate::dim::Dim;
 
 /// A walk over the scalar code of a nest or of a tree of loops, in the order of execution.
@@ -37,6 +37,13 @@ impl<'a> Proof<'a> {
         self.facts.enter(axis);
     }
 
+    /// The step of a scan, of which nothing is known after it.
+    pub fn scan(&mut self, s: &Scan) {
+        let scope = self.facts.scope();
+        s.step.block.lets.iter().for_each(|l| self.binding(l));
+        self.facts.leave(scope);
+    }
+
     /// One statement.
     pub fn binding(&mut self, l: &Let) {
         match &l.exp {
@@ -55,11 +62,6 @@ impl<'a> Proof<'a> {
                         self.facts.leave(scope);
                     }
                 }
-            }
-            Exp::Scan(s) => {
-                let scope = self.facts.scope();
-                s.step.block.lets.iter().for_each(|l| self.binding(l));
-                self.facts.leave(scope);
             }
             _ => {}
         }
@@ -97,7 +99,12 @@ fn of_stms(p: &Program, stms: &[Stm], mut checked: Checked, out: &mut Vec<(Var, 
             Stm::Nest(n) => {
                 let mut proof = Proof::new(Types::from(p), &checked, &dims);
                 n.axes.iter().for_each(|x| proof.enter(x));
-                n.body.lets.iter().for_each(|l| proof.binding(l));
+                for i in &n.body.items {
+                    match i {
+                        Item::Let(l) => proof.binding(l),
+                        Item::Scan(s) => proof.scan(s),
+                    }
+                }
                 out.extend(proof.unproven);
             }
             Stm::Repeat(r) => of_stms(p, &r.body, checked.inside_repeat(r, p), out),

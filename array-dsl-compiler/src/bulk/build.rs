@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::walk::Rewriter;
 use super::{
-    ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Repeat, Stm, Var, Yield, YieldKind,
+    ArrayId, Atom, Axis, Block, Body, Branch, Exp, Let, Nest, Program, Repeat, Stm, Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -133,6 +133,13 @@ impl Program {
         copy
     }
 
+    /// As `copy_lets`, of a nest's code.
+    pub fn copy_body(&mut self, body: &Body, map: &mut Renaming) -> Body {
+        let mut copy = body.clone();
+        Fresh { vars: &mut self.vars, names: map }.body(&mut copy);
+        copy
+    }
+
     /// New variables of the same types, with the renaming of the old ones.
     pub fn copy_vars(&mut self, vars: &[Var], map: &mut Renaming) -> Vec<Var> {
         Fresh { vars: &mut self.vars, names: map }.bind(vars)
@@ -185,7 +192,7 @@ impl Program {
         let value = f(self, &mut code, &index);
         let array = self.new_array(name, elem, dims.to_vec());
         let yields = vec![Yield { array, kind: YieldKind::Store(value) }];
-        self.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc }));
+        self.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc }));
         array
     }
 
@@ -213,6 +220,18 @@ pub struct Code {
     pub lets: Vec<Let>,
     /// The place given to new statements.
     pub loc: Loc,
+}
+
+impl From<Code> for Block {
+    fn from(code: Code) -> Block {
+        Block { lets: code.lets }
+    }
+}
+
+impl From<Code> for Body {
+    fn from(code: Code) -> Body {
+        code.lets.into()
+    }
 }
 
 impl Code {
@@ -263,8 +282,7 @@ impl Code {
         yes: (Code, Vec<Atom>),
         no: (Code, Vec<Atom>),
     ) -> Vec<Atom> {
-        let branch =
-            |(code, results): (Code, Vec<Atom>)| Branch { block: Block { lets: code.lets }, results };
+        let branch = |(code, results): (Code, Vec<Atom>)| Branch { block: code.into(), results };
         let elems: Vec<Elem> = yes.1.iter().map(|a| p.elem(*a)).collect();
         let vars: Vec<Var> = elems.into_iter().map(|e| p.new_var(e)).collect();
         self.lets.push(Let { vars: vars.clone(), exp: Exp::If(c, branch(yes), branch(no)), loc: self.loc });

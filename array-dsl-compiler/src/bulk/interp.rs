@@ -19,8 +19,8 @@ use self::control::Control;
 pub use self::extremes::Extremes;
 use self::order::in_order;
 use super::{
-    ArrayId, Atom, Block, Check, CheckKind, Exp, Let, Nest, Prefix, Program, Reducer, Repeat, Scan, Stm,
-    Strip, Trips, Var, YieldKind,
+    ArrayId, Atom, Block, Check, CheckKind, Exp, Item, Let, Nest, Prefix, Program, Reducer, Repeat, Scan,
+    Stm, Strip, Trips, Var, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -329,7 +329,12 @@ impl<'a> Machine<'a> {
                 self.vars[axis.var.0 as usize] = Scalar::I64(i as i64);
             }
             self.first = at.last() == Some(&0);
-            self.block(&n.body)?;
+            for i in &n.body.items {
+                match i {
+                    Item::Let(l) => self.binding(l)?,
+                    Item::Scan(s) => self.scan(s)?,
+                }
+            }
             for (y, target) in n.yields.iter().zip(&mut targets) {
                 self.point(&y.kind, target, point).map_err(|f| f.at(n.loc))?;
             }
@@ -449,47 +454,46 @@ impl<'a> Machine<'a> {
     }
 
     fn block(&mut self, b: &Block) -> Result<(), Fault> {
-        for l in &b.lets {
-            work::spend(1)?;
-            let value = match &l.exp {
-                Exp::If(condition, yes, no) => {
-                    let branch = if self.atom(*condition) == Scalar::Bool(true) { yes } else { no };
-                    self.block(&branch.block)?;
-                    for (v, a) in l.vars.iter().zip(&branch.results) {
-                        self.vars[v.0 as usize] = self.atom(*a);
-                    }
-                    continue;
+        b.lets.iter().try_for_each(|l| self.binding(l))
+    }
+
+    fn binding(&mut self, l: &Let) -> Result<(), Fault> {
+        work::spend(1)?;
+        let value = match &l.exp {
+            Exp::If(condition, yes, no) => {
+                let branch = if self.atom(*condition) == Scalar::Bool(true) { yes } else { no };
+                self.block(&branch.block)?;
+                for (v, a) in l.vars.iter().zip(&branch.results) {
+                    self.vars[v.0 as usize] = self.atom(*a);
                 }
-                Exp::Scan(s) => {
-                    self.scan(l, s)?;
-                    continue;
-                }
-                Exp::Op(op, args) => {
-                    let control = self.control.is(l.vars[0]);
-                    *(if control { &mut self.counts.control } else { &mut self.counts.scalar_ops }) += 1;
-                    self.op(*op, args)
-                }
-                Exp::Size(d) => self.dim(d).map(Scalar::I64),
-                Exp::Read { array, index, checked } => {
-                    self.counts.reads += u64::from(!index.is_empty());
-                    self.read(*array, index, *checked)
-                }
-                Exp::StopGradient(a) => Ok(self.atom(*a)),
-            };
-            let value = match value {
-                Ok(value) => value,
-                Err(fault) => self.recovered(l.vars[0], fault.at(l.loc))?,
-            };
-            for v in &l.vars {
-                self.vars[v.0 as usize] = value;
+                return Ok(());
             }
+            Exp::Op(op, args) => {
+                let control = self.control.is(l.vars[0]);
+                *(if control { &mut self.counts.control } else { &mut self.counts.scalar_ops }) += 1;
+                self.op(*op, args)
+            }
+            Exp::Size(d) => self.dim(d).map(Scalar::I64),
+            Exp::Read { array, index, checked } => {
+                self.counts.reads += u64::from(!index.is_empty());
+                self.read(*array, index, *checked)
+            }
+            Exp::StopGradient(a) => Ok(self.atom(*a)),
+        };
+        let value = match value {
+            Ok(value) => value,
+            Err(fault) => self.recovered(l.vars[0], fault.at(l.loc))?,
+        };
+        for v in &l.vars {
+            self.vars[v.0 as usize] = value;
         }
         Ok(())
     }
 
     /// The states live from one point of the last axis to the next; points come in order, the last axis fastest.
-    fn scan(&mut self, l: &Let, s: &Scan) -> Result<(), Fault> {
-        let before: Vec<Scalar> = match self.states.get(&l.vars[0]).filter(|_| !self.first) {
+    fn scan(&mut self, s: &Scan) -> Result<(), Fault> {
+        work::spend(1)?;
+        let before: Vec<Scalar> = match self.states.get(&s.vars[0]).filter(|_| !self.first) {
             Some(states) => states.clone(),
             None => s.start.iter().map(|a| self.atom(*a)).collect(),
         };
@@ -502,17 +506,17 @@ impl<'a> Machine<'a> {
         let counts = self.counts;
         self.block(&s.step.block)?;
         let after: Vec<Scalar> = s.step.results.iter().map(|a| self.atom(*a)).collect();
-        if let Some(needed) = Rc::clone(&self.in_order).get(&l.vars[0]) {
+        if let Some(needed) = Rc::clone(&self.in_order).get(&s.vars[0]) {
             let all = std::mem::replace(&mut self.counts, counts);
             self.block(needed)?;
             let work = |c: &Counts| c.scalar_ops + c.control + c.reads;
             self.counts.regrouping += work(&all) - work(&self.counts);
         }
         let given = if s.prefix == Prefix::Inclusive { &after } else { &before };
-        for (v, x) in l.vars.iter().zip(given) {
+        for (v, x) in s.vars.iter().zip(given) {
             self.vars[v.0 as usize] = *x;
         }
-        self.states.insert(l.vars[0], after);
+        self.states.insert(s.vars[0], after);
         Ok(())
     }
 

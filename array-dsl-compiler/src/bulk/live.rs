@@ -2,37 +2,59 @@
 
 use std::collections::HashSet;
 
-use super::{Atom, Exp, Let, Var};
+use super::{Atom, Body, Exp, Item, Let, Var};
 
-/// Keeps the statements whose results are used or that may report an error; `live` gains what they use.
+/// A nest's code of which `live` is used: what gives that or may report an error. `live` gains what it uses.
+pub fn live_body(body: Body, live: &mut HashSet<Var>) -> Body {
+    let items = from_end(body.items, |i| match i {
+        Item::Let(l) => is_live(l, live),
+        Item::Scan(s) => {
+            let is_live = s.vars.iter().any(|v| live.contains(v)) || s.may_be_outside();
+            if is_live {
+                s.visit_atoms(&mut |a| live.extend(a.var()));
+            }
+            is_live
+        }
+    });
+    Body { items }
+}
+
+/// As [`live_body`], of scalar code.
 pub fn live_lets(lets: Vec<Let>, live: &mut HashSet<Var>) -> Vec<Let> {
-    let mut kept = Vec::new();
-    for mut l in lets.into_iter().rev() {
-        if !l.vars.iter().any(|v| live.contains(v)) && !l.exp.may_be_outside() {
-            continue;
-        }
-        if let Exp::If(c, x, y) = &mut l.exp {
-            // Unused results of a choice are dropped.
-            let mut used: Vec<bool> = l.vars.iter().map(|v| live.contains(v)).collect();
-            // Kept for its errors alone: one result stays, so that it is still a statement.
-            if used.iter().all(|u| !u) {
-                used[0] = true;
-            }
-            keep(&mut l.vars, &used);
-            for b in [x, y] {
-                keep(&mut b.results, &used);
-                let mut inner: HashSet<Var> = b.results.iter().copied().filter_map(Atom::var).collect();
-                b.block.lets = live_lets(std::mem::take(&mut b.block.lets), &mut inner);
-                live.extend(inner);
-            }
-            live.extend(c.var());
-        } else {
-            l.exp.visit_atoms(&mut |a| live.extend(a.var()));
-        }
-        kept.push(l);
-    }
+    from_end(lets, |l| is_live(l, live))
+}
+
+/// Those of a list that are kept, looked at from the last to the first.
+fn from_end<T>(list: Vec<T>, is_kept: impl FnMut(&mut T) -> bool) -> Vec<T> {
+    let mut is_kept = is_kept;
+    let mut kept: Vec<T> = list.into_iter().rev().filter_map(|mut x| is_kept(&mut x).then_some(x)).collect();
     kept.reverse();
     kept
+}
+
+/// Whether a statement is kept, which then has no result that is not used.
+fn is_live(l: &mut Let, live: &mut HashSet<Var>) -> bool {
+    if !l.vars.iter().any(|v| live.contains(v)) && !l.may_be_outside() {
+        return false;
+    }
+    if let Exp::If(c, x, y) = &mut l.exp {
+        let mut used: Vec<bool> = l.vars.iter().map(|v| live.contains(v)).collect();
+        // Kept for its errors alone: one result stays, so that it is still a statement.
+        if used.iter().all(|u| !u) {
+            used[0] = true;
+        }
+        keep(&mut l.vars, &used);
+        for b in [x, y] {
+            keep(&mut b.results, &used);
+            let mut inner: HashSet<Var> = b.results.iter().copied().filter_map(Atom::var).collect();
+            b.block.lets = live_lets(std::mem::take(&mut b.block.lets), &mut inner);
+            live.extend(inner);
+        }
+        live.extend(c.var());
+    } else {
+        l.exp.visit_atoms(&mut |a| live.extend(a.var()));
+    }
+    true
 }
 
 fn keep<T>(list: &mut Vec<T>, used: &[bool]) {

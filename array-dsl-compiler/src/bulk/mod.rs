@@ -2,9 +2,11 @@
 //!
 //! * **Arrays** ([`ArrayId`]) have symbolic dimensions and are bound once, before use. A scalar of the host level
 //!   is an array of rank 0. A dimension's `SizeAtom::Scalar` is an `i64` array of rank 0 bound earlier.
-//! * Nearly every statement is a [`Nest`]: a rectangular space of axes, a block of scalar code executed once per
-//!   point, and what the points yield. **Scalars** ([`Var`]) live inside one nest; each is bound once in the
-//!   whole program; a scalar bound in a branch of an `if` is visible in that branch only.
+//! * Nearly every statement is a [`Nest`]: a rectangular space of axes, a [`Body`] executed once per point, and what the
+//!   points yield. **Scalars** ([`Var`]) live inside one nest; each is bound once in the whole program; a scalar bound in a
+//!   branch of an `if` is visible in that branch only.
+//! * A body is a list of [`Item`]s: scalar code ([`Let`]), which is what a point does by itself, and scans. A [`Block`], in a
+//!   branch or in the step of a scan, has scalar code only.
 //! * A `Read` gives one element: as many indices as the array's rank. `checked` is true where an index may be
 //!   outside; then the running program reports an error at `loc`.
 //! * Yields:
@@ -17,8 +19,8 @@
 //!   - `Write { into, index, value, contested }`: starts from `into`, overwrites; outside is ignored. Two points write to one place
 //!     only if the write is contested; then the last one's value is kept.
 //! * A [`Scan`] runs along the last axis: at each point it combines the point's values into a state that it had from the
-//!   point before, and gives the state. It stands in the nest's body itself, not in a branch; a nest that has one is
-//!   **ordered**: its last axis is executed in order, and its axes do not change places.
+//!   point before, and gives the state. A nest that has one is **ordered**: its last axis is executed in order, and its axes do
+//!   not change places; it stores and reduces only.
 //! * A [`Repeat`] is a sequential loop over statements. What its body binds is visible in the body only; the body sees what is
 //!   bound before, its state and the number of the trip.
 //! * A [`Sort`] gives the positions that order each row along the last dimension of an array, all rows on their own.
@@ -27,6 +29,7 @@
 //! * The form is closed: the bulk-operation transform produces nests, differentiation maps nests to nests,
 //!   fusion merges nests, both back ends print them.
 
+mod body;
 pub mod build;
 mod import;
 pub mod interp;
@@ -37,6 +40,7 @@ pub mod uses;
 pub mod verify;
 pub mod walk;
 
+pub use self::body::{Body, Item, Scan};
 pub use crate::check::{Check, CheckKind};
 pub use crate::reducer::{Prefix, Reducer};
 use std::rc::Rc;
@@ -95,7 +99,7 @@ pub struct Block {
     pub lets: Vec<Let>,
 }
 
-/// `vars = exp`; several variables only for `If` and `Scan`.
+/// `vars = exp`; several variables only for `If`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "described by the header")]
 pub struct Let {
@@ -104,44 +108,12 @@ pub struct Let {
     pub loc: Loc,
 }
 
-/// One branch of an `if`: its code and its values.
+/// A branch of an `if` or the step of a scan: its code and its values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "described by the header")]
 pub struct Branch {
     pub block: Block,
     pub results: Vec<Atom>,
-}
-
-/// Prefixes along the last axis of a nest.
-///
-/// ```text
-/// state = start;   at each point of the axis:   new = step(left = state, right = values);  state = new
-/// ```
-///
-/// The variables of its `Let` are the state after the point (inclusive) or before it (exclusive). With `right` variables it is
-/// **associative**: there are as many of them as states, `start` is neutral, `step` uses nothing of the point but them,
-/// and the back end may regroup. Without, `step` may use every scalar of the point bound before, and is executed in order.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Scan {
-    /// Which states it gives.
-    pub prefix: Prefix,
-    /// The state before the point, as `step` sees it.
-    pub left: Vec<Var>,
-    /// The state before the first point; does not depend on the axis.
-    pub start: Vec<Atom>,
-    /// The point's values, as `step` sees them.
-    pub right: Vec<Var>,
-    /// The point's values.
-    pub values: Vec<Atom>,
-    /// The new state.
-    pub step: Branch,
-}
-
-impl Scan {
-    /// Whether the back end may regroup it.
-    pub fn is_associative(&self) -> bool {
-        !self.right.is_empty()
-    }
 }
 
 /// A scalar expression.
@@ -164,8 +136,6 @@ pub enum Exp {
     If(Atom, Branch, Branch),
     /// The value, treated as a constant by differentiation.
     StopGradient(Atom),
-    /// See [`Scan`].
-    Scan(Box<Scan>),
 }
 
 /// A rectangular space, its code and its results.
@@ -173,7 +143,7 @@ pub enum Exp {
 #[allow(missing_docs, reason = "described by the header")]
 pub struct Nest {
     pub axes: Vec<Axis>,
-    pub body: Block,
+    pub body: Body,
     pub yields: Vec<Yield>,
     pub loc: Loc,
 }
@@ -390,13 +360,6 @@ impl Stm {
             Stm::Sort(s) => vec![s.result],
             Stm::Custom(c) => c.results.clone(),
         }
-    }
-}
-
-impl Block {
-    /// Whether a scan stands here.
-    pub fn is_ordered(&self) -> bool {
-        self.lets.iter().any(|l| matches!(l.exp, Exp::Scan(_)))
     }
 }
 

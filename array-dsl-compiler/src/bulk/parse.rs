@@ -8,7 +8,7 @@ mod scalars;
 mod tokens;
 
 use super::{
-    ArrayId, ArrayInfo, Atom, Axis, Block, Carried, Check, CheckKind, Nest, Param, Program, Reducer, Repeat,
+    ArrayId, ArrayInfo, Atom, Axis, Body, Carried, Check, CheckKind, Nest, Param, Program, Reducer, Repeat,
     Sort, Stm, Strip, Trips, Yield, YieldKind,
 };
 use crate::dim::Dim;
@@ -338,12 +338,12 @@ impl Parser {
         Ok(Repeat { trips, carried, body, loc: Loc(0) })
     }
 
-    fn nest(&mut self) -> Parsed<(Vec<Axis>, Block)> {
+    fn nest(&mut self) -> Parsed<(Vec<Axis>, Body)> {
         self.expect("nest")?;
         self.expect("[")?;
         let axes = self.list("]", Self::axis)?;
         self.expect("{")?;
-        let body = self.block()?;
+        let body = self.body()?;
         self.expect("}")?;
         Ok((axes, body))
     }
@@ -455,6 +455,15 @@ program all(p = (x.0: [n]f32, no.1: bool), k.2: i64) sizes n
     %9 = if true { %11 = neg %8 => %11 } else { => %8 }
   } store %9
   m.9: [n]f32 = nest [%12 < n] { %13 = x.0[%12]; %14 = y.3[%12]; %15 = mul %13 %14 } store %15
+  c.10: [n]f32 = nest [%16 < n] {
+    %17 = x.0[%16]
+    %18 = scan inclusive [%19 = 0.0f32] [%20 = %17] { %21 = add %19 %20 => %21 }
+    %22, %23 = scan exclusive [%24 = 1.0f32, %25 = 0] [] {
+      %26 = mul %24 %18
+      %27 = add %25 1
+      => %26, %27
+    }
+  } store %22
   => (y.3, (i.4, z.6), ())
 ",
         "\
@@ -482,6 +491,16 @@ program empty()
             "line 2: `wibble` is no scalar function"
         );
         assert_eq!(error("program f(x.0: f65) => x.0"), "line 1: `f65` is no element type");
+        let scan = "%1 = scan inclusive [%2 = 0.0f64] [] { => %2 }";
+        let no_line = "line 1: a scan is a line of a nest's body, and not of a branch or a step";
+        let branch = format!("%3 = if true {{ {scan} => %1 }} else {{ => 0.0f64 }}");
+        let step = format!("%3 = scan inclusive [%4 = 0.0f64] [] {{ {scan} => %1 }}");
+        for code in [branch, step] {
+            assert_eq!(
+                error(&format!("program f() s.0: [3]f64 = nest [%0 < 3] {{ {code} }} store %3 => s.0")),
+                no_line
+            );
+        }
         assert_eq!(
             error("program f(x.9999999: f64) => x.9999999"),
             "line 1: the number of `x.9999999` is too large"

@@ -18,8 +18,8 @@
 //! space, line breaks and `;` only separate.
 
 use super::{
-    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Custom, Exp, Let, Nest, Param, Program, Repeat, Scan, Stm,
-    Strip, Trips, Var, Yield, YieldKind,
+    ArrayId, ArrayInfo, Atom, Axis, Body, Branch, Custom, Exp, Item, Let, Nest, Param, Program, Repeat, Scan,
+    Stm, Strip, Trips, Var, Yield, YieldKind,
 };
 use super::{Check, CheckKind};
 use crate::dim::Dim;
@@ -221,13 +221,13 @@ impl Text {
             several => (String::new(), self.yields(several)),
         };
         let head = format!("  {before}nest [{}] {{", self.axes(&n.axes));
-        match self.block_on_a_line(&n.body, 3) {
+        match self.body_on_a_line(&n.body) {
             Some(body) if head.len() + body.len() + after.lines().next().map_or(0, str::len) + 2 <= WIDTH => {
                 out.push_str(&format!("{head}{body}}}{after}\n"));
             }
             _ => {
                 out.push_str(&format!("{head}\n"));
-                self.lets(&n.body, 2, out);
+                self.body(&n.body, 2, out);
                 out.push_str(&format!("  }}{after}\n"));
             }
         }
@@ -257,12 +257,18 @@ impl Text {
         }
     }
 
-    /// The block between braces, if it has at most `most` lets and none of them is a choice.
-    fn block_on_a_line(&self, block: &Block, most: usize) -> Option<String> {
-        if block.lets.len() > most {
+    /// The code of a nest between braces, if it is short and has neither choices nor scans.
+    fn body_on_a_line(&self, body: &Body) -> Option<String> {
+        let lets: Vec<&Let> = body.lets().collect();
+        if body.is_ordered() { None } else { self.lets_on_a_line(&lets, 3) }
+    }
+
+    /// Lets between braces, if there are at most `most` and none of them is a choice.
+    fn lets_on_a_line(&self, lets: &[&Let], most: usize) -> Option<String> {
+        if lets.len() > most {
             return None;
         }
-        let lets: Option<Vec<String>> = block.lets.iter().map(|l| self.simple_let(l)).collect();
+        let lets: Option<Vec<String>> = lets.iter().map(|l| self.simple_let(l)).collect();
         lets.map(|l| if l.is_empty() { " ".into() } else { format!(" {} ", l.join("; ")) })
     }
 
@@ -275,22 +281,24 @@ impl Text {
                 format!("{}{}", self.element(*array, index), if *checked { "?" } else { "" })
             }
             Exp::StopGradient(a) => format!("stop_gradient {}", atom(*a)),
-            Exp::If(..) | Exp::Scan(_) => return None,
+            Exp::If(..) => return None,
         };
         Some(format!("{} = {exp}", list(&l.vars, |v| format!("%{}", v.0))))
     }
 
-    /// Lets, each on its line.
-    pub(crate) fn lets(&self, block: &Block, depth: usize, out: &mut String) {
-        block.lets.iter().for_each(|l| self.binding_of_scalars(l, depth, out));
+    /// The code of a nest, each item on its line.
+    fn body(&self, body: &Body, depth: usize, out: &mut String) {
+        for i in &body.items {
+            match i {
+                Item::Let(l) => self.binding_of_scalars(l, depth, out),
+                Item::Scan(s) => self.scan(s, depth, out),
+            }
+        }
     }
 
     /// One let on lines of its own.
     pub(crate) fn binding_of_scalars(&self, l: &Let, depth: usize, out: &mut String) {
         let pad = indentation(depth);
-        if let Exp::Scan(s) = &l.exp {
-            return self.scan(l, s, depth, out);
-        }
         let Exp::If(condition, yes, no) = &l.exp else {
             return out.push_str(&format!("{pad}{}\n", self.simple_let(l).unwrap_or_default()));
         };
@@ -309,14 +317,14 @@ impl Text {
     }
 
     /// `%1 = scan inclusive [%2 = 0.0f64] [%3 = %4] { %5 = add %2 %3 => %5 }`: the state and its start, the values.
-    fn scan(&self, l: &Let, s: &Scan, depth: usize, out: &mut String) {
+    pub(crate) fn scan(&self, s: &Scan, depth: usize, out: &mut String) {
         let pad = indentation(depth);
         let bind = |vars: &[Var], atoms: &[Atom]| {
             list(vars.iter().zip(atoms), |(v, a)| format!("%{} = {}", v.0, atom(*a)))
         };
         let head = format!(
             "{pad}{} = scan {} [{}] [{}] {{",
-            list(&l.vars, |v| format!("%{}", v.0)),
+            list(&s.vars, |v| format!("%{}", v.0)),
             s.prefix.name(),
             bind(&s.left, &s.start),
             bind(&s.right, &s.values),
@@ -332,12 +340,12 @@ impl Text {
     }
 
     fn branch_on_a_line(&self, b: &Branch) -> Option<String> {
-        self.block_on_a_line(&b.block, 1)
-            .map(|block| format!("{block}=> {} ", list(&b.results, |a| atom(*a))))
+        let lets: Vec<&Let> = b.block.lets.iter().collect();
+        self.lets_on_a_line(&lets, 1).map(|lets| format!("{lets}=> {} ", list(&b.results, |a| atom(*a))))
     }
 
     fn branch(&self, b: &Branch, depth: usize, out: &mut String) {
-        self.lets(&b.block, depth, out);
+        b.block.lets.iter().for_each(|l| self.binding_of_scalars(l, depth, out));
         out.push_str(&format!("{}=> {}\n", indentation(depth), list(&b.results, |a| atom(*a))));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::walk::Visitor;
-use super::{ArrayId, Atom, Block, Branch, Exp, Let, Nest, Program, Scan, Stm, Var};
+use super::{ArrayId, Atom, Block, Body, Branch, Exp, Item, Let, Nest, Program, Scan, Stm, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::Elem;
 
@@ -72,6 +72,14 @@ macro_rules! visits {
                 Reads(|array, index: &[Atom], _| f(array, index)).$visit(self);
             }
 
+            /// Whether executing it may report that an index is outside. Such code is kept even where its value is not used: a
+            /// gradient that does not need `x[i]` still owes the error for an `i` outside.
+            pub fn may_be_outside(&self) -> bool {
+                let mut any = false;
+                Reads(|_, _: &[Atom], checked: bool| any |= checked).$visit(self);
+                any
+            }
+
             /// Calls `f` with every size; not with the dimensions of arrays.
             pub fn visit_sizes(&self, f: &mut impl FnMut(&Dim)) {
                 Sizes(f).$visit(self);
@@ -80,7 +88,9 @@ macro_rules! visits {
     )*};
 }
 
-visits! { Stm by stm, Block by block, Branch by branch, Exp by exp }
+visits! {
+    Stm by stm, Body by body, Item by item, Let by binding, Scan by scan, Block by block, Branch by branch, Exp by exp
+}
 
 /// The arrays that are used, and those that are bound.
 #[derive(Default)]
@@ -137,34 +147,40 @@ impl Block {
     }
 }
 
-impl Exp {
-    /// Whether executing it may report that an index is outside. Such code is kept even where its value is not used: a gradient
-    /// that does not need `x[i]` still owes the error for an `i` outside.
-    pub fn may_be_outside(&self) -> bool {
-        let mut any = false;
-        Reads(|_, _: &[Atom], checked: bool| any |= checked).exp(self);
-        any
+/// Whether executing code may report an error: an index outside, or an integer divided by zero. Such code is not executed where it
+/// would not have been.
+struct Fails<'a> {
+    /// The types of all scalars.
+    vars: &'a [Elem],
+    found: bool,
+}
+
+impl Visitor for Fails<'_> {
+    fn binding(&mut self, l: &Let) {
+        self.found |= match &l.exp {
+            Exp::Read { checked, .. } => *checked,
+            Exp::Op(op, _) => op.can_fail() && !self.vars[l.vars[0].0 as usize].is_float(),
+            _ => false,
+        };
+        self.walk_binding(l);
     }
 }
 
 impl Let {
-    /// Whether executing it may report an error: an index outside, or an integer divided by zero. Such code is not executed where
-    /// it would not have been. `vars` are the types of all scalars.
+    /// Whether executing it may report an error. `vars` are the types of all scalars.
     pub fn may_fail(&self, vars: &[Elem]) -> bool {
-        struct Fails<'a>(&'a [Elem], bool);
-        impl Visitor for Fails<'_> {
-            fn binding(&mut self, l: &Let) {
-                self.1 |= match &l.exp {
-                    Exp::Read { checked, .. } => *checked,
-                    Exp::Op(op, _) => op.can_fail() && !self.0[l.vars[0].0 as usize].is_float(),
-                    _ => false,
-                };
-                self.walk_binding(l);
-            }
-        }
-        let mut fails = Fails(vars, false);
+        let mut fails = Fails { vars, found: false };
         fails.binding(self);
-        fails.1
+        fails.found
+    }
+}
+
+impl Item {
+    /// Whether executing it may report an error. `vars` are the types of all scalars.
+    pub fn may_fail(&self, vars: &[Elem]) -> bool {
+        let mut fails = Fails { vars, found: false };
+        fails.item(self);
+        fails.found
     }
 }
 

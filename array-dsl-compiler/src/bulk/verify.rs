@@ -5,7 +5,8 @@
 //! * scalar functions get as many arguments as their row says, of its class and of one type; indices are `i64`;
 //! * a yield's array has the extents of the axes (`Store`), of all but the last `over` axes (`Reduce`), or the type of
 //!   `into`;
-//! * a reshape keeps the product of the dimensions, as polynomials or by an earlier `check`;
+//! * a scan runs along an axis and starts from what is the same at all its points; its nest stores and reduces only;
+//! * a reshape keeps the product of the dimensions, as polynomials or by an earlier `check`.
 //!
 //! That a read which is not compared with its array's dimensions has a reason to be inside is for `affine::check` to say, of
 //! optimized programs: derivatives read where their primal has, which shows when they are simplified.
@@ -19,7 +20,7 @@ pub(crate) use scope::{Scope, Visible, resolved, same_product};
 use std::collections::HashSet;
 
 use super::{
-    ArrayId, ArrayInfo, Atom, Axis, Check, Exp, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
+    ArrayId, ArrayInfo, Atom, Axis, Check, Item, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
 };
 use crate::Verified;
 use crate::dim::Dim;
@@ -168,7 +169,7 @@ impl<'a> Verifier<'a> {
         self.scope.loc(n.loc);
         let mark = self.scope.mark();
         n.axes.iter().for_each(|x| self.scope.axis(x));
-        self.scope.block(&n.body);
+        self.scope.body(&n.body);
         self.scans(n);
         n.yields.iter().for_each(|y| self.yields(n, y));
         self.scope.leave(mark);
@@ -183,21 +184,16 @@ impl<'a> Verifier<'a> {
             return;
         };
         let mut along: HashSet<Var> = [axis.var].into();
-        for l in &n.body.lets {
+        for i in &n.body.items {
             let mut depends = false;
-            l.exp.visit_atoms(&mut |a| depends |= matches!(a, Atom::Var(v) if along.contains(&v)));
-            let Exp::Scan(s) = &l.exp else {
+            i.visit_atoms(&mut |a| depends |= matches!(a, Atom::Var(v) if along.contains(&v)));
+            let Item::Scan(s) = i else {
                 if depends {
-                    along.extend(&l.vars);
-                }
-                if let Exp::If(_, x, y) = &l.exp
-                    && (x.block.is_ordered() || y.block.is_ordered())
-                {
-                    self.scope.error("a scan in a branch");
+                    along.extend(i.vars());
                 }
                 continue;
             };
-            along.extend(&l.vars);
+            along.extend(&s.vars);
             if s.start.iter().any(|a| matches!(a, Atom::Var(v) if along.contains(v))) {
                 self.scope.error("a scan starts from what changes along its axis");
             }
@@ -214,6 +210,9 @@ impl<'a> Verifier<'a> {
     fn yields(&mut self, n: &Nest, y: &Yield) {
         let Some(result) = self.scope.info(y.array) else { return };
         let name = self.scope.name(y.array);
+        if n.body.is_ordered() && matches!(y.kind, YieldKind::Accumulate { .. } | YieldKind::Write { .. }) {
+            self.scope.error(format!("`{name}` is made by index in a nest with a scan"));
+        }
         match &y.kind {
             YieldKind::Store(v) => {
                 self.scope.expect(*v, result.elem, &format!("what `{name}` stores"));
@@ -348,6 +347,31 @@ mod tests {
             ),
             ("y.3: [n]f64 = nest [%0 < n] { } write x.0[%0, %0] 1.0f64", "`x.0` takes 1 indices, not 2"),
             ("y.3: [n]f64 = nest [%0 < n] { } write x.0[%0] 1.0f32", "what goes into `y.3` is f32, not f64"),
+            (
+                "y.3: f64 = nest [] { %1 = scan inclusive [%2 = 0.0f64] [] { => %2 } } store %1",
+                "a scan in a nest without axes",
+            ),
+            (
+                "y.3: [n]f64 = nest [%0 < n] { %1 = x.0[%0]; %2 = scan inclusive [%3 = %1] [] { => %3 } } store %2",
+                "a scan starts from what changes along its axis",
+            ),
+            (
+                "y.3: [n]f64 = nest [%0 < n] {
+                   %1 = x.0[%0]
+                   %2 = scan inclusive [%3 = 0.0f64] [%4 = 1.0f64] { => %1 }
+                 } store %2",
+                "the step of an associative scan changes along its axis",
+            ),
+            (
+                "y.3: [n]f64 = nest [%0 < n] { %1 = scan inclusive [%2 = 0.0f64] [] { => 1 } } store %1",
+                "a scan goes from",
+            ),
+            (
+                "y.3: [n]f64 = nest [%0 < n] {
+                   %1 = scan inclusive [%2 = 0.0f64] [] { => %2 }
+                 } accumulate(add) x.0[%0] %1",
+                "`y.3` is made by index in a nest with a scan",
+            ),
             ("y.3: [n]f64 = argsort x.0", "`y` is no sort of `x`"),
             ("y.3: [n]f64 = reshape m.1", "another number of elements"),
             ("y.3: [n * n]f32 = reshape m.1", "is a reshape of f64"),
@@ -382,7 +406,8 @@ mod tests {
         assert_eq!(check(&p)[0], "the type of `%1` is not settled");
         let mut p = good.clone();
         if let Stm::Nest(n) = &mut p.stms[0] {
-            n.body.lets[0].exp = Exp::Op(crate::scalar::Op::Neg, vec![Atom::Var(Var(77))]);
+            let Item::Let(l) = &mut n.body.items[0] else { panic!("a scan") };
+            l.exp = Exp::Op(crate::scalar::Op::Neg, vec![Atom::Var(Var(77))]);
             n.yields[0].array = ArrayId(99);
         }
         assert!(check(&p).contains(&"%77 is not in scope".to_string()));

@@ -7,7 +7,8 @@
 //! array and scalar is bound once in its program, a rewriter may give new names to what is bound, and keep them all in one map.
 
 use super::{
-    ArrayId, Atom, Block, Branch, Check, CheckKind, Exp, Let, Nest, Repeat, Scan, Stm, Trips, Var, YieldKind,
+    ArrayId, Atom, Block, Body, Branch, Check, CheckKind, Exp, Item, Let, Nest, Repeat, Scan, Stm, Trips,
+    Var, YieldKind,
 };
 use crate::dim::Dim;
 use crate::ty::Loc;
@@ -40,6 +41,21 @@ macro_rules! walk {
             /// A statement.
             fn stm(&mut self, s: &$($mutability)? Stm) {
                 self.walk_stm(s);
+            }
+
+            /// A nest's code.
+            fn body(&mut self, b: &$($mutability)? Body) {
+                self.walk_body(b);
+            }
+
+            /// A part of a nest's code.
+            fn item(&mut self, i: &$($mutability)? Item) {
+                self.walk_item(i);
+            }
+
+            /// A scan.
+            fn scan(&mut self, s: &$($mutability)? Scan) {
+                self.walk_scan(s);
             }
 
             /// Scalar code.
@@ -101,7 +117,7 @@ macro_rules! walk {
                     self.dim(&$($mutability)? a.extent);
                     self.bound_var(&$($mutability)? a.var);
                 }
-                self.block(&$($mutability)? n.body);
+                self.body(&$($mutability)? n.body);
                 for y in &$($mutability)? n.yields {
                     self.walk_yield(&$($mutability)? y.kind);
                 }
@@ -167,6 +183,42 @@ macro_rules! walk {
                 }
             }
 
+            /// What is in a nest's code.
+            fn walk_body(&mut self, b: &$($mutability)? Body) {
+                for i in &$($mutability)? b.items {
+                    self.item(i);
+                }
+            }
+
+            /// What is in a part of a nest's code.
+            fn walk_item(&mut self, i: &$($mutability)? Item) {
+                match i {
+                    Item::Let(l) => self.binding(l),
+                    Item::Scan(s) => self.scan(s),
+                }
+            }
+
+            /// What is in a scan.
+            fn walk_scan(&mut self, s: &$($mutability)? Scan) {
+                for a in &$($mutability)? s.start {
+                    self.atom(a);
+                }
+                for a in &$($mutability)? s.values {
+                    self.atom(a);
+                }
+                for v in &$($mutability)? s.left {
+                    self.bound_var(v);
+                }
+                for v in &$($mutability)? s.right {
+                    self.bound_var(v);
+                }
+                self.branch(&$($mutability)? s.step);
+                for v in &$($mutability)? s.vars {
+                    self.bound_var(v);
+                }
+                self.loc(&$($mutability)? s.loc);
+            }
+
             /// What is in scalar code.
             fn walk_block(&mut self, b: &$($mutability)? Block) {
                 for l in &$($mutability)? b.lets {
@@ -204,25 +256,7 @@ macro_rules! walk {
                         self.branch(no);
                     }
                     Exp::StopGradient(a) => self.atom(a),
-                    Exp::Scan(s) => self.walk_scan(s),
                 }
-            }
-
-            /// What is in a scan.
-            fn walk_scan(&mut self, s: &$($mutability)? Scan) {
-                for a in &$($mutability)? s.start {
-                    self.atom(a);
-                }
-                for a in &$($mutability)? s.values {
-                    self.atom(a);
-                }
-                for v in &$($mutability)? s.left {
-                    self.bound_var(v);
-                }
-                for v in &$($mutability)? s.right {
-                    self.bound_var(v);
-                }
-                self.branch(&$($mutability)? s.step);
             }
 
             /// What is in a branch.

@@ -71,8 +71,7 @@ pub(super) fn active_scalars(
     for l in lets {
         let depends = match &l.exp {
             Exp::Read { array, .. } => arrays.contains(array),
-            // Nests with scans are taken apart before: see `scan`.
-            Exp::StopGradient(_) | Exp::Size(_) | Exp::Scan(_) => false,
+            Exp::StopGradient(_) | Exp::Size(_) => false,
             Exp::Op(_, args) => args.iter().any(|a| matches!(a, Atom::Var(v) if active.contains(v))),
             Exp::If(_, x, y) => [x, y].iter().any(|b| {
                 let inner = active_scalars(p, &b.block.lets, arrays, &active);
@@ -146,7 +145,7 @@ impl Backwards<'_> {
                     }
                 }
                 Exp::If(c, x, y) => self.choice(l, *c, [x, y]),
-                Exp::Size(_) | Exp::StopGradient(_) | Exp::Scan(_) => {}
+                Exp::Size(_) | Exp::StopGradient(_) => {}
             }
         }
     }

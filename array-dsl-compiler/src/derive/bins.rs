@@ -14,7 +14,7 @@
 
 use crate::affine::bins::{ByIndex, inside, only_where};
 use crate::bulk::build::{Code, int, renamed};
-use crate::bulk::{Atom, Block, Nest, Program, Reducer, Yield, YieldKind};
+use crate::bulk::{Atom, Nest, Program, Reducer, Yield, YieldKind};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 
@@ -45,11 +45,11 @@ pub(super) fn winners(p: &mut Program, n: &Nest, y: &Yield) -> Option<Nest> {
     let is_point = code.in_range(p, &[number], std::slice::from_ref(&numbering.count));
     let mut point = Code::new(n.loc);
     let mut map = numbering.point(p, &mut point, &n.axes, number, &bin);
-    point.lets.extend(p.copy_lets(&n.body.lets, &mut map));
+    point.lets.extend(p.copy_lets(&n.body.unordered(), &mut map));
     let mut own = Code::new(n.loc);
     let kept = own.read(p, r.into, &bin);
     let won = renamed(&map, r.value);
     let value = code.choose(p, is_point, (point, vec![won]), (own, vec![kept]))[0];
     let yields = vec![Yield { array: r.result, kind: YieldKind::Store(value) }];
-    Some(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc })
+    Some(Nest { axes, body: code.into(), yields, loc: n.loc })
 }

@@ -17,11 +17,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::product;
 use super::reduce::{self, Slope};
-use super::separate::separate;
-use super::tangent::{Tangents, forwards, of};
-use super::{NotDifferentiable, activate, active_arrays, active_params, bins, floats};
+use super::tangent::{Tangents, of, with_tangents};
+use super::{NotDifferentiable, active_arrays, active_params, bins, floats};
 use crate::bulk::build::{Code, Renaming, renamed};
-use crate::bulk::{ArrayId, Atom, Block, Nest, Param, Program, Reducer, Stm, Yield, YieldKind};
+use crate::bulk::{ArrayId, Atom, Body, Item, Nest, Param, Program, Reducer, Stm, Yield, YieldKind};
 use crate::ty::{Const, Loc, Name, Tree};
 
 /// See the module header and [`super::Derivative::Jvp`].
@@ -60,16 +59,6 @@ impl Forward {
         for s in stms {
             if let Stm::Repeat(r) = s {
                 self.repeat(r)?;
-                continue;
-            }
-            if by_index_in_order(s) {
-                // The rules of `bins` read single points again, which a scan does not have.
-                let parts = separate(&mut self.p, s);
-                activate(&self.p, &parts, &mut self.active);
-                for part in parts {
-                    self.p.stms.push(part.clone());
-                    self.statement(&part)?;
-                }
                 continue;
             }
             self.p.stms.push(s.clone());
@@ -125,10 +114,11 @@ impl Forward {
         let mut map = Renaming::new();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
-        let primal = self.p.copy_lets(&n.body.lets, &mut map);
-        let (mut code, mut tangents) = (Code::new(n.loc), Tangents::new());
-        forwards(&mut self.p, &mut code, &primal, &self.tangents, &mut tangents);
-        let mut dual = Dual { n, map, index, code, tangents };
+        let primal = self.p.copy_body(&n.body, &mut map);
+        let mut tangents = Tangents::new();
+        let body = with_tangents(&mut self.p, &primal, &self.tangents, &mut tangents);
+        let code = Code::new(primal.items.last().map_or(n.loc, Item::loc));
+        let mut dual = Dual { n, map, index, body, code, tangents };
         let mut yields = Vec::new();
         for y in &n.yields {
             let info = self.p.array(y.array).clone();
@@ -154,7 +144,8 @@ impl Forward {
             }
         }
         if !yields.is_empty() {
-            let body = Block { lets: dual.code.lets };
+            let mut body = dual.body;
+            body.extend(dual.code.lets);
             self.p.stms.push(Stm::Nest(Nest { axes, body, yields, loc: n.loc }));
         }
         Ok(())
@@ -244,14 +235,6 @@ impl Forward {
     }
 }
 
-/// Whether a nest with a scan reduces by index other than by sums.
-fn by_index_in_order(s: &Stm) -> bool {
-    let Stm::Nest(n) = s else { return false };
-    let special =
-        |y: &Yield| matches!(y.kind, YieldKind::Accumulate { reducer, .. } if reducer != Reducer::Add);
-    n.body.is_ordered() && n.yields.iter().any(special)
-}
-
 /// A nest that is executed again for its tangents.
 struct Dual<'a> {
     n: &'a Nest,
@@ -259,6 +242,8 @@ struct Dual<'a> {
     map: Renaming,
     /// The point.
     index: Vec<Atom>,
+    /// Its code with tangents, and what the slopes of its yields add to that.
+    body: Body,
     code: Code,
     tangents: Tangents,
 }

@@ -52,12 +52,12 @@ impl PlaceCode {
     fn new(n: &Nest, index: &[Atom]) -> PlaceCode {
         let mut needed: HashSet<Atom> = index.iter().copied().collect();
         let mut lets = Vec::new();
-        for l in n.body.lets.iter().rev() {
+        for l in n.body.unordered().into_iter().rev() {
             if l.vars.iter().any(|v| needed.contains(&Atom::Var(*v))) {
                 l.exp.visit_atoms(&mut |a| {
                     needed.insert(a);
                 });
-                lets.push(l.clone());
+                lets.push(l);
             }
         }
         lets.reverse();
@@ -189,7 +189,7 @@ fn store_in_trip(
         array: next,
         kind: YieldKind::Write { into: state, index: place, value, contested: false },
     }];
-    r.body.insert(at, Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: r.loc }));
+    r.body.insert(at, Stm::Nest(Nest { axes, body: code.into(), yields, loc: r.loc }));
     r.carried.push(Carried { state, start, next, result });
     result
 }
@@ -209,6 +209,6 @@ pub(super) fn undone(p: &mut Program, state: ArrayId, log: &Log, trip: ArrayId, 
     let array = p.new_array(info.name, info.elem, info.dims);
     let yields =
         vec![Yield { array, kind: YieldKind::Write { into: state, index, value, contested: false } }];
-    p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc }));
+    p.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc }));
     array
 }

@@ -14,7 +14,7 @@ use super::NotDifferentiable;
 use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Carried, Check, Custom, Exp, Nest, Program, Repeat, Sort, Stm, Trips, Yield,
+    ArrayId, Atom, Axis, Carried, Check, Custom, Exp, Nest, Program, Repeat, Sort, Stm, Trips, Yield,
     YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
@@ -146,9 +146,8 @@ impl Lift<'_> {
         let frame_axes = self.p.new_axes(self.frame);
         let prefix: Vec<Atom> = frame_axes.iter().map(|a| Atom::Var(a.var)).collect();
         let axes: Vec<Axis> = frame_axes.into_iter().chain(self.p.copy_axes(&n.axes, &mut map)).collect();
-        let mut lets = self.p.copy_lets(&n.body.lets, &mut map);
-        let mut at = AtPoint { arrays: self.arrays, point: &prefix };
-        lets.iter_mut().for_each(|l| at.binding(l));
+        let mut body = self.p.copy_body(&n.body, &mut map);
+        AtPoint { arrays: self.arrays, point: &prefix }.body(&mut body);
         let mut yields = Vec::new();
         for y in &n.yields {
             let mut kind = y.kind.clone();
@@ -163,7 +162,7 @@ impl Lift<'_> {
             }
             yields.push(Yield { array: self.lifted(y.array), kind });
         }
-        self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc: n.loc }));
+        self.p.stms.push(Stm::Nest(Nest { axes, body, yields, loc: n.loc }));
         Ok(())
     }
 

@@ -22,7 +22,7 @@
 
 use crate::affine::bins::{inside, only_where};
 use crate::bulk::build::{Code, Renaming, int, renamed};
-use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Nest, Program, Reducer, Stm, Yield, YieldKind};
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Nest, Program, Reducer, Stm, Yield, YieldKind};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 
@@ -82,7 +82,7 @@ pub(super) fn slopes(p: &mut Program, n: &Nest, y: &Yield, weight: Option<ArrayI
     let arrays = values.map(|(_, name)| p.new_array(name, info.elem, info.dims.clone()));
     let yields = arrays.iter().zip(values);
     let yields = yields.map(|(array, (v, _))| Yield { array: *array, kind: YieldKind::Store(v) }).collect();
-    p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+    p.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc: n.loc }));
     let [at_zero, by_zero, elsewhere, own] = arrays;
     Some(Slopes { at_zero, by_zero, elsewhere, own, weighted: weight.is_some() })
 }
@@ -129,7 +129,7 @@ fn of_rows(p: &mut Program, n: &Nest, result: ArrayId, over: usize, value: Atom)
     let axes = p.copy_axes(&n.axes, &mut map);
     let row: Vec<Atom> = axes[..axes.len() - over].iter().map(|a| Atom::Var(a.var)).collect();
     let mut point = Code::new(n.loc);
-    point.lets = p.copy_lets(&n.body.lets, &mut map);
+    point.lets = p.copy_lets(&n.body.unordered(), &mut map);
     let x = renamed(&map, value);
     let (mark, factor) = (marked(p, &mut point, x, &mut []), nonzero(p, &mut point, x));
     let mut code = Code::new(n.loc);
@@ -163,7 +163,7 @@ fn by_index(
     let mut map = Renaming::new();
     let axes = p.copy_axes(&n.axes, &mut map);
     let mut point = Code::new(n.loc);
-    point.lets = p.copy_lets(&n.body.lets, &mut map);
+    point.lets = p.copy_lets(&n.body.unordered(), &mut map);
     let x = renamed(&map, value);
     let index: Vec<Atom> = index.iter().map(|a| renamed(&map, *a)).collect();
     let mut marks_at = index.clone();
@@ -202,7 +202,7 @@ fn store_both(
     let info = p.array(like).clone();
     let arrays = ["zeros", "product"].map(|name| p.new_array(name, info.elem, info.dims.clone()));
     let yields = arrays.into_iter().zip(kinds).map(|(array, kind)| Yield { array, kind }).collect();
-    p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+    p.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc: n.loc }));
     (arrays[0], arrays[1])
 }
 
@@ -220,7 +220,7 @@ fn some_zero(p: &mut Program, array: ArrayId, n: &Nest) -> ArrayId {
         over => YieldKind::Reduce { reducer: Reducer::Or, over, value },
     };
     let yields = vec![Yield { array: result, kind }];
-    p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+    p.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc: n.loc }));
     result
 }
 

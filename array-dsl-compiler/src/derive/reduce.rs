@@ -10,7 +10,7 @@
 
 use super::product::{self, Slopes};
 use crate::bulk::build::{Code, Renaming, renamed};
-use crate::bulk::{ArrayId, Atom, Block, Nest, Program, Reducer, Stm, Yield, YieldKind};
+use crate::bulk::{ArrayId, Atom, Nest, Program, Reducer, Stm, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
@@ -84,7 +84,7 @@ fn recomputed(
     let mut map = Renaming::new();
     let axes = p.copy_axes(&n.axes, &mut map);
     let mut code = Code::new(n.loc);
-    code.lets = p.copy_lets(&n.body.lets, &mut map);
+    code.lets = p.copy_lets(&n.body.unordered(), &mut map);
     let outputs = f(p, &mut code, &map);
     let dims: Vec<_> = axes[..axes.len() - over].iter().map(|a| a.extent.clone()).collect();
     let mut arrays = Vec::new();
@@ -94,6 +94,6 @@ fn recomputed(
         arrays.push(array);
         yields.push(Yield { array, kind: YieldKind::Reduce { reducer, over, value } });
     }
-    p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+    p.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc: n.loc }));
     arrays
 }

@@ -27,7 +27,7 @@ use super::{Derivative, NotDifferentiable, active_arrays, active_params, bins, b
 use crate::affine::bins::{LastWriters, inside, last_writers};
 use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{
-    ArrayId, ArrayInfo, Atom, Axis, Block, Check, CheckKind, Exp, Nest, Param, Program, Reducer, Stm, Yield,
+    ArrayId, ArrayInfo, Atom, Axis, Check, CheckKind, Exp, Nest, Param, Program, Reducer, Stm, Yield,
     YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
@@ -202,7 +202,8 @@ impl Reverse {
     }
 
     fn nest(&mut self, n: &Nest) -> Result<(), NotDifferentiable> {
-        if n.body.is_ordered() && self.scan(n) {
+        if n.body.is_ordered() {
+            self.scan(n);
             return Ok(());
         }
         let mut seeded: Vec<(&Yield, ArrayId, Slope)> = Vec::new();
@@ -217,7 +218,7 @@ impl Reverse {
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
         let mut code = Code::new(n.loc);
-        code.lets = self.p.copy_lets(&n.body.lets, &mut map);
+        code.lets = self.p.copy_lets(&n.body.unordered(), &mut map);
         let primal = code.lets.clone();
         self.reuse_stored(n, &map, &index, &mut code);
         let active = active_scalars(&self.p, &primal, &self.active, &HashSet::new());
@@ -310,7 +311,7 @@ impl Reverse {
             }
         }
         if !yields.is_empty() {
-            self.p.stms.insert(at, Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc }));
+            self.p.stms.insert(at, Stm::Nest(Nest { axes, body: code.into(), yields, loc }));
         }
     }
 
@@ -335,7 +336,7 @@ impl Reverse {
             value: renamed(&map, c.value),
         };
         let yields = vec![Yield { array, kind }];
-        self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc }));
+        self.p.stms.push(Stm::Nest(Nest { axes, body: lets.into(), yields, loc }));
         array
     }
 
@@ -391,7 +392,7 @@ impl Reverse {
         let mut map = Renaming::new();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let mut code = Code::new(n.loc);
-        code.lets = self.p.copy_lets(&n.body.lets, &mut map);
+        code.lets = self.p.copy_lets(&n.body.unordered(), &mut map);
         let index: Vec<Atom> = index.iter().map(|a| renamed(&map, *a)).collect();
         let info = self.p.array(adj).clone();
         let zero = Atom::Const(Const::of(info.elem, 0));
@@ -404,7 +405,7 @@ impl Reverse {
         let dims: Vec<Dim> = axes.iter().map(|a| a.extent.clone()).collect();
         let array = self.p.new_array("written_adj", self.p.array(adj).elem, dims);
         let yields = vec![Yield { array, kind: YieldKind::Store(value) }];
-        self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+        self.p.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc: n.loc }));
         array
     }
 
@@ -413,7 +414,7 @@ impl Reverse {
         let YieldKind::Write { index, contested, .. } = &y.kind else { return adj };
         let mut map = Renaming::new();
         let axes = self.p.copy_axes(&n.axes, &mut map);
-        let lets = self.p.copy_lets(&n.body.lets, &mut map);
+        let lets = self.p.copy_lets(&n.body.unordered(), &mut map);
         let info = self.p.array(adj).clone();
         let array = self.p.new_array(info.name.clone(), info.elem, info.dims);
         let kind = YieldKind::Write {
@@ -423,7 +424,7 @@ impl Reverse {
             contested: *contested,
         };
         let yields = vec![Yield { array, kind }];
-        self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc: n.loc }));
+        self.p.stms.push(Stm::Nest(Nest { axes, body: lets.into(), yields, loc: n.loc }));
         array
     }
 }

@@ -31,7 +31,8 @@ use super::reverse::Reverse;
 use super::separate::{ScanNest, as_scan};
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Prefix, Program, Scan, Stm, Var, Yield, YieldKind,
+    ArrayId, Atom, Axis, Body, Branch, Exp, Item, Let, Nest, Prefix, Program, Scan, Stm, Var, Yield,
+    YieldKind,
 };
 use crate::internal::expect;
 use crate::scalar::Op;
@@ -52,15 +53,15 @@ struct Points {
 }
 
 impl Reverse {
-    /// See the module header. Whether the nest was a scan.
-    pub(super) fn scan(&mut self, n: &Nest) -> bool {
-        let Some(q) = as_scan(&self.p, n) else { return false };
+    /// See the module header.
+    pub(super) fn scan(&mut self, n: &Nest) {
+        let q = expect(as_scan(&self.p, n), || "a nest with a scan is not in its parts".into());
         let mut adjoints = |list: &[Option<ArrayId>]| -> Vec<Option<ArrayId>> {
             q.floats.iter().map(|i| list[*i].and_then(|a| self.total(a))).collect()
         };
         let seeds = Seeds { stored: adjoints(&q.stored), last: adjoints(&q.last) };
         if seeds.stored.iter().chain(&seeds.last).all(Option::is_none) {
-            return true;
+            return;
         }
         let history = self.history(n, &q);
         let from_end = match (q.scan.is_associative(), q.scan.prefix) {
@@ -69,18 +70,16 @@ impl Reverse {
             (false, _) => self.in_order(n, &q, &seeds, &history),
         };
         self.contributions(n, &q, &seeds, &history, &from_end);
-        true
     }
 
     /// Where the states before all points are read. Those that the scan does not store yet it stores as well: it has them anyway.
     fn history(&mut self, n: &Nest, q: &ScanNest<'_>) -> StateHistory {
         let dims: Vec<_> = n.axes.iter().map(|a| a.extent.clone()).collect();
-        let states = expect(n.body.lets.last(), || "a scan in an empty body".into()).vars.clone();
         let (mut arrays, mut more) = (Vec::new(), Vec::new());
-        for (v, stored) in states.iter().zip(&q.stored) {
+        for ((k, v), stored) in q.scan.vars.iter().enumerate().zip(&q.stored) {
             arrays.push(stored.unwrap_or_else(|| {
                 let array = self.p.new_array("state", self.p.vars[v.0 as usize], dims.clone());
-                more.push((*v, array));
+                more.push((k, array));
                 array
             }));
         }
@@ -91,11 +90,10 @@ impl Reverse {
         let Some(Stm::Nest(m)) = self.p.stms.iter_mut().find(is_it) else {
             panic!("a scan is not among the statements before its adjoint")
         };
-        let own = expect(m.body.lets.last(), || "a scan in an empty body".into()).vars.clone();
-        for (v, array) in more {
-            let at = expect(states.iter().position(|s| *s == v), || "a state of another scan".into());
-            m.yields.push(Yield { array, kind: YieldKind::Store(Atom::Var(own[at])) });
-        }
+        let own = expect(m.body.scans().last(), || "a scan's nest has none".into());
+        let store =
+            |(k, array): (usize, ArrayId)| Yield { array, kind: YieldKind::Store(Atom::Var(own.vars[k])) };
+        m.yields.extend(more.into_iter().map(store));
         StateHistory { arrays, shifted: q.scan.prefix == Prefix::Inclusive }
     }
 
@@ -103,7 +101,7 @@ impl Reverse {
     fn points(&mut self, n: &Nest, q: &ScanNest<'_>, history: &StateHistory, index: &[Atom]) -> Points {
         let p = &mut self.p;
         let mut map: Renaming = n.axes.iter().map(|a| a.var).zip(index.iter().copied()).collect();
-        let before = p.copy_lets(q.before, &mut map);
+        let before = p.copy_lets(&q.before, &mut map);
         let start: Vec<Atom> = q.scan.start.iter().map(|a| renamed(&map, *a)).collect();
         let mut code = Code::new(n.loc);
         let mut states = Vec::new();
@@ -192,9 +190,11 @@ impl Reverse {
                 _ => adj,
             });
         }
-        let step = Branch { block: Block { lets: step.lets }, results };
+        let step = Branch { block: step.into(), results };
         let (right, values) = (Vec::new(), Vec::new());
-        let scan = Scan { prefix: Prefix::Exclusive, left, start: last, right, values, step };
+        let vars = p.copy_vars(&left, &mut Renaming::new());
+        let scan =
+            Scan { vars, prefix: Prefix::Exclusive, left, start: last, right, values, step, loc: n.loc };
         FromEnd { arrays: self.store_scan(n, axes, code, scan, &elems), with_own: false }
     }
 
@@ -203,15 +203,13 @@ impl Reverse {
         &mut self,
         n: &Nest,
         axes: Vec<Axis>,
-        mut code: Code,
+        code: Code,
         scan: Scan,
         elems: &[Elem],
     ) -> Vec<ArrayId> {
-        let types: Vec<Elem> = scan.left.iter().map(|v| self.p.vars[v.0 as usize]).collect();
-        let vars: Vec<Var> = types.iter().map(|e| self.p.new_var(*e)).collect();
-        code.lets.push(Let { vars: vars.clone(), exp: Exp::Scan(Box::new(scan)), loc: n.loc });
         let dims: Vec<_> = axes.iter().map(|a| a.extent.clone()).collect();
-        let yields: Vec<Yield> = vars
+        let yields: Vec<Yield> = scan
+            .vars
             .iter()
             .zip(elems)
             .map(|(v, e)| Yield {
@@ -220,7 +218,9 @@ impl Reverse {
             })
             .collect();
         let arrays = yields.iter().map(|y| y.array).collect();
-        self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+        let mut body = Body::from(code);
+        body.items.push(Item::Scan(scan));
+        self.p.stms.push(Stm::Nest(Nest { axes, body, yields, loc: n.loc }));
         arrays
     }
 

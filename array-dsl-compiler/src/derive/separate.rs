@@ -2,16 +2,18 @@
 
 use std::collections::HashSet;
 
-use crate::bulk::build::{Code, Renaming, int, renamed};
+use crate::bulk::build::{Code, Fresh, Renaming, int};
+use crate::bulk::walk::Rewriter;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Check, CheckKind, Exp, Let, Nest, Prefix, Program, Reducer, Repeat, Scan,
-    Stm, Trips, Yield, YieldKind,
+    ArrayId, Atom, Axis, Body, Check, CheckKind, Exp, Item, Let, Nest, Prefix, Program, Reducer, Repeat,
+    Scan, Stm, Trips, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
+use crate::internal::expect;
 use crate::scalar::Op;
 use crate::ty::{Elem, Loc};
 
-/// The nest in parts, each of which is ordinary, or has one scan as its last statement and yields its states.
+/// The nest in parts, each of which is ordinary, or has one scan as its last item and yields its states.
 pub(super) fn separate(p: &mut Program, s: &Stm) -> Vec<Stm> {
     match s {
         Stm::Repeat(r) => separate_loop(p, r),
@@ -46,23 +48,23 @@ fn separate_scans(p: &mut Program, mut n: Nest) -> Vec<Stm> {
         out.push(Stm::Nest(n.clone()));
         return out;
     }
-    let mut stored: Vec<(usize, Vec<ArrayId>)> = Vec::new();
-    for (at, l) in n.body.lets.iter().enumerate() {
-        if !matches!(l.exp, Exp::Scan(_)) {
-            continue;
-        }
-        let (axes, mut lets, mut map) = replaced(p, n, at, &stored);
-        lets.extend(p.copy_lets(std::slice::from_ref(l), &mut map));
+    let mut stored: Vec<Vec<ArrayId>> = Vec::new();
+    for (at, i) in n.body.items.iter().enumerate() {
+        let Item::Scan(s) = i else { continue };
+        let Part { axes, mut body, mut map } = replaced(p, n, &n.body.items[..at], &stored);
+        let mut scan = s.clone();
+        Fresh { vars: &mut p.vars, names: &mut map }.scan(&mut scan);
         let dims: Vec<_> = n.axes.iter().map(|a| a.extent.clone()).collect();
         let mut yields = Vec::new();
-        for v in &l.vars {
+        for v in &scan.vars {
             let array = p.new_array("state", p.vars[v.0 as usize], dims.clone());
-            yields.push(Yield { array, kind: YieldKind::Store(renamed(&map, Atom::Var(*v))) });
+            yields.push(Yield { array, kind: YieldKind::Store(Atom::Var(*v)) });
         }
-        stored.push((at, yields.iter().map(|y| y.array).collect()));
-        out.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc: n.loc }));
+        stored.push(yields.iter().map(|y| y.array).collect());
+        body.items.push(Item::Scan(scan));
+        out.push(Stm::Nest(Nest { axes, body, yields, loc: n.loc }));
     }
-    let (axes, lets, map) = replaced(p, n, n.body.lets.len(), &stored);
+    let Part { axes, body, map } = replaced(p, n, &n.body.items, &stored);
     let yields = n
         .yields
         .iter()
@@ -72,7 +74,7 @@ fn separate_scans(p: &mut Program, mut n: Nest) -> Vec<Stm> {
             Yield { array: y.array, kind }
         })
         .collect();
-    out.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc: n.loc }));
+    out.push(Stm::Nest(Nest { axes, body, yields, loc: n.loc }));
     out
 }
 
@@ -106,13 +108,13 @@ fn counted_before(r: &Repeat, body: Vec<Stm>) -> (Vec<Stm>, Vec<Stm>) {
         };
         let is_fixed = match &s {
             Stm::Nest(Nest { axes, body, yields, .. }) => {
-                let of_sizes = |l: &Let| match &l.exp {
-                    Exp::Size(d) => is_known(d),
-                    Exp::Op(op, _) => *op == Op::Max,
+                let of_sizes = |i: &Item| match i {
+                    Item::Let(Let { exp: Exp::Size(d), .. }) => is_known(d),
+                    Item::Let(Let { exp: Exp::Op(op, _), .. }) => *op == Op::Max,
                     _ => false,
                 };
                 let is_stored = |y: &Yield| matches!(y.kind, YieldKind::Store(_));
-                axes.is_empty() && yields.iter().all(is_stored) && body.lets.iter().all(of_sizes)
+                axes.is_empty() && yields.iter().all(is_stored) && body.items.iter().all(of_sizes)
             }
             Stm::Check(Check { kind: CheckKind::AtLeast(trips, count), guards }, _) => {
                 counts.contains(trips) && guards[..] == [trips.clone()] && is_known(count)
@@ -132,36 +134,40 @@ fn counted_before(r: &Repeat, body: Vec<Stm>) -> (Vec<Stm>, Vec<Stm>) {
     (before, rest)
 }
 
-/// A copy of the first `count` statements with stored scans read.
-fn replaced(
-    p: &mut Program,
-    n: &Nest,
-    count: usize,
-    stored: &[(usize, Vec<ArrayId>)],
-) -> (Vec<Axis>, Vec<Let>, Renaming) {
+/// A part of a nest under new names, which has no scan.
+struct Part {
+    axes: Vec<Axis>,
+    body: Body,
+    map: Renaming,
+}
+
+/// A copy of the first items of a nest with scans read where they were stored.
+fn replaced(p: &mut Program, n: &Nest, items: &[Item], stored: &[Vec<ArrayId>]) -> Part {
     let mut map = Renaming::new();
     let axes = p.copy_axes(&n.axes, &mut map);
     let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
-    let mut lets = Vec::new();
-    for (at, l) in n.body.lets[..count].iter().enumerate() {
-        match stored.iter().find(|(i, _)| *i == at) {
-            Some((_, arrays)) => {
-                let mut code = Code::new(l.loc);
-                for (v, a) in l.vars.iter().zip(arrays) {
+    let mut body = Body::default();
+    let mut stored = stored.iter();
+    for i in items {
+        match i {
+            Item::Let(l) => body.extend(p.copy_lets(std::slice::from_ref(l), &mut map)),
+            Item::Scan(s) => {
+                let arrays = expect(stored.next(), || "a scan is used before it is stored".into());
+                let mut code = Code::new(s.loc);
+                for (v, a) in s.vars.iter().zip(arrays) {
                     let x = code.read(p, *a, &index);
                     map.insert(*v, x);
                 }
-                lets.extend(code.lets);
+                body.extend(code.lets);
             }
-            None => lets.extend(p.copy_lets(std::slice::from_ref(l), &mut map)),
         }
     }
-    (axes, lets, map)
+    Part { axes, body, map }
 }
 
-/// A nest with a scan as its last statement, of which it yields the states.
+/// A nest with a scan as its last item, of which it yields the states.
 pub(super) struct ScanNest<'a> {
-    pub before: &'a [Let],
+    pub before: Vec<Let>,
     pub scan: &'a Scan,
     /// The arrays of all states and of the last ones, where they are wanted.
     pub stored: Vec<Option<ArrayId>>,
@@ -172,12 +178,13 @@ pub(super) struct ScanNest<'a> {
 
 /// The nest in these parts, if it has no more.
 pub(super) fn as_scan<'a>(p: &Program, n: &'a Nest) -> Option<ScanNest<'a>> {
-    let (scan, before) = n.body.lets.split_last()?;
-    let Exp::Scan(s) = &scan.exp else { return None };
-    if (Block { lets: before.to_vec() }).is_ordered() {
-        return None;
-    }
-    let (mut stored, mut last) = (vec![None; scan.vars.len()], vec![None; scan.vars.len()]);
+    let (Item::Scan(s), before) = n.body.items.split_last()? else { return None };
+    let lets = before.iter().map(|i| match i {
+        Item::Let(l) => Some(l.clone()),
+        Item::Scan(_) => None,
+    });
+    let before: Vec<Let> = lets.collect::<Option<_>>()?;
+    let (mut stored, mut last) = (vec![None; s.vars.len()], vec![None; s.vars.len()]);
     for y in &n.yields {
         let (value, place) = match &y.kind {
             YieldKind::Store(v) => (v, &mut stored),
@@ -186,7 +193,7 @@ pub(super) fn as_scan<'a>(p: &Program, n: &'a Nest) -> Option<ScanNest<'a>> {
             }
             _ => return None,
         };
-        let k = scan.vars.iter().position(|v| Atom::Var(*v) == *value)?;
+        let k = s.vars.iter().position(|v| Atom::Var(*v) == *value)?;
         if place[k].replace(y.array).is_some() {
             return None;
         }

@@ -12,9 +12,7 @@ use std::collections::HashSet;
 
 use crate::bulk::build::Code;
 use crate::bulk::uses::scalars;
-use crate::bulk::{
-    ArrayId, Atom, Block, Carried, Nest, Program, Repeat, Stm, Strip, Trips, Yield, YieldKind,
-};
+use crate::bulk::{ArrayId, Atom, Carried, Nest, Program, Repeat, Stm, Strip, Trips, Yield, YieldKind};
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc, Name};
@@ -139,7 +137,7 @@ impl Strips {
                 array: next,
                 kind: YieldKind::Write { into: state, index, value, contested: false },
             }];
-            body.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: Loc::default() }));
+            body.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc: Loc::default() }));
             carried.push(Carried { state, start, next, result });
         }
         let results = carried.iter().map(|c| c.result).collect();

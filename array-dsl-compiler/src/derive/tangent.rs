@@ -1,4 +1,4 @@
-//! Forward mode of a block of scalar code: each scalar gets a tangent beside it.
+//! Forward mode of scalar code and of scans: each scalar gets a tangent beside it.
 //!
 //! ```text
 //! before   x = read A[i];  y = f(x, z);  r = if c { b1 } else { b2 }
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use super::partial::scaled;
 use crate::bulk::build::Code;
-use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Program, Scan, Var};
+use crate::bulk::{ArrayId, Atom, Block, Body, Branch, Exp, Item, Let, Program, Scan, Var};
 use crate::internal::expect;
 use crate::scalar::{Op, partials};
 use crate::ty::{Const, Elem};
@@ -29,7 +29,28 @@ pub(super) fn of(t: &Tangents, a: Atom) -> Option<Atom> {
     }
 }
 
-/// Appends `lets` with tangents to `code`. `arrays` gives the tangent of an array.
+/// A nest's code with tangents. `arrays` gives the tangent of an array.
+pub(super) fn with_tangents(
+    p: &mut Program,
+    body: &Body,
+    arrays: &HashMap<ArrayId, ArrayId>,
+    tangents: &mut Tangents,
+) -> Body {
+    let mut out = Body::default();
+    for i in &body.items {
+        match i {
+            Item::Let(l) => {
+                let mut code = Code::new(l.loc);
+                forwards(p, &mut code, std::slice::from_ref(l), arrays, tangents);
+                out.extend(code.lets);
+            }
+            Item::Scan(s) => out.items.push(Item::Scan(pairs(p, s, arrays, tangents))),
+        }
+    }
+    out
+}
+
+/// Appends `lets` with tangents to `code`.
 pub(super) fn forwards(
     p: &mut Program,
     code: &mut Code,
@@ -58,7 +79,6 @@ pub(super) fn forwards(
             }
             Exp::Size(_) | Exp::StopGradient(_) => code.lets.push(l.clone()),
             Exp::If(c, x, y) => choice(p, code, l, *c, [x, y], arrays, tangents),
-            Exp::Scan(s) => scan(p, code, l, s, arrays, tangents),
         }
     }
 }
@@ -121,14 +141,7 @@ fn choice(
 
 /// The scan of pairs (state, tangent): of every float state, since a tangent may come in through any of them. It is
 /// associative if the scan is.
-fn scan(
-    p: &mut Program,
-    code: &mut Code,
-    l: &Let,
-    s: &Scan,
-    arrays: &HashMap<ArrayId, ArrayId>,
-    tangents: &mut Tangents,
-) {
+fn pairs(p: &mut Program, s: &Scan, arrays: &HashMap<ArrayId, ArrayId>, tangents: &mut Tangents) -> Scan {
     let floats: Vec<usize> = (0..s.left.len()).filter(|i| p.vars[s.left[*i].0 as usize].is_float()).collect();
     let zero = |p: &Program, v: Var| Atom::Const(Const::of(p.vars[v.0 as usize], 0));
     let mut inner = tangents.clone();
@@ -139,7 +152,7 @@ fn scan(
     };
     let left_t = paired(p, &s.left, &floats);
     let right_t = if s.is_associative() { paired(p, &s.right, &floats) } else { Vec::new() };
-    let mut step = Code::new(l.loc);
+    let mut step = Code::new(s.loc);
     forwards(p, &mut step, &s.step.block.lets, arrays, &mut inner);
     let mut pair = s.clone();
     pair.left.extend(left_t);
@@ -154,9 +167,9 @@ fn scan(
         pair.step.results.push(of(&inner, s.step.results[*i]).unwrap_or(none));
     }
     let new: Vec<Var> = floats.iter().map(|i| p.new_var(p.vars[s.left[*i].0 as usize])).collect();
-    let vars = l.vars.iter().chain(&new).copied().collect();
-    code.lets.push(Let { vars, exp: Exp::Scan(Box::new(pair)), loc: l.loc });
+    pair.vars.extend(&new);
     for (i, t) in floats.iter().zip(new) {
-        tangents.insert(l.vars[*i], Atom::Var(t));
+        tangents.insert(s.vars[*i], Atom::Var(t));
     }
+    pair
 }

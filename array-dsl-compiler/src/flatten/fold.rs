@@ -16,7 +16,7 @@ use super::Flatten;
 use super::nest::Frame;
 use super::values::Val;
 use crate::bulk::build::{Code, Renaming, int, renamed};
-use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Prefix, Reducer, Scan, Var, YieldKind};
+use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Item, Let, Prefix, Reducer, Scan, Var, YieldKind};
 use crate::core;
 use crate::dim::Dim;
 use crate::internal::expect;
@@ -59,15 +59,27 @@ impl Step {
         (varying, fixed)
     }
 
-    /// A scan of these values, with new names in the step.
-    fn scan(&self, t: &mut Flatten<'_>, prefix: Prefix, values: &[Atom], mut map: Renaming) -> Scan {
+    /// A scan of these values, with new names in the step, which does nothing unless `condition` holds.
+    fn scan(
+        &self,
+        t: &mut Flatten<'_>,
+        prefix: Prefix,
+        values: &[Atom],
+        mut map: Renaming,
+        condition: Option<Atom>,
+        loc: Loc,
+    ) -> Scan {
         let start: Vec<Atom> = self.start.iter().map(|a| renamed(&map, *a)).collect();
         let left = t.p.copy_vars(&self.left, &mut map);
         let right = t.p.copy_vars(&self.right, &mut map);
         let lets = t.p.copy_lets(&self.lets, &mut map);
         let results = self.results.iter().map(|a| renamed(&map, *a)).collect();
-        let step = Branch { block: Block { lets }, results };
-        Scan { prefix, left, start, right, values: values.to_vec(), step }
+        let mut step = Branch { block: Block { lets }, results };
+        if let Some(condition) = condition {
+            step = guard(t, step, condition, &left, loc);
+        }
+        let vars = t.p.copy_vars(&left, &mut Renaming::new());
+        Scan { vars, prefix, left, start, right, values: values.to_vec(), step, loc }
     }
 }
 
@@ -216,23 +228,21 @@ impl Flatten<'_> {
         // Without guards there is nothing to keep apart.
         let together = [at_points.as_slice(), &along_axis].concat();
         let groups: &[&[(Atom, Const)]] = if guarded { &[&at_points, &along_axis] } else { &[&together] };
-        self.nest_with_code(groups, loc, |t, lets, atoms| {
+        self.nest_with_code(groups, loc, |t, body, atoms| {
             let (values, rest) = atoms.split_at(step.values.len());
             let renaming = free.iter().zip(rest).filter_map(|(old, new)| match old {
                 Atom::Var(v) => Some((*v, *new)),
                 Atom::Const(_) => None,
             });
-            let mut scan = step.scan(t, prefix, values, renaming.collect());
-            if guarded {
-                scan.step = guard(t, scan.step, atoms[atoms.len() - 1], &scan.left, loc);
-            }
-            let vars: Vec<Var> = elems.iter().map(|e| t.p.new_var(*e)).collect();
-            lets.push(Let { vars: vars.clone(), exp: Exp::Scan(Box::new(scan)), loc });
+            let condition = atoms.last().copied().filter(|_| guarded);
+            let scan = step.scan(t, prefix, values, renaming.collect(), condition, loc);
             let kind = |v: Var| match all {
                 true => YieldKind::Store(Atom::Var(v)),
                 false => YieldKind::Reduce { reducer: Reducer::Last, over: 1, value: Atom::Var(v) },
             };
-            arrays.iter().zip(vars).map(|(a, v)| (*a, kind(v))).collect()
+            let yields = arrays.iter().zip(&scan.vars).map(|(a, v)| (*a, kind(*v))).collect();
+            body.items.push(Item::Scan(scan));
+            yields
         });
         arrays
     }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::Flatten;
 use crate::bulk::build::{Fresh, Renaming, renamed};
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Stm, Var, Yield, YieldKind};
+use crate::bulk::{ArrayId, Atom, Axis, Block, Body, Branch, Exp, Let, Nest, Stm, Var, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::internal::expect;
 use crate::ty::{Const, Elem, Loc, Name};
@@ -108,10 +108,10 @@ impl Flatten<'_> {
         &mut self,
         groups: &[&[(Atom, Const)]],
         loc: Loc,
-        finish: impl FnOnce(&mut Self, &mut Vec<Let>, &[Atom]) -> Vec<(ArrayId, YieldKind)>,
+        finish: impl FnOnce(&mut Self, &mut Body, &[Atom]) -> Vec<(ArrayId, YieldKind)>,
     ) {
         let frames = self.frames.len();
-        let nest = self.make_nest(frames, groups, loc, |t, lets, atoms, _| finish(t, lets, atoms));
+        let nest = self.make_nest(frames, groups, loc, |t, body, atoms, _| finish(t, body, atoms));
         self.p.stms.push(Stm::Nest(nest));
     }
 
@@ -120,7 +120,7 @@ impl Flatten<'_> {
         frames: usize,
         groups: &[&[(Atom, Const)]],
         loc: Loc,
-        yields: impl FnOnce(&mut Self, &mut Vec<Let>, &[Atom], &[Atom]) -> Vec<(ArrayId, YieldKind)>,
+        yields: impl FnOnce(&mut Self, &mut Body, &[Atom], &[Atom]) -> Vec<(ArrayId, YieldKind)>,
     ) -> Nest {
         self.store_expensive(frames, &groups.concat());
         let mut copy = HashMap::new();
@@ -133,16 +133,16 @@ impl Flatten<'_> {
             }
         }
         let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
-        let (mut lets, mut atoms) = (Vec::new(), Vec::new());
+        let (mut body, mut atoms) = (Body::default(), Vec::new());
         for values in groups.iter().filter(|values| !values.is_empty()) {
             let needed = self.needed(frames, values);
             let (code, results) = self.level(0, frames, &needed, copy.clone(), values, loc);
-            lets.extend(code);
+            body.extend(code);
             atoms.extend(results);
         }
-        let yields = yields(self, &mut lets, &atoms, &index);
+        let yields = yields(self, &mut body, &atoms, &index);
         let yields = yields.into_iter().map(|(array, kind)| Yield { array, kind }).collect();
-        Nest { axes, body: Block { lets }, yields, loc }
+        Nest { axes, body, yields, loc }
     }
 
     /// Copies the needed scalars of the frames from `level` on; guards become `if`s around the rest.

@@ -210,7 +210,7 @@ impl Flatten<'_> {
         let any = self.p.new_array("any", Elem::Bool, Vec::new());
         let kind = YieldKind::Reduce { reducer: Reducer::Or, over, value: Atom::Var(var) };
         let yields = vec![Yield { array: any, kind }];
-        self.p.stms.push(Stm::Nest(Nest { axes, body: Block { lets }, yields, loc }));
+        self.p.stms.push(Stm::Nest(Nest { axes, body: lets.into(), yields, loc }));
         any
     }
 

@@ -9,6 +9,7 @@
 //!   worker, rewritten for each point of the first `depth` axes of the one tree that uses them; loads and stores give only
 //!   the remaining indices.
 //! * A tree with no axes is executed once.
+//! * A `Scan` is as in Bulk, and runs along the loop whose body it stands in: it has a state for each execution of the loop.
 //! * **How trees and loops are executed** stands in their [`Plan`]s, which `schedule` leaves empty and `lower` makes for one target; it
 //!   also rewrites trees where that takes other loops. A plan changes nothing of what the program means.
 //! * `Repeat` executes steps again and again. A state has memory of its own; at the end of a trip all states become their next
@@ -23,7 +24,7 @@ pub mod uses;
 pub mod verify;
 
 pub use crate::bulk::Check;
-use crate::bulk::{self, ArrayId, Atom, Axis, Let, Param, Reducer, Strip, Var};
+use crate::bulk::{self, ArrayId, Atom, Axis, Let, Param, Reducer, Scan, Strip, Var};
 use crate::dim::Dim;
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree as Structure};
 pub use plan::{Division, Form, Middle, Plan};
@@ -181,6 +182,8 @@ pub struct Tree {
 pub enum Node {
     /// A scalar binding.
     Let(Let),
+    /// A state that goes from trip to trip of the loop in whose body it stands.
+    Scan(Scan),
     /// A sequential loop.
     Loop(Loop),
     /// One element.

@@ -147,6 +147,7 @@ fn nodes(text: &Text, body: &[Node], depth: usize, out: &mut String) {
     for node in body {
         match node {
             Node::Let(l) => text.binding_of_scalars(l, depth, out),
+            Node::Scan(s) => text.scan(s, depth, out),
             Node::Loop(l @ Loop { body, folds, .. }) => {
                 let axes: Vec<Axis> = l.axes().cloned().collect();
                 out.push_str(&format!("{pad}for {}{} {{\n", text.axes(&axes), plan(text, &l.plan)));
@@ -236,7 +237,7 @@ fn count_nodes(body: &[Node], c: &mut Counts) {
                 count_nodes(&l.body, c);
             }
             Node::Accumulate { .. } => c.accumulates += 1,
-            Node::Let(_) | Node::Store { .. } | Node::Write { .. } => {}
+            Node::Let(_) | Node::Scan(_) | Node::Store { .. } | Node::Write { .. } => {}
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Home, Node, Program};
 use crate::bulk::uses::{Atoms, Sizes};
 use crate::bulk::walk::Visitor as Scalars;
-use crate::bulk::{ArrayId, Atom, Exp, Let, Scan, Var};
+use crate::bulk::{ArrayId, Atom, Scan, Var};
 use crate::dim::Dim;
 use crate::ty::Elem;
 
@@ -37,6 +37,7 @@ pub trait Visitor: Scalars {
     fn walk_node(&mut self, n: &Node) {
         match n {
             Node::Let(l) => self.binding(l),
+            Node::Scan(s) => self.scan(s),
             Node::Loop(l) => {
                 // The code of a middle uses nothing but what the whole does.
                 for a in l.axes() {
@@ -107,6 +108,7 @@ impl Node {
     pub fn binds(&self) -> Vec<Var> {
         match self {
             Node::Let(l) => l.vars.clone(),
+            Node::Scan(s) => s.vars.clone(),
             Node::Loop(l) => l.folds.iter().map(|f| f.result).collect(),
             Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => Vec::new(),
         }
@@ -115,7 +117,7 @@ impl Node {
     /// The scan that it is.
     pub fn as_scan(&self) -> Option<&Scan> {
         match self {
-            Node::Let(Let { exp: Exp::Scan(s), .. }) => Some(s),
+            Node::Scan(s) => Some(s),
             _ => None,
         }
     }

@@ -62,10 +62,10 @@ fn is_accumulate(y: &Yield) -> bool {
 fn separate(p: &mut Program, n: &Nest, y: Yield) -> Nest {
     let mut map = Renaming::new();
     let axes = p.copy_axes(&n.axes, &mut map);
-    let lets = p.copy_lets(&n.body.lets, &mut map);
+    let lets = p.copy_lets(&n.body.unordered(), &mut map);
     let mut kind = y.kind;
     kind.rename(&map);
-    Nest { axes, body: Block { lets }, yields: vec![Yield { array: y.array, kind }], loc: n.loc }
+    Nest { axes, body: lets.into(), yields: vec![Yield { array: y.array, kind }], loc: n.loc }
 }
 
 fn convert(p: &mut Program, n: Nest, zeros: &HashMap<ArrayId, Const>) {
@@ -80,7 +80,7 @@ fn convert(p: &mut Program, n: Nest, zeros: &HashMap<ArrayId, Const>) {
         return;
     };
     let mut forms = Forms::new(&n.axes);
-    forms.block(p, &n.body.lets);
+    forms.block(p, &n.body.unordered());
     let used: Vec<Var> = {
         let occurring = forms.occurring(&index);
         n.axes.iter().map(|a| a.var).filter(|v| occurring.contains(v)).collect()
@@ -225,7 +225,7 @@ fn component(forms: &Forms, i: Atom, d: &Dim) -> Option<(Affine, Option<Dim>)> {
 fn reduce_into(p: &mut Program, n: &Nest, order: &[Var], array: ArrayId, value: Atom) {
     let mut map = Renaming::new();
     let axes = p.copy_axes(&n.axes, &mut map);
-    let lets = p.copy_lets(&n.body.lets, &mut map);
+    let lets = p.copy_lets(&n.body.unordered(), &mut map);
     let position = |v: Var| n.axes.iter().position(|a| a.var == v);
     let mut sorted: Vec<Axis> = order.iter().filter_map(|v| position(*v)).map(|i| axes[i].clone()).collect();
     let rest =
@@ -240,7 +240,7 @@ fn reduce_into(p: &mut Program, n: &Nest, order: &[Var], array: ArrayId, value: 
     };
     p.stms.push(Stm::Nest(Nest {
         axes: sorted,
-        body: Block { lets },
+        body: lets.into(),
         yields: vec![Yield { array, kind }],
         loc: n.loc,
     }));
@@ -328,7 +328,7 @@ fn gather(
         }
     };
     let yields = vec![Yield { array, kind: YieldKind::Store(value) }];
-    p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+    p.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc: n.loc }));
 }
 
 /// Step 2 for an index that data decides: one update per point of the used axes.
@@ -348,7 +348,7 @@ fn scatter(
     for a in n.axes.iter().filter(|a| !used.contains(&a.var)) {
         map.insert(a.var, int(0));
     }
-    let needed = needed(&n.body.lets, index);
+    let needed = needed(&n.body.unordered(), index);
     let mut code = Code::new(n.loc);
     let lets = p.copy_lets(&needed, &mut map);
     let at: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
@@ -373,7 +373,7 @@ fn scatter(
     let value = code.read(p, compact, &at);
     let kind = YieldKind::Accumulate { reducer: Reducer::Add, into, index, value };
     let yields = vec![Yield { array, kind }];
-    p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+    p.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc: n.loc }));
 }
 
 /// The statements that atoms depend on. Those that are executed for their errors alone stay behind: the values' nest

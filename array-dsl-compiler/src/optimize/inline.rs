@@ -15,9 +15,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::Sequence;
 use crate::affine::{Checked, Facts};
-use crate::bulk::build::Renaming;
-use crate::bulk::build::renamed;
-use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Let, Program, Stm, Var, YieldKind};
+use crate::bulk::build::{Rename, Renaming, renamed};
+use crate::bulk::walk::{Rewriter, Visitor};
+use crate::bulk::{ArrayId, Atom, Axis, Block, Body, Branch, Exp, Item, Let, Program, Stm, Var, YieldKind};
 
 /// A repeated producer may cost this much.
 const CHEAP: usize = 6;
@@ -30,9 +30,10 @@ pub(super) fn inline(b: &mut Sequence, p: &mut Program) {
     for s in &mut b.stms {
         if let Stm::Nest(n) = s {
             let axes: HashSet<Var> = n.axes.iter().map(|a| a.var).collect();
-            let mut facts = Facts::new(&n.axes, &Checked::default());
-            let lets = std::mem::take(&mut n.body.lets);
-            n.body.lets = block(p, lets, &axes, &mut facts, &producers, &mut Renaming::new(), &mut n.yields);
+            let facts = Facts::new(&n.axes, &Checked::default());
+            let mut reader = Reader { p, axes: &axes, facts, producers: &producers, names: Renaming::new() };
+            n.body = reader.body(std::mem::take(&mut n.body));
+            n.yields.iter_mut().for_each(|y| y.kind.rename(&reader.names));
             for y in &n.yields {
                 if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } = &y.kind
                     && !params.contains(into)
@@ -44,11 +45,11 @@ pub(super) fn inline(b: &mut Sequence, p: &mut Program) {
                     continue;
                 }
                 if let YieldKind::Store(v) = &y.kind {
-                    let cost = cost(&n.body);
+                    let code = Block { lets: n.body.unordered() };
+                    let cost = cost(&code);
                     let single =
                         uses.get(&y.array).copied().unwrap_or(0) == 1 && !b.results.contains(&y.array);
-                    let producer =
-                        Producer { axes: n.axes.clone(), body: n.body.clone(), value: *v, cost, single };
+                    let producer = Producer { axes: n.axes.clone(), code, value: *v, cost, single };
                     producers.insert(y.array, producer);
                 }
             }
@@ -58,7 +59,7 @@ pub(super) fn inline(b: &mut Sequence, p: &mut Program) {
 
 struct Producer {
     axes: Vec<Axis>,
-    body: Block,
+    code: Block,
     value: Atom,
     /// `None`: free.
     cost: Option<usize>,
@@ -69,7 +70,7 @@ struct Producer {
 impl Producer {
     fn reads(&self, array: ArrayId) -> bool {
         let mut found = false;
-        self.body.visit_reads(&mut |a, _| found |= a == array);
+        self.code.visit_reads(&mut |a, _| found |= a == array);
         found
     }
 }
@@ -81,7 +82,7 @@ fn uses(stms: &[Stm]) -> HashMap<ArrayId, usize> {
     for s in stms {
         match s {
             Stm::Nest(n) => {
-                places(&n.body, &mut HashSet::new(), &mut out);
+                Places { seen: HashSet::new(), trail: Vec::new(), out: &mut out }.body(&n.body);
                 for y in &n.yields {
                     if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } = &y.kind {
                         *out.entry(*into).or_default() += 2;
@@ -94,33 +95,41 @@ fn uses(stms: &[Stm]) -> HashMap<ArrayId, usize> {
     out
 }
 
-fn places(b: &Block, seen: &mut HashSet<(ArrayId, Vec<Atom>)>, out: &mut HashMap<ArrayId, usize>) {
-    let mut new = Vec::new();
-    for l in &b.lets {
-        match &l.exp {
-            Exp::Read { array, index, .. } => {
-                let place = (*array, index.clone());
-                if seen.insert(place.clone()) {
-                    *out.entry(*array).or_default() += 1;
-                    new.push(place);
-                }
-            }
-            Exp::If(_, x, y) => [x, y].iter().for_each(|b| places(&b.block, seen, out)),
-            Exp::Scan(s) => places(&s.step.block, seen, out),
-            _ => {}
+/// Counts the places of a nest.
+struct Places<'a> {
+    /// What has been read before on the way to where the walk is, also in order.
+    seen: HashSet<(ArrayId, Vec<Atom>)>,
+    trail: Vec<(ArrayId, Vec<Atom>)>,
+    out: &'a mut HashMap<ArrayId, usize>,
+}
+
+impl Visitor for Places<'_> {
+    fn block(&mut self, b: &Block) {
+        let before = self.trail.len();
+        self.walk_block(b);
+        for place in self.trail.drain(before..) {
+            self.seen.remove(&place);
         }
     }
-    for place in &new {
-        seen.remove(place);
+
+    fn exp(&mut self, e: &Exp) {
+        if let Exp::Read { array, index, .. } = e {
+            let place = (*array, index.clone());
+            if self.seen.insert(place.clone()) {
+                *self.out.entry(*array).or_default() += 1;
+                self.trail.push(place);
+            }
+        }
+        self.walk_exp(e);
     }
 }
 
-/// Whether a body is executed wherever its result is read, rather than once and stored. Who stores it undoes that.
+/// Whether code is executed wherever its result is read, rather than once and stored. Who stores it undoes that.
 pub(super) fn is_free(b: &Block) -> bool {
     cost(b).is_none()
 }
 
-/// The work of a body, or `None` if it is free.
+/// The work of scalar code, or `None` if it is free.
 fn cost(b: &Block) -> Option<usize> {
     fn count(b: &Block) -> (usize, usize) {
         let (mut ops, mut reads) = (0, 0);
@@ -133,7 +142,7 @@ fn cost(b: &Block) -> Option<usize> {
                     ops += 1 + a + c;
                     reads += r + s;
                 }
-                Exp::Size(_) | Exp::StopGradient(_) | Exp::Scan(_) => {}
+                Exp::Size(_) | Exp::StopGradient(_) => {}
             }
         }
         (ops, reads)
@@ -151,62 +160,66 @@ fn cost(b: &Block) -> Option<usize> {
     Some(ops + reads)
 }
 
-/// Whether the body only computes indices and then reads.
+/// Whether the code only computes indices and then reads.
 fn read_is_last(b: &Block) -> bool {
     matches!(b.lets.last(), Some(Let { exp: Exp::Read { .. }, .. }))
 }
 
-fn block(
-    p: &mut Program,
-    lets: Vec<Let>,
-    axes: &HashSet<Var>,
-    facts: &mut Facts,
-    producers: &HashMap<ArrayId, Producer>,
-    map: &mut Renaming,
-    yields: &mut [crate::bulk::Yield],
-) -> Vec<Let> {
-    let mut out = Vec::new();
-    for mut l in lets {
-        l.exp = l.exp.renamed(map);
+/// A walk through the code of a nest, in which reads become what they read.
+struct Reader<'a> {
+    p: &'a mut Program,
+    axes: &'a HashSet<Var>,
+    facts: Facts,
+    producers: &'a HashMap<ArrayId, Producer>,
+    /// What the values of inlined reads are called.
+    names: Renaming,
+}
+
+impl Reader<'_> {
+    fn body(&mut self, body: Body) -> Body {
+        let mut out = Body::default();
+        for i in body.items {
+            match i {
+                Item::Let(l) => out.extend(self.binding(l)),
+                Item::Scan(mut s) => {
+                    Rename(&self.names).scan(&mut s);
+                    self.branch(&mut s.step);
+                    out.items.push(Item::Scan(s));
+                }
+            }
+        }
+        out
+    }
+
+    /// A branch, or the step of a scan.
+    fn branch(&mut self, b: &mut Branch) {
+        let scope = self.facts.scope();
+        let lets = std::mem::take(&mut b.block.lets);
+        b.block.lets = lets.into_iter().flat_map(|l| self.binding(l)).collect();
+        b.results.iter_mut().for_each(|a| *a = renamed(&self.names, *a));
+        self.facts.leave(scope);
+    }
+
+    fn binding(&mut self, mut l: Let) -> Vec<Let> {
+        l.exp = l.exp.renamed(&self.names);
         match &mut l.exp {
             Exp::Read { array, index, checked: false } => {
-                if let Some(q) = producers.get(array).filter(|q| pays(q, index, axes, facts)) {
-                    let mut inner = Renaming::new();
-                    for (a, i) in q.axes.iter().zip(index.iter()) {
-                        inner.insert(a.var, *i);
-                    }
-                    let copied = p.copy_lets(&q.body.lets, &mut inner);
-                    copied.iter().for_each(|l| facts.learn((&*p).into(), l));
-                    out.extend(copied);
-                    map.insert(l.vars[0], renamed(&inner, q.value));
-                    continue;
+                let producer = self.producers.get(array);
+                if let Some(q) = producer.filter(|q| pays(q, index, self.axes, &self.facts)) {
+                    let mut inner: Renaming =
+                        q.axes.iter().map(|a| a.var).zip(index.iter().copied()).collect();
+                    let copied = self.p.copy_lets(&q.code.lets, &mut inner);
+                    copied.iter().for_each(|l| self.facts.learn((&*self.p).into(), l));
+                    self.names.insert(l.vars[0], renamed(&inner, q.value));
+                    return copied;
                 }
             }
-            Exp::If(_, x, y) => {
-                for b in [x, y] {
-                    let scope = facts.scope();
-                    let lets = std::mem::take(&mut b.block.lets);
-                    b.block.lets = block(p, lets, axes, facts, producers, map, &mut []);
-                    b.results.iter_mut().for_each(|a| *a = renamed(map, *a));
-                    facts.leave(scope);
-                }
-            }
-            Exp::Scan(s) => {
-                let scope = facts.scope();
-                let lets = std::mem::take(&mut s.step.block.lets);
-                s.step.block.lets = block(p, lets, axes, facts, producers, map, &mut []);
-                s.step.results.iter_mut().for_each(|a| *a = renamed(map, *a));
-                facts.leave(scope);
-            }
+            Exp::If(_, x, y) => [x, y].into_iter().for_each(|b| self.branch(b)),
             _ => {}
         }
-        facts.learn((&*p).into(), &l);
-        out.push(l);
+        self.facts.learn((&*self.p).into(), &l);
+        vec![l]
     }
-    for y in yields {
-        y.kind.rename(map);
-    }
-    out
 }
 
 fn pays(q: &Producer, index: &[Atom], axes: &HashSet<Var>, facts: &Facts) -> bool {

@@ -24,7 +24,7 @@ pub(super) fn invariant(b: &mut Sequence, p: &mut Program) {
                 if unused.is_empty()
                     || n.body.is_ordered()
                     || is_inlined(&n)
-                    || n.body.lets.iter().any(|l| l.may_fail(&p.vars))
+                    || n.body.lets().any(|l| l.may_fail(&p.vars))
                 {
                     b.stms.push(Stm::Nest(n));
                 } else {
@@ -38,7 +38,8 @@ pub(super) fn invariant(b: &mut Sequence, p: &mut Program) {
 
 /// Whether its points are executed where they are read: what is stored once would be read there again.
 fn is_inlined(n: &Nest) -> bool {
-    n.yields.iter().all(|y| matches!(y.kind, YieldKind::Store(_))) && inline::is_free(&n.body)
+    let is_stored = |y: &Yield| matches!(y.kind, YieldKind::Store(_));
+    n.yields.iter().all(is_stored) && inline::is_free(&Block { lets: n.body.unordered() })
 }
 
 /// The axes that become dimensions of every result and occur nowhere in the body.
@@ -57,7 +58,7 @@ fn unused_axes(n: &Nest) -> HashSet<Var> {
             used.insert(v);
         }
     };
-    n.body.lets.iter().for_each(|l| l.exp.visit_atoms(&mut note));
+    n.body.visit_atoms(&mut note);
     n.yields.iter().for_each(|y| y.kind.atoms().into_iter().for_each(&mut note));
     n.axes[..outer].iter().map(|a| a.var).filter(|v| !used.contains(v)).collect()
 }
@@ -89,7 +90,7 @@ fn without(p: &mut Program, n: Nest, unused: &HashSet<Var>) -> Vec<Stm> {
         let mut code = Code::new(n.loc);
         let value = code.read(p, once, &index);
         let yields = vec![Yield { array: y.array, kind: YieldKind::Store(value) }];
-        broadcasts.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: n.loc }));
+        broadcasts.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc: n.loc }));
     }
     let once = Stm::Nest(Nest { axes: kept, body: n.body, yields, loc: n.loc });
     [once].into_iter().chain(broadcasts).collect()

@@ -16,7 +16,7 @@
 use super::Sequence;
 use crate::bulk::build::{Code, int};
 use crate::bulk::{
-    ArrayId, Atom, Block, Carried, Nest, Program, Reducer, Repeat, Sort, Stm, Trips, Yield, YieldKind,
+    ArrayId, Atom, Carried, Nest, Program, Reducer, Repeat, Sort, Stm, Trips, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
@@ -80,7 +80,7 @@ fn levels(p: &mut Program, n: &Dim) -> ArrayId {
     let value = code.select(p, shorter, int(1), int(0));
     let array = p.new_array("levels", Elem::I64, Vec::new());
     let yields = vec![Yield { array, kind: YieldKind::Reduce { reducer: Reducer::Add, over: 1, value } }];
-    p.stms.push(Stm::Nest(Nest { axes, body: Block { lets: code.lets }, yields, loc: Loc::default() }));
+    p.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc: Loc::default() }));
     array
 }
 

@@ -4,10 +4,10 @@
 //! [`Facts::all_inside`] was certain; what is not certain is told by where the index comes from: from data, or as a polynomial
 //! over axes whose range leaves the dimension.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::affine::{Affine, Checked, Facts};
-use crate::bulk::{ArrayId, Atom, Block, Check, CheckKind, Exp, Nest, Program, Stm, Var};
+use crate::bulk::{ArrayId, Atom, Check, CheckKind, Exp, Item, Let, Nest, Program, Stm, Var};
 use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::Loc;
@@ -51,8 +51,16 @@ fn of_sizes(p: &Program, c: &Check) -> String {
 
 fn of_nest(p: &Program, n: &Nest, checked: &Checked, out: &mut Vec<(Loc, String)>) {
     let facts = Facts::new(&n.axes, checked);
-    let mut place = Inside { p, facts, made: HashMap::new(), out };
-    place.block(&n.body);
+    let mut place = Inside { p, facts, made: HashMap::new(), carried: HashSet::new(), out };
+    for i in &n.body.items {
+        match i {
+            Item::Let(l) => place.binding(l),
+            Item::Scan(s) => {
+                place.lets(&s.step.block.lets);
+                place.carried.extend(&s.vars);
+            }
+        }
+    }
 }
 
 /// Scalar code of a nest, as far as it was walked.
@@ -61,39 +69,41 @@ struct Inside<'a> {
     facts: Facts,
     /// What its integers are made by.
     made: HashMap<Var, &'a Exp>,
+    /// What its scans give.
+    carried: HashSet<Var>,
     out: &'a mut Vec<(Loc, String)>,
 }
 
 impl<'a> Inside<'a> {
-    fn block(&mut self, b: &'a Block) {
-        for l in &b.lets {
-            match &l.exp {
-                Exp::If(c, yes, no) => {
-                    for (branch, when) in [(yes, true), (no, false)] {
-                        let scope = self.facts.scope();
-                        self.facts.assume(*c, when);
-                        self.block(&branch.block);
-                        self.facts.leave(scope);
-                    }
+    fn lets(&mut self, lets: &'a [Let]) {
+        lets.iter().for_each(|l| self.binding(l));
+    }
+
+    fn binding(&mut self, l: &'a Let) {
+        match &l.exp {
+            Exp::If(c, yes, no) => {
+                for (branch, when) in [(yes, true), (no, false)] {
+                    let scope = self.facts.scope();
+                    self.facts.assume(*c, when);
+                    self.lets(&branch.block.lets);
+                    self.facts.leave(scope);
                 }
-                Exp::Scan(s) => self.block(&s.step.block),
-                Exp::Read { array, index, checked: true } => {
-                    let why = self.why(*array, index);
-                    self.out.push((l.loc, why));
-                }
-                Exp::Op(Op::Div | Op::Rem | Op::RemEuclid, args) if self.p.elem(args[1]).is_int() => {
-                    if let Atom::Var(_) = args[1] {
-                        self.out
-                            .push((l.loc, "each division of integers: the divisor is no constant".into()));
-                    }
-                }
-                _ => {}
             }
-            for v in &l.vars {
-                self.made.insert(*v, &l.exp);
+            Exp::Read { array, index, checked: true } => {
+                let why = self.why(*array, index);
+                self.out.push((l.loc, why));
             }
-            self.facts.learn(self.p.into(), l);
+            Exp::Op(Op::Div | Op::Rem | Op::RemEuclid, args) if self.p.elem(args[1]).is_int() => {
+                if let Atom::Var(_) = args[1] {
+                    self.out.push((l.loc, "each division of integers: the divisor is no constant".into()));
+                }
+            }
+            _ => {}
         }
+        for v in &l.vars {
+            self.made.insert(*v, &l.exp);
+        }
+        self.facts.learn(self.p.into(), l);
     }
 
     /// Why a read is checked.
@@ -143,7 +153,7 @@ impl<'a> Inside<'a> {
                 let results = yes.results.iter().chain(&no.results);
                 std::iter::once(c).chain(results).flat_map(|a| self.data(*a)).collect()
             }
-            Some(Exp::Scan(_)) => vec!["what a loop carries".into()],
+            _ if self.carried.contains(&v) => vec!["what a loop carries".into()],
             _ => Vec::new(),
         };
         out.sort();

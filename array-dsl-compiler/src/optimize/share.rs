@@ -9,7 +9,7 @@ use crate::bulk::uses::scalars;
 use crate::bulk::verify::same_product;
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Check, Exp, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
+    ArrayId, Atom, Axis, Body, Check, Exp, Item, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::Loc;
@@ -125,7 +125,7 @@ fn size_of(p: &Program, s: &Stm) -> Option<(ArrayId, Dim)> {
         return c.elem.is_int().then(|| (*array, Dim::constant(c.as_i64())));
     }
     let mut facts = Facts::new(&[], &Checked::default());
-    body.lets.iter().for_each(|l| facts.learn(p.into(), l));
+    body.lets().for_each(|l| facts.learn(p.into(), l));
     let form = facts.form(*v).filter(|f| facts.exact(f))?;
     let size = form.as_dim()?;
     let named = size.atoms().iter().all(|a| matches!(a, SizeAtom::Name(_)));
@@ -135,7 +135,7 @@ fn size_of(p: &Program, s: &Stm) -> Option<(ArrayId, Dim)> {
 /// The array that a nest copies as it is. Copies of parameters stay: a result has memory of its own.
 fn copy_of(p: &Program, s: &Stm, params: &HashSet<ArrayId>) -> Option<(ArrayId, ArrayId)> {
     let Stm::Nest(n) = s else { return None };
-    let ([y], [l]) = (n.yields.as_slice(), n.body.lets.as_slice()) else { return None };
+    let ([y], [Item::Let(l)]) = (n.yields.as_slice(), n.body.items.as_slice()) else { return None };
     let (YieldKind::Store(v), Exp::Read { array, index, .. }) = (&y.kind, &l.exp) else { return None };
     let same = *v == Atom::Var(l.vars[0])
         && index.iter().copied().eq(n.axes.iter().map(|a| Atom::Var(a.var)))
@@ -148,7 +148,7 @@ fn copy_of(p: &Program, s: &Stm, params: &HashSet<ArrayId>) -> Option<(ArrayId, 
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     /// Its scalars numbered from zero.
-    Nest(Vec<Axis>, Block, Vec<YieldKind>, Vec<Vec<Dim>>),
+    Nest(Vec<Axis>, Body, Vec<YieldKind>, Vec<Vec<Dim>>),
     Reshape(ArrayId, Vec<Dim>),
     Check(Check),
     Sort(ArrayId, Vec<Dim>),
@@ -159,7 +159,7 @@ fn key(p: &Program, s: &Stm) -> Option<Key> {
         Stm::Nest(n) => {
             let (mut n, mut numbered) = (n.clone(), Numbered::default());
             n.axes.iter_mut().for_each(|a| numbered.bound_var(&mut a.var));
-            numbered.block(&mut n.body);
+            numbered.body(&mut n.body);
             n.yields.iter_mut().for_each(|y| numbered.walk_yield(&mut y.kind));
             let dims = n.yields.iter().map(|y| p.array(y.array).dims.clone()).collect();
             Some(Key::Nest(n.axes, n.body, n.yields.into_iter().map(|y| y.kind).collect(), dims))

@@ -7,9 +7,9 @@ use std::rc::Rc;
 use super::Sequence;
 use crate::affine::{Checked, Facts};
 use crate::bulk::build::{Rename, Renaming, renamed};
-use crate::bulk::live::live_lets;
+use crate::bulk::live::{live_body, live_lets};
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{Atom, Block, Branch, Exp, Let, Nest, Program, Scan, Stm, Var};
+use crate::bulk::{Atom, Block, Body, Branch, Exp, Item, Let, Nest, Program, Scan, Stm, Var};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 use crate::value;
@@ -29,8 +29,7 @@ fn nest(p: &Program, n: &mut Nest, checked: &Checked) {
     let mut map = Renaming::new();
     let mut facts = Facts::new(&n.axes, checked);
     let mut known = Known::default();
-    let lets = block(p, &n.body.lets, &mut map, &mut facts, &mut known);
-    n.body = Block { lets };
+    let body = body(p, &n.body, &mut map, &mut facts, &mut known);
     for y in &mut n.yields {
         y.kind.rename(&map);
     }
@@ -38,7 +37,7 @@ fn nest(p: &Program, n: &mut Nest, checked: &Checked) {
     for y in &n.yields {
         live.extend(y.kind.atoms().into_iter().filter_map(Atom::var));
     }
-    n.body.lets = live_lets(std::mem::take(&mut n.body.lets), &mut live);
+    n.body = live_body(body, &mut live);
 }
 
 /// Expressions already computed, in scope.
@@ -89,6 +88,22 @@ fn inside(
     Branch { block: Block { lets: live_lets(lets, &mut live) }, results }
 }
 
+fn body(p: &Program, body: &Body, map: &mut Renaming, facts: &mut Facts, known: &mut Known) -> Body {
+    let mut out = Body::default();
+    for i in &body.items {
+        match i {
+            Item::Let(l) => out.extend(block(p, std::slice::from_ref(l), map, facts, known)),
+            Item::Scan(s) => {
+                let step = inside(p, &s.step, None, map, facts, known);
+                let rename = |atoms: &[Atom]| atoms.iter().map(|a| renamed(map, *a)).collect();
+                let (start, values) = (rename(&s.start), rename(&s.values));
+                out.items.push(Item::Scan(Scan { start, values, step, ..s.clone() }));
+            }
+        }
+    }
+    out
+}
+
 fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known: &mut Known) -> Vec<Let> {
     let mut out: Vec<Let> = Vec::new();
     for l in lets {
@@ -128,13 +143,6 @@ fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known
                     Rename(map).branch(&mut y);
                 }
                 choice(p, l, c, x, y, map, facts, known, &mut out);
-            }
-            Exp::Scan(s) => {
-                let step = inside(p, &s.step, None, map, facts, known);
-                let rename = |atoms: &[Atom]| atoms.iter().map(|a| renamed(map, *a)).collect();
-                let (start, values) = (rename(&s.start), rename(&s.values));
-                let exp = Exp::Scan(Box::new(Scan { start, values, step, ..(**s).clone() }));
-                out.push(Let { vars: l.vars.clone(), exp, loc: l.loc });
             }
             e => {
                 let e = e.renamed(map);

@@ -114,7 +114,7 @@ fn split_axis(
     let map: Renaming = flat.map(|f| (old, f)).into_iter().collect();
     let split = Split { old, parts: parts.iter().map(|a| Atom::Var(a.var)).collect(), views, dims };
     let mut lets = code.lets;
-    lets.extend(split.block(p, &n.body.lets, &map));
+    lets.extend(split.block(p, &n.body.unordered(), &map));
     let trailing = n.axes.len() - axis;
     let mut axes: Vec<Axis> = n.axes[..axis].to_vec();
     axes.extend(parts);
@@ -143,7 +143,7 @@ fn split_axis(
             Yield { array, kind }
         })
         .collect();
-    Nest { axes, body: Block { lets }, yields, loc: n.loc }
+    Nest { axes, body: lets.into(), yields, loc: n.loc }
 }
 
 struct Split<'a> {

@@ -14,8 +14,9 @@
 use std::collections::HashMap;
 
 use super::Sequence;
-use crate::bulk::build::{Renaming, renamed};
-use crate::bulk::{Atom, Exp, Let, Nest, Program, Scan, Stm, Var};
+use crate::bulk::build::{Rename, Renaming, renamed};
+use crate::bulk::walk::Rewriter;
+use crate::bulk::{Atom, Exp, Item, Let, Nest, Program, Scan, Stm, Var};
 
 /// Shares the states of all scans.
 pub(super) fn states(b: &mut Sequence, _: &mut Program) {
@@ -28,14 +29,13 @@ pub(super) fn states(b: &mut Sequence, _: &mut Program) {
 
 fn nest(n: &mut Nest) {
     let mut map = Renaming::new();
-    for l in &mut n.body.lets {
-        l.exp = l.exp.renamed(&map);
-        if let Exp::Scan(s) = &mut l.exp {
+    for i in &mut n.body.items {
+        Rename(&map).item(i);
+        if let Item::Scan(s) = i {
             let first = firsts(s);
             if first.iter().enumerate().any(|(k, f)| k != *f) {
-                map.extend(l.vars.iter().zip(&first).map(|(v, f)| (*v, Atom::Var(l.vars[*f]))));
+                map.extend(s.vars.iter().zip(&first).map(|(v, f)| (*v, Atom::Var(s.vars[*f]))));
                 let kept: Vec<usize> = (0..first.len()).filter(|k| first[*k] == *k).collect();
-                l.vars = kept.iter().map(|k| l.vars[*k]).collect();
                 shrink(s, &first, &kept);
             }
         }
@@ -92,5 +92,5 @@ fn shrink(s: &mut Scan, first: &[usize], kept: &[usize]) {
     let of = |atoms: &[Atom]| kept.iter().filter_map(|k| atoms.get(*k)).copied().collect::<Vec<Atom>>();
     (s.start, s.values) = (of(&s.start), of(&s.values));
     let of = |vars: &[Var]| kept.iter().filter_map(|k| vars.get(*k)).copied().collect::<Vec<Var>>();
-    (s.left, s.right) = (of(&s.left), of(&s.right));
+    (s.vars, s.left, s.right) = (of(&s.vars), of(&s.left), of(&s.right));
 }

@@ -11,8 +11,9 @@
 use std::collections::HashMap;
 
 use super::Sequence;
-use crate::bulk::build::Renaming;
-use crate::bulk::{ArrayId, Atom, Block, Exp, Let, Nest, Program, Reducer, Stm, Var, Yield, YieldKind};
+use crate::bulk::build::{Rename, Renaming};
+use crate::bulk::walk::Rewriter;
+use crate::bulk::{ArrayId, Atom, Exp, Item, Nest, Program, Reducer, Stm, Var, Yield, YieldKind};
 use crate::scalar::Op;
 
 /// Rewrites until there is no such sum any more.
@@ -85,9 +86,9 @@ fn term(p: &Program, n: &Nest, yielded: usize, c: ArrayId) -> Option<Sum> {
             *uses.entry(v).or_default() += 1;
         }
     };
-    n.body.lets.iter().for_each(|l| l.exp.visit_atoms(&mut note));
+    n.body.visit_atoms(&mut note);
     n.yields.iter().for_each(|y| y.kind.atoms().into_iter().for_each(&mut note));
-    let definition = |v: Var| n.body.lets.iter().find(|l| l.vars == [v]).map(|l| &l.exp);
+    let definition = |v: Var| n.body.lets().find(|l| l.vars == [v]).map(|l| &l.exp);
     let element = |a: Atom| {
         let Atom::Var(v) = a else { return None };
         let Some(Exp::Read { array, index, .. }) = definition(v) else { return None };
@@ -116,10 +117,8 @@ fn rewrite(b: &mut Sequence, p: &mut Program, from: usize, to: usize, Sum { yiel
     let Stm::Nest(n) = &mut b.stms[to] else { panic!("a sum that no nest makes") };
     // The sum without the term.
     let map: Renaming = [(sum, rest)].into();
-    let lets = std::mem::take(&mut n.body.lets);
-    let kept = lets.into_iter().filter(|l| l.vars != [term] && l.vars != [sum]);
-    let kept = kept.map(|l| Let { exp: l.exp.renamed(&map), ..l });
-    n.body = Block { lets: kept.collect() };
+    n.body.items.retain(|i| *i.vars() != [term] && *i.vars() != [sum]);
+    Rename(&map).body(&mut n.body);
     n.yields.iter_mut().for_each(|y| y.kind.rename(&map));
     let y = n.yields[yielded].array;
     let copied = copied(n).filter(|a| p.arrays[a.0 as usize].dims == p.arrays[y.0 as usize].dims);
@@ -149,7 +148,8 @@ fn rewrite(b: &mut Sequence, p: &mut Program, from: usize, to: usize, Sum { yiel
 
 /// The array of which a nest is a copy, and nothing else.
 fn copied(n: &Nest) -> Option<ArrayId> {
-    let ([Yield { kind: YieldKind::Store(Atom::Var(v)), .. }], [l]) = (&n.yields[..], &n.body.lets[..])
+    let ([Yield { kind: YieldKind::Store(Atom::Var(v)), .. }], [Item::Let(l)]) =
+        (&n.yields[..], &n.body.items[..])
     else {
         return None;
     };

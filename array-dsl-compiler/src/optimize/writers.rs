@@ -64,7 +64,7 @@ fn uncontested(p: &mut Program, mut n: Nest) -> Nest {
         });
         let first = expect(index.first_mut(), || "points write to one place without an index".into());
         *first = code.select(p, stays, *first, int(-1));
-        n.body.lets.extend(code.lets);
+        n.body.extend(code.lets);
     }
     n
 }

@@ -21,10 +21,10 @@ pub(super) fn contraction(p: &Program, n: &Nest) -> Option<Contract> {
     let YieldKind::Reduce { reducer: Reducer::Add, over, value: Atom::Var(value) } = &y.kind else {
         return None;
     };
-    if !p.array(y.array).elem.is_float() || n.body.lets.len() > 3 {
+    if !p.array(y.array).elem.is_float() || n.body.items.len() > 3 {
         return None;
     }
-    let find = |v| n.body.lets.iter().find(|l| l.vars == [v]).map(|l| &l.exp);
+    let find = |v| n.body.lets().find(|l| l.vars == [v]).map(|l| &l.exp);
     let Some(Exp::Op(Op::Mul, args)) = find(*value) else { return None };
     let operand = |a: Atom| {
         let Atom::Var(v) = a else { return None };

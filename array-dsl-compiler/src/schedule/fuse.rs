@@ -15,10 +15,12 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::bulk::build::{Fresh, Renaming, renamed};
-use crate::bulk::live::live_lets;
+use crate::bulk::live::live_body;
 use crate::bulk::uses::scalars;
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Stm, Var, Yield, YieldKind};
+use crate::bulk::{
+    ArrayId, Atom, Axis, Block, Body, Branch, Exp, Item, Let, Nest, Program, Scan, Stm, Var, Yield, YieldKind,
+};
 use crate::dim::Dim;
 use crate::loops::{Fold, Loop, Node, Step, Tree};
 use crate::scalar::Op;
@@ -33,7 +35,7 @@ pub(super) struct Member {
     outer: usize,
     /// The last axis is executed in order.
     ordered: bool,
-    lets: Vec<Let>,
+    body: Body,
     yields: Vec<Yield>,
     loc: Loc,
     reads: Vec<(ArrayId, Vec<Atom>)>,
@@ -47,11 +49,11 @@ impl Member {
                 y.kind.atoms().into_iter().filter_map(|a| if let Atom::Var(v) = a { Some(v) } else { None }),
             );
         }
-        let lets = live_lets(n.body.lets.clone(), &mut live);
+        let body = live_body(n.body.clone(), &mut live);
         let mut reads = Vec::new();
-        Block { lets: lets.clone() }.visit_reads(&mut |a, ix| reads.push((a, ix.to_vec())));
-        let ordered = lets.iter().any(|l| matches!(l.exp, Exp::Scan(_)));
-        Member { axes: n.axes.clone(), outer: n.axes.len() - over, ordered, lets, yields, loc: n.loc, reads }
+        body.visit_reads(&mut |a, ix| reads.push((a, ix.to_vec())));
+        let ordered = body.is_ordered();
+        Member { axes: n.axes.clone(), outer: n.axes.len() - over, ordered, body, yields, loc: n.loc, reads }
     }
 
     fn produces(&self, a: ArrayId) -> bool {
@@ -144,7 +146,7 @@ impl<'a> Fuse<'a> {
         let mut found = false;
         let mut mention = |d: &Dim| found |= scalars(d).any(|s| s == a);
         m.axes.iter().for_each(|x| mention(&x.extent));
-        m.lets.iter().for_each(|l| l.exp.visit_sizes(&mut mention));
+        m.body.visit_sizes(&mut mention);
         m.reads.iter().flat_map(|(r, _)| &self.p.array(*r).dims).for_each(mention);
         found
     }
@@ -225,7 +227,7 @@ impl<'a> Fuse<'a> {
         let loc = members[0].loc;
         let mut open: Vec<Open> = members
             .into_iter()
-            .map(|m| Open { rest: m.lets.clone(), map: Renaming::new(), results: Vec::new(), m })
+            .map(|m| Open { rest: m.body.items.clone(), map: Renaming::new(), results: Vec::new(), m })
             .collect();
         let mut axes = Vec::new();
         // Perfectly nested axes that all members have as dimensions.
@@ -334,7 +336,7 @@ impl<'a> Fuse<'a> {
         }
     }
 
-    /// Emits the statements of a member whose operands exist, in order.
+    /// Emits the items of a member whose operands exist, in order.
     fn ready(&mut self, o: &mut Open, nodes: &mut Vec<Node>, known: &mut Known) {
         let all = o.map.len() >= o.m.axes.len() && o.m.axes.iter().all(|a| o.map.contains_key(&a.var));
         // The axis that scans run along is the next one: what they start from and what their steps use is needed before it.
@@ -342,50 +344,64 @@ impl<'a> Fuse<'a> {
             let is_open = |a: &Axis| o.map.contains_key(&a.var);
             !is_open(last) && o.m.axes[..o.m.axes.len() - 1].iter().all(is_open)
         });
-        let next = next.map(|last| last.extent.clone());
-        let starts = next.as_ref().map_or_else(HashSet::new, |_| starts(&o.rest));
+        let next = next.map(|last| (last.extent.clone(), starts(&o.rest)));
         let mut rest = Vec::new();
-        for l in std::mem::take(&mut o.rest) {
+        for i in std::mem::take(&mut o.rest) {
             let (mut exists, mut inside) = (true, HashSet::new());
-            l.exp.visit_bound(&mut |v| inside.extend([v]));
-            l.exp.visit_atoms(&mut |a| {
+            i.visit_bound(&mut |v| inside.extend([v]));
+            i.visit_atoms(&mut |a| {
                 if let Atom::Var(v) = a {
                     exists &= o.map.contains_key(&v) || inside.contains(&v);
                 }
             });
-            // A scan stands in the loop that it runs along.
-            let ordered = matches!(l.exp, Exp::Scan(_));
             // What may report an error stays where its whole nest is executed.
-            let fails = !all && l.may_fail(&self.vars);
-            if let Some(extent) = next.as_ref().filter(|_| exists && fails && starts.contains(&l.vars[0])) {
-                self.guarded(extent, l, &mut o.map, nodes);
-                continue;
-            }
-            if !exists || fails || (!all && ordered) {
-                rest.push(l);
-                continue;
-            }
-            let exp = known.forward(&l.exp, &mut o.map);
-            match exp {
-                Forwarded::Atom(a) => {
-                    o.map.insert(l.vars[0], a);
+            let fails = !all && i.may_fail(&self.vars);
+            match (i, &next) {
+                (Item::Let(l), Some((extent, starts))) if exists && fails && starts.contains(&l.vars[0]) => {
+                    self.guarded(extent, l, &mut o.map, nodes);
                 }
-                Forwarded::Exp(exp) => {
-                    if let Some(vars) = known.expressions.get(&exp) {
-                        for (v, w) in l.vars.iter().zip(vars) {
-                            o.map.insert(*v, Atom::Var(*w));
-                        }
-                        continue;
-                    }
-                    // Members of other groups hold copies of the same statements: names are made new.
-                    let vars = self.fresh_vars(&l.vars, &mut o.map);
-                    let fresh = self.fresh(&exp, &mut Renaming::new());
-                    known.expressions.insert(exp, vars.clone());
-                    nodes.push(Node::Let(Let { vars, exp: fresh, loc: l.loc }));
-                }
+                (i, _) if !exists || fails => rest.push(i),
+                // A scan stands in the loop that it runs along.
+                (Item::Scan(s), _) if !all => rest.push(Item::Scan(s)),
+                (Item::Let(l), _) => self.binding(l, &mut o.map, nodes, known),
+                (Item::Scan(s), _) => self.scan(s, &mut o.map, nodes, known),
             }
         }
         o.rest = rest;
+    }
+
+    /// Emits a statement, unless its value is known. Members of other groups hold copies of the same statements: names are made
+    /// new.
+    fn binding(&mut self, l: Let, map: &mut Renaming, nodes: &mut Vec<Node>, known: &mut Known) {
+        match known.forward(&l.exp, map) {
+            Forwarded::Atom(a) => {
+                map.insert(l.vars[0], a);
+            }
+            Forwarded::Exp(exp) => {
+                if let Some(vars) = known.expressions.get(&exp) {
+                    map.extend(l.vars.iter().copied().zip(vars.iter().map(|v| Atom::Var(*v))));
+                    return;
+                }
+                let vars = self.fresh_vars(&l.vars, map);
+                let fresh = self.fresh(&exp, &mut Renaming::new());
+                known.expressions.insert(exp, vars.clone());
+                nodes.push(Node::Let(Let { vars, exp: fresh, loc: l.loc }));
+            }
+        }
+    }
+
+    /// Emits a scan, unless it is known: members that were made of one nest have it under the same names.
+    fn scan(&mut self, mut s: Scan, map: &mut Renaming, nodes: &mut Vec<Node>, known: &mut Known) {
+        Forward { stored: &known.stored, map }.scan(&mut s);
+        if let Some(vars) = known.scans.get(&s) {
+            map.extend(s.vars.iter().copied().zip(vars.iter().map(|v| Atom::Var(*v))));
+            return;
+        }
+        let vars = self.fresh_vars(&s.vars, map);
+        let mut fresh = Scan { vars: Vec::new(), ..s.clone() };
+        Fresh { vars: &mut self.vars, names: &mut Renaming::new() }.scan(&mut fresh);
+        known.scans.insert(s, vars.clone());
+        nodes.push(Node::Scan(Scan { vars, ..fresh }));
     }
 
     /// Emits a statement that may report an error before the loop that it stood in: executed only if that has trips.
@@ -442,8 +458,8 @@ fn collect_views(stms: &[Stm], out: &mut HashMap<ArrayId, ArrayId>) {
 #[derive(Clone)]
 struct Open {
     m: Member,
-    /// Statements not placed yet.
-    rest: Vec<Let>,
+    /// Items not placed yet.
+    rest: Vec<Item>,
     map: Renaming,
     /// The current values of the yields while folding.
     results: Vec<Atom>,
@@ -453,6 +469,7 @@ struct Open {
 #[derive(Clone, Default)]
 struct Known {
     expressions: HashMap<Exp, Vec<Var>>,
+    scans: HashMap<Scan, Vec<Var>>,
     stored: HashMap<(ArrayId, Vec<Atom>), Atom>,
 }
 
@@ -500,19 +517,21 @@ impl Rewriter for Forward<'_> {
     }
 }
 
-/// What the scans among statements need before their loop, with everything that it is made of.
-fn starts(lets: &[Let]) -> HashSet<Var> {
+/// What the scans among items need before their loop, with everything that it is made of.
+fn starts(items: &[Item]) -> HashSet<Var> {
     let mut needed = HashSet::new();
     let note = |a: Atom, needed: &mut HashSet<Var>| {
         if let Atom::Var(v) = a {
             needed.insert(v);
         }
     };
-    for l in lets.iter().rev() {
-        match &l.exp {
-            Exp::Scan(s) => s.needed_before().into_iter().for_each(|a| note(a, &mut needed)),
-            e if l.vars.iter().any(|v| needed.contains(v)) => e.visit_atoms(&mut |a| note(a, &mut needed)),
-            _ => {}
+    for i in items.iter().rev() {
+        match i {
+            Item::Scan(s) => s.needed_before().into_iter().for_each(|a| note(a, &mut needed)),
+            Item::Let(l) if l.vars.iter().any(|v| needed.contains(v)) => {
+                l.exp.visit_atoms(&mut |a| note(a, &mut needed));
+            }
+            Item::Let(_) => {}
         }
     }
     needed

@@ -22,7 +22,7 @@ mod sorted;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::bulk::{self, ArrayId, Block, Stm, Yield, YieldKind};
+use crate::bulk::{self, ArrayId, Stm, Yield, YieldKind};
 use crate::loops::{ArrayInfo, Home, Node, Program, Sort, Sorted, Step, Tree};
 use crate::target::Target;
 use crate::ty::Const;
@@ -238,8 +238,7 @@ fn by_depth(yields: &[Yield]) -> Vec<(usize, Vec<Yield>)> {
 
 /// The tree of an accumulation or a write.
 fn update(n: &bulk::Nest, array: ArrayId, kind: &YieldKind) -> Tree {
-    let Block { lets } = n.body.clone();
-    let mut body: Vec<Node> = lets.into_iter().map(Node::Let).collect();
+    let mut body: Vec<Node> = n.body.unordered().into_iter().map(Node::Let).collect();
     body.push(match kind {
         YieldKind::Accumulate { reducer, index, value, .. } => {
             Node::Accumulate { array, reducer: *reducer, index: index.clone(), value: *value }

@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::bulk::uses::scalars;
-use crate::bulk::walk::Rewriter;
-use crate::bulk::{self, ArrayId, Atom, Block, Exp};
+use crate::bulk::walk::{Rewriter, Visitor};
+use crate::bulk::{self, ArrayId, Atom, Exp};
 use crate::dim::Dim;
 use crate::loops::{Home, Node, Program, Step};
 use crate::target::Target;
@@ -116,6 +116,28 @@ fn steps(
     }
 }
 
+/// What code touches within axes.
+struct Code<'a> {
+    step: usize,
+    axes: &'a [(Atom, Dim)],
+    reads: &'a mut HashMap<ArrayId, Vec<Touch>>,
+    fixed: &'a mut HashSet<ArrayId>,
+}
+
+impl Visitor for Code<'_> {
+    fn dim(&mut self, d: &Dim) {
+        self.fixed.extend(scalars(d));
+    }
+
+    fn exp(&mut self, e: &Exp) {
+        if let Exp::Read { array, index, .. } = e {
+            let touch = Touch { step: self.step, axes: self.axes.to_vec(), index: index.clone() };
+            self.reads.entry(*array).or_default().push(touch);
+        }
+        self.walk_exp(e);
+    }
+}
+
 fn nodes(
     list: &[Node],
     step: usize,
@@ -125,14 +147,10 @@ fn nodes(
     fixed: &mut HashSet<ArrayId>,
 ) {
     for n in list {
+        let mut code = Code { step, axes, reads, fixed };
         match n {
-            Node::Let(l) => {
-                l.exp.visit_sizes(&mut |d| fixed.extend(scalars(d)));
-                Block { lets: vec![l.clone()] }.visit_reads(&mut |a, ix| {
-                    let touch = Touch { step, axes: axes.to_vec(), index: ix.to_vec() };
-                    reads.entry(a).or_default().push(touch);
-                });
-            }
+            Node::Let(l) => code.binding(l),
+            Node::Scan(s) => code.scan(s),
             Node::Loop(l) => {
                 fixed.extend(scalars(&l.axis.extent));
                 let mut inner = axes.to_vec();
@@ -192,6 +210,10 @@ fn rewrite(list: Vec<Node>, homes: &[Home]) -> Vec<Node> {
             Node::Let(mut l) => {
                 Shorten(&depth).binding(&mut l);
                 out.push(Node::Let(l));
+            }
+            Node::Scan(mut s) => {
+                Shorten(&depth).scan(&mut s);
+                out.push(Node::Scan(s));
             }
             Node::Loop(mut l) => {
                 l.body = rewrite(l.body, homes);

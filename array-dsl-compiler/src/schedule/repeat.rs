@@ -121,8 +121,10 @@ impl Steps<'_> {
 pub(super) fn redirect(t: &mut Tree, from: ArrayId, to: ArrayId) {
     let names = HashMap::from([(from, to)]);
     for n in &mut t.body {
-        if let Node::Let(l) = n {
-            Redirect(&names).binding(l);
+        match n {
+            Node::Let(l) => Redirect(&names).binding(l),
+            Node::Scan(s) => Redirect(&names).scan(s),
+            _ => {}
         }
     }
 }

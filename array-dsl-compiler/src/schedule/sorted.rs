@@ -14,7 +14,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::leaves;
-use crate::bulk::{ArrayId, ArrayInfo, Atom, Block, Exp, Nest, Program, Sort, Stm, Var, YieldKind};
+use crate::bulk::{ArrayId, ArrayInfo, Atom, Body, Exp, Item, Let, Nest, Program, Sort, Stm, Var, YieldKind};
 
 /// Has every sort that can give values instead of positions do so; their results.
 pub(super) fn by_value(p: &mut Program) -> HashSet<ArrayId> {
@@ -47,7 +47,7 @@ fn list(
         };
         for t in stms.iter_mut() {
             match t {
-                Stm::Nest(n) => redirect(&mut n.body, &s, result, &mut Places::new()),
+                Stm::Nest(n) => redirect(&mut n.body, &s, result),
                 Stm::Sort(t) if *t == s => t.result = result,
                 _ => {}
             }
@@ -66,8 +66,8 @@ fn list(
 fn stored(stm: &Stm, s: &Sort, arrays: &[ArrayInfo]) -> Option<ArrayId> {
     let Stm::Nest(Nest { axes, body, yields, .. }) = stm else { return None };
     let mut body = body.clone();
-    redirect(&mut body, s, s.result, &mut Places::new());
-    let ([y], [l]) = (yields.as_slice(), body.lets.as_slice()) else { return None };
+    redirect(&mut body, s, s.result);
+    let ([y], [Item::Let(l)]) = (yields.as_slice(), body.items.as_slice()) else { return None };
     let (YieldKind::Store(v), Exp::Read { array, index, .. }) = (&y.kind, &l.exp) else { return None };
     let dims = |a: ArrayId| &arrays[a.0 as usize].dims;
     let copied = *array == s.result
@@ -84,10 +84,17 @@ type Places = HashMap<Var, (Vec<Atom>, bool)>;
 fn only_elements(stm: &Stm, s: &Sort) -> bool {
     let Stm::Nest(n) = stm else { return !stm.inputs().contains(&s.result) };
     let mut at = Places::new();
-    let fine = elements(&n.body, s, &mut at);
+    let fine = n.body.items.iter().all(|i| match i {
+        Item::Let(l) => elements(l, s, &mut at),
+        Item::Scan(scan) => {
+            let mut fine = true;
+            scan.visit_atoms(&mut |a| fine &= !is_position(a, &at));
+            scan.visit_reads(&mut |a, _| fine &= a != s.result);
+            fine
+        }
+    });
     let yields = n.yields.iter().flat_map(|y| y.kind.atoms());
-    let clean = |a: Atom| !matches!(a, Atom::Var(v) if at.contains_key(&v));
-    fine && yields.into_iter().all(clean) && !writes_into(n, s.result)
+    fine && !yields.into_iter().any(|a| is_position(a, &at)) && !writes_into(n, s.result)
 }
 
 fn writes_into(n: &Nest, a: ArrayId) -> bool {
@@ -95,32 +102,32 @@ fn writes_into(n: &Nest, a: ArrayId) -> bool {
     n.yields.iter().any(|y| matches!(&y.kind, Accumulate { into, .. } | Write { into, .. } if *into == a))
 }
 
-/// Whether a block uses positions for elements only; `at` gains the scalars that are positions, with their indices.
-fn elements(b: &Block, s: &Sort, at: &mut Places) -> bool {
-    b.lets.iter().all(|l| match &l.exp {
+fn is_position(a: Atom, at: &Places) -> bool {
+    matches!(a, Atom::Var(v) if at.contains_key(&v))
+}
+
+/// Whether a statement uses positions for elements only; `at` gains the scalars that are positions, with their indices.
+fn elements(l: &Let, s: &Sort, at: &mut Places) -> bool {
+    match &l.exp {
         Exp::Read { array, index, checked } => {
-            let inside = |a: &Atom| matches!(a, Atom::Var(v) if at.contains_key(v));
+            let of_positions = index.iter().any(|a| is_position(*a, at));
             if *array == s.result {
-                let fine = !index.iter().any(inside);
                 at.insert(l.vars[0], (index.clone(), *checked));
-                return fine;
+                return !of_positions;
             }
-            !index.iter().any(inside) || (*array == s.keys && element(index, at).is_some())
+            !of_positions || (*array == s.keys && element(index, at).is_some())
         }
-        Exp::If(Atom::Var(c), ..) if at.contains_key(c) => false,
+        Exp::If(c, ..) if is_position(*c, at) => false,
         Exp::If(_, x, y) => [x, y].into_iter().all(|branch| {
-            elements(&branch.block, s, at)
-                && branch.results.iter().all(|a| !matches!(a, Atom::Var(v) if at.contains_key(v)))
+            branch.block.lets.iter().all(|l| elements(l, s, at))
+                && !branch.results.iter().any(|a| is_position(*a, at))
         }),
         e => {
             let mut fine = true;
-            e.visit_atoms(&mut |a| fine &= !matches!(a, Atom::Var(v) if at.contains_key(&v)));
-            if let Exp::Scan(scan) = e {
-                scan.step.block.visit_reads(&mut |a, _| fine &= a != s.result);
-            }
+            e.visit_atoms(&mut |a| fine &= !is_position(a, at));
             fine
         }
-    })
+    }
 }
 
 /// Where in the sorted array the element at `index` is: the last index is a position in the same row.
@@ -130,26 +137,34 @@ fn element<'a>(index: &[Atom], at: &'a Places) -> Option<&'a (Vec<Atom>, bool)> 
     (place.0.split_last()?.1 == row).then_some(place)
 }
 
-/// Replaces reads of positions by nothing and those of elements by reads of the sorted array.
-fn redirect(b: &mut Block, s: &Sort, sorted: ArrayId, at: &mut Places) {
-    b.lets.retain_mut(|l| {
-        match &mut l.exp {
-            Exp::Read { array, index, checked } if *array == s.result => {
-                at.insert(l.vars[0], (index.clone(), *checked));
-                return false;
-            }
-            Exp::Read { array, index, checked } if *array == s.keys => {
-                if let Some(place) = element(index, at) {
-                    *array = sorted;
-                    (*index, *checked) = place.clone();
-                }
-            }
-            Exp::If(_, x, y) => {
-                redirect(&mut x.block, s, sorted, at);
-                redirect(&mut y.block, s, sorted, at);
-            }
-            _ => {}
-        }
-        true
+/// Replaces reads of positions by nothing and those of elements by reads of the sorted array. Steps of scans have none.
+fn redirect(b: &mut Body, s: &Sort, sorted: ArrayId) {
+    let mut at = Places::new();
+    b.items.retain_mut(|i| match i {
+        Item::Let(l) => redirected(l, s, sorted, &mut at),
+        Item::Scan(_) => true,
     });
+}
+
+/// Redirects what a statement reads; whether it is still of use.
+fn redirected(l: &mut Let, s: &Sort, sorted: ArrayId, at: &mut Places) -> bool {
+    match &mut l.exp {
+        Exp::Read { array, index, checked } if *array == s.result => {
+            at.insert(l.vars[0], (index.clone(), *checked));
+            return false;
+        }
+        Exp::Read { array, index, checked } if *array == s.keys => {
+            if let Some(place) = element(index, at) {
+                *array = sorted;
+                (*index, *checked) = place.clone();
+            }
+        }
+        Exp::If(_, x, y) => {
+            for b in [x, y] {
+                b.block.lets.retain_mut(|l| redirected(l, s, sorted, at));
+            }
+        }
+        _ => {}
+    }
+    true
 }

@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 
-use crate::bulk::{ArrayId, Atom, Block, CheckKind, Exp, Prefix, Reducer, Scan, Strip, Trips, Var};
+use crate::bulk::{ArrayId, Atom, Block, CheckKind, Exp, Let, Prefix, Reducer, Scan, Strip, Trips, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{
     ArrayInfo, Check, Contract, Home, Loop, Middle, Node, Program, Repeat, Sorted, Step, Tree,
@@ -353,7 +353,8 @@ impl Machine<'_> {
     fn nodes(&mut self, body: &[Node]) -> Result<(), Fault> {
         for n in body {
             match n {
-                Node::Let(l) => self.block(&Block { lets: vec![l.clone()] })?,
+                Node::Let(l) => self.binding(l)?,
+                Node::Scan(s) => self.scan(s)?,
                 Node::Loop(l) => self.sequential(l)?,
                 Node::Store { array, index, value } => {
                     let value = self.atom(*value)?;
@@ -496,7 +497,9 @@ impl Machine<'_> {
     }
 
     /// The state goes from trip to trip of the loop that the scan stands in.
-    fn scan(&mut self, key: Var, s: &Scan) -> Result<Vec<Scalar>, Fault> {
+    fn scan(&mut self, s: &Scan) -> Result<(), Fault> {
+        work::spend(1)?;
+        let key = s.vars[0];
         let first = self.axes.last() == Some(&0);
         let before: Vec<Scalar> = match self.states.get(&key).filter(|_| !first) {
             Some(states) => states.clone(),
@@ -510,39 +513,46 @@ impl Machine<'_> {
         }
         self.block(&s.step.block)?;
         let after: Vec<Scalar> = s.step.results.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?;
-        self.states.insert(key, after.clone());
-        Ok(if s.prefix == Prefix::Inclusive { after } else { before })
+        let given = if s.prefix == Prefix::Inclusive { &after } else { &before };
+        self.bind(&s.vars, given.clone())?;
+        self.states.insert(key, after);
+        Ok(())
     }
 
     fn block(&mut self, b: &Block) -> Result<(), Fault> {
-        for l in &b.lets {
-            work::spend(1)?;
-            let values = match &l.exp {
-                Exp::Op(op, args) => {
-                    let args: Vec<Scalar> = args.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?;
-                    let value = apply(*op, &args).map_err(|f| f.at(l.loc));
-                    vec![self.recovered(value, self.p.vars[l.vars[0].0 as usize])?]
-                }
-                Exp::Size(d) => vec![Scalar::I64(self.dim(d)?)],
-                Exp::Read { array, index, checked } => {
-                    let value = self.read(*array, index, *checked, l.loc);
-                    vec![self.recovered(value, self.p.vars[l.vars[0].0 as usize])?]
-                }
-                Exp::StopGradient(a) => vec![self.atom(*a)?],
-                Exp::Scan(s) => self.scan(l.vars[0], s)?,
-                Exp::If(c, x, y) => {
-                    let side = if self.atom(*c)?.as_bool() == Some(true) { x } else { y };
-                    self.block(&side.block)?;
-                    side.results.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?
-                }
-            };
-            for (v, x) in l.vars.iter().zip(values) {
-                let declared: Elem = self.p.vars[v.0 as usize];
-                if declared != x.elem() {
-                    return Err(Fault::internal(format!("scalar %{} is {declared} and gets {x}", v.0)));
-                }
-                self.vars[v.0 as usize] = Some(x);
+        b.lets.iter().try_for_each(|l| self.binding(l))
+    }
+
+    fn binding(&mut self, l: &Let) -> Result<(), Fault> {
+        work::spend(1)?;
+        let values = match &l.exp {
+            Exp::Op(op, args) => {
+                let args: Vec<Scalar> = args.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?;
+                let value = apply(*op, &args).map_err(|f| f.at(l.loc));
+                vec![self.recovered(value, self.p.vars[l.vars[0].0 as usize])?]
             }
+            Exp::Size(d) => vec![Scalar::I64(self.dim(d)?)],
+            Exp::Read { array, index, checked } => {
+                let value = self.read(*array, index, *checked, l.loc);
+                vec![self.recovered(value, self.p.vars[l.vars[0].0 as usize])?]
+            }
+            Exp::StopGradient(a) => vec![self.atom(*a)?],
+            Exp::If(c, x, y) => {
+                let side = if self.atom(*c)?.as_bool() == Some(true) { x } else { y };
+                self.block(&side.block)?;
+                side.results.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?
+            }
+        };
+        self.bind(&l.vars, values)
+    }
+
+    fn bind(&mut self, vars: &[Var], values: Vec<Scalar>) -> Result<(), Fault> {
+        for (v, x) in vars.iter().zip(values) {
+            let declared: Elem = self.p.vars[v.0 as usize];
+            if declared != x.elem() {
+                return Err(Fault::internal(format!("scalar %{} is {declared} and gets {x}", v.0)));
+            }
+            self.vars[v.0 as usize] = Some(x);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! generated code steps an address down instead of up. Nor is `i > 0`, which it settles for all but the first trips of a loop
 //! (`lower/cpu/peel`) or predicts. Such operations are therefore counted apart.
 
-use crate::bulk::{Atom, Block, Exp, Program, Stm, Trips, Var, YieldKind};
+use crate::bulk::{Atom, Exp, Item, Let, Program, Stm, Trips, Var, YieldKind};
 use crate::ty::Elem;
 
 /// See the module header.
@@ -38,7 +38,12 @@ impl Control {
             match s {
                 Stm::Nest(n) => {
                     n.axes.iter().for_each(|a| self.vars[a.var.0 as usize] = true);
-                    self.block(p, &n.body);
+                    for i in &n.body.items {
+                        match i {
+                            Item::Let(l) => self.binding(p, l),
+                            Item::Scan(s) => self.lets(p, &s.step.block.lets),
+                        }
+                    }
                     for y in n.yields.iter().filter(|_| n.axes.is_empty()) {
                         if let YieldKind::Store(v) = y.kind {
                             let kept = matches!(p.elem(v), Elem::I64 | Elem::Bool) && self.atom(v);
@@ -57,30 +62,28 @@ impl Control {
         }
     }
 
-    fn block(&mut self, p: &Program, b: &Block) {
-        for l in &b.lets {
-            let own = match &l.exp {
-                Exp::Size(_) => true,
-                Exp::Read { array, index, .. } => index.is_empty() && self.arrays[array.0 as usize],
-                Exp::Op(_, args) => args.iter().all(|a| self.atom(*a)),
-                Exp::StopGradient(a) => self.atom(*a),
-                Exp::If(c, x, y) => {
-                    self.block(p, &x.block);
-                    self.block(p, &y.block);
-                    for (v, (a, b)) in l.vars.iter().zip(x.results.iter().zip(&y.results)) {
-                        let all = [c, a, b].into_iter().all(|a| self.atom(*a));
-                        self.vars[v.0 as usize] = all && !p.vars[v.0 as usize].is_float();
-                    }
-                    continue;
+    fn lets(&mut self, p: &Program, lets: &[Let]) {
+        lets.iter().for_each(|l| self.binding(p, l));
+    }
+
+    fn binding(&mut self, p: &Program, l: &Let) {
+        let own = match &l.exp {
+            Exp::Size(_) => true,
+            Exp::Read { array, index, .. } => index.is_empty() && self.arrays[array.0 as usize],
+            Exp::Op(_, args) => args.iter().all(|a| self.atom(*a)),
+            Exp::StopGradient(a) => self.atom(*a),
+            Exp::If(c, x, y) => {
+                self.lets(p, &x.block.lets);
+                self.lets(p, &y.block.lets);
+                for (v, (a, b)) in l.vars.iter().zip(x.results.iter().zip(&y.results)) {
+                    let all = [c, a, b].into_iter().all(|a| self.atom(*a));
+                    self.vars[v.0 as usize] = all && !p.vars[v.0 as usize].is_float();
                 }
-                Exp::Scan(s) => {
-                    self.block(p, &s.step.block);
-                    continue;
-                }
-            };
-            for v in &l.vars {
-                self.vars[v.0 as usize] = own && !p.vars[v.0 as usize].is_float();
+                return;
             }
+        };
+        for v in &l.vars {
+            self.vars[v.0 as usize] = own && !p.vars[v.0 as usize].is_float();
         }
     }
 }

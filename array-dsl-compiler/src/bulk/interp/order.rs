@@ -7,27 +7,22 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::bulk::live::live_lets;
-use crate::bulk::{Atom, Block, Exp, Let, Nest, Scan, Var};
+use crate::bulk::{Atom, Block, Nest, Scan, Var};
 
 /// What is needed of the steps of a nest's associative scans, by their first variable; only of those that have more.
 pub(super) fn in_order(n: &Nest) -> HashMap<Var, Block> {
     let mut used: HashSet<Var> = HashSet::new();
     used.extend(n.yields.iter().flat_map(|y| y.kind.atoms()).filter_map(Atom::var));
-    for l in &n.body.lets {
-        l.exp.visit_atoms(&mut |a| used.extend(a.var()));
-    }
-    let scan = |l: &Let| match &l.exp {
-        Exp::Scan(s) if s.is_associative() => {
-            let needed = needed(l, s, &used);
-            (needed.lets.len() < s.step.block.lets.len()).then_some((l.vars[0], needed))
-        }
-        _ => None,
+    n.body.visit_atoms(&mut |a| used.extend(a.var()));
+    let scan = |s: &Scan| {
+        let needed = needed(s, &used);
+        (needed.lets.len() < s.step.block.lets.len()).then_some((s.vars[0], needed))
     };
-    n.body.lets.iter().filter_map(scan).collect()
+    n.body.scans().filter(|s| s.is_associative()).filter_map(scan).collect()
 }
 
-fn needed(l: &Let, s: &Scan, used: &HashSet<Var>) -> Block {
-    let mut states: Vec<bool> = l.vars.iter().map(|v| used.contains(v)).collect();
+fn needed(s: &Scan, used: &HashSet<Var>) -> Block {
+    let mut states: Vec<bool> = s.vars.iter().map(|v| used.contains(v)).collect();
     loop {
         let results = s.step.results.iter().zip(&states).filter(|(_, needed)| **needed);
         let mut live: HashSet<Var> = results.filter_map(|(a, _)| a.var()).collect();

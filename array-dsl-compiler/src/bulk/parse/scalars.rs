@@ -1,7 +1,7 @@
 //! Dimensions, constants and scalar code.
 
 use super::{MAX_ID, Parsed, Parser, Token, array_id};
-use crate::bulk::{Atom, Block, Branch, Exp, Let, Prefix, Scan, Var};
+use crate::bulk::{Atom, Block, Body, Branch, Exp, Item, Let, Prefix, Scan, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
@@ -105,24 +105,48 @@ impl Parser {
         signed(&word[..end]).parse::<i64>().map(|v| Const::int(elem, v)).map_err(|_| bad())
     }
 
+    /// The code of a nest, up to `}`, which is left.
+    pub(super) fn body(&mut self) -> Parsed<Body> {
+        let mut items = Vec::new();
+        while !self.is_symbol("}") {
+            items.push(self.item()?);
+            while self.take(";") {}
+        }
+        Ok(Body { items })
+    }
+
+    fn item(&mut self) -> Parsed<Item> {
+        let ids = self.list("=", Self::var)?;
+        if self.take("scan") { self.scan(&ids).map(Item::Scan) } else { self.scalar_let(&ids).map(Item::Let) }
+    }
+
     /// Lets up to `}` or `=>`, which is left.
     pub(super) fn block(&mut self) -> Parsed<Block> {
         let mut lets = Vec::new();
         while !self.is_symbol("}") && !self.is_symbol("=>") {
-            lets.push(self.scalar_let()?);
+            let ids = self.list("=", Self::var)?;
+            if self.take("scan") {
+                return Err("a scan is a line of a nest's body, and not of a branch or a step".into());
+            }
+            lets.push(self.scalar_let(&ids)?);
             while self.take(";") {}
         }
         Ok(Block { lets })
     }
 
-    pub(super) fn scalar_let(&mut self) -> Parsed<Let> {
-        let ids = self.list("=", Self::var)?;
+    /// What is bound to these scalars.
+    fn scalar_let(&mut self, ids: &[u32]) -> Parsed<Let> {
         let (exp, types) = self.nested(Self::exp)?;
+        let vars = self.bind_all(ids, types)?;
+        Ok(Let { vars, exp, loc: Loc(0) })
+    }
+
+    /// Scalars of these types.
+    fn bind_all(&mut self, ids: &[u32], types: Vec<Elem>) -> Parsed<Vec<Var>> {
         if types.len() != ids.len() {
             return Err(format!("{} scalars are bound to {} values", ids.len(), types.len()));
         }
-        let vars = ids.iter().zip(types).map(|(&id, t)| self.new_var(id, Some(t))).collect::<Parsed<_>>()?;
-        Ok(Let { vars, exp, loc: Loc(0) })
+        ids.iter().zip(types).map(|(&id, t)| self.new_var(id, Some(t))).collect()
     }
 
     /// An expression and the types of its values.
@@ -134,9 +158,6 @@ impl Parser {
             let no = self.branch()?;
             let types = yes.results.iter().map(|a| self.elem(*a)).collect();
             return Ok((Exp::If(condition, yes, no), types));
-        }
-        if self.take("scan") {
-            return self.scan();
         }
         if self.take("size") {
             return Ok((Exp::Size(self.dim()?), vec![Elem::I64]));
@@ -160,7 +181,8 @@ impl Parser {
         Ok((Exp::Op(op, args), vec![op.result(&types)]))
     }
 
-    fn scan(&mut self) -> Parsed<(Exp, Vec<Elem>)> {
+    /// The rest of a scan that binds these scalars.
+    fn scan(&mut self, ids: &[u32]) -> Parsed<Scan> {
         let prefix = if self.take("exclusive") {
             Prefix::Exclusive
         } else {
@@ -185,7 +207,8 @@ impl Parser {
         let (right, values) = bind(values)?;
         let types = start.iter().map(|a| self.elem(*a)).collect();
         let step = self.branch()?;
-        Ok((Exp::Scan(Box::new(Scan { prefix, left, start, right, values, step })), types))
+        let vars = self.bind_all(ids, types)?;
+        Ok(Scan { vars, prefix, left, start, right, values, step, loc: Loc(0) })
     }
 
     pub(super) fn branch(&mut self) -> Parsed<Branch> {

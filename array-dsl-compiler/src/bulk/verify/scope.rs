@@ -2,8 +2,8 @@
 //! sorts.
 
 use super::super::{
-    ArrayId, ArrayInfo, Atom, Axis, Block, Branch, Check, CheckKind, Custom, Exp, Let, Reducer, Rule, Scan,
-    Var,
+    ArrayId, ArrayInfo, Atom, Axis, Block, Body, Branch, Check, CheckKind, Custom, Exp, Item, Let, Reducer,
+    Rule, Scan, Var,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::{Class, Op};
@@ -194,31 +194,52 @@ impl<'a> Scope<'a> {
         self.bind(x.var, Elem::I64);
     }
 
-    pub(crate) fn block(&mut self, b: &Block) {
+    pub(crate) fn body(&mut self, b: &Body) {
+        for i in &b.items {
+            match i {
+                Item::Let(l) => self.scalar_let(l),
+                Item::Scan(s) => self.scan(s),
+            }
+        }
+    }
+
+    fn block(&mut self, b: &Block) {
         b.lets.iter().for_each(|l| self.scalar_let(l));
     }
 
     pub(crate) fn scalar_let(&mut self, l: &Let) {
         self.loc(l.loc);
-        let Some(types) = self.exp(&l.exp) else {
+        let types = self.exp(&l.exp);
+        self.bind_all(&l.vars, types);
+    }
+
+    /// A scan's rules, except where it stands.
+    pub(crate) fn scan(&mut self, s: &Scan) {
+        self.loc(s.loc);
+        let types = self.states(s);
+        self.bind_all(&s.vars, types);
+    }
+
+    /// Binds scalars to values of these types, which are not known after an error.
+    fn bind_all(&mut self, vars: &[Var], types: Option<Vec<Elem>>) {
+        let Some(types) = types else {
             // The error is recorded; the scalars are bound so that it is the only one.
-            for v in &l.vars {
+            for v in vars {
                 if let Some(&t) = self.types.get(v.0 as usize) {
                     self.bind(*v, t);
                 }
             }
             return;
         };
-        if types.len() != l.vars.len() {
-            self.error(format!("{} scalars are bound to {} values", l.vars.len(), types.len()));
+        if types.len() != vars.len() {
+            self.error(format!("{} scalars are bound to {} values", vars.len(), types.len()));
         }
-        l.vars.iter().zip(types).for_each(|(v, t)| self.bind(*v, t));
+        vars.iter().zip(types).for_each(|(v, t)| self.bind(*v, t));
     }
 
     /// The types of an expression's values; `None` after an error.
     fn exp(&mut self, exp: &Exp) -> Option<Vec<Elem>> {
         match exp {
-            Exp::Scan(s) => self.scan(s),
             Exp::Op(op, args) => {
                 let types: Vec<Option<Elem>> = args.iter().map(|a| self.atom(*a)).collect();
                 let types = types.into_iter().collect::<Option<Vec<_>>>()?;
@@ -245,8 +266,8 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// A scan's rules, except where it stands.
-    fn scan(&mut self, s: &Scan) -> Option<Vec<Elem>> {
+    /// The types of a scan's states; `None` after an error.
+    fn states(&mut self, s: &Scan) -> Option<Vec<Elem>> {
         let start: Vec<Option<Elem>> = s.start.iter().map(|a| self.atom(*a)).collect();
         let values: Vec<Option<Elem>> = s.values.iter().map(|a| self.atom(*a)).collect();
         let start: Vec<Elem> = start.into_iter().collect::<Option<_>>()?;

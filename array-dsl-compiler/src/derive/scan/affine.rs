@@ -21,7 +21,7 @@ use super::super::form::{Form, zero};
 use super::super::reverse::Reverse;
 use super::super::separate::ScanNest;
 use super::{Backward, FromEnd, Points, Seeds, StateHistory};
-use crate::bulk::build::{Code, int};
+use crate::bulk::build::{Code, Renaming, int};
 use crate::bulk::{Atom, Nest, Prefix, Scan, Var};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
@@ -134,6 +134,7 @@ impl Reverse {
         let left: Vec<Var> = types.iter().map(|e| p.new_var(*e)).collect();
         let right: Vec<Var> = types.iter().map(|e| p.new_var(*e)).collect();
         let step = form.composed(p, Code::new(loc), elems, &left, &right);
-        Scan { prefix, left, start, right, values, step }
+        let vars = p.copy_vars(&left, &mut Renaming::new());
+        Scan { vars, prefix, left, start, right, values, step, loc }
     }
 }

@@ -103,7 +103,6 @@ impl Cpu<'_> {
                 let (x, y) = (self.branch(x, r), self.branch(y, r));
                 runs::marked(&format!("let {left} = if {c} {{\n{x}}} else {{\n{y}}};\n"))
             }
-            Exp::Scan(s) => self.scan(l, s, r),
             e => {
                 let text = self.expression(e, l, r);
                 r.bound(l.vars[0]);
@@ -158,7 +157,7 @@ impl Cpu<'_> {
                 let zero = constant(Const::of(self.elem(*array), 0));
                 format!("if {} {{ {read} }} else {{ {zero} }}", tests.join(" && "))
             }
-            Exp::If(..) | Exp::Scan(_) => String::new(),
+            Exp::If(..) => String::new(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::region::{Region, can_fail};
 use super::{Cpu, expr, fold};
-use crate::bulk::{ArrayId, Atom, Axis, Exp, Reducer, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
 use crate::loops::{Fold, Form, Home, Loop, Middle, Node, Plan};
 
 impl Cpu<'_> {
@@ -13,6 +13,10 @@ impl Cpu<'_> {
             match n {
                 Node::Let(l) => {
                     let text = self.binding(l, r);
+                    out.push_str(&text);
+                }
+                Node::Scan(s) => {
+                    let text = self.scan(s, r);
                     out.push_str(&text);
                 }
                 Node::Loop(l) => {
@@ -141,6 +145,7 @@ impl Cpu<'_> {
         for n in nodes {
             match n {
                 Node::Let(l) => fixed += weight(&l.exp),
+                Node::Scan(s) => fixed += 4 + weights(&s.step.block.lets),
                 Node::Loop(l) => {
                     terms.push_str(&format!(
                         " + {}.max(0) * ({})",
@@ -190,10 +195,11 @@ fn weight(e: &Exp) -> usize {
     match e {
         Exp::Op(op, _) if op.is_cheap() => 1,
         Exp::Op(..) => 8,
-        Exp::If(_, x, y) => {
-            1 + [x, y].iter().flat_map(|b| &b.block.lets).map(|l| weight(&l.exp)).sum::<usize>()
-        }
-        Exp::Scan(s) => 4 + s.step.block.lets.iter().map(|l| weight(&l.exp)).sum::<usize>(),
+        Exp::If(_, x, y) => 1 + weights(&x.block.lets) + weights(&y.block.lets),
         _ => 1,
     }
+}
+
+fn weights(lets: &[Let]) -> usize {
+    lets.iter().map(|l| weight(&l.exp)).sum()
 }

@@ -11,44 +11,38 @@
 use super::nodes::counted;
 use super::region::{Given, Region};
 use super::{Cpu, expr, fold};
-use crate::bulk::{Atom, Exp, Let, Prefix, Scan};
+use crate::bulk::{Atom, Prefix, Scan};
 use crate::loops::{Division, Loop, Node};
 
 /// The scans of a loop's body.
-pub(super) fn scans(body: &[Node]) -> impl Iterator<Item = (&Let, &Scan)> {
-    body.iter().filter_map(|n| match n {
-        Node::Let(l) => match &l.exp {
-            Exp::Scan(s) => Some((l, &**s)),
-            _ => None,
-        },
-        _ => None,
-    })
+fn scans(body: &[Node]) -> impl Iterator<Item = &Scan> {
+    body.iter().filter_map(Node::as_scan)
 }
 
 /// The variable of a scan's state.
-pub(super) fn state(l: &Let, k: usize) -> String {
-    format!("scan{}_{k}", l.vars[0].0)
+fn state(s: &Scan, k: usize) -> String {
+    format!("scan{}_{k}", s.vars[0].0)
 }
 
 impl Cpu<'_> {
     /// Declares the states of the scans of a loop's body.
     pub(super) fn scan_states(&mut self, body: &[Node], r: &mut Region) -> String {
         let mut out = String::new();
-        for (l, s) in scans(body) {
+        for s in scans(body) {
             for (k, a) in s.start.iter().enumerate() {
                 let start = r.atom(*a);
-                out.push_str(&format!("let mut {}: {} = {start};\n", state(l, k), self.atom_elem(*a)));
+                out.push_str(&format!("let mut {}: {} = {start};\n", state(s, k), self.atom_elem(*a)));
             }
         }
         out
     }
 
     /// One step.
-    pub(super) fn scan(&mut self, l: &Let, s: &Scan, r: &mut Region) -> String {
+    pub(super) fn scan(&mut self, s: &Scan, r: &mut Region) -> String {
         let mut out = String::new();
         for (k, v) in s.left.iter().enumerate() {
             r.bound(*v);
-            out.push_str(&format!("let v{} = {};\n", v.0, state(l, k)));
+            out.push_str(&format!("let v{} = {};\n", v.0, state(s, k)));
         }
         for (v, a) in s.right.iter().zip(&s.values) {
             let value = r.atom(*a);
@@ -58,14 +52,14 @@ impl Cpu<'_> {
         for inner in &s.step.block.lets {
             out.push_str(&self.binding(inner, r));
         }
-        for (k, v) in l.vars.iter().enumerate() {
+        for (k, v) in s.vars.iter().enumerate() {
             let given = match s.prefix {
                 Prefix::Inclusive => s.step.results[k],
                 Prefix::Exclusive => Atom::Var(s.left[k]),
             };
             let (new, given) = (r.atom(s.step.results[k]), r.atom(given));
             r.bound(*v);
-            out.push_str(&format!("let v{} = {given};\n{} = {new};\n", v.0, state(l, k)));
+            out.push_str(&format!("let v{} = {given};\n{} = {new};\n", v.0, state(s, k)));
         }
         out
     }
@@ -96,13 +90,13 @@ impl Cpu<'_> {
         }
         // The states of a chunk alone: nothing is stored or folded.
         let states: Vec<(String, String, String)> = scans(&l.body)
-            .flat_map(|(l, s)| s.start.iter().enumerate().map(move |(k, a)| (state(l, k), *a)))
+            .flat_map(|s| s.start.iter().enumerate().map(move |(k, a)| (state(s, k), *a)))
             .map(|(name, a)| (name, self.atom_elem(a).to_string(), expr::atom(a)))
             .collect();
         let state_type = format!("({})", states.iter().map(|(_, t, _)| format!("{t}, ")).collect::<String>());
         let state_names: String = states.iter().map(|(n, ..)| format!("{n}, ")).collect();
         let starts: String = states.iter().map(|(_, _, a)| format!("{a}, ")).collect();
-        let code = l.body.iter().filter(|n| matches!(n, Node::Let(_))).cloned().collect();
+        let code = l.body.iter().filter(|n| matches!(n, Node::Let(_) | Node::Scan(_))).cloned().collect();
         let alone = Loop { body: code, folds: Vec::new(), ..l.clone() };
         let mut r = Region::default();
         let declared = self.scan_states(&l.body, &mut r);
@@ -144,7 +138,7 @@ impl Cpu<'_> {
         let mut out = String::new();
         let mut results = String::new();
         let mut at = 0;
-        for (_, s) in scans(&l.body) {
+        for s in scans(&l.body) {
             for (k, (left, right)) in s.left.iter().zip(&s.right).enumerate() {
                 host.bound(*left);
                 host.bound(*right);

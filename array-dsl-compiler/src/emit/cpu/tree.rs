@@ -83,7 +83,7 @@ fn update(nodes: &[Node]) -> Option<&Node> {
     nodes.iter().find_map(|n| match n {
         Node::Accumulate { .. } | Node::Write { .. } => Some(n),
         Node::Loop(l) => update(&l.body),
-        Node::Let(_) | Node::Store { .. } => None,
+        Node::Let(_) | Node::Scan(_) | Node::Store { .. } => None,
     })
 }
 
@@ -150,6 +150,7 @@ impl Cpu<'_> {
                     let text = self.binding(l, &mut host);
                     out.push_str(&text);
                 }
+                Node::Scan(_) => internal::broken("a scan in no loop".into()),
                 Node::Accumulate { .. } | Node::Write { .. } => {}
             }
         }

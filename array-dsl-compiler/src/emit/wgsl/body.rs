@@ -19,6 +19,7 @@ impl Shader<'_, '_> {
         for node in nodes {
             match node {
                 Node::Let(l) => self.bind(l)?,
+                Node::Scan(s) => self.scan(s)?,
                 Node::Loop(l) => self.looped(l)?,
                 Node::Store { array, index, value } => self.assign(*array, index, *value)?,
                 Node::Write { array, index, value } => {
@@ -34,10 +35,8 @@ impl Shader<'_, '_> {
 
     /// A scalar binding.
     pub(super) fn bind(&mut self, l: &Let) -> Result<(), String> {
-        match &l.exp {
-            Exp::If(condition, yes, no) => return self.branches(l, *condition, yes, no),
-            Exp::Scan(s) => return self.scan(l, s),
-            _ => {}
+        if let Exp::If(condition, yes, no) = &l.exp {
+            return self.branches(l, *condition, yes, no);
         }
         let [v] = l.vars.as_slice() else {
             return Err(format!("an expression that binds {} scalars instead of one", l.vars.len()));
@@ -51,7 +50,7 @@ impl Shader<'_, '_> {
             Exp::Read { array, index, checked } => {
                 return self.read((&name, kind), *array, index, *checked, l.loc);
             }
-            Exp::If(..) | Exp::Scan(_) => return Ok(()),
+            Exp::If(..) => return Ok(()),
         };
         self.line(format!("let {name} = {text};"));
         Ok(())
@@ -172,21 +171,20 @@ impl Shader<'_, '_> {
 
     /// Declares the states of the scans that stand in a loop's body.
     pub(super) fn scan_states(&mut self, body: &[Node]) -> Result<(), String> {
-        for n in body {
-            let Node::Let(Let { exp: Exp::Scan(s), vars, .. }) = n else { continue };
+        for s in body.iter().filter_map(Node::as_scan) {
             for (k, (a, left)) in s.start.iter().zip(&s.left).enumerate() {
                 let kind = self.kind(Atom::Var(*left))?;
                 let start = self.atom_as(*a, kind)?;
-                self.line(format!("var scan{}_{k} = {start};", vars[0].0));
+                self.line(format!("var scan{}_{k} = {start};", s.vars[0].0));
             }
         }
         Ok(())
     }
 
     /// One step of a scan: the state of the trip before, then the new one.
-    fn scan(&mut self, l: &Let, s: &Scan) -> Result<(), String> {
+    fn scan(&mut self, s: &Scan) -> Result<(), String> {
         for (k, v) in s.left.iter().enumerate() {
-            self.line(format!("let v{} = scan{}_{k};", v.0, l.vars[0].0));
+            self.line(format!("let v{} = scan{}_{k};", v.0, s.vars[0].0));
         }
         for (v, a) in s.right.iter().zip(&s.values) {
             let kind = self.kind(Atom::Var(*v))?;
@@ -200,11 +198,11 @@ impl Shader<'_, '_> {
             Prefix::Inclusive => s.step.results.clone(),
             Prefix::Exclusive => s.left.iter().map(|v| Atom::Var(*v)).collect(),
         };
-        for (k, (result, (v, given))) in s.step.results.iter().zip(l.vars.iter().zip(given)).enumerate() {
+        for (k, (result, (v, given))) in s.step.results.iter().zip(s.vars.iter().zip(given)).enumerate() {
             let (state, kind) = (self.kind(Atom::Var(s.left[k]))?, self.kind(Atom::Var(*v))?);
             let (result, given) = (self.atom_as(*result, state)?, self.atom_as(given, kind)?);
             self.line(format!("let v{} = {given};", v.0));
-            self.line(format!("scan{}_{k} = {result};", l.vars[0].0));
+            self.line(format!("scan{}_{k} = {result};", s.vars[0].0));
         }
         Ok(())
     }

@@ -287,7 +287,7 @@ fn combine(sh: &mut Shader<'_, '_>, p: &Prefixes, left: &[String], right: &[Stri
     sh.open("{");
     let mut at = 0;
     let mut results = Vec::new();
-    for (_, s) in &p.scans {
+    for s in &p.scans {
         for (k, (l, r)) in s.left.iter().zip(&s.right).enumerate() {
             sh.line(format!("let v{} = {};", l.0, left[at + k]));
             sh.line(format!("let v{} = {};", r.0, right[at + k]));

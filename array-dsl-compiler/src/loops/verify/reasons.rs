@@ -82,6 +82,7 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, checked: &mut Checked) {
     for n in body {
         match n {
             Node::Let(l) => proof.binding(l),
+            Node::Scan(s) => proof.scan(s),
             Node::Loop(l) => {
                 let axes: Vec<Axis> = l.axes().cloned().collect();
                 inside(&axes, &l.body, l.plan.form.middle(), proof, checked);
@@ -97,7 +98,7 @@ fn changed(n: &Node, f: &mut impl FnMut(ArrayId)) {
     match n {
         Node::Loop(l) => l.body.iter().for_each(|n| changed(n, f)),
         Node::Accumulate { array, .. } | Node::Write { array, .. } => f(*array),
-        Node::Let(_) | Node::Store { .. } => {}
+        Node::Let(_) | Node::Scan(_) | Node::Store { .. } => {}
     }
 }
 

@@ -3,7 +3,7 @@
 use super::super::{Fold, Home, Loop, Node, Tree};
 use super::Verifier;
 use crate::bulk::verify::unproven_read;
-use crate::bulk::{ArrayId, ArrayInfo, Atom, Exp, Let, Var};
+use crate::bulk::{ArrayId, ArrayInfo, Atom, Var};
 use crate::dim::Dim;
 use crate::ty::Elem;
 
@@ -48,6 +48,7 @@ impl<'a> Verifier<'a> {
         for node in body {
             match node {
                 Node::Let(l) => self.scope.scalar_let(l),
+                Node::Scan(s) => self.scope.scan(s),
                 Node::Loop(l) => self.sequential(l),
                 Node::Store { array, index, value } => {
                     self.write(*array, index, *value);
@@ -73,8 +74,8 @@ impl<'a> Verifier<'a> {
         let mark = self.scope.mark();
         // States exist before the first trip, and so does what joins them.
         for node in &l.body {
-            if let Node::Let(Let { exp: Exp::Scan(s), loc, .. }) = node {
-                self.scope.loc(*loc);
+            if let Node::Scan(s) = node {
+                self.scope.loc(s.loc);
                 for a in s.needed_before() {
                     self.scope.atom(a);
                 }

@@ -107,7 +107,7 @@ fn folding(lanes: bool, middle: Option<Middle>) -> Form {
 
 /// Whether a loop's folds go to lanes.
 fn in_lanes(l: &Loop) -> bool {
-    let plain = |n: &Node| matches!(n, Node::Let(_) | Node::Store { .. }) && !n.is_scan();
+    let plain = |n: &Node| matches!(n, Node::Let(_) | Node::Store { .. });
     let regroups = |f: &Fold| matches!(f.reducer, Reducer::Add | Reducer::Mul | Reducer::Min | Reducer::Max);
     !l.folds.is_empty() && l.body.iter().all(plain) && l.folds.iter().all(regroups)
 }

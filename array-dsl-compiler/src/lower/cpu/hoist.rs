@@ -45,11 +45,10 @@ fn split(nodes: Vec<Node>, axis: Var, facts: &Facts) -> (Vec<Node>, Vec<Node>) {
             }
             depends
         }
-        Node::Loop(l) => {
-            inside.extend(l.folds.iter().map(|f| f.result));
+        n => {
+            inside.extend(n.binds());
             true
         }
-        _ => true,
     };
     nodes.into_iter().partition(|n| !depends(n))
 }

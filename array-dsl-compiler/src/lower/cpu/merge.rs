@@ -4,7 +4,7 @@
 //! dimensions, are one axis of the product of their extents: `a[i, j] = f(b[i, j])` is a loop over elements, which has
 //! more chunks than rows and vectorizes however short the rows are.
 
-use crate::bulk::{ArrayId, Atom, Axis, Branch, Exp, Let, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Branch, Exp, Let, Scan, Var};
 use crate::loops::{Node, Program, Tree};
 
 /// The axes of a tree in groups, each of which is one axis.
@@ -33,6 +33,7 @@ impl Pair<'_> {
     fn nodes(&self, nodes: &[Node]) -> bool {
         nodes.iter().all(|n| match n {
             Node::Let(l) => self.binding(l),
+            Node::Scan(s) => self.scan(s),
             Node::Loop(l) => self.nodes(&l.body) && l.folds.iter().all(|f| !self.uses(f.value)),
             Node::Store { array, index, value } => self.index(*array, index) && !self.uses(*value),
             Node::Accumulate { .. } | Node::Write { .. } => false,
@@ -51,6 +52,12 @@ impl Pair<'_> {
                 free
             }
         }
+    }
+
+    fn scan(&self, s: &Scan) -> bool {
+        let mut free = true;
+        s.visit_atoms(&mut |a| free &= !self.uses(a));
+        free
     }
 
     fn branch(&self, b: &Branch) -> bool {

@@ -77,16 +77,13 @@ impl Peel<'_> {
                     let folds = l.folds.iter().map(fold).collect();
                     out.push(Node::Loop(Loop { body, folds, ..l.clone() }));
                 }
-                Node::Accumulate { .. } | Node::Write { .. } => return None,
+                Node::Scan(_) | Node::Accumulate { .. } | Node::Write { .. } => return None,
             }
         }
         Some(out)
     }
 
     fn binding(&mut self, l: &Let) -> Option<Vec<Let>> {
-        if let Exp::Scan(_) = l.exp {
-            return None;
-        }
         let e = l.exp.renamed(&self.names);
         let simple = self.simplify(&e);
         self.simpler |= simple.is_some();

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Cpu;
-use crate::bulk::{Atom, Axis, Exp, Let, Var};
+use crate::bulk::{Atom, Axis, Exp, Var};
 use crate::loops::{Home, Loop, Node, Program};
 
 impl Cpu<'_> {
@@ -33,7 +33,6 @@ impl Strides<'_> {
     /// Whether strips can be made of the nodes; `trip` is the innermost loop around them.
     fn nodes(&mut self, nodes: &[Node], trip: Option<Var>) -> bool {
         nodes.iter().all(|n| match n {
-            Node::Let(Let { exp: Exp::Scan(_), .. }) => false,
             Node::Let(l) => {
                 self.exp(&l.exp, &l.vars, trip);
                 true
@@ -41,7 +40,7 @@ impl Strides<'_> {
             Node::Loop(l) => self.inner(l),
             // A row belongs to one column.
             Node::Store { array, .. } => !matches!(self.p.arrays[array.0 as usize].home, Home::Row { .. }),
-            Node::Accumulate { .. } | Node::Write { .. } => false,
+            Node::Scan(_) | Node::Accumulate { .. } | Node::Write { .. } => false,
         })
     }
 
@@ -68,7 +67,7 @@ impl Strides<'_> {
                     self.exp(&l.exp, &l.vars, trip);
                 }
             }
-            Exp::Size(_) | Exp::StopGradient(_) | Exp::Scan(_) => {}
+            Exp::Size(_) | Exp::StopGradient(_) => {}
         }
     }
 

@@ -11,7 +11,7 @@ use crate::scalar::Op;
 pub(super) fn distinct(t: &Tree, write: &Node) -> bool {
     let Node::Write { index, .. } = write else { return false };
     let updates = t.body.iter().filter(|n| matches!(n, Node::Accumulate { .. } | Node::Write { .. }));
-    if t.body.iter().any(Node::is_scan) || updates.count() != 1 {
+    if updates.count() != 1 {
         return false;
     }
     let axes: Vec<Atom> = t.axes.iter().map(|a| Atom::Var(a.var)).collect();
@@ -32,6 +32,7 @@ pub(super) fn distinct(t: &Tree, write: &Node) -> bool {
                 differ.extend(l.vars.iter().filter(|_| differs).map(|v| Atom::Var(*v)));
             }
             Node::Loop(l) => differ.extend(l.folds.iter().map(|f| Atom::Var(f.result))),
+            Node::Scan(_) => return false,
             Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => {}
         }
     }

@@ -100,7 +100,7 @@ impl Found<'_> {
                     self.arrays.insert(root, bound);
                 }
             }
-            Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => {}
+            Node::Scan(_) | Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => {}
         }
     }
 

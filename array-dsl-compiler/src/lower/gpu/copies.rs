@@ -26,7 +26,7 @@ pub(super) fn combined_into(p: &Program, tree: &Tree) -> Option<(ArrayId, Reduce
 /// Whether the nodes write nothing, and `f` holds for what they combine into.
 fn combines(nodes: &[Node], f: &mut impl FnMut(ArrayId, Reducer) -> bool) -> bool {
     nodes.iter().all(|n| match n {
-        Node::Let(_) => true,
+        Node::Let(_) | Node::Scan(_) => true,
         Node::Loop(l) => combines(&l.body, f),
         Node::Accumulate { array, reducer, .. } => f(*array, *reducer),
         Node::Store { .. } | Node::Write { .. } => false,

@@ -90,6 +90,7 @@ impl Found<'_> {
         for node in nodes {
             match node {
                 Node::Let(l) => self.bind(l),
+                Node::Scan(s) => s.step.block.lets.iter().for_each(|l| self.bind(l)),
                 Node::Loop(l) => {
                     self.axis(l.axis.var, &l.axis.extent);
                     self.nodes(&l.body);
@@ -122,7 +123,6 @@ impl Found<'_> {
                     self.set(*v, either);
                 }
             }
-            Exp::Scan(s) => s.step.block.lets.iter().for_each(|l| self.bind(l)),
             Exp::Size(dim) => self.set(l.vars[0], self.size(dim)),
             Exp::Op(op, args) => {
                 let result = self.apply(*op, args);

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::separate::collect;
-use crate::bulk::{Atom, Exp, Let, Reducer, Scan, Var};
+use crate::bulk::{Atom, Reducer, Scan, Var};
 use crate::dim::Dim;
 use crate::loops::uses::is_pure;
 use crate::loops::{Loop, Node, Program, Tree};
@@ -22,7 +22,7 @@ pub(crate) struct Prefixes {
     pub l: Loop,
     /// What is done with the last values.
     pub after: Vec<Node>,
-    pub scans: Vec<(Let, Scan)>,
+    pub scans: Vec<Scan>,
 }
 
 impl Prefixes {
@@ -33,7 +33,7 @@ impl Prefixes {
 
     /// The states, as operators see those before.
     pub fn states(&self) -> impl Iterator<Item = Var> + '_ {
-        self.scans.iter().flat_map(|(_, s)| s.left.iter().copied())
+        self.scans.iter().flat_map(|s| s.left.iter().copied())
     }
 
     /// The 32-bit words that the states take.
@@ -44,17 +44,14 @@ impl Prefixes {
 
     /// The scans without their values.
     pub fn operators(&self) -> Vec<Node> {
-        let operator = |(l, s): &(Let, Scan)| {
-            let exp = Exp::Scan(Box::new(Scan { values: Vec::new(), ..s.clone() }));
-            Node::Let(Let { exp, ..l.clone() })
-        };
+        let operator = |s: &Scan| Node::Scan(Scan { values: Vec::new(), ..s.clone() });
         self.scans.iter().map(operator).collect()
     }
 
     /// The variables of the states.
     pub fn names(&self) -> Vec<String> {
-        let of = |(l, s): &(Let, Scan)| {
-            let first = l.vars[0].0;
+        let of = |s: &Scan| {
+            let first = s.vars[0].0;
             (0..s.left.len()).map(move |k| format!("scan{first}_{k}")).collect::<Vec<_>>()
         };
         self.scans.iter().flat_map(of).collect()
@@ -62,7 +59,7 @@ impl Prefixes {
 
     /// The states before the first point.
     pub fn starts(&self) -> impl Iterator<Item = Atom> + '_ {
-        self.scans.iter().flat_map(|(_, s)| s.start.iter().copied())
+        self.scans.iter().flat_map(|s| s.start.iter().copied())
     }
 }
 
@@ -83,11 +80,7 @@ impl Prefixes {
         let mut p =
             Prefixes { before: before.to_vec(), l: l.clone(), after: after.to_vec(), scans: Vec::new() };
         let varying = p.hoist();
-        for n in &p.l.body {
-            if let Node::Let(l @ Let { exp: Exp::Scan(s), .. }) = n {
-                p.scans.push((l.clone(), (**s).clone()));
-            }
-        }
+        p.scans = p.l.body.iter().filter_map(Node::as_scan).cloned().collect();
         let fits = (1..=MOST_WORDS).contains(&p.words(program));
         (fits && p.regroups(&varying)).then_some(p)
     }
@@ -100,7 +93,7 @@ impl Prefixes {
             let mut used = HashSet::new();
             collect(std::slice::from_ref(&n), &mut used);
             match &n {
-                Node::Let(l) if !matches!(l.exp, Exp::Scan(_)) && used.is_disjoint(&varying) => {
+                Node::Let(_) if used.is_disjoint(&varying) => {
                     self.before.push(n);
                     continue;
                 }
@@ -128,7 +121,7 @@ impl Prefixes {
         }
         let mut free = HashSet::new();
         collect(&self.operators(), &mut free);
-        self.scans.iter().all(|(_, s)| s.is_associative()) && free.is_disjoint(varying)
+        self.scans.iter().all(Scan::is_associative) && free.is_disjoint(varying)
     }
 }
 

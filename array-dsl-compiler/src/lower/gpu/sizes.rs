@@ -198,6 +198,10 @@ impl Rewrite {
                     self.lets(&mut lets);
                     nodes.extend(lets.into_iter().map(Node::Let));
                 }
+                Node::Scan(mut s) => {
+                    self.lets(&mut s.step.block.lets);
+                    nodes.push(Node::Scan(s));
+                }
                 Node::Loop(mut l) => {
                     self.nodes(&mut l.body);
                     nodes.push(Node::Loop(l));
@@ -212,9 +216,6 @@ impl Rewrite {
             if let Exp::If(_, yes, no) = &mut l.exp {
                 self.lets(&mut yes.block.lets);
                 self.lets(&mut no.block.lets);
-            }
-            if let Exp::Scan(s) = &mut l.exp {
-                self.lets(&mut s.step.block.lets);
             }
             match &l.exp {
                 Exp::Size(dim) if self.is_computed(dim) || is_composed(dim, &self.computed) => {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::rounding::{explains, spread};
 use super::{Staged, same, stage};
-use crate::bulk::{self, Atom, Block, Exp, Stm};
+use crate::bulk::{self, Atom, Exp, Item, Let, Stm};
 use crate::derive::Derivative;
 use crate::dim::{Dim, SizeAtom};
 use crate::pipeline;
@@ -40,18 +40,23 @@ const DIGITS: f64 = 1e9;
 
 /// Whether a program makes `f32` of `f64`.
 fn shortens(p: &bulk::Program) -> bool {
-    fn in_block(p: &bulk::Program, b: &Block) -> bool {
+    fn in_lets(p: &bulk::Program, lets: &[Let]) -> bool {
+        lets.iter().any(|l| in_let(p, l))
+    }
+    fn in_let(p: &bulk::Program, l: &Let) -> bool {
         let is_long = |a: &Atom| matches!(a, Atom::Var(v) if p.vars[v.0 as usize] == Elem::F64);
-        b.lets.iter().any(|l| match &l.exp {
+        match &l.exp {
             Exp::Op(Op::Cast(Elem::F32), args) => args.iter().any(is_long),
-            Exp::If(_, x, y) => in_block(p, &x.block) || in_block(p, &y.block),
-            Exp::Scan(s) => in_block(p, &s.step.block),
+            Exp::If(_, x, y) => in_lets(p, &x.block.lets) || in_lets(p, &y.block.lets),
             _ => false,
-        })
+        }
     }
     fn in_stms(p: &bulk::Program, stms: &[Stm]) -> bool {
         stms.iter().any(|s| match s {
-            Stm::Nest(n) => in_block(p, &n.body),
+            Stm::Nest(n) => n.body.items.iter().any(|i| match i {
+                Item::Let(l) => in_let(p, l),
+                Item::Scan(s) => in_lets(p, &s.step.block.lets),
+            }),
             Stm::Repeat(r) => in_stms(p, &r.body),
             _ => false,
         })
