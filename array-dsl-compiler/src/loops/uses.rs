@@ -121,11 +121,6 @@ impl Node {
             _ => None,
         }
     }
-
-    /// Whether it is a scan.
-    pub fn is_scan(&self) -> bool {
-        self.as_scan().is_some()
-    }
 }
 
 impl Program {

@@ -1,6 +1,7 @@
 //! The rules of Loops, as in the header of `loops`:
 //!
-//! * scalar code follows the rules of Bulk; what a loop folds is bound after it; what its scans need is bound before it;
+//! * scalar code follows the rules of Bulk; what a loop folds is bound after it; a scan stands in a loop, and what it needs is bound
+//!   before that;
 //! * an array is read after it is written: by an earlier step, or by an earlier node of the tree; dimensions and
 //!   extents mention only scalars that earlier steps wrote;
 //! * every `Heap` array is written whole by a `Fill`, a `Copy`, a contraction or a `Store` indexed by axes that cover

@@ -3,8 +3,10 @@
 use super::super::print::tests::sample;
 use super::super::{Home, Loop, Node, Program, Step};
 use super::{check, verify};
-use crate::bulk::{ArrayId, Atom, Axis, Var};
+use crate::bulk::build::int;
+use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Prefix, Scan, Var};
 use crate::dim::Dim;
+use crate::ty::Loc;
 
 /// The errors of the sample after a change.
 fn errors(change: impl FnOnce(&mut Program)) -> Vec<String> {
@@ -62,6 +64,18 @@ fn scalars_are_in_scope_and_bound_once() {
         body(p).push(first);
     };
     assert_eq!(errors(twice)[0], "%1 is bound twice");
+}
+
+#[test]
+fn a_scan_stands_in_a_loop() {
+    let scan = |p: &mut Program| {
+        let step = Branch { block: Block::default(), results: vec![Atom::Var(Var(8))] };
+        let (left, right) = (vec![Var(8)], Vec::new());
+        let (prefix, start, values) = (Prefix::Inclusive, vec![int(0)], Vec::new());
+        let vars = vec![Var(7)];
+        body(p).push(Node::Scan(Scan { vars, prefix, left, start, right, values, step, loc: Loc(0) }));
+    };
+    assert_eq!(errors(scan), ["a scan in no loop"]);
 }
 
 #[test]

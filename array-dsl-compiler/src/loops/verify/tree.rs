@@ -48,7 +48,12 @@ impl<'a> Verifier<'a> {
         for node in body {
             match node {
                 Node::Let(l) => self.scope.scalar_let(l),
-                Node::Scan(s) => self.scope.scan(s),
+                Node::Scan(s) => {
+                    self.scope.scan(s);
+                    if self.axes.len() == self.parallel {
+                        self.scope.error("a scan in no loop");
+                    }
+                }
                 Node::Loop(l) => self.sequential(l),
                 Node::Store { array, index, value } => {
                     self.write(*array, index, *value);

@@ -111,7 +111,7 @@ impl Prefixes {
             let mut used = HashSet::new();
             collect(std::slice::from_ref(n), &mut used);
             let follows = !used.is_disjoint(&of_scans);
-            let is_scan = n.is_scan();
+            let is_scan = matches!(n, Node::Scan(_));
             if is_scan && follows {
                 return false;
             }
@@ -131,7 +131,7 @@ pub(crate) fn needed(nodes: &[Node], others: &[Node]) -> Vec<Node> {
     collect(others, &mut used);
     let mut kept: Vec<Node> = Vec::new();
     for n in nodes.iter().rev() {
-        let is_scan = n.is_scan();
+        let is_scan = matches!(n, Node::Scan(_));
         if is_scan || n.binds().iter().any(|v| used.contains(v)) {
             collect(std::slice::from_ref(n), &mut used);
             kept.push(n.clone());

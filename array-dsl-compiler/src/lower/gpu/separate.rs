@@ -84,7 +84,8 @@ impl Program {
         let Some(last) = tree.body.iter().rposition(|n| matches!(n, Node::Loop(_))) else { return false };
         let loops: Vec<&Loop> = tree.body.iter().filter_map(as_loop).collect();
         let ordered = |l: &&Loop| {
-            l.body.iter().any(Node::is_scan) || l.folds.iter().any(|f| f.reducer == Reducer::Last)
+            l.body.iter().any(|n| matches!(n, Node::Scan(_)))
+                || l.folds.iter().any(|f| f.reducer == Reducer::Last)
         };
         if loops.iter().any(ordered) {
             return false;
