@@ -47,8 +47,7 @@ pub(crate) fn unproven_read(name: &str, a: ArrayId) -> String {
 struct Verifier<'a> {
     p: &'a Program,
     scope: Scope<'a>,
-    /// What the statements before have established.
-    /// Those made before.
+    /// The checks made before.
     checks: Vec<Check>,
 }
 

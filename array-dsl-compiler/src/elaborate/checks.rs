@@ -4,7 +4,7 @@
 //! the signature, the program is wrong. Otherwise one check is made, hoisted to depth 0 and guarded by the trip
 //! counts of the loops and by the conditions it was hoisted out of; the value then takes the other dimension (a free `Reshape`).
 //!
-//! A kernel's checks stand before everything else that can stand after them ([`first`]): sizes are compared before the loops, and
+//! A kernel's checks stand before everything else that can stand after them ([`earliest`]): sizes are compared before the loops, and
 //! every loop may rely on them.
 //!
 //! What a check says must hold where the code around is executed, and is compared only there, as far as that can be told before
