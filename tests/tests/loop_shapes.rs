@@ -1,4 +1,4 @@
-//! The shapes of loops on the CPU: reductions over outer axes in strips, several axes as one, loops whose ends are split
+//! The shapes of loops on the CPU: reductions over outer axes in tiles, several axes as one, loops whose ends are split
 //! off. Each against plain loops, at sizes around the boundaries that these have.
 
 use array_dsl::prelude::*;

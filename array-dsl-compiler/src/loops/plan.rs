@@ -26,7 +26,7 @@ pub enum Division {
     Undivided,
     /// Tasks of neighboring ones, or a thread each. What a loop folds is combined in order.
     Points,
-    /// Tasks of many neighboring columns: see [`Form::Strips`].
+    /// Tasks of many neighboring columns: see [`Form::Tiles`].
     Columns,
     /// The same, and the trips of the tree's one reduction are divided as well.
     ColumnsAndTrips,
@@ -49,8 +49,8 @@ pub enum Form {
     Peeled(Middle),
     /// Folds in a fixed number of independent lanes, which are combined as a tree.
     Lanes(Option<Middle>),
-    /// In strips of neighboring trips, inside of which the loops of the body change places with the strip.
-    Strips,
+    /// In tiles of neighboring trips, inside of which the loops of the body change places with the tile.
+    Tiles,
 }
 
 /// The code of the trips from `margin` on, up to `margin` before the extent. It binds the scalars of the whole code that are needed
@@ -70,7 +70,7 @@ impl Form {
         match self {
             Form::Peeled(m) => Some(m),
             Form::Lanes(m) => m.as_ref(),
-            Form::Plain | Form::Strips => None,
+            Form::Plain | Form::Tiles => None,
         }
     }
 }

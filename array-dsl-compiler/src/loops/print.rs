@@ -123,7 +123,7 @@ fn plan(text: &Text, plan: &Plan) -> String {
         Form::Peeled(m) => format!(", {} or more from the ends", m.margin),
         Form::Lanes(None) => ", in lanes".into(),
         Form::Lanes(Some(m)) => format!(", in lanes, {} or more from the ends", m.margin),
-        Form::Strips => ", in strips".into(),
+        Form::Tiles => ", in tiles".into(),
     };
     division + &form
 }

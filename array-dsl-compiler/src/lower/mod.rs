@@ -1,6 +1,6 @@
 //! Loops to Loops: how the loops of one target are executed. The back ends print what they find.
 //!
-//! * On the CPU (`cpu`) a tree's points become chunks of one axis, its other axes loops; each loop gets its form: lanes, strips, a
+//! * On the CPU (`cpu`) a tree's points become chunks of one axis, its other axes loops; each loop gets its form: lanes, tiles, a
 //!   middle.
 //! * For a GPU (`gpu`) reductions get trees of their own, sizes that only the device knows are read there, and each tree is divided
 //!   among threads or workgroups.

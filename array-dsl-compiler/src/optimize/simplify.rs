@@ -28,8 +28,8 @@ pub(super) fn simplify(b: &mut Sequence, p: &mut Program) {
 fn nest(p: &Program, n: &mut Nest, checked: &Checked) {
     let mut map = Renaming::new();
     let mut facts = Facts::new(&n.axes, checked);
-    let mut known = Known::default();
-    let body = body(p, &n.body, &mut map, &mut facts, &mut known);
+    let mut available = Available::default();
+    let body = body(p, &n.body, &mut map, &mut facts, &mut available);
     for y in &mut n.yields {
         y.kind.rename(&map);
     }
@@ -42,14 +42,14 @@ fn nest(p: &Program, n: &mut Nest, checked: &Checked) {
 
 /// Expressions already computed, in scope.
 #[derive(Default)]
-struct Known {
+struct Available {
     expressions: HashMap<Rc<Exp>, Vec<Var>>,
     definitions: HashMap<Var, Rc<Exp>>,
     /// In the order in which they were computed.
     order: Vec<Rc<Exp>>,
 }
 
-impl Known {
+impl Available {
     fn learn(&mut self, l: &Let) {
         let exp = Rc::new(l.exp.clone());
         self.expressions.insert(exp.clone(), l.vars.clone());
@@ -74,27 +74,27 @@ fn inside(
     when: Option<(Atom, bool)>,
     map: &mut Renaming,
     facts: &mut Facts,
-    known: &mut Known,
+    available: &mut Available,
 ) -> Branch {
-    let (scope, before) = (facts.scope(), known.order.len());
+    let (scope, before) = (facts.scope(), available.order.len());
     if let Some((c, when)) = when {
         facts.assume(c, when);
     }
-    let lets = block(p, &b.block.lets, map, facts, known);
+    let lets = block(p, &b.block.lets, map, facts, available);
     facts.leave(scope);
-    known.leave(before);
+    available.leave(before);
     let results: Vec<Atom> = b.results.iter().map(|a| renamed(map, *a)).collect();
     let mut live = results.iter().copied().filter_map(Atom::var).collect();
     Branch { block: Block { lets: live_lets(lets, &mut live) }, results }
 }
 
-fn body(p: &Program, body: &Body, map: &mut Renaming, facts: &mut Facts, known: &mut Known) -> Body {
+fn body(p: &Program, body: &Body, map: &mut Renaming, facts: &mut Facts, available: &mut Available) -> Body {
     let mut out = Body::default();
     for i in &body.items {
         match i {
-            Item::Let(l) => out.extend(block(p, std::slice::from_ref(l), map, facts, known)),
+            Item::Let(l) => out.extend(block(p, std::slice::from_ref(l), map, facts, available)),
             Item::Scan(s) => {
-                let step = inside(p, &s.step, None, map, facts, known);
+                let step = inside(p, &s.step, None, map, facts, available);
                 let rename = |atoms: &[Atom]| atoms.iter().map(|a| renamed(map, *a)).collect();
                 let (start, values) = (rename(&s.start), rename(&s.values));
                 out.items.push(Item::Scan(Scan { start, values, step, ..s.clone() }));
@@ -104,7 +104,13 @@ fn body(p: &Program, body: &Body, map: &mut Renaming, facts: &mut Facts, known: 
     out
 }
 
-fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known: &mut Known) -> Vec<Let> {
+fn block(
+    p: &Program,
+    lets: &[Let],
+    map: &mut Renaming,
+    facts: &mut Facts,
+    available: &mut Available,
+) -> Vec<Let> {
     let mut out: Vec<Let> = Vec::new();
     for l in lets {
         match &l.exp {
@@ -113,7 +119,7 @@ fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known
                 if let Atom::Const(k) = c {
                     // The chosen branch takes the place of the `if`.
                     let b = if k.as_bool() { x } else { y };
-                    let inner = block(p, &b.block.lets, map, facts, known);
+                    let inner = block(p, &b.block.lets, map, facts, available);
                     out.extend(inner);
                     for (v, r) in l.vars.iter().zip(&b.results) {
                         map.insert(*v, renamed(map, *r));
@@ -122,7 +128,7 @@ fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known
                 }
                 let mut hoisted = Vec::new();
                 let mut side = |b: &Branch, when: bool| {
-                    let mut b = inside(p, b, Some((c, when)), map, facts, known);
+                    let mut b = inside(p, b, Some((c, when)), map, facts, available);
                     let (out, kept) = speculate(p, b.block.lets);
                     hoisted.extend(out);
                     b.block.lets = kept;
@@ -135,24 +141,24 @@ fn block(p: &Program, lets: &[Let], map: &mut Renaming, facts: &mut Facts, known
                     // Both branches may have computed the same.
                     let h = Let { exp: h.exp.renamed(map), ..h };
                     let v = h.vars[0];
-                    remember(p, h, map, facts, known, &mut out);
+                    remember(p, h, map, facts, available, &mut out);
                     shared |= map.contains_key(&v);
                 }
                 if shared {
                     Rename(map).branch(&mut x);
                     Rename(map).branch(&mut y);
                 }
-                choice(p, l, c, x, y, map, facts, known, &mut out);
+                choice(p, l, c, x, y, map, facts, available, &mut out);
             }
             e => {
                 let e = e.renamed(map);
-                match simple(p, &e, facts, known) {
+                match simple(p, &e, facts, available) {
                     Simple::Atom(a) => {
                         map.insert(l.vars[0], a);
                     }
                     Simple::Exp(e) => {
                         let new = Let { vars: l.vars.clone(), exp: e, loc: l.loc };
-                        remember(p, new, map, facts, known, &mut out);
+                        remember(p, new, map, facts, available, &mut out);
                     }
                 }
             }
@@ -190,17 +196,17 @@ fn remember(
     l: Let,
     map: &mut Renaming,
     facts: &mut Facts,
-    known: &mut Known,
+    available: &mut Available,
     out: &mut Vec<Let>,
 ) {
-    if let Some(vars) = known.expressions.get(&l.exp) {
+    if let Some(vars) = available.expressions.get(&l.exp) {
         for (v, w) in l.vars.iter().zip(vars) {
             map.insert(*v, Atom::Var(*w));
         }
         return;
     }
     facts.learn(p.into(), &l);
-    known.learn(&l);
+    available.learn(&l);
     out.push(l);
 }
 
@@ -213,7 +219,7 @@ fn choice(
     mut y: Branch,
     map: &mut Renaming,
     facts: &mut Facts,
-    known: &mut Known,
+    available: &mut Available,
     out: &mut Vec<Let>,
 ) {
     // Results that do not depend on the choice leave it; of equal ones there is one.
@@ -237,12 +243,12 @@ fn choice(
     if x.block.lets.is_empty() && y.block.lets.is_empty() {
         for ((v, a), b) in vars.iter().zip(xs).zip(ys) {
             let select = Exp::Op(Op::Select, vec![c, a, b]);
-            match simple(p, &select, facts, known) {
+            match simple(p, &select, facts, available) {
                 Simple::Atom(a) => {
                     map.insert(*v, a);
                 }
                 Simple::Exp(exp) => {
-                    remember(p, Let { vars: vec![*v], exp, loc: l.loc }, map, facts, known, out)
+                    remember(p, Let { vars: vec![*v], exp, loc: l.loc }, map, facts, available, out)
                 }
             }
         }
@@ -250,7 +256,7 @@ fn choice(
     }
     x.results = xs;
     y.results = ys;
-    remember(p, Let { vars, exp: Exp::If(c, x, y), loc: l.loc }, map, facts, known, out);
+    remember(p, Let { vars, exp: Exp::If(c, x, y), loc: l.loc }, map, facts, available, out);
 }
 
 /// Separates integer and boolean arithmetic that needs nothing from inside the branch.
@@ -280,7 +286,7 @@ enum Simple {
     Exp(Exp),
 }
 
-fn simple(p: &Program, e: &Exp, facts: &mut Facts, known: &Known) -> Simple {
+fn simple(p: &Program, e: &Exp, facts: &mut Facts, available: &Available) -> Simple {
     match e {
         Exp::Size(d) => match d.as_constant() {
             Some(c) => Simple::Atom(Atom::Const(Const::int(Elem::I64, c))),
@@ -292,7 +298,7 @@ fn simple(p: &Program, e: &Exp, facts: &mut Facts, known: &Known) -> Simple {
             Simple::Exp(Exp::Read { array: *array, index: index.clone(), checked })
         }
         Exp::StopGradient(Atom::Const(c)) => Simple::Atom(Atom::Const(*c)),
-        Exp::Op(op, args) => operation(p, *op, args, facts, known),
+        Exp::Op(op, args) => operation(p, *op, args, facts, available),
         _ => Simple::Exp(e.clone()),
     }
 }
@@ -310,7 +316,7 @@ fn connective(op: Op, args: &[Atom]) -> Option<Atom> {
     }
 }
 
-fn operation(p: &Program, op: Op, args: &[Atom], facts: &Facts, known: &Known) -> Simple {
+fn operation(p: &Program, op: Op, args: &[Atom], facts: &Facts, available: &Available) -> Simple {
     if let Some(c) = folded(op, args) {
         return Simple::Atom(Atom::Const(c));
     }
@@ -323,7 +329,7 @@ fn operation(p: &Program, op: Op, args: &[Atom], facts: &Facts, known: &Known) -
     let one = |i: usize| constant(i).is_some_and(Const::is_one);
     let elem = p.elem(args[0]);
     let same = args.len() == 2 && args[0] == args[1];
-    let definition = |a: Atom| a.var().and_then(|v| known.definitions.get(&v)).map(|e| &**e);
+    let definition = |a: Atom| a.var().and_then(|v| available.definitions.get(&v)).map(|e| &**e);
     match op {
         // `x + 0.0` is not `x` for `x = -0.0`; the difference is accepted.
         Op::Add if zero(0) => Simple::Atom(args[1]),
@@ -369,10 +375,10 @@ fn operation(p: &Program, op: Op, args: &[Atom], facts: &Facts, known: &Known) -
             None if args[1] == args[2] => Simple::Atom(args[1]),
             // `c && x` and `c || x` of values at hand.
             None if p.elem(args[1]) == Elem::Bool && constant(2).is_some_and(|c| !c.as_bool()) => {
-                operation(p, Op::And, &[args[0], args[1]], facts, known)
+                operation(p, Op::And, &[args[0], args[1]], facts, available)
             }
             None if p.elem(args[1]) == Elem::Bool && constant(1).is_some_and(Const::as_bool) => {
-                operation(p, Op::Or, &[args[0], args[2]], facts, known)
+                operation(p, Op::Or, &[args[0], args[2]], facts, available)
             }
             None => kept,
         },

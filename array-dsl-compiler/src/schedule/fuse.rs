@@ -240,7 +240,7 @@ impl<'a> Fuse<'a> {
             axes.push(Axis { var, extent: open[0].m.axes[depth].extent.clone() });
         }
         let depth = axes.len();
-        let body = self.level(&mut open, depth, &mut Known::default());
+        let body = self.level(&mut open, depth, &mut Computed::default());
         Tree::new(axes, body, loc)
     }
 
@@ -259,7 +259,7 @@ impl<'a> Fuse<'a> {
     }
 
     /// The nodes for members that share the first `depth` axes.
-    fn level(&mut self, members: &mut [Open], depth: usize, known: &mut Known) -> Vec<Node> {
+    fn level(&mut self, members: &mut [Open], depth: usize, computed: &mut Computed) -> Vec<Node> {
         // Runs as lists of positions.
         let mut runs: Vec<Vec<usize>> = Vec::new();
         for i in 0..members.len() {
@@ -282,11 +282,11 @@ impl<'a> Fuse<'a> {
         let mut nodes = Vec::new();
         for run in runs {
             for i in &run {
-                self.ready(&mut members[*i], &mut nodes, known);
+                self.ready(&mut members[*i], &mut nodes, computed);
             }
             if members[run[0]].m.axes.len() == depth {
                 for i in &run {
-                    leaf(&mut members[*i], &mut nodes, known);
+                    leaf(&mut members[*i], &mut nodes, computed);
                 }
                 continue;
             }
@@ -298,7 +298,7 @@ impl<'a> Fuse<'a> {
                 o.map.insert(o.m.axes[depth].var, Atom::Var(var));
                 inside.push(o);
             }
-            let body = self.level(&mut inside, depth + 1, &mut known.clone());
+            let body = self.level(&mut inside, depth + 1, &mut computed.clone());
             let mut folds = Vec::new();
             for (i, o) in run.iter().zip(inside) {
                 let member = &mut members[*i];
@@ -322,7 +322,7 @@ impl<'a> Fuse<'a> {
             for i in &run {
                 let o = &mut members[*i];
                 if depth == o.m.outer && o.m.outer < o.m.axes.len() {
-                    store(o, &mut nodes, known);
+                    store(o, &mut nodes, computed);
                 }
             }
         }
@@ -337,7 +337,7 @@ impl<'a> Fuse<'a> {
     }
 
     /// Emits the items of a member whose operands exist, in order.
-    fn ready(&mut self, o: &mut Open, nodes: &mut Vec<Node>, known: &mut Known) {
+    fn ready(&mut self, o: &mut Open, nodes: &mut Vec<Node>, computed: &mut Computed) {
         let all = o.map.len() >= o.m.axes.len() && o.m.axes.iter().all(|a| o.map.contains_key(&a.var));
         // The axis that scans run along is the next one: what they start from and what their steps use is needed before it.
         let next = o.m.axes.last().filter(|last| {
@@ -363,8 +363,8 @@ impl<'a> Fuse<'a> {
                 (i, _) if !exists || fails => rest.push(i),
                 // A scan stands in the loop that it runs along.
                 (Item::Scan(s), _) if !all => rest.push(Item::Scan(s)),
-                (Item::Let(l), _) => self.binding(l, &mut o.map, nodes, known),
-                (Item::Scan(s), _) => self.scan(s, &mut o.map, nodes, known),
+                (Item::Let(l), _) => self.binding(l, &mut o.map, nodes, computed),
+                (Item::Scan(s), _) => self.scan(s, &mut o.map, nodes, computed),
             }
         }
         o.rest = rest;
@@ -372,35 +372,35 @@ impl<'a> Fuse<'a> {
 
     /// Emits a statement, unless its value is known. Members of other groups hold copies of the same statements: names are made
     /// new.
-    fn binding(&mut self, l: Let, map: &mut Renaming, nodes: &mut Vec<Node>, known: &mut Known) {
-        match known.forward(&l.exp, map) {
+    fn binding(&mut self, l: Let, map: &mut Renaming, nodes: &mut Vec<Node>, computed: &mut Computed) {
+        match computed.forward(&l.exp, map) {
             Forwarded::Atom(a) => {
                 map.insert(l.vars[0], a);
             }
             Forwarded::Exp(exp) => {
-                if let Some(vars) = known.expressions.get(&exp) {
+                if let Some(vars) = computed.expressions.get(&exp) {
                     map.extend(l.vars.iter().copied().zip(vars.iter().map(|v| Atom::Var(*v))));
                     return;
                 }
                 let vars = self.fresh_vars(&l.vars, map);
                 let fresh = self.fresh(&exp, &mut Renaming::new());
-                known.expressions.insert(exp, vars.clone());
+                computed.expressions.insert(exp, vars.clone());
                 nodes.push(Node::Let(Let { vars, exp: fresh, loc: l.loc }));
             }
         }
     }
 
     /// Emits a scan, unless it is known: members that were made of one nest have it under the same names.
-    fn scan(&mut self, mut s: Scan, map: &mut Renaming, nodes: &mut Vec<Node>, known: &mut Known) {
-        Forward { stored: &known.stored, map }.scan(&mut s);
-        if let Some(vars) = known.scans.get(&s) {
+    fn scan(&mut self, mut s: Scan, map: &mut Renaming, nodes: &mut Vec<Node>, computed: &mut Computed) {
+        Forward { stored: &computed.stored, map }.scan(&mut s);
+        if let Some(vars) = computed.scans.get(&s) {
             map.extend(s.vars.iter().copied().zip(vars.iter().map(|v| Atom::Var(*v))));
             return;
         }
         let vars = self.fresh_vars(&s.vars, map);
         let mut fresh = Scan { vars: Vec::new(), ..s.clone() };
         Fresh { vars: &mut self.vars, names: &mut Renaming::new() }.scan(&mut fresh);
-        known.scans.insert(s, vars.clone());
+        computed.scans.insert(s, vars.clone());
         nodes.push(Node::Scan(Scan { vars, ..fresh }));
     }
 
@@ -467,7 +467,7 @@ struct Open {
 
 /// What has been computed at the places in scope.
 #[derive(Clone, Default)]
-struct Known {
+struct Computed {
     expressions: HashMap<Exp, Vec<Var>>,
     scans: HashMap<Scan, Vec<Var>>,
     stored: HashMap<(ArrayId, Vec<Atom>), Atom>,
@@ -478,7 +478,7 @@ enum Forwarded {
     Exp(Exp),
 }
 
-impl Known {
+impl Computed {
     /// An expression renamed. A read of an element stored in scope is its value.
     fn forward(&self, e: &Exp, map: &mut Renaming) -> Forwarded {
         let mut e = e.clone();
@@ -538,7 +538,7 @@ fn starts(items: &[Item]) -> HashSet<Var> {
 }
 
 /// All axes are open: the values exist.
-fn leaf(o: &mut Open, nodes: &mut Vec<Node>, known: &mut Known) {
+fn leaf(o: &mut Open, nodes: &mut Vec<Node>, computed: &mut Computed) {
     o.results = o
         .m
         .yields
@@ -549,15 +549,15 @@ fn leaf(o: &mut Open, nodes: &mut Vec<Node>, known: &mut Known) {
         })
         .collect();
     if o.m.outer == o.m.axes.len() {
-        store(o, nodes, known);
+        store(o, nodes, computed);
     }
 }
 
 /// Stores the results at the dimensions' axes.
-fn store(o: &mut Open, nodes: &mut Vec<Node>, known: &mut Known) {
+fn store(o: &mut Open, nodes: &mut Vec<Node>, computed: &mut Computed) {
     let index: Vec<Atom> = o.m.axes[..o.m.outer].iter().map(|a| renamed(&o.map, Atom::Var(a.var))).collect();
     for (y, v) in o.m.yields.iter().zip(&o.results) {
-        known.stored.insert((y.array, index.clone()), *v);
+        computed.stored.insert((y.array, index.clone()), *v);
         nodes.push(Node::Store { array: y.array, index: index.clone(), value: *v });
     }
 }

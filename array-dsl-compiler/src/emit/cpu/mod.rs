@@ -17,7 +17,7 @@
 //! | `nodes` | loops, stores, updates |
 //! | `fold` | reductions in lanes |
 //! | `scan` | states that go from trip to trip |
-//! | `strip` | reductions of many neighbors at once |
+//! | `tile` | reductions of many neighbors at once |
 //! | `expr` | scalar code |
 //! | `runs` | long runs of it |
 
@@ -29,7 +29,7 @@ mod region;
 mod repeat;
 mod runs;
 mod scan;
-mod strip;
+mod tile;
 mod tree;
 
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -83,7 +83,7 @@ impl Cpu<'_> {
     pub(super) fn range_loop(&mut self, l: &Loop, from: &str, to: &str, r: &mut Region) -> String {
         r.bound(l.axis.var);
         match &l.plan.form {
-            Form::Strips => self.strips(&l.axis, &l.body, from, to, r),
+            Form::Tiles => self.tiles(&l.axis, &l.body, from, to, r),
             Form::Lanes(middle) => self.lanes(l, middle.as_ref(), from, to, r),
             Form::Plain => {
                 let body = self.trip(l, &l.body, r);

@@ -2,7 +2,7 @@
 //!
 //! | form | of a loop |
 //! |---|---|
-//! | strips | whose inner loops stride through memory where neighboring trips read neighbors |
+//! | tiles | whose inner loops stride through memory where neighboring trips read neighbors |
 //! | lanes | innermost, that folds by `+`, `*`, `min` or `max` |
 //! | peeled | whose code is simpler away from its ends |
 //! | plain | of any kind |
@@ -61,8 +61,8 @@ impl<'a> Place<'a> {
 
     /// A loop with its form, and the loops inside with theirs.
     pub fn form(&mut self, mut l: Loop) -> Loop {
-        if l.folds.is_empty() && self.cpu.strips_pay(&l.axis, &l.body, self.merged) {
-            l.plan.form = Form::Strips;
+        if l.folds.is_empty() && self.cpu.tiles_pay(&l.axis, &l.body, self.merged) {
+            l.plan.form = Form::Tiles;
             return l;
         }
         let axes: Vec<Axis> = l.axes().cloned().collect();

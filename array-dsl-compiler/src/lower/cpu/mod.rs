@@ -114,7 +114,7 @@ impl Cpu<'_> {
         let mut groups = merge::groups(self.p, &t);
         let merged: Vec<_> = groups.iter().map(|g| g.iter().map(|a| a.var).collect()).collect();
         let first = groups.remove(0);
-        let strides = groups.is_empty() && self.strips_pay(&first[0], &t.body, &merged);
+        let strides = groups.is_empty() && self.tiles_pay(&first[0], &t.body, &merged);
         if strides && shares_trips(&t.body) {
             let plan = Plan { division: Division::ColumnsAndTrips, ..Plan::default() };
             return Tree { axes: first, plan, ..t };

@@ -1,4 +1,4 @@
-//! Reductions that stride through memory: whether they are better done in strips.
+//! Reductions that stride through memory: whether they are better done in tiles.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,18 +7,18 @@ use crate::bulk::{Atom, Axis, Exp, Var};
 use crate::loops::{Home, Loop, Node, Program};
 
 impl Cpu<'_> {
-    /// Whether a loop over `axis` with this body is better done in strips: some reduction in it then strides through
+    /// Whether a loop over `axis` with this body is better done in tiles: some reduction in it then strides through
     /// fewer arrays.
-    pub(super) fn strips_pay(&self, axis: &Axis, body: &[Node], merged: &[Vec<Var>]) -> bool {
+    pub(super) fn tiles_pay(&self, axis: &Axis, body: &[Node], merged: &[Vec<Var>]) -> bool {
         let mut cost =
-            Strides { p: self.p, merged, column: axis.var, through: HashMap::new(), lanes: 0, strips: 0 };
+            Strides { p: self.p, merged, column: axis.var, through: HashMap::new(), lanes: 0, tiles: 0 };
         cost.through.insert(axis.var, [axis.var].into());
-        cost.nodes(body, None) && cost.lanes > cost.strips
+        cost.nodes(body, None) && cost.lanes > cost.tiles
     }
 }
 
 /// Counts the reads inside reductions that stride through memory, if they are done one after another and if they are done
-/// in strips.
+/// in tiles.
 struct Strides<'a> {
     p: &'a Program,
     merged: &'a [Vec<Var>],
@@ -26,11 +26,11 @@ struct Strides<'a> {
     /// The axes that an integer changes with.
     through: HashMap<Var, HashSet<Var>>,
     lanes: usize,
-    strips: usize,
+    tiles: usize,
 }
 
 impl Strides<'_> {
-    /// Whether strips can be made of the nodes; `trip` is the innermost loop around them.
+    /// Whether tiles can be made of the nodes; `trip` is the innermost loop around them.
     fn nodes(&mut self, nodes: &[Node], trip: Option<Var>) -> bool {
         nodes.iter().all(|n| match n {
             Node::Let(l) => {
@@ -59,7 +59,7 @@ impl Strides<'_> {
             Exp::Read { index, .. } => {
                 if let Some(trip) = trip {
                     self.lanes += usize::from(self.strides(index, trip));
-                    self.strips += usize::from(self.strides(index, self.column));
+                    self.tiles += usize::from(self.strides(index, self.column));
                 }
             }
             Exp::If(_, x, y) => {

@@ -248,97 +248,141 @@ impl<'a> Modes<'a> {
         let p = self.p;
         let mut done = Derived::default();
         let value = run("primal", p, args)?;
-        let mut rng = Rng::new(seed);
-        let along: Vec<(usize, Value)> =
-            active(p).iter().map(|i| (*i, random_like(&mut rng, &args[*i]))).collect();
-        let tangents: Vec<Value> = along.iter().map(|t| t.1.clone()).collect();
-        let floats: Vec<Value> = value.iter().filter(|v| v.elem().is_float()).cloned().collect();
-        let cotangents: Vec<Value> = floats.iter().map(|v| random_like(&mut rng, v)).collect();
-
-        let reverse_args = [args, cotangents.as_slice()].concat();
-        let forward_args = [args, tangents.as_slice()].concat();
-        let r = run("vjp", &self.reverse.program, &reverse_args)?;
-        let t = run("jvp", &self.forward.program, &forward_args)?;
-        self.reverse.agrees("vjp", &reverse_args, &Ok(r.clone()))?;
-        self.forward.agrees("jvp", &forward_args, &Ok(t.clone()))?;
-        let (value_r, gradient) = r.split_at(value.len());
-        let (value_t, slopes) = t.split_at(value.len());
-        same("the value in vjp", value_r, &value, 1e-9)?;
-        same("the value in jvp", value_t, &value, 1e-9)?;
-        if gradient.len() != tangents.len() || slopes.len() != cotangents.len() {
-            return Err(format!("{} cotangents, {} tangents come back", gradient.len(), slopes.len()));
-        }
-        for (g, t) in gradient.iter().zip(&tangents) {
-            if g.shape() != t.shape() || g.elem() != t.elem() {
-                return Err(format!("a cotangent of shape {:?} for {:?}", g.shape(), t.shape()));
-            }
-        }
-        let single = args.iter().chain(&value).any(|v| v.elem() == Elem::F32) || shortens(p);
-        let keeps_digits = |p: &bulk::Program, args: &[Value]| {
-            bulk::interp::extremes(p, args).is_ok_and(|met| met.greatest < DIGITS)
-        };
-        let is_compared = small(&value) && !stopped && !single && keeps_digits(p, args);
-        // Where `x.sqrt()` is 0 there is a slope that is no number. What it is multiplied by may be 0 all the same, as in
-        // `(x - x).sqrt()`: one mode has that in front and gives 0, the other one behind and gives no number.
-        let meets_none = |p: &bulk::Program, args: &[Value]| {
-            bulk::interp::extremes(p, args).is_ok_and(|met| met.infinite_product)
-        };
-        let is_wrong = match (finite(gradient), finite(slopes)) {
-            (true, true) => false,
-            (false, true) => !meets_none(&self.reverse.program, &reverse_args),
-            (true, false) => !meets_none(&self.forward.program, &forward_args),
-            (false, false) => true,
-        };
+        let at = Directions::new(p, args, &value, seed);
+        let (gradient, slopes) = self.found(&at, &value)?;
+        let is_compared = small(&value)
+            && !stopped
+            && !args.iter().chain(&value).any(|v| v.elem() == Elem::F32)
+            && !shortens(p)
+            && keeps_digits(p, args);
         if is_compared
-            && is_wrong
-            && let Some(slope) = difference(p, args, &along, &cotangents)
+            && self.has_no_number(&at, &gradient, &slopes)
+            && let Some(slope) = difference(p, args, &at.along, &at.cotangents)
         {
             return Err(format!("a derivative is not finite, differences give {slope}"));
         }
         let is_compared = is_compared
-            && keeps_digits(&self.reverse.program, &reverse_args)
-            && keeps_digits(&self.forward.program, &forward_args);
-        if small(&value) && small(gradient) && small(slopes) {
-            let (a, b) = (inner(&cotangents, slopes), inner(gradient, &tangents));
-            let scale = magnitude(&cotangents, slopes) + magnitude(gradient, &tangents);
-            let identity = near("forward and reverse", a, b, scale, if single { 1e-3 } else { 1e-9 });
-            let is_rounding = identity.is_err() && {
-                let by_reverse = spread(&self.reverse.program, &reverse_args, |r| {
-                    vec![inner(&r[value.len()..], &tangents)]
-                });
-                let by_forward = spread(&self.forward.program, &forward_args, |t| {
-                    vec![inner(&cotangents, &t[value.len()..])]
-                });
-                let moves = by_reverse.into_iter().chain(by_forward).flatten().sum();
-                explains(moves, (a - b).abs())
-            };
-            if !is_rounding {
-                identity?;
-                done.identities += 1;
-            }
-            if is_compared && !is_rounding {
-                let slope = difference(p, args, &along, &cotangents);
-                if let Some(slope) = slope {
-                    near("reverse and central differences", b, slope, scale, 1e-5)?;
-                    done.differences += 1;
-                }
-            }
+            && keeps_digits(&self.reverse.program, &at.reverse)
+            && keeps_digits(&self.forward.program, &at.forward);
+        if small(&value) && small(&gradient) && small(&slopes) {
+            self.identity(args, &at, &value, (&gradient, &slopes), is_compared, &mut done)?;
         }
         if let Some(gradients) = &self.scalar {
-            gradients.check(p, &self.reverse.program, args, &along)?;
+            gradients.check(p, &self.reverse.program, args, &at.along)?;
             if is_compared {
-                done.differences += usize::from(gradients.differs(args, &along)?);
+                done.differences += usize::from(gradients.differs(args, &at.along)?);
             }
         }
         if order > 1 {
             // Second order: the derivatives of what reverse mode gives, cotangents included, and of what forward mode gives.
-            done += derivatives(&self.reverse.program, &reverse_args, seed + 1, order - 1, stopped)
+            done += derivatives(&self.reverse.program, &at.reverse, seed + 1, order - 1, stopped)
                 .map_err(|e| format!("of vjp: {e}"))?;
-            done += derivatives(&self.forward.program, &forward_args, seed + 2, order - 1, stopped)
+            done += derivatives(&self.forward.program, &at.forward, seed + 2, order - 1, stopped)
                 .map_err(|e| format!("of jvp: {e}"))?;
         }
         Ok(done)
     }
+
+    /// What reverse and forward mode give in these directions, in every stage, beside the value.
+    fn found(&self, at: &Directions, value: &[Value]) -> Result<(Vec<Value>, Vec<Value>), String> {
+        let mut r = run("vjp", &self.reverse.program, &at.reverse)?;
+        let mut t = run("jvp", &self.forward.program, &at.forward)?;
+        self.reverse.agrees("vjp", &at.reverse, &Ok(r.clone()))?;
+        self.forward.agrees("jvp", &at.forward, &Ok(t.clone()))?;
+        let (gradient, slopes) = (r.split_off(value.len()), t.split_off(value.len()));
+        same("the value in vjp", &r, value, 1e-9)?;
+        same("the value in jvp", &t, value, 1e-9)?;
+        if gradient.len() != at.along.len() || slopes.len() != at.cotangents.len() {
+            return Err(format!("{} cotangents, {} tangents come back", gradient.len(), slopes.len()));
+        }
+        for (g, (_, t)) in gradient.iter().zip(&at.along) {
+            if g.shape() != t.shape() || g.elem() != t.elem() {
+                return Err(format!("a cotangent of shape {:?} for {:?}", g.shape(), t.shape()));
+            }
+        }
+        Ok((gradient, slopes))
+    }
+
+    /// Whether derivatives are not finite for no good reason. Where `x.sqrt()` is 0 there is a slope that is no number. What it is
+    /// multiplied by may be 0 all the same, as in `(x - x).sqrt()`: one mode has that in front and gives 0, the other one behind and
+    /// gives no number.
+    fn has_no_number(&self, at: &Directions, gradient: &[Value], slopes: &[Value]) -> bool {
+        let meets_none = |p: &bulk::Program, args: &[Value]| {
+            bulk::interp::extremes(p, args).is_ok_and(|met| met.infinite_product)
+        };
+        match (finite(gradient), finite(slopes)) {
+            (true, true) => false,
+            (false, true) => !meets_none(&self.reverse.program, &at.reverse),
+            (true, false) => !meets_none(&self.forward.program, &at.forward),
+            (false, false) => true,
+        }
+    }
+
+    /// `cotangent . slopes == gradient . tangent`, up to rounding, and where `is_compared` both are what differences give.
+    fn identity(
+        &self,
+        args: &[Value],
+        at: &Directions,
+        value: &[Value],
+        (gradient, slopes): (&[Value], &[Value]),
+        is_compared: bool,
+        done: &mut Derived,
+    ) -> Result<(), String> {
+        let tangents = at.tangents();
+        let (a, b) = (inner(&at.cotangents, slopes), inner(gradient, &tangents));
+        let scale = magnitude(&at.cotangents, slopes) + magnitude(gradient, &tangents);
+        let single = args.iter().chain(value).any(|v| v.elem() == Elem::F32) || shortens(self.p);
+        let identity = near("forward and reverse", a, b, scale, if single { 1e-3 } else { 1e-9 });
+        if identity.is_err() {
+            let by_reverse =
+                spread(&self.reverse.program, &at.reverse, |r| vec![inner(&r[value.len()..], &tangents)]);
+            let by_forward = spread(&self.forward.program, &at.forward, |t| {
+                vec![inner(&at.cotangents, &t[value.len()..])]
+            });
+            let moves = by_reverse.into_iter().chain(by_forward).flatten().sum();
+            if explains(moves, (a - b).abs()) {
+                return Ok(());
+            }
+        }
+        identity?;
+        done.identities += 1;
+        if is_compared && let Some(slope) = difference(self.p, args, &at.along, &at.cotangents) {
+            near("reverse and central differences", b, slope, scale, 1e-5)?;
+            done.differences += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Random directions at some arguments, and the arguments with them.
+struct Directions {
+    /// The arguments that are differentiated by, and their tangents.
+    along: Vec<(usize, Value)>,
+    cotangents: Vec<Value>,
+    reverse: Vec<Value>,
+    forward: Vec<Value>,
+}
+
+impl Directions {
+    fn new(p: &bulk::Program, args: &[Value], value: &[Value], seed: u64) -> Directions {
+        let mut rng = Rng::new(seed);
+        let along: Vec<(usize, Value)> =
+            active(p).iter().map(|i| (*i, random_like(&mut rng, &args[*i]))).collect();
+        let floats = value.iter().filter(|v| v.elem().is_float());
+        let cotangents: Vec<Value> = floats.map(|v| random_like(&mut rng, v)).collect();
+        let reverse = [args, cotangents.as_slice()].concat();
+        let forward = args.iter().chain(along.iter().map(|(_, t)| t)).cloned().collect();
+        Directions { along, cotangents, reverse, forward }
+    }
+
+    fn tangents(&self) -> Vec<Value> {
+        self.along.iter().map(|(_, t)| t.clone()).collect()
+    }
+}
+
+/// Whether a program has met no number so large that differences lose their digits.
+fn keeps_digits(p: &bulk::Program, args: &[Value]) -> bool {
+    bulk::interp::extremes(p, args).is_ok_and(|met| met.greatest < DIGITS)
 }
 
 impl Gradients {

@@ -1,18 +1,18 @@
 //! Reductions of many neighbors at once.
 //!
-//! In `for j { for k { .. a[k, j] .. } fold }` the inner loop strides through memory. In strips the loop over `j`
+//! In `for j { for k { .. a[k, j] .. } fold }` the inner loop strides through memory. In tiles the loop over `j`
 //! is cut into `COLUMNS` points (a constant of the runtime), and inside of them the loops change places:
 //!
 //! ```text
-//! for each strip {
+//! for each tile {
 //!     state = [neutral; COLUMNS]
-//!     for k { for t in strip { state[t] = state[t] + a[k, strip + t] } }
-//!     for t in strip { the rest, with the results state[t] }
+//!     for k { for t in tile { state[t] = state[t] + a[k, tile + t] } }
+//!     for t in tile { the rest, with the results state[t] }
 //! }
 //! ```
 //!
-//! Code between loops becomes **points**, a loop over the strip; scalars that live from one to another, the states of the
-//! folds among them, are arrays of a strip's length. If the loop over `j` is all that is parallel, the strips are few where
+//! Code between loops becomes **points**, a loop over the tile; scalars that live from one to another, the states of the
+//! folds among them, are arrays of a tile's length. If the loop over `j` is all that is parallel, the tiles are few where
 //! `j` is short: then the trips of the reduction are shared among tasks as well, each with states of its own that are
 //! combined in order.
 
@@ -27,13 +27,13 @@ use crate::internal::expect;
 use crate::loops::{Fold, Node, Tree};
 use crate::ty::Const;
 
-/// The code of a strip.
+/// The code of a tile.
 enum Part {
     Points(Points),
     Loop { axes: Vec<Axis>, folds: Vec<Fold>, parts: Vec<Part> },
 }
 
-/// A loop over the strip.
+/// A loop over the tile.
 #[derive(Default)]
 struct Points {
     nodes: Vec<Node>,
@@ -68,7 +68,7 @@ fn parts(nodes: &[Node], folds: &[Fold]) -> Vec<Part> {
     out
 }
 
-/// Which scalars of a strip are arrays: results of folds, and what one loop over the strip binds and another uses.
+/// Which scalars of a tile are arrays: results of folds, and what one loop over the tile binds and another uses.
 #[derive(Default)]
 struct Scalars {
     arrays: BTreeSet<Var>,
@@ -125,8 +125,8 @@ impl Points {
 }
 
 impl Cpu<'_> {
-    /// `for axis in from..to` in strips.
-    pub(super) fn strips(
+    /// `for axis in from..to` in tiles.
+    pub(super) fn tiles(
         &mut self,
         axis: &Axis,
         body: &[Node],
@@ -136,17 +136,17 @@ impl Cpu<'_> {
     ) -> String {
         let parts = parts(body, &[]);
         let scalars = Scalars::new(&parts);
-        let declared: String = scalars.arrays.iter().map(|v| self.strip_array(*v)).collect();
-        let inside = self.strip_parts(axis, &parts, &scalars, None, r);
+        let declared: String = scalars.arrays.iter().map(|v| self.tile_array(*v)).collect();
+        let inside = self.tile_parts(axis, &parts, &scalars, None, r);
         format!(
-            "{declared}let mut strip: i64 = {from};\nlet end: i64 = {to};\nwhile strip < end {{\n\
-             let width: i64 = if end - strip < __rt::cpu::COLUMNS as i64 {{ end - strip }} else {{ __rt::cpu::COLUMNS as i64 }};\n\
-             {inside}strip += width;\n{}}}\n",
+            "{declared}let mut tile: i64 = {from};\nlet end: i64 = {to};\nwhile tile < end {{\n\
+             let width: i64 = if end - tile < __rt::cpu::COLUMNS as i64 {{ end - tile }} else {{ __rt::cpu::COLUMNS as i64 }};\n\
+             {inside}tile += width;\n{}}}\n",
             leave_if_failed(&inside)
         )
     }
 
-    fn strip_array(&self, v: Var) -> String {
+    fn tile_array(&self, v: Var) -> String {
         let e = self.p.vars[v.0 as usize];
         format!(
             "let mut s{}: [{e}; __rt::cpu::COLUMNS] = [{}; __rt::cpu::COLUMNS];\n",
@@ -155,8 +155,8 @@ impl Cpu<'_> {
         )
     }
 
-    /// The code for one strip. `range` replaces the range of the outermost loops.
-    fn strip_parts(
+    /// The code for one tile. `range` replaces the range of the outermost loops.
+    fn tile_parts(
         &mut self,
         axis: &Axis,
         parts: &[Part],
@@ -175,7 +175,7 @@ impl Cpu<'_> {
                     }
                     let extent = self.trips_in(axes.iter(), r);
                     r.bound(axes[0].var);
-                    let inside = self.strip_parts(axis, parts, scalars, None, r);
+                    let inside = self.tile_parts(axis, parts, scalars, None, r);
                     let (from, to) = range.unwrap_or(("0i64", &extent));
                     let v = axes[0].var.0;
                     let leave = leave_if_failed(&inside);
@@ -192,7 +192,7 @@ impl Cpu<'_> {
         let (bound, used) = p.scalars();
         r.bound(axis.var);
         let mut out =
-            format!("let mut t: i64 = 0;\nwhile t < width {{\nlet v{}: i64 = strip + t;\n", axis.var.0);
+            format!("let mut t: i64 = 0;\nwhile t < width {{\nlet v{}: i64 = tile + t;\n", axis.var.0);
         for v in used.intersection(&scalars.arrays) {
             r.bound(*v);
             out.push_str(&format!("let v{0} = unsafe {{ __rt::trusted::get(&s{0}[..], t) }};\n", v.0));
@@ -228,8 +228,8 @@ impl Cpu<'_> {
         let mut r = region();
         let parts_of_fold = parts(&t.body[..=at], &[]);
         let scalars = Scalars::new(&parts_of_fold);
-        let declared: String = scalars.arrays.iter().map(|v| self.strip_array(*v)).collect();
-        let inside = self.strip_parts(axis, &parts_of_fold, &scalars, Some(("from", "to")), &mut r);
+        let declared: String = scalars.arrays.iter().map(|v| self.tile_array(*v)).collect();
+        let inside = self.tile_parts(axis, &parts_of_fold, &scalars, Some(("from", "to")), &mut r);
         for name in ["from", "to"] {
             r.extra.push((name.into(), "i64".into(), format!("{name} as i64")));
         }
@@ -238,7 +238,7 @@ impl Cpu<'_> {
             format!("({})", types.iter().map(|t| format!("::std::vec::Vec<{t}>, ")).collect::<String>());
         let states = l.folds.iter().map(|f| format!("s{}[..width as usize].to_vec(), ", f.result.0));
         let finish = format!("({})", states.collect::<String>());
-        let run = format!("let (strip, width) = (lo, hi - lo);\n{declared}{inside}");
+        let run = format!("let (tile, width) = (lo, hi - lo);\n{declared}{inside}");
         // As long as others: whoever goes on with it reads it.
         let neutral = l.folds.iter().map(|f| {
             let neutral = expr::constant(f.reducer.neutral(self.atom_elem(f.value)));
@@ -257,7 +257,7 @@ impl Cpu<'_> {
         for (f, t) in l.folds.iter().zip(&types) {
             r.extra.push((format!("s{}", f.result.0), format!("&'a [{t}]"), format!("&s{}[..]", f.result.0)));
         }
-        let run = format!("let (strip, width) = (lo, hi - lo);\n{points}");
+        let run = format!("let (tile, width) = (lo, hi - lo);\n{points}");
         let given = Given { at: "(lo, usize::MAX)", ..Given::NOTHING };
         let rest = self.region(&mut r, &run, &given);
 
