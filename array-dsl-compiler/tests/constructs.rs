@@ -8,7 +8,7 @@ use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::emit::wgsl;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::target::Target;
-use array_dsl_compiler::testing::compare::{self, Checked, Derived};
+use array_dsl_compiler::testing::compare::{Checked, Derived, Modes, Stages};
 use array_dsl_compiler::testing::constructs::{CONSTRUCTS, Construct, ON_GPU};
 use array_dsl_compiler::testing::kernels::kernel;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
@@ -32,25 +32,26 @@ fn arguments(f: &Function, n: i64, ties: bool) -> Vec<Value> {
 
 /// Checks a construct for one type; whether there are shaders for the value and the derivatives.
 fn check(name: &str, f: &Function, elem: &str) -> [bool; 4] {
-    let p = pipeline::middle(f).expect("its derivatives exist");
+    let stages = Stages::new(f).unwrap_or_else(|e| panic!("{name}, {elem}: {e}"));
+    let p = stages.program();
+    let modes = Modes::of(p).unwrap_or_else(|e| panic!("{name}, {elem}: {e}"));
     let stopped = name.contains("stop_gradient");
     let mut done = Derived::default();
     for n in [0, 1, 2, 6] {
         for ties in [false, true] {
             let args = arguments(f, n, ties);
             let context = |e: String| -> String { format!("{name}, {elem}, n = {n}, ties: {ties}: {e}") };
-            let found = compare::values(f, &args).map_err(context).unwrap_or_else(|e| panic!("{e}"));
+            let found = stages.values(&args).map_err(context).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(found, Checked::Agree, "{name}, {elem}, n = {n}, ties: {ties}");
-            let found = compare::derivatives(&p, &args, 5, 2, stopped)
-                .map_err(context)
-                .unwrap_or_else(|e| panic!("{e}"));
+            let Some(modes) = &modes else { continue };
+            let found = modes.check(&args, 5, 2, stopped).map_err(context).unwrap_or_else(|e| panic!("{e}"));
             // Of few elements some constructs have none left to differentiate.
             if n == 6 {
                 done += found;
             }
         }
     }
-    if Derivative::Vjp.exists(&p) {
+    if Derivative::Vjp.exists(p) {
         assert!(done.identities > 0, "{name}, {elem}");
         // Differences are those of `f64`, and of what gradients go through.
         assert!(done.differences > 0 || stopped || elem == "f32", "{name}, {elem}");
@@ -58,10 +59,10 @@ fn check(name: &str, f: &Function, elem: &str) -> [bool; 4] {
     let shaders = |p: &bulk::Program| {
         wgsl::emit(&pipeline::back(p, Target::Gpu).unwrap_or_else(|e| panic!("{name}: {e:?}"))).is_ok()
     };
-    let derivative = |what| pipeline::derivative(&p, what).expect("it has one");
+    let derivative = |what| pipeline::derivative(p, what).expect("it has one");
     let (vjp, jvp) = (derivative(Derivative::Vjp), derivative(Derivative::Jvp));
     let second = pipeline::derivative(&vjp, Derivative::Jvp).expect("it has one");
-    [shaders(&p), shaders(&jvp), shaders(&vjp), shaders(&second)]
+    [shaders(p), shaders(&jvp), shaders(&vjp), shaders(&second)]
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Derivatives of one program: both modes against each other and against central differences.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -183,11 +184,13 @@ fn near(name: &str, a: f64, b: f64, scale: f64, tolerance: f64) -> Result<(), St
 }
 
 /// The derivatives of a program that are compared, made once for any number of arguments.
-pub struct Modes<'a> {
-    p: &'a bulk::Program,
+pub struct Modes {
+    p: bulk::Program,
     reverse: Rc<Staged>,
     forward: Rc<Staged>,
     scalar: Option<Gradients>,
+    /// Those of what reverse and forward mode give, once they are asked for.
+    second: OnceCell<Result<Box<[Option<Modes>; 2]>, String>>,
 }
 
 /// The derivatives that only functions with one float as their value have.
@@ -198,15 +201,15 @@ struct Gradients {
     hvp: Rc<Staged>,
 }
 
-impl<'a> Modes<'a> {
+impl Modes {
     /// The modes of a program with `vjp` and `jvp`; `made` gives the derivatives of it.
     ///
     /// # Errors
     /// What is wrong with the compiler.
     pub fn new(
-        p: &'a bulk::Program,
+        p: &bulk::Program,
         mut made: impl FnMut(Derivative) -> Result<Rc<Staged>, String>,
-    ) -> Result<Modes<'a>, String> {
+    ) -> Result<Modes, String> {
         let (reverse, forward) = (made(Derivative::Vjp)?, made(Derivative::Jvp)?);
         let mut scalar = None;
         if let (true, Tree::Leaf(_)) = (Derivative::Grad.exists(p), &p.result) {
@@ -218,14 +221,14 @@ impl<'a> Modes<'a> {
                 hvp: made(Derivative::Hvp)?,
             });
         }
-        Ok(Modes { p, reverse, forward, scalar })
+        Ok(Modes { p: p.clone(), reverse, forward, scalar, second: OnceCell::new() })
     }
 
     /// The modes of a program, if it has any.
     ///
     /// # Errors
     /// What is wrong with the compiler.
-    pub fn of(p: &'a bulk::Program) -> Result<Option<Modes<'a>>, String> {
+    pub fn of(p: &bulk::Program) -> Result<Option<Modes>, String> {
         if !Derivative::Vjp.exists(p) {
             return Ok(None);
         }
@@ -245,7 +248,7 @@ impl<'a> Modes<'a> {
     /// # Errors
     /// What does not agree.
     pub fn check(&self, args: &[Value], seed: u64, order: usize, stopped: bool) -> Result<Derived, String> {
-        let p = self.p;
+        let p = &self.p;
         let mut done = Derived::default();
         let value = run("primal", p, args)?;
         let at = Directions::new(p, args, &value, seed);
@@ -274,13 +277,26 @@ impl<'a> Modes<'a> {
             }
         }
         if order > 1 {
-            // Second order: the derivatives of what reverse mode gives, cotangents included, and of what forward mode gives.
-            done += derivatives(&self.reverse.program, &at.reverse, seed + 1, order - 1, stopped)
-                .map_err(|e| format!("of vjp: {e}"))?;
-            done += derivatives(&self.forward.program, &at.forward, seed + 2, order - 1, stopped)
-                .map_err(|e| format!("of jvp: {e}"))?;
+            let [reverse, forward] = self.second()?;
+            for (what, modes, args, seed) in
+                [("vjp", reverse, &at.reverse, seed + 1), ("jvp", forward, &at.forward, seed + 2)]
+            {
+                let Some(modes) = modes else { continue };
+                done += modes.check(args, seed, order - 1, stopped).map_err(|e| format!("of {what}: {e}"))?;
+            }
         }
         Ok(done)
+    }
+
+    /// The modes of what reverse mode gives, cotangents included, and of what forward mode gives.
+    fn second(&self) -> Result<&[Option<Modes>; 2], String> {
+        let made = self.second.get_or_init(|| {
+            let of = |what: &str, staged: &Staged| {
+                Modes::of(&staged.program).map_err(|e| format!("of {what}: {e}"))
+            };
+            Ok(Box::new([of("vjp", &self.reverse)?, of("jvp", &self.forward)?]))
+        });
+        made.as_deref().map_err(Clone::clone)
     }
 
     /// What reverse and forward mode give in these directions, in every stage, beside the value.
@@ -331,7 +347,7 @@ impl<'a> Modes<'a> {
         let tangents = at.tangents();
         let (a, b) = (inner(&at.cotangents, slopes), inner(gradient, &tangents));
         let scale = magnitude(&at.cotangents, slopes) + magnitude(gradient, &tangents);
-        let single = args.iter().chain(value).any(|v| v.elem() == Elem::F32) || shortens(self.p);
+        let single = args.iter().chain(value).any(|v| v.elem() == Elem::F32) || shortens(&self.p);
         let identity = near("forward and reverse", a, b, scale, if single { 1e-3 } else { 1e-9 });
         if identity.is_err() {
             let by_reverse =
@@ -346,7 +362,7 @@ impl<'a> Modes<'a> {
         }
         identity?;
         done.identities += 1;
-        if is_compared && let Some(slope) = difference(self.p, args, &at.along, &at.cotangents) {
+        if is_compared && let Some(slope) = difference(&self.p, args, &at.along, &at.cotangents) {
             near("reverse and central differences", b, slope, scale, 1e-5)?;
             done.differences += 1;
         }
