@@ -157,7 +157,7 @@ fn long_loops_fit_in_little_memory() {
         ("#[checkpoint(levels = 8)]", 20_000, 400),
     ] {
         let l = pipeline::back(&derived(setting), Target::Cpu).expect("it verifies");
-        let (_, held) = loops::run_measured(&l, &[value(&[], &[0.5]), int(n)]).expect("it runs");
+        let (_, held) = loops::run_measured(&l, Target::Cpu, &[value(&[], &[0.5]), int(n)]).expect("it runs");
         assert!(held <= most, "{setting}: {held} elements");
     }
 }

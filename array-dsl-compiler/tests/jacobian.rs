@@ -18,7 +18,7 @@ fn run(p: &Program, args: &[Value]) -> Vec<Value> {
     let found = interp::run(p, args).unwrap_or_else(|e| panic!("{e}\n{}", bulk::print::print(p)));
     for target in [Target::Cpu, Target::Gpu] {
         let loops = pipeline::back(p, target).expect("it is scheduled");
-        let again = testing::loops::run(&loops, args).expect("it runs");
+        let again = testing::loops::run(&loops, target, args).expect("it runs");
         for (a, b) in found.iter().zip(&again) {
             close(&a.to_f64(), &b.to_f64(), "loops");
         }
@@ -168,7 +168,7 @@ fn the_memory_beside_the_result_is_that_of_a_strip() {
             let loops = pipeline::back(&j, target).expect("it is scheduled");
             for n in [0, 1, 10, if k == 2 { 14 } else { 40 }] {
                 let (found, most) =
-                    testing::loops::run_measured(&loops, &[floats(&[n], 0.1)]).expect("it runs");
+                    testing::loops::run_measured(&loops, target, &[floats(&[n], 0.1)]).expect("it runs");
                 assert_eq!(found[0].shape(), [n, n]);
                 // The largest intermediate array, and how many of its kind there may be.
                 let one = if k == 2 { n * n } else { n };

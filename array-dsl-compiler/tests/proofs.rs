@@ -177,7 +177,7 @@ fn derivatives_are_as_careful_as_values() {
         for target in [Target::Cpu, Target::Gpu] {
             let l = pipeline::back(&d, target).expect("it verifies");
             let args: Vec<Value> = [floats(&[2]), int(7)].into_iter().chain(more.clone()).collect();
-            let found = loops::run(&l, &args);
+            let found = loops::run(&l, target, &args);
             assert!(matches!(found, Err(Fault::IndexOutOfRange { index: 7, .. })), "{found:?}");
         }
     }

@@ -280,6 +280,9 @@ fn negative_sizes_of_a_branch_that_is_not_taken() {
         "sum(cumsum(flatten(q)))",
         "sort(flatten(q))[0]",
         "sum(flatten(q)) + (argsort(flatten(q))[1] as f64)",
+        "sum(scatter_add(zeros(n * m), argsort(flatten(q)), flatten(q)))",
+        "{ let mut s = flatten(q); s[0] = 2.0; for i in 0..n { s[i] = s[i + 1] * x[0]; } s[1] }",
+        "dot(flatten(q), reverse(flatten(q)))",
         "1.0",
     ] {
         let source = format!(

@@ -217,7 +217,13 @@ fn two_negative_sizes_of_a_branch_that_is_not_taken_are_no_points() {
 fn summed_if(x: [f64; k], n: i64, m: i64, on: i64) -> f64 {
     if on > 0 {
         let q = build((n, m), |i, j| x[0] * ((i + j) as f64));
-        sort(flatten(q))[3] + sum(cumsum(flatten(q))) + (argsort(flatten(q))[3] as f64)
+        let mut s = flatten(q);
+        s[0] = 0.0;
+        for i in 0..n {
+            s[i] = s[i + 1] - s[i + 1];
+        }
+        let more = sum(scatter_add(zeros(n * m), argsort(s), s)) + dot(s, reverse(s));
+        sort(flatten(q))[3] + sum(cumsum(flatten(q))) + (argsort(flatten(q))[3] as f64) + more * 0.0
     } else {
         0.0
     }

@@ -67,7 +67,7 @@ impl Facts {
         let modulus = self.form(*m)?.as_dim()?.clone();
         let counts = |a: Atom| {
             let below = if let Atom::Var(v) = a { self.below.contains_key(&v) } else { false };
-            below || self.quotient(a).is_some_and(|(a, m)| self.counts(a) && self.positive_here(m))
+            below || self.quotient(a).is_some_and(|(a, m)| self.is_count(a) && self.positive_here(m))
         };
         (self.positive_here(&modulus) && (op == Op::RemEuclid || counts(*a))).then_some(modulus)
     }

@@ -186,6 +186,7 @@ impl Facts {
 
     /// In a loop, so many points or more away from either end.
     pub fn away_from_ends(&mut self, a: &Axis, margin: i64) {
+        // Between its ends is every axis.
         if margin == 0 {
             return;
         }
@@ -532,12 +533,12 @@ impl Facts {
             return true;
         }
         let is_less = |v: Var| self.less.iter().any(|(i, d)| *i == v && d == dim);
-        matches!(index, Atom::Var(v) if is_less(v)) && form.iter().chain(&named).any(|f| self.counts(f))
+        matches!(index, Atom::Var(v) if is_less(v)) && form.iter().chain(&named).any(|f| self.is_count(f))
     }
 
     /// Whether the program's integer is not negative: the polynomial is not, and the integer is that, or at most another one that
     /// there is.
-    pub fn counts(&self, f: &Affine) -> bool {
+    pub fn is_count(&self, f: &Affine) -> bool {
         let no_names = f.axes.keys().all(|v| self.extents.contains_key(v));
         let parts = f.axes.keys().map(|v| Affine::axis(*v));
         let mut parts = parts.chain(f.rest.atoms().into_iter().map(|a| Affine::constant(Dim::atom(a))));

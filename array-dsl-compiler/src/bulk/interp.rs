@@ -85,6 +85,8 @@ struct Machine<'a> {
     recovery: Option<Recovery>,
     sizes: HashMap<Name, i64>,
     arrays: Vec<Option<Value>>,
+    /// Views that have a shape and no elements: see `is_refused`.
+    unreadable: HashSet<ArrayId>,
     vars: Vec<Scalar>,
     /// The states of scans after the last point, by their first variable.
     states: HashMap<Var, Vec<Scalar>>,
@@ -115,6 +117,7 @@ impl<'a> Machine<'a> {
             recovery: None,
             sizes: HashMap::new(),
             arrays: vec![None; p.arrays.len()],
+            unreadable: HashSet::new(),
             vars: vec![Scalar::Bool(false); p.vars.len()],
             states: HashMap::new(),
             first: true,
@@ -214,15 +217,15 @@ impl<'a> Machine<'a> {
 
     /// The numbers of dimensions. A negative one is that of a branch that is not taken, or of rows where there are none: nothing
     /// of that size is ever made, and it counts as zero.
-    /// Whether an array has a negative dimension, as it may have in a branch that is not taken, where nobody has refused it. It has no
-    /// elements; its view by other dimensions may have as many as two negative numbers make, which nobody reads.
-    fn is_unchecked(&self, a: ArrayId) -> Result<bool, Fault> {
-        let dims: Vec<i64> = self.p.array(a).dims.iter().map(|d| self.dim(d)).collect::<Result<_, _>>()?;
-        Ok(dims.iter().any(|n| *n < 0))
-    }
-
     fn shape(&self, dims: &[Dim]) -> Result<Vec<usize>, Fault> {
         dims.iter().map(|d| Ok(usize::try_from(self.dim(d)?).unwrap_or(0))).collect()
+    }
+
+    /// Whether a dimension is negative, as it may be in a branch that is not taken, where nobody has refused it. Such an array has
+    /// no elements; a view of it may have as many as two negative numbers make, none of which may be read.
+    fn is_refused(&self, a: ArrayId) -> Result<bool, Fault> {
+        let dims: Vec<i64> = self.p.array(a).dims.iter().map(|d| self.dim(d)).collect::<Result<_, _>>()?;
+        Ok(dims.iter().any(|n| *n < 0))
     }
 
     fn stm(&mut self, stm: &'a Stm) -> Result<(), Fault> {
@@ -230,13 +233,15 @@ impl<'a> Machine<'a> {
             Stm::Nest(n) => self.nest(n),
             Stm::Reshape { result, source } => {
                 let shape = self.shape(&self.p.array(*result).dims)?;
-                self.arrays[result.0 as usize] =
-                    Some(if self.is_unchecked(*source)? || self.is_unchecked(*result)? {
-                        work::spend_elements(&shape)?;
-                        Value::filled(shape, Scalar::zero(self.p.array(*source).elem))
-                    } else {
-                        self.array(*source)?.reshape(shape)?
-                    });
+                let refused = self.is_refused(*source)? || self.is_refused(*result)?;
+                self.arrays[result.0 as usize] = Some(if refused || self.unreadable.contains(source) {
+                    work::spend_elements(&shape)?;
+                    self.unreadable.insert(*result);
+                    Value::filled(shape, Scalar::zero(self.p.array(*source).elem))
+                } else {
+                    self.unreadable.remove(result);
+                    self.array(*source)?.reshape(shape)?
+                });
                 Ok(())
             }
             Stm::Repeat(r) => self.repeat(r),
@@ -534,6 +539,10 @@ impl<'a> Machine<'a> {
     fn read(&self, array: ArrayId, index: &[Atom], checked: bool) -> Result<Scalar, Fault> {
         let value = self.array(array)?;
         match self.place(value, index)? {
+            Ok(_) if self.unreadable.contains(&array) => {
+                let name = &self.p.array(array).name;
+                Err(Fault::internal(format!("a view of negative dimensions is read: `{name}`")))
+            }
             Ok(place) => Ok(value.data()[place]),
             Err((index, len)) if checked => {
                 Err(Fault::IndexOutOfRange { index, len: len as i64, loc: Loc::default() })

@@ -211,8 +211,7 @@ impl Repeat {
 }
 
 /// The position (`i64`) in its row of the element that comes at each place, when the rows along the last dimension of `keys` are in
-/// ascending order; equal elements keep their order. `false` comes first, every NaN
-/// last, and the zeros are equal.
+/// ascending order; equal elements keep their order. `false` comes first, every NaN last, and the zeros are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "described by the types")]
 pub struct Sort {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::walk::Visitor;
-use super::{ArrayId, Atom, Block, Body, Branch, Exp, Item, Let, Nest, Program, Scan, Stm, Var};
+use super::{ArrayId, Atom, Block, Body, Branch, Exp, Item, Let, Nest, Program, Scan, Stm, Var, YieldKind};
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::Elem;
 
@@ -121,6 +121,15 @@ impl Arrays {
 }
 
 impl Nest {
+    /// The array that the nest stores elements of, each at its own place, if it does nothing else. The result is a copy of that if
+    /// its dimensions are the same.
+    pub(crate) fn copied(&self) -> Option<ArrayId> {
+        let ([y], [Item::Let(l)]) = (&self.yields[..], &self.body.items[..]) else { return None };
+        let (YieldKind::Store(v), Exp::Read { array, index, .. }) = (&y.kind, &l.exp) else { return None };
+        let in_place = index.iter().copied().eq(self.axes.iter().map(|a| Atom::Var(a.var)));
+        (in_place && *v == Atom::Var(l.vars[0])).then_some(*array)
+    }
+
     /// The arrays whose elements the nest needs, each once.
     pub fn inputs(&self) -> Vec<ArrayId> {
         let mut arrays = Arrays::default();

@@ -4,9 +4,9 @@
 //!   expression; every variable is bound once in the whole function; operands are variables or constants.
 //! * Every variable has a [`Type`]: an element type and dimensions. A **scalar** has no dimensions. Tuples are
 //!   gone: an expression that gives several values binds several variables.
-//! * Dimensions are polynomials over size atoms ([`Dim`]). **Every atom of a dimension is a named size of the
-//!   function or an integer scalar variable bound at depth 0** (outside all expressions
-//!   but derivatives), before the place where the dimension is used.
+//! * Dimensions are polynomials over size atoms ([`Dim`]). **Every atom of a dimension is a named size of the function or an
+//!   integer scalar variable bound at depth 0** (outside all expressions but derivatives), before the place where the dimension
+//!   is used.
 //! * `Build`, `Reduce` and `Scatter` bind index variables (`i64` scalars) that run from 0 to the extent. Rank lifting has
 //!   already become `Build`; `map`, `transpose`, slices and the like are `Build` with an `Index` inside.
 //! * `Index` takes leading indices; fewer than the rank gives a sub-array. An index outside its dimension is an

@@ -27,8 +27,8 @@ use crate::scalar::Op;
 use crate::ty::Const;
 
 /// Converts what can be converted.
-pub(super) fn accumulate(b: &mut Sequence, p: &mut Program) {
-    let zeros: HashMap<ArrayId, Const> = b
+pub(super) fn accumulate(seq: &mut Sequence, p: &mut Program) {
+    let zeros: HashMap<ArrayId, Const> = seq
         .stms
         .iter()
         .filter_map(|s| match s {
@@ -39,7 +39,7 @@ pub(super) fn accumulate(b: &mut Sequence, p: &mut Program) {
             _ => None,
         })
         .collect();
-    for s in std::mem::take(&mut b.stms) {
+    for s in std::mem::take(&mut seq.stms) {
         match s {
             Stm::Nest(n) if n.yields.len() > 1 && n.yields.iter().any(is_accumulate) => {
                 for y in &n.yields {
@@ -51,7 +51,7 @@ pub(super) fn accumulate(b: &mut Sequence, p: &mut Program) {
             s => p.stms.push(s),
         }
     }
-    b.stms = std::mem::take(&mut p.stms);
+    seq.stms = std::mem::take(&mut p.stms);
 }
 
 fn is_accumulate(y: &Yield) -> bool {

@@ -23,11 +23,11 @@ use crate::bulk::{ArrayId, Atom, Axis, Block, Body, Branch, Exp, Item, Let, Prog
 const CHEAP: usize = 6;
 
 /// Inlines wherever it pays.
-pub(super) fn inline(b: &mut Sequence, p: &mut Program) {
-    let uses = uses(&b.stms);
+pub(super) fn inline(seq: &mut Sequence, p: &mut Program) {
+    let uses = uses(&seq.stms);
     let params: HashSet<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
     let mut producers: HashMap<ArrayId, Producer> = HashMap::new();
-    for s in &mut b.stms {
+    for s in &mut seq.stms {
         if let Stm::Nest(n) = s {
             let axes: HashSet<Var> = n.axes.iter().map(|a| a.var).collect();
             let facts = Facts::new(&n.axes, &Checked::default());
@@ -48,7 +48,7 @@ pub(super) fn inline(b: &mut Sequence, p: &mut Program) {
                     let code = Block { lets: n.body.unordered() };
                     let cost = cost(&code);
                     let single =
-                        uses.get(&y.array).copied().unwrap_or(0) == 1 && !b.results.contains(&y.array);
+                        uses.get(&y.array).copied().unwrap_or(0) == 1 && !seq.results.contains(&y.array);
                     let producer = Producer { axes: n.axes.clone(), code, value: *v, cost, single };
                     producers.insert(y.array, producer);
                 }

@@ -16,8 +16,8 @@ use crate::bulk::build::{Code, Renaming};
 use crate::bulk::{Atom, Axis, Block, Nest, Program, Stm, Var, Yield, YieldKind};
 
 /// Removes axes that nests do not depend on.
-pub(super) fn invariant(b: &mut Sequence, p: &mut Program) {
-    for s in std::mem::take(&mut b.stms) {
+pub(super) fn invariant(seq: &mut Sequence, p: &mut Program) {
+    for s in std::mem::take(&mut seq.stms) {
         match s {
             Stm::Nest(n) => {
                 let unused = unused_axes(&n);
@@ -26,12 +26,12 @@ pub(super) fn invariant(b: &mut Sequence, p: &mut Program) {
                     || is_inlined(&n)
                     || n.body.lets().any(|l| l.may_fail(&p.vars))
                 {
-                    b.stms.push(Stm::Nest(n));
+                    seq.stms.push(Stm::Nest(n));
                 } else {
-                    b.stms.extend(without(p, n, &unused));
+                    seq.stms.extend(without(p, n, &unused));
                 }
             }
-            s => b.stms.push(s),
+            s => seq.stms.push(s),
         }
     }
 }

@@ -27,14 +27,14 @@ use crate::ty::{Const, Elem, Loc};
 const LEVELS: i64 = 31;
 
 /// Replaces all sorts.
-pub fn network(b: &mut Sequence, p: &mut Program) {
-    for s in std::mem::take(&mut b.stms) {
+pub fn network(seq: &mut Sequence, p: &mut Program) {
+    for s in std::mem::take(&mut seq.stms) {
         match s {
             Stm::Sort(s) => sort(p, s),
             s => p.stms.push(s),
         }
     }
-    b.stms = std::mem::take(&mut p.stms);
+    seq.stms = std::mem::take(&mut p.stms);
 }
 
 fn sort(p: &mut Program, s: Sort) {

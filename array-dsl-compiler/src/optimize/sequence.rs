@@ -24,7 +24,8 @@ impl Sequence {
         all.pass(p, pass);
         p.stms = all.stms;
         let mut results = all.results.into_iter();
-        p.result = p.result.map(&mut |a| results.next().unwrap_or(*a));
+        p.result = p.result.map(&mut |_| results.next().expect("a pass drops no result"));
+        assert!(results.next().is_none(), "a pass adds no result");
     }
 
     fn pass(&mut self, p: &mut Program, pass: Run) {
@@ -45,6 +46,7 @@ fn body(r: &mut Repeat, known: Checked, p: &mut Program, pass: Run) {
     let mut body = Sequence { stms: std::mem::take(&mut r.body), results, known };
     body.pass(p, pass);
     r.body = body.stms;
+    assert_eq!(body.results.len(), r.carried.len(), "a pass keeps the next states of a loop");
     for (c, next) in r.carried.iter_mut().zip(body.results) {
         c.next = next;
     }

@@ -9,15 +9,15 @@ use crate::bulk::uses::scalars;
 use crate::bulk::verify::same_product;
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Body, Check, Exp, Item, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
+    ArrayId, Atom, Axis, Body, Check, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::Loc;
 
 /// Removes duplicates and dead statements.
-pub(super) fn share(b: &mut Sequence, p: &mut Program) {
-    equal(b, p);
-    dead(b, p);
+pub(super) fn share(seq: &mut Sequence, p: &mut Program) {
+    equal(seq, p);
+    dead(seq, p);
 }
 
 /// Replaces arrays everywhere, and sizes that are known polynomials after all.
@@ -57,15 +57,15 @@ impl Rewriter for Replace {
     }
 }
 
-fn equal(b: &mut Sequence, p: &mut Program) {
+fn equal(seq: &mut Sequence, p: &mut Program) {
     let mut replace = Replace::default();
-    let mut checks = b.known.checks().to_vec();
+    let mut checks = seq.known.checks().to_vec();
     let mut seen: HashMap<Key, Vec<ArrayId>> =
         checks.iter().map(|c| (Key::Check(c.clone()), Vec::new())).collect();
     // And their views.
     let mut params: HashSet<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
     let mut stms = Vec::new();
-    for mut s in std::mem::take(&mut b.stms) {
+    for mut s in std::mem::take(&mut seq.stms) {
         replace.stm(&mut s);
         if let Stm::Reshape { result, source } = s {
             // A view under the same dimensions is the array itself.
@@ -109,9 +109,9 @@ fn equal(b: &mut Sequence, p: &mut Program) {
             None => stms.push(s),
         }
     }
-    b.stms = stms;
+    seq.stms = stms;
     p.arrays.iter_mut().flat_map(|a| &mut a.dims).for_each(|d| replace.dim(d));
-    b.results.iter_mut().for_each(|a| *a = replace.current(*a));
+    seq.results.iter_mut().for_each(|a| *a = replace.current(*a));
 }
 
 /// The integer that a nest without axes stores, if it is a polynomial over names: the proofs know more of `n - 1` than of some
@@ -135,13 +135,9 @@ fn size_of(p: &Program, s: &Stm) -> Option<(ArrayId, Dim)> {
 /// The array that a nest copies as it is. Copies of parameters stay: a result has memory of its own.
 fn copy_of(p: &Program, s: &Stm, params: &HashSet<ArrayId>) -> Option<(ArrayId, ArrayId)> {
     let Stm::Nest(n) = s else { return None };
-    let ([y], [Item::Let(l)]) = (n.yields.as_slice(), n.body.items.as_slice()) else { return None };
-    let (YieldKind::Store(v), Exp::Read { array, index, .. }) = (&y.kind, &l.exp) else { return None };
-    let same = *v == Atom::Var(l.vars[0])
-        && index.iter().copied().eq(n.axes.iter().map(|a| Atom::Var(a.var)))
-        && p.array(*array).dims == p.array(y.array).dims
-        && !params.contains(array);
-    same.then_some((y.array, *array))
+    let (copy, source) = (n.yields.first()?.array, n.copied()?);
+    let same = p.array(copy).dims == p.array(source).dims && !params.contains(&source);
+    same.then_some((copy, source))
 }
 
 /// What equal statements have in common, under the dimensions of their results.
@@ -195,8 +191,8 @@ impl Rewriter for Numbered {
     }
 }
 
-fn dead(b: &mut Sequence, p: &mut Program) {
-    let mut live: HashSet<ArrayId> = b.results.iter().copied().collect();
+fn dead(seq: &mut Sequence, p: &mut Program) {
+    let mut live: HashSet<ArrayId> = seq.results.iter().copied().collect();
     for a in p.params.iter().flat_map(|q| q.arrays.leaves().into_iter().copied().collect::<Vec<_>>()) {
         p.array(a).dims.iter().for_each(|d| live.extend(scalars(d)));
     }
@@ -204,7 +200,7 @@ fn dead(b: &mut Sequence, p: &mut Program) {
         p.array(a).dims.iter().for_each(|d| live.extend(scalars(d)));
     }
     let mut kept = Vec::new();
-    for mut s in std::mem::take(&mut b.stms).into_iter().rev() {
+    for mut s in std::mem::take(&mut seq.stms).into_iter().rev() {
         match &mut s {
             Stm::Nest(n) => n.yields.retain(|y| live.contains(&y.array)),
             Stm::Repeat(r) => states(r, &live),
@@ -222,7 +218,7 @@ fn dead(b: &mut Sequence, p: &mut Program) {
         kept.push(s);
     }
     kept.reverse();
-    b.stms = kept;
+    seq.stms = kept;
 }
 
 /// Keeps the states that the results in `live` need, or the condition of the loop.

@@ -15,9 +15,9 @@ use crate::ty::{Const, Elem};
 use crate::value;
 
 /// Simplifies the bodies of all nests.
-pub(super) fn simplify(b: &mut Sequence, p: &mut Program) {
-    let mut checked = b.known.clone();
-    for s in &mut b.stms {
+pub(super) fn simplify(seq: &mut Sequence, p: &mut Program) {
+    let mut checked = seq.known.clone();
+    for s in &mut seq.stms {
         if let Stm::Nest(n) = s {
             nest(p, n, &checked);
         }

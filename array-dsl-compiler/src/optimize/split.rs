@@ -17,8 +17,8 @@ use crate::dim::Dim;
 use crate::scalar::Op;
 
 /// Splits axes until no nest reads along a flattened one.
-pub(super) fn split(b: &mut Sequence, p: &mut Program) {
-    let views: HashMap<ArrayId, ArrayId> = b
+pub(super) fn split(seq: &mut Sequence, p: &mut Program) {
+    let views: HashMap<ArrayId, ArrayId> = seq
         .stms
         .iter()
         .filter_map(|s| match s {
@@ -29,17 +29,17 @@ pub(super) fn split(b: &mut Sequence, p: &mut Program) {
     if views.is_empty() {
         return;
     }
-    for s in std::mem::take(&mut b.stms) {
+    for s in std::mem::take(&mut seq.stms) {
         match s {
             Stm::Nest(mut n) => {
                 let mut after = Vec::new();
                 while let Some((axis, dims)) = candidate(p, &n, &views) {
                     n = split_axis(p, n, axis, &dims, &views, &mut after);
                 }
-                b.stms.push(Stm::Nest(n));
-                b.stms.extend(after.into_iter().rev());
+                seq.stms.push(Stm::Nest(n));
+                seq.stms.extend(after.into_iter().rev());
             }
-            s => b.stms.push(s),
+            s => seq.stms.push(s),
         }
     }
 }

@@ -19,8 +19,8 @@ use crate::bulk::walk::Rewriter;
 use crate::bulk::{Atom, Exp, Item, Let, Nest, Program, Scan, Stm, Var};
 
 /// Shares the states of all scans.
-pub(super) fn states(b: &mut Sequence, _: &mut Program) {
-    for s in &mut b.stms {
+pub(super) fn states(seq: &mut Sequence, _: &mut Program) {
+    for s in &mut seq.stms {
         if let Stm::Nest(n) = s {
             nest(n);
         }

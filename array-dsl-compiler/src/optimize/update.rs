@@ -13,13 +13,13 @@ use std::collections::HashMap;
 use super::Sequence;
 use crate::bulk::build::{Rename, Renaming};
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{ArrayId, Atom, Exp, Item, Nest, Program, Reducer, Stm, Var, Yield, YieldKind};
+use crate::bulk::{ArrayId, Atom, Exp, Nest, Program, Reducer, Stm, Var, Yield, YieldKind};
 use crate::scalar::Op;
 
 /// Rewrites until there is no such sum any more.
-pub fn update(b: &mut Sequence, p: &mut Program) {
-    while let Some((from, to, sum)) = find(b, p) {
-        rewrite(b, p, from, to, sum);
+pub fn update(seq: &mut Sequence, p: &mut Program) {
+    while let Some((from, to, sum)) = find(seq, p) {
+        rewrite(seq, p, from, to, sum);
     }
 }
 
@@ -35,32 +35,32 @@ struct Sum {
 }
 
 /// An accumulation, the nest that adds it to something, and how.
-fn find(b: &Sequence, p: &Program) -> Option<(usize, usize, Sum)> {
+fn find(seq: &Sequence, p: &Program) -> Option<(usize, usize, Sum)> {
     let users = |a: ArrayId| {
-        let mut users = (0..b.stms.len()).filter(|i| b.stms[*i].inputs().contains(&a));
+        let mut users = (0..seq.stms.len()).filter(|i| seq.stms[*i].inputs().contains(&a));
         users.next().filter(|_| users.next().is_none())
     };
-    b.stms.iter().enumerate().find_map(|(from, s)| {
-        let c = accumulated(b, s).filter(|c| !b.results.contains(c))?;
+    seq.stms.iter().enumerate().find_map(|(from, s)| {
+        let c = accumulated(seq, s).filter(|c| !seq.results.contains(c))?;
         let to = users(c)?;
         // A check in between may be what its code relies on not to have run.
-        if b.stms[from..to].iter().any(|s| matches!(s, Stm::Check(..))) {
+        if seq.stms[from..to].iter().any(|s| matches!(s, Stm::Check(..))) {
             return None;
         }
-        let Stm::Nest(n) = &b.stms[to] else { return None };
+        let Stm::Nest(n) = &seq.stms[to] else { return None };
         let sum = (0..n.yields.len()).find_map(|y| term(p, n, y, c))?;
         Some((from, to, sum))
     })
 }
 
 /// The array that a statement makes by accumulating into zeros.
-fn accumulated(b: &Sequence, s: &Stm) -> Option<ArrayId> {
+fn accumulated(seq: &Sequence, s: &Stm) -> Option<ArrayId> {
     let Stm::Nest(Nest { yields, .. }) = s else { return None };
     let [Yield { array, kind: YieldKind::Accumulate { reducer: Reducer::Add, into, .. } }] = &yields[..]
     else {
         return None;
     };
-    let zeros = b.stms.iter().any(|s| match s {
+    let zeros = seq.stms.iter().any(|s| match s {
         Stm::Nest(n) => n
             .yields
             .iter()
@@ -113,47 +113,41 @@ fn term(p: &Program, n: &Nest, yielded: usize, c: ArrayId) -> Option<Sum> {
     None
 }
 
-fn rewrite(b: &mut Sequence, p: &mut Program, from: usize, to: usize, Sum { yielded, term, sum, rest }: Sum) {
-    let Stm::Nest(n) = &mut b.stms[to] else { panic!("a sum that no nest makes") };
+fn rewrite(
+    seq: &mut Sequence,
+    p: &mut Program,
+    from: usize,
+    to: usize,
+    Sum { yielded, term, sum, rest }: Sum,
+) {
+    let Stm::Nest(n) = &mut seq.stms[to] else { panic!("a sum that no nest makes") };
     // The sum without the term.
     let map: Renaming = [(sum, rest)].into();
     n.body.items.retain(|i| *i.vars() != [term] && *i.vars() != [sum]);
     Rename(&map).body(&mut n.body);
     n.yields.iter_mut().for_each(|y| y.kind.rename(&map));
     let y = n.yields[yielded].array;
-    let copied = copied(n).filter(|a| p.arrays[a.0 as usize].dims == p.arrays[y.0 as usize].dims);
+    let copied = n.copied().filter(|a| p.arrays[a.0 as usize].dims == p.arrays[y.0 as usize].dims);
     let base = match copied {
         Some(other) => {
-            b.stms.remove(to);
+            seq.stms.remove(to);
             other
         }
         None => {
             let info = p.array(y).clone();
             let base = p.new_array(info.name, info.elem, info.dims);
-            if let Stm::Nest(n) = &mut b.stms[to] {
+            if let Stm::Nest(n) = &mut seq.stms[to] {
                 n.yields[yielded].array = base;
             }
             base
         }
     };
     let at = to + usize::from(copied.is_none());
-    if let Stm::Nest(mut n) = b.stms[from].clone() {
+    if let Stm::Nest(mut n) = seq.stms[from].clone() {
         if let [Yield { array, kind: YieldKind::Accumulate { into, .. } }] = &mut n.yields[..] {
             (*array, *into) = (y, base);
         }
-        b.stms.insert(at, Stm::Nest(n));
-        b.stms.remove(from);
+        seq.stms.insert(at, Stm::Nest(n));
+        seq.stms.remove(from);
     }
-}
-
-/// The array of which a nest is a copy, and nothing else.
-fn copied(n: &Nest) -> Option<ArrayId> {
-    let ([Yield { kind: YieldKind::Store(Atom::Var(v)), .. }], [Item::Let(l)]) =
-        (&n.yields[..], &n.body.items[..])
-    else {
-        return None;
-    };
-    let Exp::Read { array, index, .. } = &l.exp else { return None };
-    let same = index.iter().copied().eq(n.axes.iter().map(|x| Atom::Var(x.var)));
-    (same && l.vars == [*v]).then_some(*array)
 }

@@ -64,17 +64,12 @@ fn list(
 
 /// The array of sorted elements, whole and in place, that a statement is for.
 fn stored(stm: &Stm, s: &Sort, arrays: &[ArrayInfo]) -> Option<ArrayId> {
-    let Stm::Nest(Nest { axes, body, yields, .. }) = stm else { return None };
-    let mut body = body.clone();
-    redirect(&mut body, s, s.result);
-    let ([y], [Item::Let(l)]) = (yields.as_slice(), body.items.as_slice()) else { return None };
-    let (YieldKind::Store(v), Exp::Read { array, index, .. }) = (&y.kind, &l.exp) else { return None };
+    let Stm::Nest(n) = stm else { return None };
+    let mut n = n.clone();
+    redirect(&mut n.body, s, s.result);
+    let copy = n.yields.first()?.array;
     let dims = |a: ArrayId| &arrays[a.0 as usize].dims;
-    let copied = *array == s.result
-        && *v == Atom::Var(l.vars[0])
-        && index.iter().copied().eq(axes.iter().map(|a| Atom::Var(a.var)))
-        && dims(y.array) == dims(s.result);
-    copied.then_some(y.array)
+    (n.copied()? == s.result && dims(copy) == dims(s.result)).then_some(copy)
 }
 
 /// Scalars that are positions: where they are read, and whether with a check.

@@ -96,9 +96,9 @@ impl Staged {
         Ok(Staged { program, cpu, gpu })
     }
 
-    /// Both loops, with their names.
-    pub fn loops(&self) -> [(&'static str, &Verified<Loops>); 2] {
-        [("loops for the CPU", &self.cpu), ("loops for the GPU", &self.gpu)]
+    /// Both loops, with their names and targets.
+    pub fn loops(&self) -> [(&'static str, Target, &Verified<Loops>); 2] {
+        [("loops for the CPU", Target::Cpu, &self.cpu), ("loops for the GPU", Target::Gpu, &self.gpu)]
     }
 
     /// The loops give what the program gives, up to rounding.
@@ -111,9 +111,9 @@ impl Staged {
         args: &[Value],
         expected: &Result<Vec<Value>, Fault>,
     ) -> Result<(), Disagreement> {
-        self.loops().into_iter().try_for_each(|(target, l)| {
-            let found = loops::run(l, args);
-            let wrong = agree(&format!("{name}, {target}"), found.clone(), expected, None).err();
+        self.loops().into_iter().try_for_each(|(loops, target, l)| {
+            let found = loops::run(l, target, args);
+            let wrong = agree(&format!("{name}, {loops}"), found.clone(), expected, None).err();
             match (wrong, &found, expected) {
                 (Some(_), Ok(a), Ok(b)) if is_rounding(&self.program, args, a, b) => Ok(()),
                 (wrong, ..) => wrong.map_or(Ok(()), Err),
@@ -132,7 +132,7 @@ fn careful(p: &bulk::Program, args: &[Value]) -> Result<(), String> {
         }
         for target in [Target::Cpu, Target::Gpu] {
             let l = stage("back", || pipeline::back(p, target))?.map_err(|e| e.join("; "))?;
-            if let Err(Fault::Internal { message, .. }) = loops::run(&l, args) {
+            if let Err(Fault::Internal { message, .. }) = loops::run(&l, target, args) {
                 return Err(format!("{}: {message}", name("loops")));
             }
         }
@@ -198,8 +198,8 @@ impl<'a> Stages<'a> {
         };
         agrees("flatten", bulk::interp::run(&self.flat, args))?;
         agrees("middle", bulk::interp::run(self.program(), args))?;
-        for (target, l) in self.staged.loops() {
-            agrees(target, loops::run(l, args))?;
+        for (loops, target, l) in self.staged.loops() {
+            agrees(loops, loops::run(l, target, args))?;
         }
         if failing.is_some() {
             careful(self.program(), args)?;

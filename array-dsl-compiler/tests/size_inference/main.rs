@@ -145,7 +145,7 @@ fn fails(f: &Function, args: &[Value], parts: &[&str]) {
     is_size("bulk", bulk::interp::run(&p, args));
     for target in [Target::Cpu, Target::Gpu] {
         let l = pipeline::back(&p, target).expect("it verifies");
-        is_size("loops", loops::run(&l, args));
+        is_size("loops", loops::run(&l, target, args));
     }
 }
 

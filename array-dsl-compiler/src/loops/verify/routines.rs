@@ -60,13 +60,19 @@ mod tests {
     use crate::schedule::schedule;
     use crate::target::Target;
 
-    /// The errors of a program whose steps are a product and a sort, after a change.
+    const PRODUCT: &str =
+        "program f(a.0: [n][k]f64, b.1: [k][m]f64, x.2: [n]f64, w.5: [k][m]i64) sizes n, k, m
+        c.3: [n][m]f64 = nest [%0 < n, %1 < m, %2 < k] {
+          %3 = a.0[%0, %2]; %4 = b.1[%2, %1]; %5 = mul %3 %4 } reduce(add) 1 %5
+        o.4: [n]i64 = argsort x.2
+        => (c.3, o.4)";
+
     fn errors(change: impl FnOnce(&mut Contract, &mut Sort)) -> Vec<String> {
-        let text = "program f(a.0: [n][k]f64, b.1: [k][m]f64, x.2: [n]f64) sizes n, k, m
-            c.3: [n][m]f64 = nest [%0 < n, %1 < m, %2 < k] {
-              %3 = a.0[%0, %2]; %4 = b.1[%2, %1]; %5 = mul %3 %4 } reduce(add) 1 %5
-            o.4: [n]i64 = argsort x.2
-            => (c.3, o.4)";
+        errors_of(PRODUCT, change)
+    }
+
+    /// The errors of a program whose steps are a product and a sort, after a change.
+    fn errors_of(text: &str, change: impl FnOnce(&mut Contract, &mut Sort)) -> Vec<String> {
         let mut p: Program = schedule(&parse(text).expect("it parses"), Target::Cpu);
         let [Step::Contract(c), Step::Sort(s)] = p.steps.as_mut_slice() else { panic!("{:?}", p.steps) };
         change(c, s);
@@ -88,6 +94,21 @@ mod tests {
             wrong(|c, _| c.extents[1] = Dim::name("k")),
             "the axes of `c.3` in a contraction have other extents than its dimensions"
         );
+        // Of the same extents, which only a name tells apart.
+        let square = "program f(a.0: [n][n]f64, b.1: [n][n]f64, x.2: [n]f64) sizes n
+            c.3: [n][n]f64 = nest [%0 < n, %1 < n, %2 < n] {
+              %3 = a.0[%0, %2]; %4 = b.1[%2, %1]; %5 = mul %3 %4 } reduce(add) 1 %5
+            o.4: [n]i64 = argsort x.2
+            => (c.3, o.4)";
+        let errors = errors_of(square, |c, _| c.a.1 = vec![2, 2]);
+        assert_eq!(
+            errors,
+            [
+                "`a.0` has an axis of a contraction twice",
+                "axis i0 of a contraction is no batch, row, column or summed axis"
+            ]
+        );
+        assert_eq!(wrong(|c, _| c.b.0 = ArrayId(5)), "a contraction of f64 and i64 gives f64");
         assert_eq!(wrong(|c, _| c.b.0 = ArrayId(4)), "`o.4` is used before it is bound");
         assert_eq!(wrong(|_, s| s.gives = Sorted::Values), "`o` is no sort of `x`");
     }

@@ -316,8 +316,8 @@ fn meant(
                 return Ok(());
             }
             agree("middle", found, expected, all)?;
-            for (name, l) in programs[0].staged.loops() {
-                agree(name, stage(name, || loops::run(l, &args))?, expected, all)?;
+            for (name, target, l) in programs[0].staged.loops() {
+                agree(name, stage(name, || loops::run(l, target, &args))?, expected, all)?;
             }
             let compared = modes.as_ref().filter(|_| failing.is_none() && f.rules.is_empty());
             for made in programs[1..].iter().filter(|m| compared.is_none() || !Modes::has(&m.path)) {
