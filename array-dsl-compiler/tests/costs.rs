@@ -8,6 +8,7 @@ use array_dsl_compiler::bulk::Program;
 use array_dsl_compiler::bulk::interp::run_counted;
 use array_dsl_compiler::core::Function;
 use array_dsl_compiler::derive::Derivative;
+use array_dsl_compiler::loops::Step;
 use array_dsl_compiler::loops::print::print;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::target::Target;
@@ -165,4 +166,56 @@ fn depth_does_not_multiply_the_work() {
         let ([primal, _], [both, _]) = (work(&f, &p, 40, false), work(&f, &d, 40, true));
         assert!(both <= bound * primal, "{primal} for the value, {both} for both\n{text}");
     }
+}
+
+/// The kernels of `programs/textbook.rs`, each with its text.
+fn textbook() -> Vec<(String, String)> {
+    let file = syn::parse_file(include_str!("programs/textbook.rs")).expect("it is Rust");
+    let kernels = file.items.into_iter().filter_map(|item| match item {
+        syn::Item::Fn(f) => Some((f.sig.ident.to_string(), quote::ToTokens::to_token_stream(&f).to_string())),
+        _ => None,
+    });
+    kernels.map(|(name, text)| (name, text.replace("# [kernel]", ""))).collect()
+}
+
+/// Of loops in loops as well a derivative costs a few times the value, whatever the sizes: what a trip writes is stored and undone.
+#[test]
+fn textbook_loops_cost_a_few_times_the_value() {
+    for (name, text) in textbook() {
+        let (f, p, d) = vjp(&text);
+        let ratio = |n: i64| {
+            let (value, both) = (work(&f, &p, n, false)[1], work(&f, &d, n, true)[1]);
+            both as f64 / value as f64
+        };
+        let ratios = [8, 16, 32].map(ratio);
+        println!("{name}: {ratios:.1?}");
+        assert!(ratios[2] <= 14.0 && ratios[2] < 1.1 * ratios[1], "{name}: {ratios:?}");
+    }
+}
+
+/// No trip of theirs copies an array.
+#[test]
+fn textbook_loops_work_in_place() {
+    for (name, text) in textbook() {
+        let (_, p, d) = vjp(&text);
+        for (what, q) in [("value", &p), ("vjp", &d)] {
+            let loops = pipeline::back(q, Target::Cpu).expect("it verifies");
+            let copies = copies_in_loops(&loops.steps, false);
+            assert_eq!(copies, 0, "{name}, {what}\n{}", print(&loops));
+        }
+    }
+}
+
+/// How many arrays are copied in each trip of some loop.
+fn copies_in_loops(steps: &[Step], inside: bool) -> usize {
+    let copies = steps.iter().map(|s| match s {
+        Step::Copy { .. } => usize::from(inside),
+        Step::Repeat(r) => {
+            let carried =
+                r.carried.iter().map(|c| usize::from(inside && !c.takes.0) + usize::from(!c.takes.1));
+            copies_in_loops(&r.steps, true) + carried.sum::<usize>()
+        }
+        _ => 0,
+    });
+    copies.sum()
 }

@@ -20,6 +20,8 @@ pub(crate) struct Checked {
     values: Vec<(ArrayId, Dim)>,
     /// Arrays of positions, and the dimension that they are positions in.
     positions: HashMap<ArrayId, Dim>,
+    /// The numbers of the trips around.
+    trips: Vec<ArrayId>,
 }
 
 impl Checked {
@@ -124,6 +126,7 @@ impl Checked {
     /// At the start of a trip: its number is counted from zero and less than the trips, and what is checked where there are
     /// trips holds, also of the number of those that are done.
     fn trip(&mut self, trips: &Trips) {
+        self.trips.extend(if let Trips::For(index, _) = trips { Some(*index) } else { None });
         for kind in self.of_trip(trips) {
             self.check(&Check { kind, guards: Vec::new() });
         }
@@ -140,6 +143,11 @@ impl Checked {
         let more = most.flat_map(|b| [&next, count].map(|a| CheckKind::AtLeast(a.clone(), b.clone())));
         let known = [CheckKind::NonNegative(index), CheckKind::AtLeast(next.clone(), count.clone())];
         known.into_iter().chain(more).collect()
+    }
+
+    /// Whether an array is the number of a trip of some loop around.
+    pub fn is_trip(&self, a: ArrayId) -> bool {
+        self.trips.contains(&a)
     }
 
     /// The checks that have been made, those of trips included.
@@ -166,6 +174,11 @@ impl Checked {
             always.extend([more.scale(-1), more]);
         }
         (always, guarded)
+    }
+
+    /// Integers of the host level and what they are equal to.
+    pub(super) fn values(&self) -> impl Iterator<Item = &(ArrayId, Dim)> {
+        self.values.iter()
     }
 
     pub(super) fn positions(&self) -> &HashMap<ArrayId, Dim> {

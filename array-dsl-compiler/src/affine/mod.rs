@@ -103,6 +103,8 @@ pub(crate) struct Facts {
     positions: HashMap<ArrayId, Dim>,
     /// Other integers that are not negative and less than a dimension.
     pub below: HashMap<Var, Dim>,
+    /// Integers of the host level that are polynomials over others.
+    values: HashMap<ArrayId, Dim>,
     /// Polynomials over sizes that are at least zero.
     sizes: Vec<Dim>,
     /// Those that are only if all of some dimensions are positive.
@@ -141,6 +143,7 @@ impl Facts {
             conditions: HashMap::new(),
             positions: checked.positions().clone(),
             below: HashMap::new(),
+            values: checked.values().cloned().collect(),
             sizes: always,
             guarded,
             here: Vec::new(),
@@ -207,7 +210,9 @@ impl Facts {
             Exp::Read { array, index, .. }
                 if index.is_empty() && t.arrays[array.0 as usize].elem == Elem::I64 =>
             {
-                self.forms.insert(v, Affine::constant(Dim::atom(SizeAtom::Scalar(array.0))));
+                let value = self.values.get(array).cloned();
+                let value = value.unwrap_or_else(|| Dim::atom(SizeAtom::Scalar(array.0)));
+                self.forms.insert(v, Affine::constant(value));
             }
             Exp::Read { array, .. } if self.positions.contains_key(array) => {
                 self.below.insert(v, self.positions[array].clone());

@@ -3,29 +3,53 @@
 //! A state that a trip replaces is stored whole: memory for n states. A state that a trip only writes into, element by
 //! element, is stored by what is overwritten: the old values, and the index unless it can be computed again, so that memory
 //! and time are those of the writes; going back, the old values are written back.
+//!
+//! ```text
+//! repeat i < n with s {                          repeat i < n with s, h {
+//!   t = write s at p of x                          h' = write h at i of s[p];  t = write s at p of x
+//!   u = repeat k < m(i) with v = t {               u, h'' = repeat k < m(i) with v = t, g = h' {
+//!     w = write v at q of y                          g' = write g at i, k of v[q];  w = write v at q of y
+//!     => w }                                         => w, g' }
+//!   => u }                                         => u, h'' }
+//! ```
+//!
+//! Loops inside that write into the state are logged as well, if the numbers of their trips are polynomials over what is known before
+//! the outer loop and the numbers of trips around; then there is a bound for them (`most`), and the log is an array of that size.
 
 use std::collections::{HashMap, HashSet};
 
 use super::reverse::guarded_read;
-use crate::bulk::build::{Code, Redirect, Renaming, renamed};
+use super::separate::not_negative;
+use crate::affine::Checked;
+use crate::bulk::build::{Code, Redirect, Renaming, int, renamed};
 use crate::bulk::uses::scalars;
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Carried, Let, Nest, Program, Repeat, Stm, Trips, Yield, YieldKind,
+    ArrayId, Atom, Axis, Block, Carried, Check, CheckKind, Exp, Item, Let, Nest, Program, Reducer, Repeat,
+    Stm, Trips, Yield, YieldKind,
 };
-use crate::dim::Dim;
+use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
+use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
 /// How a state is had again, going backwards.
 pub(super) enum History {
     /// The array of all states; its first dimension is the trip.
     States(ArrayId),
-    /// What each of the writes into the state overwrote, in their order.
-    Overwritten(Vec<Log>),
+    /// What is to be undone, in the order in which it was done.
+    Overwritten(Vec<Update>),
 }
 
-/// What one nest overwrote: the trip, then the nest's axes.
+/// Something in a trip that writes into a state.
+pub(super) enum Update {
+    /// A nest.
+    Write(Log),
+    /// A loop: the number of its trip, how many there are, and what is done in each.
+    Loop(ArrayId, Dim, Vec<Update>),
+}
+
+/// What one nest overwrote: an array of the trips of the loops around, from the outside in, and of the nest's axes.
 pub(super) struct Log {
     axes: Vec<Dim>,
     place: Place,
@@ -33,23 +57,26 @@ pub(super) struct Log {
 }
 
 /// Where it wrote.
-pub(super) enum Place {
+enum Place {
     /// One array for each component of the index.
     Stored(Vec<ArrayId>),
-    /// The code of the index, which uses nothing that the loop makes but the number of the trip.
-    Recomputed(PlaceCode, ArrayId),
+    /// The code of the index, which uses nothing that the loops make but the numbers of their trips.
+    Recomputed(PlaceCode),
 }
 
 /// The code of a nest's index.
-pub(super) struct PlaceCode {
+#[derive(Clone)]
+struct PlaceCode {
     axes: Vec<Axis>,
     lets: Vec<Let>,
     index: Vec<Atom>,
 }
 
 impl PlaceCode {
-    /// What the index needs of the nest's code.
+    /// What the index needs of the nest's code, as if what is written under a condition were always written: where it was not, the old
+    /// value is still there, and writing it back changes nothing.
     fn new(n: &Nest, index: &[Atom]) -> PlaceCode {
+        let index = &unconditional(n, index)[..];
         let mut needed: HashSet<Atom> = index.iter().copied().collect();
         let mut lets = Vec::new();
         for l in n.body.unordered().into_iter().rev() {
@@ -64,10 +91,8 @@ impl PlaceCode {
         PlaceCode { axes: n.axes.clone(), lets, index: index.to_vec() }
     }
 
-    /// Whether it uses of what the loop makes nothing but the number of the trip.
-    fn is_known(&self, r: &Repeat) -> bool {
-        let mut made: HashSet<ArrayId> = r.carried.iter().map(|c| c.state).collect();
-        made.extend(r.body.iter().flat_map(Stm::results));
+    /// Whether it uses nothing of these arrays.
+    fn is_known(&self, made: &HashSet<ArrayId>) -> bool {
         let body = Block { lets: self.lets.clone() };
         let mut known = true;
         body.visit_reads(&mut |a, _| known &= !made.contains(&a));
@@ -75,134 +100,390 @@ impl PlaceCode {
         known
     }
 
-    /// The index at a point, with the number of the trip read from another array.
-    fn at(&self, p: &mut Program, code: &mut Code, point: &[Atom], trips: (ArrayId, ArrayId)) -> Vec<Atom> {
+    /// The index at a point of a trip.
+    fn at(&self, p: &mut Program, code: &mut Code, point: &[Atom], trip: &Trip) -> Vec<Atom> {
         let mut map: Renaming = self.axes.iter().map(|a| a.var).zip(point.iter().copied()).collect();
         let mut lets = p.copy_lets(&self.lets, &mut map);
-        let trips = HashMap::from([trips]);
-        lets.iter_mut().for_each(|l| Redirect(&trips).binding(l));
+        lets.iter_mut().for_each(|l| Redirect(&trip.again).binding(l));
         code.lets.extend(lets);
         self.index.iter().map(|a| renamed(&map, *a)).collect()
+    }
+}
+
+/// A trip of the loops around.
+#[derive(Clone, Default)]
+pub(super) struct Trip {
+    /// Its numbers, from the outside in.
+    numbers: Vec<ArrayId>,
+    /// The numbers that the loops had when they went forward, and these.
+    again: HashMap<ArrayId, ArrayId>,
+}
+
+impl Trip {
+    /// Of the loop whose trips were numbered by `index`, or that has no number of its own, the trip of this number.
+    pub fn of(index: Option<ArrayId>, number: ArrayId) -> Trip {
+        Trip::default().then(index.unwrap_or(number), number)
+    }
+
+    /// Its numbers, read.
+    pub fn index(&self, p: &mut Program, code: &mut Code) -> Vec<Atom> {
+        self.numbers.iter().map(|a| code.read(p, *a, &[])).collect()
+    }
+
+    fn then(&self, index: ArrayId, number: ArrayId) -> Trip {
+        let mut inside = self.clone();
+        inside.numbers.push(number);
+        inside.again.insert(index, number);
+        inside
+    }
+
+    fn size(&self, d: &Dim) -> Dim {
+        d.substitute(&mut |a| match a {
+            SizeAtom::Scalar(s) => {
+                let array = ArrayId(*s);
+                Dim::atom(SizeAtom::Scalar(self.again.get(&array).unwrap_or(&array).0))
+            }
+            SizeAtom::Name(_) => Dim::atom(a.clone()),
+        })
     }
 }
 
 /// Adds to a counted loop what stores its history; arrays that it starts from are made before.
 pub(super) fn store_history(p: &mut Program, r: &mut Repeat) -> Vec<History> {
     let Trips::For(index, count) = r.trips.clone() else { return Vec::new() };
+    let mut made = HashSet::new();
+    made_inside(r, &mut made);
+    let level = Level { index, count: count.clone(), most: count };
     let mut out = Vec::new();
     for c in r.carried.clone() {
-        let writes = writes(p, r, &c);
-        let Some(writes) = writes else {
-            let info = p.array(c.state).clone();
-            let all = store_in_trip(p, r, 0, &info.dims, info.elem, index, &count, |p, code, at| {
-                code.read(p, c.state, at)
-            });
-            out.push(History::States(all));
-            continue;
-        };
-        let mut logs = Vec::new();
-        for result in writes {
-            // The nests before it move as logs are added.
-            let at = r.body.iter().position(|s| s.results().contains(&result));
-            let at = expect(at, || format!("nothing in the loop makes array {}", result.0));
-            let Stm::Nest(n) = r.body[at].clone() else {
-                panic!("array {} is not written by a nest", result.0)
-            };
-            let Some(YieldKind::Write { into, index: place, .. }) = n.yields.first().map(|y| y.kind.clone())
-            else {
-                panic!("array {} is not written by element", result.0)
-            };
-            let dims: Vec<Dim> = n.axes.iter().map(|a| a.extent.clone()).collect();
-            let code = PlaceCode::new(&n, &place);
-            let mut indices = Vec::new();
-            let known = code.is_known(r);
-            for k in 0..if known { 0 } else { place.len() } {
-                let a = store_in_trip(p, r, at, &dims, Elem::I64, index, &count, |p, c, point| {
-                    code.at(p, c, point, (index, index))[k]
-                });
-                indices.push(a);
+        let mut logger = Logger { p, made: &made, levels: vec![level.clone()], loc: r.loc };
+        let first = r.carried.len();
+        let history = match logger.writes(&r.body, &c) {
+            Some(writes) => History::Overwritten(logger.trips(r, &writes)),
+            None => {
+                let info = logger.p.array(c.state).clone();
+                let dims = (&info.dims[..], &info.dims[..]);
+                let read = |p: &mut Program, code: &mut Code, at: &[Atom]| code.read(p, c.state, at);
+                History::States(logger.store_in_trip(r, 0, dims, info.elem, read))
             }
-            let elem = p.array(into).elem;
-            let at = at + indices.len();
-            let value = store_in_trip(p, r, at, &dims, elem, index, &count, |p, c, point| {
-                let place = code.at(p, c, point, (index, index));
-                guarded_read(p, c, into, &place)
-            });
-            let place = if known { Place::Recomputed(code, index) } else { Place::Stored(indices) };
-            logs.push(Log { axes: dims, place, value });
+        };
+        for log in &mut r.carried[first..] {
+            let info = p.array(log.state).clone();
+            log.start = p.constant("history", &info.dims, Const::of(info.elem, 0), r.loc);
         }
-        out.push(History::Overwritten(logs));
+        out.push(history);
     }
     out
 }
 
-/// The writes that make the next state out of the state, in order; `None` if it is made in another way, or an element may be
-/// written more than once by one of them.
-fn writes(p: &Program, r: &Repeat, c: &Carried) -> Option<Vec<ArrayId>> {
-    if p.array(c.state).dims.is_empty() {
-        return None;
-    }
-    let mut out = Vec::new();
-    let mut at = c.next;
-    while at != c.state {
-        let nest = r.body.iter().find_map(|s| match s {
-            Stm::Nest(n) if n.yields.iter().any(|y| y.array == at) => Some(n),
-            _ => None,
-        })?;
-        let [Yield { kind: YieldKind::Write { into, index, .. }, .. }] = nest.yields.as_slice() else {
-            return None;
-        };
-        // Different points write to different places, or there is one point.
-        let distinct = nest.axes.iter().all(|a| index.contains(&Atom::Var(a.var)));
-        if !distinct {
-            return None;
+/// The arrays that a loop makes, but for the numbers of trips.
+fn made_inside(r: &Repeat, made: &mut HashSet<ArrayId>) {
+    made.extend(r.carried.iter().map(|c| c.state));
+    for s in &r.body {
+        made.extend(s.results());
+        if let Stm::Repeat(r) = s {
+            made_inside(r, made);
         }
-        out.push(at);
-        at = *into;
     }
-    out.reverse();
-    Some(out)
 }
 
-/// Has each trip store an array of dimensions `dims`; the array of all of them.
-#[allow(clippy::too_many_arguments, reason = "a nest in the words of its loop")]
-fn store_in_trip(
-    p: &mut Program,
-    r: &mut Repeat,
-    at: usize,
-    dims: &[Dim],
-    elem: Elem,
+/// A statement that writes into a state, by the array that it makes.
+enum Writes {
+    /// A nest over so many points.
+    Nest(ArrayId, Vec<Dim>),
+    Loop(ArrayId, Level, Vec<Writes>),
+}
+
+/// A loop around what is logged.
+#[derive(Clone)]
+struct Level {
     index: ArrayId,
-    count: &Dim,
-    value: impl FnOnce(&mut Program, &mut Code, &[Atom]) -> Atom,
-) -> ArrayId {
-    let all: Vec<Dim> = [count].into_iter().chain(dims).cloned().collect();
-    let start = p.constant("history", &all, Const::of(elem, 0), r.loc);
-    let [state, next, result] = [(); 3].map(|()| p.new_array("history", elem, all.clone()));
-    let axes = p.new_axes(dims);
-    let places: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
-    let mut code = Code::new(r.loc);
-    let trip = code.read(p, index, &[]);
-    let value = value(p, &mut code, &places);
-    let place = [trip].into_iter().chain(places).collect();
-    let yields = vec![Yield {
-        array: next,
-        kind: YieldKind::Write { into: state, index: place, value, contested: false },
-    }];
-    r.body.insert(at, Stm::Nest(Nest { axes, body: code.into(), yields, loc: r.loc }));
-    r.carried.push(Carried { state, start, next, result });
-    result
+    /// The number of its trips, over what is known before the outermost loop and the numbers of the trips around.
+    count: Dim,
+    /// As many or more, known before the outermost loop.
+    most: Dim,
+}
+
+/// Adds logs to a loop and to those in it.
+struct Logger<'a> {
+    p: &'a mut Program,
+    /// What the outermost loop makes.
+    made: &'a HashSet<ArrayId>,
+    /// The loops around, from the outside in.
+    levels: Vec<Level>,
+    loc: Loc,
+}
+
+impl Logger<'_> {
+    /// What makes the next state out of the state, in order; `None` if it is made in another way, an element may be written more than
+    /// once by one nest, or nobody can tell before the outermost loop how much there is to log.
+    fn writes(&mut self, body: &[Stm], c: &Carried) -> Option<Vec<Writes>> {
+        if self.p.array(c.state).dims.is_empty() {
+            return None;
+        }
+        let mut out = Vec::new();
+        let mut at = c.next;
+        while at != c.state {
+            at = match body.iter().find(|s| s.results().contains(&at))? {
+                Stm::Nest(n) => {
+                    let (into, index) = written(n)?;
+                    let index = unconditional(n, index);
+                    // Different points write to different places, or there is one point.
+                    let distinct = n.axes.iter().all(|a| index.contains(&Atom::Var(a.var)));
+                    let most = n.axes.iter().map(|a| self.most(&a.extent)).collect::<Option<_>>()?;
+                    out.push(Writes::Nest(at, most));
+                    distinct.then_some(into)?
+                }
+                Stm::Repeat(r) => {
+                    let Trips::For(index, count) = &r.trips else { return None };
+                    let inner = r.carried.iter().find(|c| c.result == at)?;
+                    let count = polynomial(body, count);
+                    let level = Level { index: *index, most: self.most(&count)?, count };
+                    self.levels.push(level.clone());
+                    let inside = self.writes(&r.body, inner);
+                    self.levels.pop();
+                    out.push(Writes::Loop(at, level, inside?));
+                    inner.start
+                }
+                _ => return None,
+            };
+        }
+        out.reverse();
+        Some(out)
+    }
+
+    /// A bound for a number of trips or points: the polynomial at the first trips or at the last ones, with whose numbers it falls or
+    /// grows.
+    fn most(&self, count: &Dim) -> Option<Dim> {
+        let mut most = count.clone();
+        for l in self.levels.iter().rev() {
+            let at = |number: &Dim| {
+                most.substitute(&mut |a| match a {
+                    SizeAtom::Scalar(s) if ArrayId(*s) == l.index => number.clone(),
+                    _ => Dim::atom(a.clone()),
+                })
+            };
+            let one = Dim::constant(1);
+            let slope = at(&Dim::atom(SizeAtom::Scalar(l.index.0)).add(&one)).sub(&most);
+            most = if slope.is_nonnegative() {
+                at(&l.count.sub(&one))
+            } else if slope.scale(-1).is_nonnegative() {
+                at(&Dim::default())
+            } else {
+                return None;
+            };
+        }
+        let known = scalars(&most).all(|a| !self.made.contains(&a));
+        known.then_some(most)
+    }
+
+    /// Has a loop log what it writes into a state. The logs are the last arrays that it carries; what they start from is the matter of
+    /// what is around.
+    fn trips(&mut self, r: &mut Repeat, writes: &[Writes]) -> Vec<Update> {
+        let mut out = Vec::new();
+        for w in writes {
+            out.push(match w {
+                Writes::Nest(result, most) => Update::Write(self.nest(r, *result, most)),
+                Writes::Loop(result, level, writes) => self.inner(r, *result, level, writes),
+            });
+        }
+        out
+    }
+
+    /// A loop inside, whose logs go from trip to trip of the loop around it.
+    fn inner(&mut self, r: &mut Repeat, result: ArrayId, level: &Level, writes: &[Writes]) -> Update {
+        let at = position(r, result);
+        let Stm::Repeat(inner) = &mut r.body[at] else { panic!("array {} is not made by a loop", result.0) };
+        let first = inner.carried.len();
+        let most = self.extent(&level.most);
+        self.levels.push(Level { most, ..level.clone() });
+        let mut updates = self.trips(inner, writes);
+        self.levels.pop();
+        let mut after = HashMap::new();
+        for log in &mut inner.carried[first..] {
+            let info = self.p.array(log.state).clone();
+            let [state, result] =
+                [(); 2].map(|()| self.p.new_array(info.name.clone(), info.elem, info.dims.clone()));
+            log.start = state;
+            after.insert(log.result, result);
+            r.carried.push(Carried { state, start: state, next: log.result, result });
+        }
+        updates.iter_mut().for_each(|u| u.redirect(&after));
+        Update::Loop(level.index, level.count.clone(), updates)
+    }
+
+    /// Has the nest that makes `result` store what it is about to overwrite, and where.
+    fn nest(&mut self, r: &mut Repeat, result: ArrayId, most: &[Dim]) -> Log {
+        let Stm::Nest(n) = r.body[position(r, result)].clone() else {
+            panic!("array {} is not written by a nest", result.0)
+        };
+        let (into, index) = expect(written(&n), || format!("array {} is not written by element", result.0));
+        let axes: Vec<Dim> = n.axes.iter().map(|a| a.extent.clone()).collect();
+        let most: Vec<Dim> = most.iter().map(|d| self.extent(d)).collect();
+        let code = PlaceCode::new(&n, index);
+        let now = Trip::default();
+        let place = if code.is_known(self.made) {
+            Place::Recomputed(code.clone())
+        } else {
+            let component = |k: usize| {
+                self.store_in_trip(r, position(r, result), (&axes, &most), Elem::I64, |p, c, point| {
+                    code.at(p, c, point, &now)[k]
+                })
+            };
+            Place::Stored((0..index.len()).map(component).collect())
+        };
+        let elem = self.p.array(into).elem;
+        let value = self.store_in_trip(r, position(r, result), (&axes, &most), elem, |p, c, point| {
+            let place = code.at(p, c, point, &now);
+            guarded_read(p, c, into, &place)
+        });
+        Log { axes, place, value }
+    }
+
+    /// Has each trip store an array over axes of so many points, and at most so many; the array of all of them.
+    fn store_in_trip(
+        &mut self,
+        r: &mut Repeat,
+        at: usize,
+        (axes, most): (&[Dim], &[Dim]),
+        elem: Elem,
+        value: impl FnOnce(&mut Program, &mut Code, &[Atom]) -> Atom,
+    ) -> ArrayId {
+        let p = &mut *self.p;
+        let all: Vec<Dim> = self.levels.iter().map(|l| &l.most).chain(most).cloned().collect();
+        let [state, next, result] = [(); 3].map(|()| p.new_array("history", elem, all.clone()));
+        let axes = p.new_axes(axes);
+        let points: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        let mut code = Code::new(self.loc);
+        let mut index: Vec<Atom> = self.levels.iter().map(|l| code.read(p, l.index, &[])).collect();
+        let value = value(p, &mut code, &points);
+        index.extend(points);
+        let kind = YieldKind::Write { into: state, index, value, contested: false };
+        let yields = vec![Yield { array: next, kind }];
+        r.body.insert(at, Stm::Nest(Nest { axes, body: code.into(), yields, loc: self.loc }));
+        r.carried.push(Carried { state, start: state, next, result });
+        result
+    }
+
+    /// A bound as a dimension, which is not negative. That it is not less than the bound is a check that always holds, for the proofs.
+    fn extent(&mut self, most: &Dim) -> Dim {
+        let mut stms = Vec::new();
+        let extent = not_negative(self.p, most, &Checked::default(), self.loc, &mut stms);
+        self.p.stms.extend(stms);
+        if extent != *most {
+            let kind = CheckKind::AtLeast(most.clone(), extent.clone());
+            self.p.stms.push(Stm::Check(Check { kind, guards: Vec::new() }, self.loc));
+        }
+        extent
+    }
+}
+
+impl Update {
+    /// After the loop around: it gives the logs under other names.
+    fn redirect(&mut self, names: &HashMap<ArrayId, ArrayId>) {
+        let rename = |a: &mut ArrayId| *a = names.get(a).copied().unwrap_or(*a);
+        match self {
+            Update::Write(log) => {
+                rename(&mut log.value);
+                if let Place::Stored(index) = &mut log.place {
+                    index.iter_mut().for_each(rename);
+                }
+            }
+            Update::Loop(_, _, updates) => updates.iter_mut().for_each(|u| u.redirect(names)),
+        }
+    }
+}
+
+/// The index of a write that is made under a condition, and else at -1, if it were made always.
+fn unconditional(n: &Nest, index: &[Atom]) -> Vec<Atom> {
+    let definition =
+        |a: &Atom| n.body.lets().find(|l| a.var().is_some_and(|v| l.vars == [v])).map(|l| &l.exp);
+    let always = |a: &Atom| match definition(a) {
+        Some(Exp::Op(Op::Select, args)) if args[2] == int(-1) => args[1],
+        Some(Exp::Op(Op::Select, args)) if args[1] == int(-1) => args[2],
+        _ => *a,
+    };
+    let mut index = index.to_vec();
+    loop {
+        let next: Vec<Atom> = index.iter().map(always).collect();
+        if next == index {
+            return index;
+        }
+        index = next;
+    }
+}
+
+fn position(r: &Repeat, made: ArrayId) -> usize {
+    let at = r.body.iter().position(|s| s.results().contains(&made));
+    expect(at, || format!("nothing in the loop makes array {}", made.0))
+}
+
+/// The array that a nest writes into, and nothing else, and where.
+fn written(n: &Nest) -> Option<(ArrayId, &[Atom])> {
+    let [Yield { kind, .. }] = n.yields.as_slice() else { return None };
+    match kind {
+        YieldKind::Write { into, index, .. }
+        | YieldKind::Accumulate { reducer: Reducer::Add, into, index, .. } => Some((*into, index)),
+        _ => None,
+    }
+}
+
+/// A number of trips; where `separate` has made it of a polynomial, that.
+fn polynomial(body: &[Stm], count: &Dim) -> Dim {
+    let made = || {
+        let Some(SizeAtom::Scalar(a)) = count.as_atom() else { return None };
+        let n = body.iter().find_map(|s| match s {
+            Stm::Nest(n) if n.yields.iter().any(|y| y.array == ArrayId(*a)) => Some(n),
+            _ => None,
+        })?;
+        let [Item::Let(size), Item::Let(most)] = n.body.items.as_slice() else { return None };
+        let (Exp::Size(d), Exp::Op(Op::Max, args)) = (&size.exp, &most.exp) else { return None };
+        (args[..] == [Atom::Var(size.vars[0]), int(0)]).then(|| d.clone())
+    };
+    made().unwrap_or_else(|| count.clone())
+}
+
+/// The state before an update of a trip.
+pub(super) fn undone(p: &mut Program, after: ArrayId, update: &Update, trip: &Trip, loc: Loc) -> ArrayId {
+    match update {
+        Update::Write(log) => overwritten(p, after, log, trip, loc),
+        Update::Loop(index, count, updates) => {
+            let info = p.array(after).clone();
+            let [state, result] =
+                [(); 2].map(|()| p.new_array(info.name.clone(), info.elem, info.dims.clone()));
+            let count = trip.size(count);
+            let j = p.new_array("trip", Elem::I64, Vec::new());
+            let outside = std::mem::take(&mut p.stms);
+            let inside = trip.then(*index, from_the_end(p, j, &count, loc));
+            let next = updates.iter().rev().fold(state, |after, u| undone(p, after, u, &inside, loc));
+            let body = std::mem::replace(&mut p.stms, outside);
+            let carried = vec![Carried { state, start: after, next, result }];
+            p.stms.push(Stm::Repeat(Repeat { trips: Trips::For(j, count), carried, body, loc }));
+            result
+        }
+    }
+}
+
+/// `count - 1 - j`: the number of the forward trip that the backward trip `j` undoes.
+pub(super) fn from_the_end(p: &mut Program, j: ArrayId, count: &Dim, loc: Loc) -> ArrayId {
+    let last = count.sub(&Dim::constant(1));
+    p.store("trip", Elem::I64, &[], loc, |p, code, _| {
+        let (last, j) = (code.size(p, &last), code.read(p, j, &[]));
+        code.op(p, Op::Sub, &[last, j])
+    })
 }
 
 /// The state before a nest overwrote something.
-pub(super) fn undone(p: &mut Program, state: ArrayId, log: &Log, trip: ArrayId, loc: Loc) -> ArrayId {
-    let axes = p.new_axes(&log.axes);
+fn overwritten(p: &mut Program, state: ArrayId, log: &Log, trip: &Trip, loc: Loc) -> ArrayId {
+    let axes: Vec<Dim> = log.axes.iter().map(|d| trip.size(d)).collect();
+    let axes = p.new_axes(&axes);
     let mut code = Code::new(loc);
     let point: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
-    let at: Vec<Atom> = [code.read(p, trip, &[])].into_iter().chain(point.iter().copied()).collect();
+    let mut at = trip.index(p, &mut code);
+    at.extend(&point);
     let index = match &log.place {
         Place::Stored(arrays) => arrays.iter().map(|a| code.read(p, *a, &at)).collect(),
-        Place::Recomputed(place, index) => place.at(p, &mut code, &point, (*index, trip)),
+        Place::Recomputed(place) => place.at(p, &mut code, &point, trip),
     };
     let value = code.read(p, log.value, &at);
     let info = p.array(state).clone();

@@ -8,7 +8,7 @@
 //! Under a frame the arrays have its axes in front. What the points of a frame compute does not depend on each other, so the
 //! cotangents of all points at once are the derivatives of each.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::forward::Forward;
 use super::reverse::Reverse;
@@ -33,10 +33,10 @@ pub fn pullback(
     cotangents: &[ArrayId],
 ) -> Result<Vec<ArrayId>, NotDifferentiable> {
     let (before, stms, after) = split(p, part);
-    let stms: Vec<Stm> = stms.iter().flat_map(|s| separate::separate(p, s)).collect();
+    let stms = separate::separate(p, &stms);
     let active = active(p, part, &stms);
     p.stms = before.into_iter().chain(stms.iter().cloned()).chain(after).collect();
-    let mut r = Reverse { p: take(p), active, adjoints: HashMap::new(), sums: HashMap::new() };
+    let mut r = Reverse::new(take(p), active);
     for (a, ct) in part.results.iter().zip(cotangents) {
         r.contribute(*a, *ct);
     }

@@ -23,10 +23,11 @@ use std::collections::HashMap;
 
 use super::NotDifferentiable;
 use super::forward::Forward;
-use super::history::{History, store_history, undone};
+use super::history::{History, Trip, Update, from_the_end, store_history, undone};
 use super::reverse::Reverse;
-use crate::bulk::build::int;
-use crate::bulk::{ArrayId, Atom, Carried, Repeat, Stm, Trips};
+use crate::bulk::build::{Redirect, int};
+use crate::bulk::walk::Rewriter;
+use crate::bulk::{ArrayId, Carried, Repeat, Stm, Trips, YieldKind};
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
 use crate::scalar::Op;
@@ -71,6 +72,60 @@ struct CarriedAdjoints {
     outer: Vec<(ArrayId, Carried)>,
 }
 
+/// A state that a trip writes into, in a backward trip.
+struct Rewound<'a> {
+    /// Which of the arrays that the backward loop carries.
+    carried: usize,
+    updates: &'a [Update],
+    /// The state before the trip, as it was restored, and what each of the updates made of it when the trip was executed again.
+    versions: Vec<ArrayId>,
+    /// The last of the versions that anything reads: what is made of it is neither made again nor undone.
+    last: usize,
+}
+
+impl Rewound<'_> {
+    fn new<'a>(
+        carried: usize,
+        updates: &'a [Update],
+        body: &[Stm],
+        before: ArrayId,
+        next: ArrayId,
+    ) -> Rewound<'a> {
+        let mut versions = versions(body, next, before);
+        versions.reverse();
+        versions.push(next);
+        let is_read = |i: &usize| {
+            let a = versions[*i];
+            let read_by = |s: &Stm| {
+                let is_update = versions.get(i + 1).is_some_and(|next| s.results().contains(next));
+                match s {
+                    Stm::Nest(n) if is_update => {
+                        let mut reads = false;
+                        n.body.visit_reads(&mut |read, _| reads |= read == a);
+                        reads
+                    }
+                    Stm::Repeat(r) if is_update => {
+                        let inside = Stm::Repeat(Repeat { carried: Vec::new(), ..r.clone() });
+                        inside.inputs().contains(&a)
+                    }
+                    s => s.inputs().contains(&a),
+                }
+            };
+            // A loop goes backwards from what it made.
+            let is_loop = |u: usize| matches!(updates[u], Update::Loop(..));
+            i.checked_sub(1).is_some_and(is_loop) || body.iter().any(read_by)
+        };
+        let last = (0..versions.len()).rev().find(is_read).unwrap_or(0);
+        Rewound { carried, updates, versions, last }
+    }
+
+    /// Which update a statement is that is to be undone.
+    fn update(&self, s: &Stm) -> Option<usize> {
+        let results = s.results();
+        (0..self.last).find(|u| results.contains(&self.versions[u + 1]))
+    }
+}
+
 impl Reverse {
     /// See the module header.
     pub(super) fn repeat(&mut self, r: &Repeat) -> Result<(), NotDifferentiable> {
@@ -88,69 +143,73 @@ impl Reverse {
             }
         };
         let outside = std::mem::take(&mut self.p.stms);
-        let index = self.p.new_array("trip", Elem::I64, Vec::new());
-        let trip = self.trip_from_the_end(index, &count, r.loc);
-        let (mut restored, mut carried) = self.restored_states(r, &history, trip);
+        let j = self.p.new_array("trip", Elem::I64, Vec::new());
+        let number = from_the_end(&mut self.p, j, &count, r.loc);
+        let index = if let Trips::For(i, _) = r.trips { Some(i) } else { None };
+        let trip = Trip::of(index, number);
+        let (mut restored, mut carried) = self.restored_states(r, &history, &trip);
+        restored.extend(index.map(|i| (i, number)));
         let body = self.p.copy_stms(&r.body, &mut restored);
         let copies = restored.iter().filter(|(old, _)| self.active.contains(old)).map(|(_, new)| *new);
         self.active.extend(copies.collect::<Vec<_>>());
         self.p.stms.extend(body.iter().cloned());
-        let mut adjoints = self.body_adjoint(r, &active, &body, &restored)?;
+        let in_trip = |a: ArrayId| restored.get(&a).copied().unwrap_or(a);
+        let mut written = Vec::new();
+        for (c, h) in r.carried.iter().zip(&history) {
+            if let History::Overwritten(updates) = h {
+                let at = written.len();
+                written.push(Rewound::new(at, updates, &body, in_trip(c.state), in_trip(c.next)));
+            }
+        }
+        let mut adjoints = self.body_adjoint(r, &active, &body, &restored, (&written, &trip))?;
+        for w in &written {
+            carried[w.carried].next = self.now(w.versions[0]);
+        }
         let body = std::mem::replace(&mut self.p.stms, outside);
         for (adj, result) in adjoints.states.iter_mut().zip(results) {
             adj.start = result.unwrap_or_else(|| self.zeros(adj.state));
         }
-        for (_, adj) in &mut adjoints.outer {
-            adj.start = self.zeros(adj.state);
+        // Where there is a sum so far the loop goes on with it.
+        let sums: Vec<Option<ArrayId>> = adjoints.outer.iter().map(|(x, _)| self.sum(*x)).collect();
+        for ((_, adj), sum) in adjoints.outer.iter_mut().zip(&sums) {
+            adj.start = sum.unwrap_or_else(|| self.zeros(adj.state));
         }
         carried.extend(adjoints.states.iter().chain(adjoints.outer.iter().map(|(_, adj)| adj)));
-        self.p.stms.push(Stm::Repeat(Repeat { trips: Trips::For(index, count), carried, body, loc: r.loc }));
+        self.p.stms.push(Stm::Repeat(Repeat { trips: Trips::For(j, count), carried, body, loc: r.loc }));
+        for ((x, adj), sum) in adjoints.outer.into_iter().zip(sums) {
+            match sum {
+                Some(_) => drop(self.sums.insert(x, Some(adj.result))),
+                None => self.contribute(x, adj.result),
+            }
+        }
         for (c, adj) in active.iter().zip(adjoints.states) {
             self.contribute(c.start, adj.result);
-        }
-        for (x, adj) in adjoints.outer {
-            self.contribute(x, adj.result);
         }
         Ok(())
     }
 
-    /// `i = n - 1 - j`: the number of the forward trip that the backward trip `j` undoes.
-    fn trip_from_the_end(&mut self, j: ArrayId, count: &Dim, loc: Loc) -> ArrayId {
-        let last = count.sub(&Dim::constant(1));
-        self.p.store("trip", Elem::I64, &[], loc, |p, code, _| {
-            let (last, j) = (code.size(p, &last), code.read(p, j, &[]));
-            code.op(p, Op::Sub, &[last, j])
-        })
-    }
-
-    /// Has the index and the states of a forward trip again, by its history, and gives what the backward loop carries for that:
-    /// states that were only written into go back from trip to trip.
-    fn restored_states(
-        &mut self,
-        r: &Repeat,
-        history: &[History],
-        trip: ArrayId,
-    ) -> (Restored, Vec<Carried>) {
-        let p = &mut self.p;
+    /// Has the states of a forward trip again, by its history, and gives what the backward loop carries for that: states that were
+    /// only written into, in their order, which go back from trip to trip.
+    fn restored_states(&mut self, r: &Repeat, history: &[History], trip: &Trip) -> (Restored, Vec<Carried>) {
         let mut restored = Restored::new();
-        if let Trips::For(i, _) = &r.trips {
-            restored.insert(*i, trip);
-        }
         let mut carried = Vec::new();
         for (c, h) in r.carried.iter().zip(history) {
+            let start = self.now(c.result);
+            let p = &mut self.p;
             let info = p.array(c.state).clone();
             let state = match h {
                 History::States(all) => p.store(&info.name, info.elem, &info.dims, r.loc, |p, code, at| {
-                    let t = code.read(p, trip, &[]);
-                    let at: Vec<Atom> = [t].iter().chain(at).copied().collect();
-                    code.read(p, *all, &at)
+                    let mut index = trip.index(p, code);
+                    index.extend(at);
+                    code.read(p, *all, &index)
                 }),
-                History::Overwritten(logs) => {
+                History::Overwritten(updates) => {
                     let after = p.new_array(info.name.clone(), info.elem, info.dims.clone());
                     let result = p.new_array(info.name.clone(), info.elem, info.dims.clone());
                     let before =
-                        logs.iter().rev().fold(after, |state, log| undone(p, state, log, trip, r.loc));
-                    carried.push(Carried { state: after, start: c.result, next: before, result });
+                        updates.iter().rev().fold(after, |state, u| undone(p, state, u, trip, r.loc));
+                    carried.push(Carried { state: after, start, next: before, result });
+                    self.rewound.insert(c.result, result);
                     before
                 }
             };
@@ -167,6 +226,7 @@ impl Reverse {
         active: &[Carried],
         body: &[Stm],
         restored: &Restored,
+        (written, trip): (&[Rewound<'_>], &Trip),
     ) -> Result<CarriedAdjoints, NotDifferentiable> {
         let around = (std::mem::take(&mut self.adjoints), std::mem::take(&mut self.sums));
         let in_trip = |a: ArrayId| restored.get(&a).copied().unwrap_or(a);
@@ -178,11 +238,15 @@ impl Reverse {
         }
         for c in active {
             self.sums.insert(in_trip(c.state), None);
+            let versions = versions(body, in_trip(c.next), in_trip(c.state));
+            self.sums.extend(versions.into_iter().map(|a| (a, None)));
         }
         for (c, adj) in active.iter().zip(&states) {
             self.contribute(in_trip(c.next), adj.state);
         }
-        self.block(body)?;
+        for s in body.iter().rev() {
+            self.statement_of_trip(s, written, trip)?;
+        }
         for (c, adj) in active.iter().zip(&mut states) {
             adj.next = self.total_or_zero(in_trip(c.state));
         }
@@ -193,11 +257,65 @@ impl Reverse {
         Ok(CarriedAdjoints { states, outer })
     }
 
+    /// A statement of a trip backwards, with what it wrote into states undone: what it read of them is there again.
+    fn statement_of_trip(
+        &mut self,
+        s: &Stm,
+        written: &[Rewound<'_>],
+        trip: &Trip,
+    ) -> Result<(), NotDifferentiable> {
+        let is_loop = matches!(s, Stm::Repeat(_));
+        let mut undo = Vec::new();
+        for w in written {
+            let Some(u) = w.update(s) else { continue };
+            undo.push((w.versions[u], w.versions[u + 1], &w.updates[u]));
+        }
+        let nests = if is_loop { &[][..] } else { &undo[..] };
+        for (before, after, update) in nests {
+            let again = undone(
+                &mut self.p,
+                self.again.get(after).copied().unwrap_or(*after),
+                update,
+                trip,
+                Loc::default(),
+            );
+            self.is_again(*before, again);
+        }
+        let mut now = s.clone();
+        Redirect(&self.again).stm(&mut now);
+        self.statement(&now)?;
+        // A loop that went backwards has undone what it wrote.
+        for (before, after, update) in undo.iter().filter(|_| is_loop) {
+            let again = self.rewound.remove(after);
+            let again = again.unwrap_or_else(|| {
+                let after = self.now(*after);
+                undone(&mut self.p, after, update, trip, Loc::default())
+            });
+            self.is_again(*before, again);
+        }
+        Ok(())
+    }
+
+    /// The array that has the elements of another one now.
+    fn now(&self, a: ArrayId) -> ArrayId {
+        self.again.get(&a).copied().unwrap_or(a)
+    }
+
+    /// Says that an array has the elements again of one that was overwritten.
+    fn is_again(&mut self, old: ArrayId, again: ArrayId) {
+        self.again.insert(old, again);
+        self.first.insert(again, old);
+        if self.active.contains(&old) {
+            self.active.insert(again);
+        }
+    }
+
     /// The active arrays from outside a loop that its body reads or gives.
     fn active_outside(&self, r: &Repeat, restored: &Restored) -> Vec<ArrayId> {
         let mut outer = Stm::Repeat(Repeat { carried: Vec::new(), ..r.clone() }).inputs();
         outer.extend(r.carried.iter().map(|c| c.next));
         outer.retain(|a| self.active.contains(a) && !restored.contains_key(a));
+        outer.iter_mut().for_each(|a| *a = self.first(*a));
         outer.sort();
         outer.dedup();
         outer
@@ -267,4 +385,25 @@ impl Reverse {
         p.stms.push(Stm::Repeat(q));
         history
     }
+}
+
+/// The arrays on the way from a state to its next value, each of which is the one before with some elements changed: their adjoints
+/// are one array, in which elements are changed.
+fn versions(body: &[Stm], next: ArrayId, state: ArrayId) -> Vec<ArrayId> {
+    let mut out = Vec::new();
+    let mut at = next;
+    while at != state {
+        let before = body.iter().find_map(|s| match s {
+            Stm::Nest(n) => n.yields.iter().find(|y| y.array == at).and_then(|y| match y.kind {
+                YieldKind::Write { into, .. } | YieldKind::Accumulate { into, .. } => Some(into),
+                YieldKind::Store(_) | YieldKind::Reduce { .. } => None,
+            }),
+            Stm::Repeat(r) => r.carried.iter().find(|c| c.result == at).map(|c| c.start),
+            _ => None,
+        });
+        let Some(before) = before else { break };
+        out.push(before);
+        at = before;
+    }
+    out
 }

@@ -35,13 +35,9 @@ use crate::ty::{Const, Loc, Name, Tree};
 
 /// See the module header and [`Derivative`].
 pub(super) fn reverse(p: &Program, what: Derivative) -> Result<Program, NotDifferentiable> {
-    let mut r =
-        Reverse { active: active_arrays(p), p: p.clone(), adjoints: HashMap::new(), sums: HashMap::new() };
+    let mut r = Reverse::new(p.clone(), active_arrays(p));
     // What a scan's nest does besides is done by nests of their own.
-    let mut stms = Vec::new();
-    for s in std::mem::take(&mut r.p.stms) {
-        stms.extend(separate::separate(&mut r.p, &s));
-    }
+    let stms = separate::separate(&mut r.p, &p.stms);
     r.p.stms = stms.clone();
     r.active = active_arrays(&r.p);
     r.seed(what);
@@ -66,9 +62,38 @@ pub(super) struct Reverse {
     /// Arrays whose adjoint is one array that everything is added to, in place, and that array so far: in a loop, where a new
     /// array for each contribution of each trip would cost its whole size.
     pub sums: HashMap<ArrayId, Option<ArrayId>>,
+    /// The arrays that have again what another one had, which was overwritten since.
+    pub again: HashMap<ArrayId, ArrayId>,
+    /// From these to the arrays that had it first, whose adjoints they contribute to.
+    pub first: HashMap<ArrayId, ArrayId>,
+    /// By the result of a loop that went backwards: the array that it started from, again.
+    pub rewound: HashMap<ArrayId, ArrayId>,
 }
 
 impl Reverse {
+    /// Of a program in which these arrays vary.
+    pub fn new(p: Program, active: HashSet<ArrayId>) -> Reverse {
+        Reverse {
+            p,
+            active,
+            adjoints: HashMap::new(),
+            sums: HashMap::new(),
+            again: HashMap::new(),
+            first: HashMap::new(),
+            rewound: HashMap::new(),
+        }
+    }
+
+    /// The array that an array is, for adjoints.
+    pub fn first(&self, a: ArrayId) -> ArrayId {
+        self.first.get(&a).copied().unwrap_or(a)
+    }
+
+    /// The sum of what has been added in place to the adjoint of an array.
+    pub fn sum(&self, a: ArrayId) -> Option<ArrayId> {
+        self.sums.get(&self.first(a)).copied().flatten()
+    }
+
     /// Statements from the last to the first.
     pub fn block(&mut self, stms: &[Stm]) -> Result<(), NotDifferentiable> {
         for s in stms.iter().rev() {
@@ -135,6 +160,7 @@ impl Reverse {
 
     /// The adjoint of an array, if it has one.
     pub fn total(&mut self, a: ArrayId) -> Option<ArrayId> {
+        let a = self.first(a);
         if let Some(sum) = self.sums.get(&a) {
             return *sum;
         }
@@ -165,6 +191,7 @@ impl Reverse {
     }
 
     pub fn contribute(&mut self, a: ArrayId, part: ArrayId) {
+        let a = self.first(a);
         if let Some(sum) = self.sums.get(&a).copied() {
             let sum = sum.map_or(part, |sum| self.plus(sum, part));
             self.sums.insert(a, Some(sum));
@@ -182,7 +209,7 @@ impl Reverse {
         })
     }
 
-    fn statement(&mut self, s: &Stm) -> Result<(), NotDifferentiable> {
+    pub fn statement(&mut self, s: &Stm) -> Result<(), NotDifferentiable> {
         match s {
             Stm::Nest(n) => self.nest(n),
             Stm::Reshape { result, source } => {
@@ -291,7 +318,7 @@ impl Reverse {
         let (mut yields, mut later) = (Vec::new(), Vec::new());
         for c in contributions {
             let info = self.p.array(c.array).clone();
-            if matches!(self.sums.get(&c.array), Some(Some(_))) {
+            if self.sum(c.array).is_some() {
                 later.push(c);
                 continue;
             }
@@ -305,9 +332,9 @@ impl Reverse {
         // What starts an adjoint comes before what is added to it.
         let at = self.p.stms.len();
         for c in later {
-            if let Some(sum) = self.sums.get(&c.array).copied().flatten() {
+            if let Some(sum) = self.sum(c.array) {
                 let part = self.add_in_place(&axes, &code, &c, sum, loc);
-                self.sums.insert(c.array, Some(part));
+                self.sums.insert(self.first(c.array), Some(part));
             }
         }
         if !yields.is_empty() {

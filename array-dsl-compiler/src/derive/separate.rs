@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::affine::{Affine, Checked, Facts};
 use crate::bulk::build::{Code, Fresh, Renaming, int};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{
@@ -13,23 +14,33 @@ use crate::internal::expect;
 use crate::scalar::Op;
 use crate::ty::{Elem, Loc};
 
-/// The nest in parts, each of which is ordinary, or has one scan as its last item and yields its states.
-pub(super) fn separate(p: &mut Program, s: &Stm) -> Vec<Stm> {
-    match s {
-        Stm::Repeat(r) => separate_loop(p, r),
-        Stm::Nest(n) if n.body.is_ordered() => separate_scans(p, n.clone()),
-        _ => vec![s.clone()],
+/// Statements with their nests in parts, each of which is ordinary, or has one scan as its last item and yields its states.
+pub(super) fn separate(p: &mut Program, stms: &[Stm]) -> Vec<Stm> {
+    separate_in(p, stms, Checked::default())
+}
+
+/// Within a list of statements before which this is established.
+fn separate_in(p: &mut Program, stms: &[Stm], mut known: Checked) -> Vec<Stm> {
+    let mut out = Vec::new();
+    for s in stms {
+        match s {
+            Stm::Repeat(r) => out.extend(separate_loop(p, r, &known)),
+            Stm::Nest(n) if n.body.is_ordered() => out.extend(separate_scans(p, n.clone(), &known)),
+            _ => out.push(s.clone()),
+        }
+        known.statement(s, p);
     }
+    out
 }
 
 /// A loop with the nests of its body in parts, after the counts of its trips and of loops in it.
-fn separate_loop(p: &mut Program, r: &Repeat) -> Vec<Stm> {
+fn separate_loop(p: &mut Program, r: &Repeat, known: &Checked) -> Vec<Stm> {
     let mut out = Vec::new();
     let trips = match &r.trips {
-        Trips::For(index, count) => Trips::For(*index, not_negative(p, count, r.loc, &mut out)),
+        Trips::For(index, count) => Trips::For(*index, not_negative(p, count, known, r.loc, &mut out)),
         trips => trips.clone(),
     };
-    let body: Vec<Stm> = r.body.iter().flat_map(|s| separate(p, s)).collect();
+    let body = separate_in(p, &r.body, known.inside_repeat(r, p));
     let (counts, body) = counted_before(r, body);
     out.extend(counts);
     out.push(Stm::Repeat(Repeat { trips, body, ..r.clone() }));
@@ -37,11 +48,11 @@ fn separate_loop(p: &mut Program, r: &Repeat) -> Vec<Stm> {
 }
 
 /// A nest for each scan, which stores its states, and one for the rest, which reads them.
-fn separate_scans(p: &mut Program, mut n: Nest) -> Vec<Stm> {
+fn separate_scans(p: &mut Program, mut n: Nest, known: &Checked) -> Vec<Stm> {
     let mut out = Vec::new();
     let last = |y: &Yield| matches!(y.kind, YieldKind::Reduce { reducer: Reducer::Last, .. });
     if let Some(axis) = n.axes.last_mut().filter(|_| n.yields.iter().all(last)) {
-        axis.extent = not_negative(p, &axis.extent, n.loc, &mut out);
+        axis.extent = not_negative(p, &axis.extent, known, n.loc, &mut out);
     }
     let n = &n;
     if as_scan(p, n).is_some() {
@@ -80,8 +91,14 @@ fn separate_scans(p: &mut Program, mut n: Nest) -> Vec<Stm> {
 
 /// The number of trips as a dimension: of no trips if it is negative, as `n - 1` may be. The check, which always holds, says
 /// to the proofs that reads are inside what the number is where there are trips.
-fn not_negative(p: &mut Program, count: &Dim, loc: Loc, out: &mut Vec<Stm>) -> Dim {
-    if count.is_nonnegative() {
+pub(super) fn not_negative(
+    p: &mut Program,
+    count: &Dim,
+    known: &Checked,
+    loc: Loc,
+    out: &mut Vec<Stm>,
+) -> Dim {
+    if Facts::new(&[], known).nonnegative(&Affine::constant(count.clone())) {
         return count.clone();
     }
     let trips = p.store("trips", Elem::I64, &[], loc, |p, code, _| {

@@ -360,6 +360,7 @@ impl Flatten<'_> {
         body: &core::Body,
     ) {
         let into = self.over_frame(core::Atom::Var(dest), s.loc);
+        self.store_reads(into);
         let outer = self.frame_index().len();
         let axes = self.core_axes(axes);
         self.push_frame(Frame { axes, ..Frame::default() });

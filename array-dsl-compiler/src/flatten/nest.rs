@@ -250,6 +250,22 @@ impl Flatten<'_> {
         }
     }
 
+    /// Stores what has been read of an array that is about to be changed, so that nothing reads it later as it was: then it can be
+    /// changed in place.
+    pub(super) fn store_reads(&mut self, array: ArrayId) {
+        for level in 0..self.frames.len() {
+            for l in self.frames[level].lets.clone() {
+                let mut reads = false;
+                l.exp.visit_reads(&mut |a, _| reads |= a == array);
+                if reads {
+                    for v in &l.vars {
+                        self.store(*v);
+                    }
+                }
+            }
+        }
+    }
+
     /// The array over its frame that holds a template scalar.
     pub(super) fn store(&mut self, v: Var) -> ArrayId {
         if let Some((a, _)) = self.stored.get(&v) {

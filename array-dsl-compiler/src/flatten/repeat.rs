@@ -59,13 +59,19 @@ impl Flatten<'_> {
             core::Atom::Const(c) => Some(Dim::constant(c.as_i64())),
             core::Atom::Var(v) => match (self.sizes.get(&v), self.env.get(&v)) {
                 (Some(d), _) => Some(d.clone()),
-                (None, Some(Val::Scalar(Atom::Var(x)))) if self.home.get(x) == Some(&0) => {
+                (None, Some(Val::Scalar(Atom::Var(x)))) if self.is_of_host_level(*x) => {
                     Some(self.dim(&Dim::atom(SizeAtom::Scalar(v.0))))
                 }
                 (None, Some(Val::Scalar(Atom::Const(c)))) => Some(Dim::constant(c.as_i64())),
                 _ => None,
             },
         }
+    }
+
+    /// Whether a scalar is computed once, or once for each trip of the loops around, and under no condition.
+    fn is_of_host_level(&self, x: Var) -> bool {
+        let around = |home: &usize| self.frames[..=*home].iter();
+        self.home.get(&x).is_some_and(|h| around(h).all(|f| f.axes.is_empty() && f.guard.is_none()))
     }
 
     /// A loop whose number of trips is the same for all points of the frame.
@@ -243,6 +249,7 @@ impl Flatten<'_> {
     ) {
         let loc = s.loc;
         let into = self.over_frame(core::Atom::Var(array), loc);
+        self.store_reads(into);
         let outer = self.frame_index().len();
         let at: Vec<Atom> = index.iter().map(|a| self.atom(*a)).collect();
         let info = self.p.array(into).clone();

@@ -9,7 +9,7 @@
 //! of another array), or it has this one reader and the reader's points each want another element (every axis
 //! of the reader occurs in the index), or it is a few arithmetic operations and the reader has no more points
 //! than elements. Reads that may be outside are left alone. So is what was read of an array before elements of it were written or
-//! added to: read later it would need the array as it was, which then could not be changed in place.
+//! added to, or a loop started from it: read later it would need the array as it was, which then could not be changed in place.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,6 +28,10 @@ pub(super) fn inline(seq: &mut Sequence, p: &mut Program) {
     let params: HashSet<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
     let mut producers: HashMap<ArrayId, Producer> = HashMap::new();
     for s in &mut seq.stms {
+        if let Stm::Repeat(r) = s {
+            let starts = r.carried.iter().map(|c| c.start).filter(|a| !params.contains(a));
+            starts.for_each(|a| producers.retain(|_, q| !q.reads(a)));
+        }
         if let Stm::Nest(n) = s {
             let axes: HashSet<Var> = n.axes.iter().map(|a| a.var).collect();
             let facts = Facts::new(&n.axes, &Checked::default());

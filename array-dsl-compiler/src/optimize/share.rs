@@ -93,7 +93,7 @@ fn equal(seq: &mut Sequence, p: &mut Program) {
             replace.arrays.insert(copy, source);
             continue;
         }
-        if let Some((array, size)) = size_of(p, &s) {
+        if let Some((array, size)) = size_of(p, &s, &seq.known) {
             replace.sizes.insert(array, size);
         }
         let key = key(p, &s);
@@ -114,9 +114,9 @@ fn equal(seq: &mut Sequence, p: &mut Program) {
     seq.results.iter_mut().for_each(|a| *a = replace.current(*a));
 }
 
-/// The integer that a nest without axes stores, if it is a polynomial over names: the proofs know more of `n - 1` than of some
-/// number that has this value.
-fn size_of(p: &Program, s: &Stm) -> Option<(ArrayId, Dim)> {
+/// The integer that a nest without axes stores, if it is a polynomial over names and the numbers of trips around: the proofs know
+/// more of `n - 1 - trip` than of some number that has this value, and how large it becomes can be told before the loop.
+fn size_of(p: &Program, s: &Stm, known: &Checked) -> Option<(ArrayId, Dim)> {
     let Stm::Nest(Nest { axes, yields, body, .. }) = s else { return None };
     let ([], [Yield { array, kind: YieldKind::Store(v) }]) = (axes.as_slice(), yields.as_slice()) else {
         return None;
@@ -124,11 +124,11 @@ fn size_of(p: &Program, s: &Stm) -> Option<(ArrayId, Dim)> {
     if let Atom::Const(c) = v {
         return c.elem.is_int().then(|| (*array, Dim::constant(c.as_i64())));
     }
-    let mut facts = Facts::new(&[], &Checked::default());
+    let mut facts = Facts::new(&[], known);
     body.lets().for_each(|l| facts.learn(p.into(), l));
     let form = facts.form(*v).filter(|f| facts.exact(f))?;
     let size = form.as_dim()?;
-    let named = size.atoms().iter().all(|a| matches!(a, SizeAtom::Name(_)));
+    let named = scalars(size).all(|a| known.is_trip(a));
     named.then(|| (*array, size.clone()))
 }
 

@@ -57,6 +57,16 @@ impl Available {
         self.order.push(exp);
     }
 
+    /// Choices by a condition, and what they are where it is true, or false.
+    fn chosen(&self, c: Atom, when: bool) -> Vec<(Var, Atom)> {
+        let is_one = |e: &Rc<Exp>| match &**e {
+            Exp::Op(Op::Select, args) if args[0] == c => Some(if when { args[1] } else { args[2] }),
+            _ => None,
+        };
+        let choices = self.order.iter().filter_map(|e| Some((self.expressions.get(e)?[0], is_one(e)?)));
+        choices.collect()
+    }
+
     /// At the end of a branch that began when so many were known.
     fn leave(&mut self, before: usize) {
         for exp in self.order.drain(before..) {
@@ -77,13 +87,19 @@ fn inside(
     available: &mut Available,
 ) -> Branch {
     let (scope, before) = (facts.scope(), available.order.len());
+    let mut chosen = Vec::new();
     if let Some((c, when)) = when {
         facts.assume(c, when);
+        chosen = available.chosen(c, when);
+        map.extend(chosen.iter().copied());
     }
     let lets = block(p, &b.block.lets, map, facts, available);
     facts.leave(scope);
     available.leave(before);
     let results: Vec<Atom> = b.results.iter().map(|a| renamed(map, *a)).collect();
+    for (v, _) in &chosen {
+        map.remove(v);
+    }
     let mut live = results.iter().copied().filter_map(Atom::var).collect();
     Branch { block: Block { lets: live_lets(lets, &mut live) }, results }
 }
@@ -316,7 +332,7 @@ fn connective(op: Op, args: &[Atom]) -> Option<Atom> {
     }
 }
 
-fn operation(p: &Program, op: Op, args: &[Atom], facts: &Facts, available: &Available) -> Simple {
+fn operation(p: &Program, op: Op, args: &[Atom], facts: &mut Facts, available: &Available) -> Simple {
     if let Some(c) = folded(op, args) {
         return Simple::Atom(Atom::Const(c));
     }
@@ -386,11 +402,38 @@ fn operation(p: &Program, op: Op, args: &[Atom], facts: &Facts, available: &Avai
         Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq | Op::Ne if elem == Elem::I64 => {
             match facts.decide(op, args[0], args[1]) {
                 Some(b) => Simple::Atom(Atom::Const(Const::bool(b))),
-                None => kept,
+                None => comparison_of_choice(op, args, facts, available).unwrap_or(kept),
             }
         }
         _ => kept,
     }
+}
+
+/// What a comparison of `if c { a } else { b }` is if it is certain for both: `c` itself, say, where `b` is the -1 at which nothing is
+/// written, and is asked whether it is an index.
+fn comparison_of_choice(op: Op, args: &[Atom], facts: &mut Facts, available: &Available) -> Option<Simple> {
+    for (i, choice) in args.iter().enumerate() {
+        let Some(Exp::Op(Op::Select, parts)) =
+            choice.var().and_then(|v| available.definitions.get(&v)).map(|e| &**e)
+        else {
+            continue;
+        };
+        let [c, a, b] = parts[..] else { continue };
+        let mut side = |when: bool, of: Atom| {
+            let scope = facts.scope();
+            facts.assume(c, when);
+            let (x, y) = if i == 0 { (of, args[1]) } else { (args[0], of) };
+            let decided = facts.decide(op, x, y);
+            facts.leave(scope);
+            decided
+        };
+        return match (side(true, a)?, side(false, b)?) {
+            (true, false) => Some(Simple::Atom(c)),
+            (false, true) => Some(Simple::Exp(Exp::Op(Op::Not, vec![c]))),
+            (same, _) => Some(Simple::Atom(Atom::Const(Const::bool(same)))),
+        };
+    }
+    None
 }
 
 /// The value of a function of constants. Functions whose rounding differs between back ends are left to them.
