@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use array_dsl_compiler::carrier;
+use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::diagnostics::Diagnostics;
 use array_dsl_compiler::kernel::{self, Answer, Kernel, link};
 use array_dsl_compiler::record::{self, Records, definition};
@@ -181,15 +182,24 @@ fn messages_have_no_internal_names_and_a_way_out() {
     }
 }
 
-/// What stands for a wrong kernel can be called in every way, on a GPU too, so that its callers have no errors of their own.
+/// What stands for a wrong kernel can be called in every way, on a GPU too, so that its callers have no errors of their own. (The
+/// programs of `tests/messages/ui` are compiled without GPUs.)
 #[test]
 fn a_wrong_kernel_has_its_whole_interface() {
     let wrong = quote! { fn wrong(x: [f64; n], #[no_grad] k: [i64; n]) -> f64 { (x * k).sum() } };
-    let found = link::attribute(TokenStream::new(), wrong).to_string();
-    assert!(found.contains("compile_error"), "{found}");
-    for part in ["Kernel for", "GpuKernel for", "HasGrad", "HasVjp", "HasJvp", "HasHvp"] {
+    let made = link::attribute(TokenStream::new(), wrong);
+    let found = made.to_string();
+    syn::parse2::<syn::File>(made).unwrap_or_else(|e| panic!("{e}: {found}"));
+    for part in ["compile_error", "HasGrad", "HasVjp", "HasJvp", "HasHvp"] {
         assert!(found.contains(part), "{part}: {found}");
     }
+    // The kernel and all its derivatives.
+    let implementing = |part: &str| -> Vec<&str> {
+        found.split(part).skip(1).filter_map(|rest| rest.split_whitespace().next()).collect()
+    };
+    let kernels = implementing("impl __rt :: host :: Kernel for ");
+    assert_eq!((kernels.len(), kernels[0]), (1 + Derivative::ALL.len(), "wrong"), "{found}");
+    assert_eq!(kernels, implementing("impl __rt :: gpu :: GpuKernel for "), "{found}");
 }
 
 /// Every code is met by some program of `tests/messages/ui`.

@@ -54,11 +54,14 @@ impl Verifier<'_> {
 mod tests {
     use super::super::super::{Contract, Program, Sort, Sorted, Step};
     use super::super::check;
-    use crate::bulk::ArrayId;
     use crate::bulk::parse::parse;
+    use crate::bulk::{ArrayId, interp};
     use crate::dim::Dim;
     use crate::schedule::schedule;
     use crate::target::Target;
+    use crate::testing::loops;
+    use crate::ty::Elem;
+    use crate::value::Value;
 
     const PRODUCT: &str =
         "program f(a.0: [n][k]f64, b.1: [k][m]f64, x.2: [n]f64, w.5: [k][m]i64) sizes n, k, m
@@ -69,6 +72,25 @@ mod tests {
 
     fn errors(change: impl FnOnce(&mut Contract, &mut Sort)) -> Vec<String> {
         errors_of(PRODUCT, change)
+    }
+
+    /// A contraction means what the nest that it was made of means.
+    #[test]
+    fn a_contraction_is_its_nest() {
+        let p = parse(PRODUCT).expect("it parses");
+        let l = schedule(&p, Target::Cpu);
+        assert!(matches!(&l.steps[..], [Step::Contract(_), Step::Sort(_)]), "{:?}", l.steps);
+        let floats = |shape: &[usize], data: &[f64]| Value::from_f64(Elem::F64, shape.to_vec(), data);
+        let args = [
+            floats(&[2, 3], &[1.0, -2.0, 3.0, 0.5, 4.0, -1.0]),
+            floats(&[3, 4], &[2.0, 0.0, -1.0, 5.0, 1.0, 3.0, 0.5, -4.0, -2.0, 1.5, 6.0, 0.25]),
+            floats(&[2], &[7.0, -7.0]),
+            Value::from_i64(Elem::I64, vec![3, 4], &[0; 12]),
+        ];
+        let args = args.map(|a| a.expect("the numbers fill the shape"));
+        let meant = interp::run(&p, &args).expect("it runs");
+        assert_eq!(loops::run(&l, Target::Cpu, &args), Ok(meant.clone()));
+        assert_eq!(meant[0].to_f64(), [-6.0, -1.5, 16.0, 13.75, 7.0, 10.5, -4.5, -13.75]);
     }
 
     /// The errors of a program whose steps are a product and a sort, after a change.
