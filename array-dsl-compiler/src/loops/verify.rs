@@ -1,7 +1,7 @@
 //! The rules of Loops, as in the header of `loops`:
 //!
-//! * scalar code follows the rules of Bulk; what a loop folds is bound after it; a scan stands in a loop, and what it needs is bound
-//!   before that;
+//! * scalar code follows the rules of Bulk; what a loop folds is bound after it; a scan stands in a loop whose trips are in order,
+//!   and what it needs is bound before that;
 //! * an array is read after it is written: by an earlier step, or by an earlier node of the tree; dimensions and
 //!   extents mention only scalars that earlier steps wrote;
 //! * every `Heap` array is written whole by a `Fill`, a `Copy`, a contraction or a `Store` indexed by axes that cover
@@ -11,7 +11,7 @@
 //! * a chain of views ends in a `Param` or `Heap` array; a view is used after the checks that make it one of as many elements;
 //!   nothing refers to a `Nowhere` array;
 //! * a read that is not compared with its array's dimensions has a reason to be inside (`affine`);
-//! * the middle of a loop is code of the same form, with the results of the whole.
+//! * the middle of a loop is code of the same form, with the results of the whole; tiles are of scalar code, loops and stores.
 //!
 //! | file | subject |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! Programs that break one rule each.
 
 use super::super::print::tests::sample;
-use super::super::{Home, Loop, Node, Program, Step};
+use super::super::{Form, Home, Loop, Middle, Node, Program, Step};
 use super::{check, verify};
 use crate::bulk::build::int;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Prefix, Scan, Var};
@@ -66,16 +66,82 @@ fn scalars_are_in_scope_and_bound_once() {
     assert_eq!(errors(twice)[0], "%1 is bound twice");
 }
 
+/// A state that stays what it was.
+fn scan(start: Atom) -> Node {
+    let step = Branch { block: Block::default(), results: vec![Atom::Var(Var(8))] };
+    let (left, right) = (vec![Var(8)], Vec::new());
+    let (prefix, start, values) = (Prefix::Inclusive, vec![start], Vec::new());
+    let vars = vec![Var(7)];
+    Node::Scan(Scan { vars, prefix, left, start, right, values, step, loc: Loc(0) })
+}
+
+/// One of the loops of the sample's tree: the first accumulates, the second folds.
+fn inner(p: &mut Program, at: usize) -> &mut Loop {
+    match &mut body(p)[at] {
+        Node::Loop(l) => l,
+        other => panic!("{other:?} is no loop"),
+    }
+}
+
+/// The code of a loop as its middle.
+fn middle(l: &Loop) -> Middle {
+    Middle { margin: 1, body: l.body.clone(), values: l.folds.iter().map(|f| f.value).collect() }
+}
+
 #[test]
 fn a_scan_stands_in_a_loop() {
-    let scan = |p: &mut Program| {
-        let step = Branch { block: Block::default(), results: vec![Atom::Var(Var(8))] };
-        let (left, right) = (vec![Var(8)], Vec::new());
-        let (prefix, start, values) = (Prefix::Inclusive, vec![int(0)], Vec::new());
-        let vars = vec![Var(7)];
-        body(p).push(Node::Scan(Scan { vars, prefix, left, start, right, values, step, loc: Loc(0) }));
+    assert_eq!(errors(|p| body(p).push(scan(int(0)))), ["a scan in no loop"]);
+    assert_eq!(errors(|p| inner(p, 1).body.push(scan(int(0)))), [""; 0]);
+}
+
+#[test]
+fn trips_are_in_order_where_a_scan_stands() {
+    let forms: [fn(Middle) -> Form; 3] = [Form::Peeled, |m| Form::Lanes(Some(m)), |_| Form::Lanes(None)];
+    for form in forms {
+        let plain = |p: &mut Program| {
+            let l = inner(p, 1);
+            l.plan.form = form(middle(l));
+        };
+        assert_eq!(errors(plain), [""; 0]);
+        let ordered = |p: &mut Program| {
+            let l = inner(p, 1);
+            l.body.push(scan(int(0)));
+            l.plan.form = form(middle(l));
+        };
+        assert_eq!(errors(ordered), ["a scan in a loop whose trips are not in order"]);
+    }
+    // What only the middle has needs its start as well.
+    let in_the_middle = |p: &mut Program| {
+        let l = inner(p, 1);
+        let mut m = middle(l);
+        m.body.push(scan(Atom::Var(Var(4))));
+        l.plan.form = Form::Peeled(m);
     };
-    assert_eq!(errors(scan), ["a scan in no loop"]);
+    let found = errors(in_the_middle);
+    assert_eq!(found, ["a scan in a loop whose trips are not in order", "%4 is not in scope"]);
+}
+
+#[test]
+fn tiles_are_of_scalar_code_loops_and_stores() {
+    let wrong = ["tiles of more than scalar code, loops and stores"];
+    assert_eq!(errors(|p| inner(p, 1).plan.form = Form::Tiles), [""; 0]);
+    let accumulates = |p: &mut Program| inner(p, 0).plan.form = Form::Tiles;
+    assert_eq!(errors(accumulates), wrong);
+    let writes = |p: &mut Program| {
+        let l = inner(p, 0);
+        let Some(Node::Accumulate { array, index, value, .. }) = l.body.pop() else { panic!("{l:?}") };
+        l.body.push(Node::Write { array, index, value });
+        l.plan.form = Form::Tiles;
+    };
+    assert_eq!(errors(writes), wrong);
+    // In a loop inside as well.
+    let ordered = |p: &mut Program| {
+        body(p).remove(0);
+        inner(p, 0).body.push(scan(int(0)));
+        let Step::Tree(t) = &mut p.steps[1] else { panic!("{:?} is no tree", p.steps[1]) };
+        t.plan.form = Form::Tiles;
+    };
+    assert_eq!(errors(ordered)[0], wrong[0]);
 }
 
 #[test]

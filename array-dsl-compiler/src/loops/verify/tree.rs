@@ -1,6 +1,6 @@
 //! Trees and loops: scalar code, what loops fold, and which elements their points write.
 
-use super::super::{Fold, Home, Loop, Node, Tree};
+use super::super::{Division, Fold, Form, Home, Loop, Node, Plan, Tree};
 use super::Verifier;
 use crate::bulk::verify::unproven_read;
 use crate::bulk::{ArrayId, ArrayInfo, Atom, Var};
@@ -14,6 +14,7 @@ impl<'a> Verifier<'a> {
         let mark = self.scope.mark();
         self.parallel = t.axes.len();
         let bindings = self.scope.bindings();
+        self.form(&t.plan, &t.body);
         let within = |v: &mut Self, nodes: &'a [Node]| {
             t.axes.iter().for_each(|x| v.scope.axis(x));
             v.axes = t.axes.iter().collect();
@@ -77,13 +78,13 @@ impl<'a> Verifier<'a> {
     fn sequential(&mut self, l: &'a Loop) {
         self.scope.loc(l.loc);
         let mark = self.scope.mark();
+        self.form(&l.plan, &l.body);
         // States exist before the first trip, and so does what joins them.
-        for node in &l.body {
-            if let Node::Scan(s) = node {
-                self.scope.loc(s.loc);
-                for a in s.needed_before() {
-                    self.scope.atom(a);
-                }
+        let middle = l.plan.form.middle().map_or(&[][..], |m| &m.body);
+        for s in l.body.iter().chain(middle).filter_map(Node::as_scan) {
+            self.scope.loc(s.loc);
+            for a in s.needed_before() {
+                self.scope.atom(a);
             }
         }
         let (outside, bindings) = (self.axes.len(), self.scope.bindings());
@@ -102,6 +103,19 @@ impl<'a> Verifier<'a> {
         self.axes.truncate(outside);
         self.scope.leave(mark);
         results.into_iter().for_each(|(v, elem)| self.scope.bind(v, elem));
+    }
+
+    /// A scan's state goes from trip to trip, so these are in order. In tiles the loops inside change places with the tile, of whose
+    /// points each has its own folds and elements, and nothing else.
+    fn form(&mut self, plan: &Plan, body: &[Node]) {
+        let middle = plan.form.middle().map_or(&[][..], |m| &m.body);
+        if plan.form == Form::Tiles || plan.division == Division::ColumnsAndTrips {
+            if !body.iter().all(is_tiled) {
+                self.scope.error("tiles of more than scalar code, loops and stores");
+            }
+        } else if plan.form != Form::Plain && body.iter().chain(middle).any(|n| n.as_scan().is_some()) {
+            self.scope.error("a scan in a loop whose trips are not in order");
+        }
     }
 
     /// The code of one trip, with the values that it folds; the results and their types.
@@ -178,5 +192,14 @@ impl<'a> Verifier<'a> {
             self.scope
                 .error(format!("several points of the parallel axes store to the same element of `{name}`"));
         }
+    }
+}
+
+/// Whether a node may stand in tiles.
+fn is_tiled(n: &Node) -> bool {
+    match n {
+        Node::Let(_) | Node::Store { .. } => true,
+        Node::Loop(l) => l.body.iter().all(is_tiled),
+        Node::Scan(_) | Node::Accumulate { .. } | Node::Write { .. } => false,
     }
 }
