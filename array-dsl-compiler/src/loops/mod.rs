@@ -60,7 +60,7 @@ pub struct ArrayInfo {
     pub most: Option<Dim>,
 }
 
-/// A sum of products of two arrays: `result[out] = sum over the other axes of a[a_axes] * b[b_axes]`.
+/// A sum of products of two arrays of floats: `result[out] = sum over the other axes of a[a_axes] * b[b_axes]`.
 /// Axes in `out` and in both operands are batch axes; in `out` and `a` rows; in `out` and `b` columns; in `a` and `b` alone
 /// the summed ones.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -446,7 +446,9 @@ fn host_steps() {
     let (x, w) = (b.param("x", Elem::F32, &[n(), m()]), b.param("w", Elem::F32, &[m(), n()]));
     let (k, s) = (b.param("k", Elem::I64, &[]), b.param("s", Elem::F32, &[]));
     let (y, z) = (b.heap("y", Elem::F32, &[n(), n()]), b.heap("z", Elem::F32, &[n(), n()]));
-    let (c, d) = (b.param("c", Elem::I32, &[n(), m()]), b.heap("d", Elem::I32, &[n()]));
+    let one = Dim::constant(1);
+    let (c, d) = (b.param("c", Elem::F32, &[n(), one.clone()]), b.heap("d", Elem::F32, &[n(), one.clone()]));
+    let matrix = b.array("matrix", Elem::F32, &[one.clone(), one.clone()], Home::View(s));
     let e = b.heap("e", Elem::F32, &[]);
     let flat = b.array("flat", Elem::F32, &[n().mul(&n())], Home::View(y));
     let nowhere = b.array("nowhere", Elem::F32, &[Dim::atom(SizeAtom::Scalar(99))], Home::Nowhere);
@@ -455,14 +457,14 @@ fn host_steps() {
         kind: CheckKind::AtLeast(Dim::constant(1), Dim::atom(SizeAtom::Scalar(k.0)).sub(&n())),
         guards: vec![m()],
     };
-    let contract = |result, a: (ArrayId, Vec<usize>), b: (ArrayId, Vec<usize>), out: Vec<usize>| {
-        let extents = vec![n(), m(), n()];
+    let contract = |result, extents: [Dim; 3], a: ArrayId, b: ArrayId| {
+        let (extents, out, a, b) = (extents.to_vec(), vec![0, 2], (a, vec![0, 1]), (b, vec![1, 2]));
         Step::Contract(Contract { result, extents, out, a, b, loc: Loc(0) })
     };
     b.0.steps = vec![
         Step::Check(check, Loc(2)),
-        contract(y, (x, vec![0, 1]), (w, vec![1, 2]), vec![0, 2]),
-        contract(d, (c, vec![0, 1]), (c, vec![0, 1]), vec![0]),
+        contract(y, [n(), m(), n()], x, w),
+        contract(d, [n(), one.clone(), one.clone()], c, matrix),
         Step::Copy { array: z, source: y },
         Step::Copy { array: e, source: s },
         Step::Fill { array: z, value: Const::float(Elem::F32, -1.0) },
@@ -473,7 +475,7 @@ fn host_steps() {
     assert!(text.contains("Fill (5 , 3212836864u64)"), "{text}");
     assert!(text.contains("Copy (5 , 4)") && !text.contains("Copy (8"), "{text}");
     assert!(text.contains("\"-n + k\""), "{text}");
-    // An integer contraction is a reduction, a copy of a host scalar a shader.
+    // A contraction of a host scalar is a reduction, a copy of one a shader.
     assert_eq!(code.shaders.len(), 3);
 }
 

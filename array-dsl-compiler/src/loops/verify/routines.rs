@@ -3,7 +3,6 @@
 use super::super::{Contract, Sort, Sorted};
 use super::Verifier;
 use crate::dim::Dim;
-use crate::scalar::Class;
 use crate::ty::Elem;
 
 impl Verifier<'_> {
@@ -15,7 +14,7 @@ impl Verifier<'_> {
         });
     }
 
-    /// A sum of products has each axis in two of the three arrays, and whole dimensions.
+    /// A sum of products is of floats, and has each axis in two of the three arrays, and whole dimensions.
     pub(super) fn contract(&mut self, c: &Contract) {
         self.scope.loc(c.loc);
         c.extents.iter().for_each(|d| self.scope.dim(d, "an extent of a contraction"));
@@ -24,7 +23,7 @@ impl Verifier<'_> {
             return;
         };
         let elem = result.elem;
-        if a.elem != elem || b.elem != elem || !Class::Num.contains(elem) {
+        if a.elem != elem || b.elem != elem || !elem.is_float() {
             self.scope.error(format!("a contraction of {} and {} gives {elem}", a.elem, b.elem));
         }
         for (id, info, axes) in [(c.result, result, &c.out), (c.a.0, a, &c.a.1), (c.b.0, b, &c.b.1)] {
@@ -131,6 +130,11 @@ mod tests {
             ]
         );
         assert_eq!(wrong(|c, _| c.b.0 = ArrayId(5)), "a contraction of f64 and i64 gives f64");
+        let mut integers: Program = schedule(&parse(PRODUCT).expect("it parses"), Target::Cpu);
+        for a in [0, 1, 3] {
+            integers.arrays[a].elem = Elem::I64;
+        }
+        assert_eq!(check(&integers), ["a contraction of i64 and i64 gives i64"]);
         assert_eq!(wrong(|c, _| c.b.0 = ArrayId(4)), "`o.4` is used before it is bound");
         assert_eq!(wrong(|_, s| s.gives = Sorted::Values), "`o` is no sort of `x`");
     }

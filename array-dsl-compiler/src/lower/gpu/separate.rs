@@ -13,7 +13,7 @@
 //! * The place of an extremum becomes two reductions: the extremum, and the first place that has it. Both must see the same
 //!   bits, which two shaders that compute the same formula need not give. So values that are computed are stored first;
 //!   with axes, where that would be an array of one more dimension, only values that are just read are treated so.
-//! * A contraction of other numbers than floats, or of host scalars, becomes a tree; so does a copy of a host scalar.
+//! * A contraction of a host scalar, which a view may make a matrix, becomes a tree; so does a copy of one.
 
 use std::collections::HashSet;
 
@@ -38,7 +38,7 @@ impl Program {
         for step in steps {
             match step {
                 Step::Tree(tree) => self.separate_tree(tree),
-                Step::Contract(c) if !self.is_plain_contract(&c) => {
+                Step::Contract(c) if [c.a.0, c.b.0].into_iter().any(|a| self.is_host_scalar(a)) => {
                     let tree = self.contract_tree(&c);
                     self.steps.push(Step::Tree(tree));
                 }
@@ -72,11 +72,10 @@ impl Program {
         ArrayId(self.arrays.len() as u32 - 1)
     }
 
-    fn is_plain_contract(&self, c: &Contract) -> bool {
-        [c.result, c.a.0, c.b.0].iter().all(|a| {
-            let info = &self.arrays[self.root(*a).0 as usize];
-            info.elem.is_float() && !(info.home == Home::Param && info.dims.is_empty())
-        })
+    /// Whether an array's one element is a scalar that the host has.
+    fn is_host_scalar(&self, a: ArrayId) -> bool {
+        let info = &self.arrays[self.root(a).0 as usize];
+        info.home == Home::Param && info.dims.is_empty()
     }
 
     /// Whether the tree's loops should be reductions of their own.
@@ -220,18 +219,15 @@ impl Program {
         let bind = |v: Var, exp: Exp| Node::Let(Let { vars: vec![v], exp, loc: c.loc });
         let read =
             |of: &(ArrayId, Vec<usize>)| Exp::Read { array: of.0, index: index(&of.1), checked: false };
-        // Sums of booleans do not exist; their contraction is a disjunction of conjunctions.
-        let (times, reducer) =
-            if elem == Elem::Bool { (Op::And, Reducer::Or) } else { (Op::Mul, Reducer::Add) };
         let mut body = vec![
             bind(a, read(&c.a)),
             bind(b, read(&c.b)),
-            bind(product, Exp::Op(times, vec![Atom::Var(a), Atom::Var(b)])),
+            bind(product, Exp::Op(Op::Mul, vec![Atom::Var(a), Atom::Var(b)])),
         ];
         let mut value = product;
         for k in (0..c.extents.len()).rev().filter(|k| !c.out.contains(k)) {
             let result = self.fresh_var(elem);
-            let folds = vec![Fold { result, reducer, value: Atom::Var(value) }];
+            let folds = vec![Fold { result, reducer: Reducer::Add, value: Atom::Var(value) }];
             body = vec![Node::Loop(Loop::new(axis(k), body, folds, c.loc))];
             value = result;
         }
