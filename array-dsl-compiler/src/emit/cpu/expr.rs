@@ -3,7 +3,7 @@
 use super::region::Region;
 use super::{Cpu, runs};
 use crate::bulk::{ArrayId, Atom, Axis, Branch, Exp, Let, Reducer};
-use crate::internal::expect;
+use crate::internal::{self, expect};
 use crate::loops::Home;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
@@ -157,7 +157,7 @@ impl Cpu<'_> {
                 let zero = constant(Const::of(self.elem(*array), 0));
                 format!("if {} {{ {read} }} else {{ {zero} }}", tests.join(" && "))
             }
-            Exp::If(..) => String::new(),
+            Exp::If(..) => internal::broken("a choice is no expression".into()),
         }
     }
 

@@ -23,7 +23,7 @@ use super::region::{Given, Region};
 use super::tree::merged;
 use super::{Cpu, expr, fold};
 use crate::bulk::{Atom, Axis, Var};
-use crate::internal::expect;
+use crate::internal::{self, expect};
 use crate::loops::{Fold, Node, Tree};
 use crate::ty::Const;
 
@@ -114,7 +114,9 @@ impl Points {
                     l.exp.visit_atoms(&mut |a| used.extend([a]));
                 }
                 Node::Store { index, value, .. } => used.extend(index.iter().chain([value]).copied()),
-                _ => {}
+                Node::Loop(_) | Node::Scan(_) | Node::Accumulate { .. } | Node::Write { .. } => {
+                    internal::broken("points of a tile that are no scalar code".into())
+                }
             }
         }
         let mut used: BTreeSet<Var> =

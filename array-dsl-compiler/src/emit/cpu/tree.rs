@@ -151,7 +151,9 @@ impl Cpu<'_> {
                     out.push_str(&text);
                 }
                 Node::Scan(_) => internal::broken("a scan in no loop".into()),
-                Node::Accumulate { .. } | Node::Write { .. } => {}
+                Node::Accumulate { .. } | Node::Write { .. } => {
+                    internal::broken("an update in a tree that has none".into())
+                }
             }
         }
         out

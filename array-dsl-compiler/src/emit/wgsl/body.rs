@@ -9,6 +9,7 @@ use super::shader::Shader;
 use super::types::Kind;
 use crate::bulk::{ArrayId, Atom, Branch, Exp, Let, Prefix, Reducer, Scan};
 use crate::dim::Dim;
+use crate::internal;
 use crate::loops::uses::Access;
 use crate::loops::{Loop, Node};
 use crate::ty::Elem;
@@ -50,7 +51,7 @@ impl Shader<'_, '_> {
             Exp::Read { array, index, checked } => {
                 return self.read((&name, kind), *array, index, *checked, l.loc);
             }
-            Exp::If(..) => return Ok(()),
+            Exp::If(..) => internal::broken("a choice is no expression".into()),
         };
         self.line(format!("let {name} = {text};"));
         Ok(())
