@@ -217,7 +217,7 @@ fn programs_in_strips_are_printed_and_parsed() {
 fn writes_to_different_places_are_parallel() {
     let code = |p: &Program| {
         let loops = pipeline::back(p, Target::Cpu).expect("it is scheduled");
-        array_dsl_compiler::emit::cpu::emit(&loops, "").body
+        array_dsl_compiler::emit::cpu::emit(&loops).body
     };
     let parallel = "let target = __rt::trusted::Shared::new(";
     let p = program(WITH_TANGENTS[0]);

@@ -17,7 +17,7 @@ fn emitted(p: &Program) -> String {
     let mut p = p.clone();
     p.arrays.iter_mut().for_each(|a| a.name = "array".into());
     let [cpu, gpu] = [Target::Cpu, Target::Gpu].map(|t| pipeline::back(&p, t).expect("verified"));
-    let code = cpu::emit(&cpu, "");
+    let code = cpu::emit(&cpu);
     let on_gpu = wgsl::emit(&gpu).unwrap_or_else(|e| panic!("{e}"));
     let shaders: String = on_gpu.shaders.into_iter().map(|s| s.wgsl).collect();
     renumbered(&format!("{}{}{shaders}", code.items, code.body))

@@ -53,11 +53,10 @@ pub struct CpuCode {
     pub sites: Vec<Loc>,
 }
 
-/// Prints a verified program. `prefix` makes the regions' names unique.
-pub fn emit(p: &Verified<Program>, prefix: &str) -> CpuCode {
+/// Prints a verified program.
+pub fn emit(p: &Verified<Program>) -> CpuCode {
     let mut c = Cpu {
         p,
-        prefix,
         items: String::new(),
         sites: Vec::new(),
         allocated: HashSet::new(),
@@ -77,7 +76,6 @@ const END_IF_FAILED: &str = "status.finish(SITES)?;\n";
 
 struct Cpu<'a> {
     p: &'a Program,
-    prefix: &'a str,
     items: String,
     sites: Vec<Loc>,
     /// Heap arrays whose memory exists.

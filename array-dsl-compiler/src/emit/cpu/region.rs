@@ -123,7 +123,7 @@ impl Cpu<'_> {
     /// Makes a region of the code; how to call it.
     pub(super) fn region(&mut self, r: &mut Region, run: &str, given: &Given<'_>) -> Call {
         let Given { output, value: finish, left_out, at } = given;
-        let id = format!("{}Region{}", self.prefix, self.regions);
+        let id = format!("Region{}", self.regions);
         self.regions += 1;
         let rows: String = r.rows.clone().into_iter().map(|a| self.row_buffer(a, r, left_out)).collect();
         let mut fields: Vec<(String, String, String)> = Vec::new();

@@ -82,7 +82,7 @@ impl Variant {
         gpu: Result<GpuCode, String>,
         types: Types,
     ) -> Variant {
-        let code = emit(&cpu, "");
+        let code = emit(&cpu);
         Variant { path, cpu, code, gpu, explain: String::new(), types }
     }
 
