@@ -1,12 +1,12 @@
 //! Arguments: the pattern that takes them apart, sizes bound from their shapes, their elements.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 
 use super::super::signature::{Leaf, Shape};
 use super::super::wgsl;
 use super::types::elem_type;
-use super::{Entry, array, parameter};
+use super::{Entry, array, next, parameter};
 use crate::bulk::ArrayId;
 use crate::target::Target;
 
@@ -22,13 +22,13 @@ impl Entry<'_> {
         let mut params = self.program.params.iter();
         for s in &self.types.args {
             let parts = s.present().len();
-            let Some(first) = params.next() else { break };
+            let first = next(&mut params);
             let mut found = first.arrays.leaves().len();
             // The parts of a record's cotangent are parameters of their own.
             let mut name = &*first.name;
             while found < parts {
                 name = name.trim_end_matches(|c: char| c.is_ascii_digit());
-                found += params.next().map_or(parts, |q| q.arrays.leaves().len());
+                found += next(&mut params).arrays.leaves().len();
             }
             part_names(s, name, &mut names);
         }
@@ -40,10 +40,7 @@ impl Entry<'_> {
         let mut inputs = self.inputs().into_iter();
         let mut leaf = |l: &Leaf, _| match l.absent {
             Some(_) => quote!(_),
-            None => inputs.next().map_or(quote!(_), |a| {
-                let p = parameter(a);
-                quote!(#p)
-            }),
+            None => parameter(next(&mut inputs)).to_token_stream(),
         };
         let args = self.types.args.iter().map(|s| s.open(&mut leaf));
         quote!((#(#args,)*))
@@ -53,7 +50,7 @@ impl Entry<'_> {
     pub(super) fn in_records(&self) -> Vec<ArrayId> {
         let (mut inputs, mut found) = (self.inputs().into_iter(), Vec::new());
         let mut leaf = |l: &Leaf, in_record: bool| {
-            let input = if l.absent.is_none() { inputs.next() } else { None };
+            let input = l.absent.is_none().then(|| next(&mut inputs));
             found.extend(input.filter(|_| in_record));
         };
         self.types.args.iter().for_each(|s| s.visit(&mut leaf));

@@ -6,11 +6,12 @@ use quote::{format_ident, quote};
 use syn::Index;
 
 use super::super::signature::{Leaf, Shape, Types};
-use super::Variant;
 use super::records::Conversion;
 use super::types::{dimension, elem_type};
+use super::{Variant, next};
 use crate::bulk::ArrayId;
 use crate::derive::Derivative;
+use crate::internal;
 use crate::target::Target;
 
 /// The most arrays that the runtime's tuples hold.
@@ -107,14 +108,13 @@ impl<'a> Point<'a> {
     fn arguments(&self) -> TokenStream {
         let mut arrays = self.arrays().into_iter().zip(&self.active);
         let mut k = 0;
-        let mut leaf = |l: &Leaf, in_record: bool| match arrays.next() {
-            Some((_, Some(_))) => {
+        let mut leaf = |l: &Leaf, in_record: bool| match next(&mut arrays) {
+            (_, Some(_)) => {
                 k += 1;
                 component(&format_ident!("__x"), k - 1, l, in_record)
             }
-            Some(((_, at), None)) if l.rank > 0 && in_record => quote!(#at.to_owned()),
-            Some(((_, at), None)) => at,
-            None => TokenStream::new(),
+            ((_, at), None) if l.rank > 0 && in_record => quote!(#at.to_owned()),
+            ((_, at), None) => at,
         };
         let args = self.kernel.types.args.iter().map(|s| s.map(&mut leaf, &mut record));
         quote!(#(#args,)*)
@@ -196,8 +196,8 @@ fn component(from: &Ident, k: usize, l: &Leaf, in_record: bool) -> TokenStream {
 /// The second part of a derivative's result.
 fn second(types: &Types) -> Shape {
     match &types.result {
-        Shape::Tuple(parts) => parts.last().cloned().unwrap_or(Shape::Tuple(Vec::new())),
-        other => other.clone(),
+        Shape::Tuple(parts) if parts.len() == 2 => parts[1].clone(),
+        other => internal::broken(format!("a derivative beside its value has the result {other:?}")),
     }
 }
 

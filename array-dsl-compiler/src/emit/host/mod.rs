@@ -42,18 +42,21 @@ mod results;
 mod signature;
 mod types;
 
+use std::slice::from_ref;
+
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 
 pub(super) use self::directional::sparse_call;
 use super::cpu::{CpuCode, emit};
-use super::signature::Types;
+use super::signature::{Shape, Types};
 use super::wgsl::GpuCode;
 use crate::Verified;
 use crate::bulk::ArrayId;
 use crate::derive::Derivative;
 use crate::dim::Dim;
+use crate::internal::{self, expect};
 use crate::lexer;
 use crate::loops::{self, Program};
 use crate::ty::Elem;
@@ -75,13 +78,14 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// A variant that explains nothing.
+    /// A variant that explains nothing, of a program that has these types for the host.
     pub fn new(
         path: Vec<Derivative>,
         cpu: Verified<Program>,
         gpu: Result<GpuCode, String>,
         types: Types,
     ) -> Variant {
+        Entry { program: &cpu, types: &types }.check_types();
         let code = emit(&cpu);
         Variant { path, cpu, code, gpu, explain: String::new(), types }
     }
@@ -228,6 +232,21 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
+    /// The arrays that are there for the host are those of the program, in the same order.
+    fn check_types(&self) {
+        let agree = |shapes: &[Shape], arrays: &[ArrayId]| {
+            let leaves = shapes.iter().flat_map(Shape::present).map(|l| (l.elem, l.rank));
+            leaves.eq(arrays.iter().map(|a| (self.elem(*a), self.rank(*a))))
+        };
+        let Types { args, result, .. } = self.types;
+        if !agree(args, &self.inputs()) || !agree(from_ref(result), &self.results()) {
+            internal::broken(format!(
+                "`{}` has other types for the host: {:?}",
+                self.program.name, self.types
+            ));
+        }
+    }
+
     fn elem(&self, a: ArrayId) -> Elem {
         self.program.arrays[a.0 as usize].elem
     }
@@ -239,6 +258,11 @@ impl Entry<'_> {
     fn rank(&self, a: ArrayId) -> usize {
         self.dims(a).len()
     }
+}
+
+/// The next of what belongs to the host's types one by one: see [`Entry::check_types`].
+fn next<T>(rest: &mut impl Iterator<Item = T>) -> T {
+    expect(rest.next(), || "the host's types have more parts than the program".into())
 }
 
 /// An argument as it was passed.
@@ -254,4 +278,32 @@ fn array(a: ArrayId) -> Ident {
 /// The i-th array of the result.
 fn result(i: usize) -> Ident {
     format_ident!("r{i}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline;
+    use crate::target::Target;
+    use crate::testing::kernels::program;
+
+    #[test]
+    fn a_program_has_the_types_of_its_host() {
+        let scheduled = |source| pipeline::back(&program(source), Target::Cpu).expect("it is scheduled");
+        let p = scheduled("fn f(x: [f64; n], k: i64) -> (f64, [f64; n]) { (sum(x), x) }");
+        let made = |types: Types| {
+            let variant = || Variant::new(Vec::new(), p.clone(), Err(String::new()), types);
+            internal::caught(variant).map(|v| v.name(&format_ident!("f")).to_string())
+        };
+        assert_eq!(made(Types::plain(&p)), Ok("f".into()));
+        for other in [
+            "fn f(x: [f64; n]) -> (f64, [f64; n]) { (sum(x), x) }",
+            "fn f(x: [f64; n], k: f64) -> (f64, [f64; n]) { (sum(x), x) }",
+            "fn f(x: [f64; n], k: i64) -> (f64, f64) { (sum(x), 1.0) }",
+            "fn f(x: [f64; n], k: i64) -> f64 { sum(x) }",
+        ] {
+            let error = made(Types::plain(&scheduled(other))).expect_err(other);
+            assert!(error.starts_with("`f` has other types for the host: "), "{error}");
+        }
+    }
 }

@@ -61,7 +61,7 @@ impl Entry<'_> {
                 return present(i - 1, in_record);
             };
             let like = match like {
-                Like::Argument(k) => inputs.get(k).map_or_else(|| result(0), |a| parameter(*a)),
+                Like::Argument(k) => parameter(inputs[k]),
                 Like::Result(k) => result(k),
             };
             let (z, zero) = (format_ident!("z{}", zeros.len()), zero(l, &quote!(#like), target));

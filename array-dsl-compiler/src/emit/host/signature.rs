@@ -6,7 +6,7 @@ use quote::quote;
 use super::super::cpu;
 use super::super::signature::{Leaf, Like};
 use super::super::wgsl;
-use super::Entry;
+use super::{Entry, next};
 use crate::bulk::{ArrayId, Strip};
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
@@ -53,15 +53,15 @@ impl Entry<'_> {
 
     /// The dimensions of each array of the result, as far as the arguments tell them.
     fn result_shapes(&self) -> Vec<TokenStream> {
-        let (inputs, leaves) = (self.inputs(), self.results());
-        let (mut present, mut shapes) = (leaves.iter(), Vec::new());
+        let (inputs, results) = (self.inputs(), self.results());
+        let (mut present, mut shapes) = (results.iter(), Vec::new());
         self.types.result.visit(&mut |l: &Leaf, _| {
             let array = match l.absent {
-                None => present.next(),
-                Some(Like::Argument(k)) => inputs.get(k),
-                Some(Like::Result(k)) => leaves.get(k),
+                None => next(&mut present),
+                Some(Like::Argument(k)) => &inputs[k],
+                Some(Like::Result(k)) => &results[k],
             };
-            let dims = array.map_or(&[][..], |a| self.dims(*a)).iter().map(|d| self.known(d));
+            let dims = self.dims(*array).iter().map(|d| self.known(d));
             shapes.push(quote!(&[#(#dims),*]));
         });
         shapes
