@@ -85,7 +85,7 @@ struct Machine<'a> {
     recovery: Option<Recovery>,
     sizes: HashMap<Name, i64>,
     arrays: Vec<Option<Value>>,
-    /// Views that have a shape and no elements: see `is_refused`.
+    /// Views that have a shape and no elements: see `has_negative_dim`.
     unreadable: HashSet<ArrayId>,
     vars: Vec<Scalar>,
     /// The states of scans after the last point, by their first variable.
@@ -223,7 +223,7 @@ impl<'a> Machine<'a> {
 
     /// Whether a dimension is negative, as it may be in a branch that is not taken, where nobody has refused it. Such an array has
     /// no elements; a view of it may have as many as two negative numbers make, none of which may be read.
-    fn is_refused(&self, a: ArrayId) -> Result<bool, Fault> {
+    fn has_negative_dim(&self, a: ArrayId) -> Result<bool, Fault> {
         let dims: Vec<i64> = self.p.array(a).dims.iter().map(|d| self.dim(d)).collect::<Result<_, _>>()?;
         Ok(dims.iter().any(|n| *n < 0))
     }
@@ -233,7 +233,7 @@ impl<'a> Machine<'a> {
             Stm::Nest(n) => self.nest(n),
             Stm::Reshape { result, source } => {
                 let shape = self.shape(&self.p.array(*result).dims)?;
-                let refused = self.is_refused(*source)? || self.is_refused(*result)?;
+                let refused = self.has_negative_dim(*source)? || self.has_negative_dim(*result)?;
                 self.arrays[result.0 as usize] = Some(if refused || self.unreadable.contains(source) {
                     work::spend_elements(&shape)?;
                     self.unreadable.insert(*result);

@@ -167,7 +167,7 @@ impl Machine<'_> {
     }
 
     /// Whether an array has a negative dimension.
-    fn is_refused(&self, a: ArrayId) -> Result<bool, Fault> {
+    fn has_negative_dim(&self, a: ArrayId) -> Result<bool, Fault> {
         let dims: Vec<i64> =
             self.p.arrays[a.0 as usize].dims.iter().map(|d| self.dim(d)).collect::<Result<_, _>>()?;
         Ok(dims.iter().any(|n| *n < 0))
@@ -183,7 +183,7 @@ impl Machine<'_> {
             return Value::new(info.elem, shape, Vec::new());
         }
         // A view of negative dimensions, which a routine that moves memory finds empty.
-        if self.root(a) != a && (self.is_refused(a)? || self.is_refused(self.root(a))?) {
+        if self.root(a) != a && (self.has_negative_dim(a)? || self.has_negative_dim(self.root(a))?) {
             work::spend_elements(&shape)?;
             return Ok(Value::filled(shape, Scalar::zero(info.elem)));
         }
@@ -475,17 +475,19 @@ impl Machine<'_> {
 
     fn read(&mut self, a: ArrayId, index: &[Atom], checked: bool, loc: Loc) -> Result<Scalar, Fault> {
         let index = self.index(index)?;
-        let ArrayInfo { name, elem, .. } = self.p.arrays[a.0 as usize].clone();
-        let (target, refused) = (self.target, self.is_refused(a)? || self.is_refused(self.root(a))?);
         let (memory, shape) = self.memory(a)?;
-        match place(&index, &shape) {
-            Ok(at) if at >= memory.len() => match target {
-                // A sorting network looks at its keys, and a buffer's end stops it: see `is_refused` of Bulk's interpreter.
-                Target::Gpu if refused => Ok(Scalar::zero(elem)),
+        let element = place(&index, &shape).map(|at| memory.get(at).copied());
+        let ArrayInfo { name, elem, .. } = &self.p.arrays[a.0 as usize];
+        match element {
+            Ok(Some(Some(value))) => Ok(value),
+            Ok(Some(None)) => Err(Fault::internal(format!("`{name}.{}` is read before it is written", a.0))),
+            Ok(None) => match self.target {
+                // A sorting network looks at its keys, and a buffer's end stops it: see `has_negative_dim` of Bulk's interpreter.
+                Target::Gpu if self.has_negative_dim(a)? || self.has_negative_dim(self.root(a))? => {
+                    Ok(Scalar::zero(*elem))
+                }
                 _ => Err(Fault::internal(format!("a view of nothing is read: `{name}.{}`", a.0))),
             },
-            Ok(at) => memory[at]
-                .ok_or_else(|| Fault::internal(format!("`{name}.{}` is read before it is written", a.0))),
             Err((index, len)) if checked => Err(Fault::IndexOutOfRange { index, len, loc }),
             Err(_) => Err(Fault::internal(format!("unchecked read outside: {index:?} of {shape:?}"))),
         }
