@@ -161,24 +161,24 @@ impl Variants<'_> {
         let derived = match pipeline::derivative(program, d) {
             Ok(derived) => derived,
             Err(reason) => {
-                self.without(d, &reason, program, requested, diagnostics);
+                self.without(d.name(), &reason, program, requested, diagnostics);
                 return Some(());
             }
         };
         self.add(vec![d], &derived, "", diagnostics)?;
-        if d == Derivative::Grad
-            && Derivative::Grad.exists(&derived)
-            && let Ok(second) = pipeline::derivative(&derived, Derivative::Grad)
-        {
-            self.add(vec![d, d], &second, "", diagnostics)?;
+        if d == Derivative::Grad && d.exists(&derived) {
+            match pipeline::derivative(&derived, d) {
+                Ok(second) => self.add(vec![d, d], &second, "", diagnostics)?,
+                Err(reason) => self.without("grad(grad)", &reason, &derived, None, diagnostics),
+            }
         }
         Some(())
     }
 
-    /// A derivative that there is not: an error where it was requested, else only missing; `explain` says why.
+    /// A derivative, by its name, that there is not: an error where it was requested, else only missing; `explain` says why.
     fn without(
         &mut self,
-        d: Derivative,
+        name: &str,
         reason: &NotDifferentiable,
         program: &bulk::Program,
         requested: Option<Span>,
@@ -186,12 +186,12 @@ impl Variants<'_> {
     ) {
         let place = reason.loc.and_then(|l| program.places.get(l.0 as usize));
         let line = place.map_or_else(String::new, |p| format!(" (line {})", p.line));
-        let text = format!("`{}`: {}{line}", d.name(), reason.what);
+        let text = format!("`{name}`: {}{line}", reason.what);
         if let Some(span) = requested {
             let help = "leave the option out, or write the kernel in another way";
             diagnostics.error(Code::NotDifferentiable, span, text, help);
         } else if let Some(kernel) = self.made.first_mut() {
-            kernel.explain.push_str(&format!("== {} ==\nnone: {text}\n", d.name()));
+            kernel.explain.push_str(&format!("== {name} ==\nnone: {text}\n"));
         }
     }
 
@@ -220,5 +220,46 @@ impl Variants<'_> {
             format!("{front}{checks}== bulk ==\n{}\n{}", bulk::print::print(program), variant.printed());
         self.made.push(variant);
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bulk::parse::parse;
+    use crate::bulk::{ArrayId, Custom, Rule, Stm};
+    use crate::ty::Loc;
+
+    /// A gradient by a rule of the user's may have none itself.
+    #[test]
+    fn explain_says_why_there_is_no_second_gradient() {
+        let item = syn::parse_quote! { fn f(x: f64) -> f64 { x } };
+        let mut diagnostics = Diagnostics::default();
+        let kernel = Kernel::read(&TokenStream::new(), item, &mut diagnostics);
+        let signature = kernel.signature(None).expect("a scalar has a type at the host");
+        let rule = "program rule(x.0: f64, cotangent.1: f64)
+            least.2: f64 = nest [%0 < 2, %1 < 3] {
+              %2 = x.0[]; %3 = mul %0 %1; %4 = as_f64 %3; %5 = mul %2 %4 } reduce(min) 2 %5
+            x_adj.3: f64 = nest [] { %6 = least.2[]; %7 = cotangent.1[]; %8 = mul %6 %7 } store %8
+            => x_adj.3";
+        let text = "program f(x.0: f64)
+            square.1: f64 = nest [] { %0 = x.0[]; %1 = mul %0 %0 } store %1
+            y.2: f64 = nest [] { %2 = square.1[] } store %2
+            => y.2";
+        let mut p = parse(text).expect("it parses");
+        p.rules = vec![Rule { by: vec![0], program: parse(rule).expect("it parses") }.into()];
+        let [x, square, y] = [0, 1, 2].map(|a| vec![ArrayId(a)]);
+        p.stms[1] = Stm::Custom(Custom { results: y, values: square, args: x, rule: 0, loc: Loc(0) });
+        let mut variants = Variants { kernel: &kernel, signature: &signature, made: Vec::new() };
+        variants.add(Vec::new(), &p, "", &mut diagnostics).expect("it is scheduled");
+        variants.derive(Derivative::Grad, &p, &mut diagnostics).expect("its gradient is scheduled");
+        assert!(diagnostics.is_empty());
+        let (explain, reason) =
+            (&variants.made[0].explain, "a reduction by `min` over 2 axes has no derivative");
+        assert_eq!(variants.made.len(), 2);
+        assert!(
+            explain.ends_with(&format!("== grad(grad) ==\nnone: `grad(grad)`: {reason} (line 0)\n")),
+            "{explain}"
+        );
     }
 }
