@@ -505,3 +505,18 @@ fn numbers_are_arrays_of_one_element() {
     assert_eq!(Cpu.run(only_row, (&Array2::zeros((2, 0)),)).map(|r| r.len()).ok(), Some(0));
     assert!(Cpu.run(only_row, (&Array2::zeros((0, 3)),)).is_err());
 }
+
+// Where one extent is zero the others may be beyond all memory, and so may their products.
+
+#[kernel]
+fn sums_of_boxes(v: [f64; n], a: i64, b: i64, c: i64) -> [f64; n] {
+    let (a, b, c) = (a as usize, b as usize, c as usize);
+    map(|x| sum(build(a, |i| sum(build(b, |j| sum(build(c, |k| x * (i + j * k) as f64)))))), v)
+}
+
+#[test]
+fn many_times_nothing_is_nothing() {
+    let (v, many) = (array![1.0, 2.0], 1i64 << 40);
+    assert_eq!(sums_of_boxes(&v, 0, many, many), array![0.0, 0.0]);
+    assert_eq!(sums_of_boxes(&v, 2, 3, 4), array![48.0, 96.0]);
+}

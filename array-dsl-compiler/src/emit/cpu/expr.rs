@@ -83,6 +83,12 @@ fn apply(op: Op, elems: &[Elem], args: &[String], site: usize) -> String {
         .replace("SITE", &format!("{site}u32"))
 }
 
+/// The product of extents. Where one of them is zero others may be beyond all memory, so it saturates.
+pub(super) fn product(extents: impl IntoIterator<Item = String>) -> String {
+    let factors = extents.into_iter().map(|e| format!("{e}.max(0)"));
+    factors.reduce(|p, f| format!("{p}.saturating_mul({f})")).map_or_else(|| "1".into(), |p| format!("({p})"))
+}
+
 impl Cpu<'_> {
     pub(super) fn atom_elem(&self, a: Atom) -> Elem {
         match a {
@@ -191,10 +197,7 @@ impl Cpu<'_> {
         let extents: Vec<String> = axes.map(|a| self.dim_in(&a.extent, r)).collect();
         match extents.as_slice() {
             [extent] => extent.clone(),
-            extents => {
-                let factors: Vec<String> = extents.iter().map(|e| format!("{e}.max(0)")).collect();
-                format!("({})", factors.join(" * "))
-            }
+            _ => product(extents),
         }
     }
 

@@ -138,7 +138,7 @@ impl Cpu<'_> {
         )
     }
 
-    /// An estimate of the scalar operations of one execution of nodes, as an `i64` expression.
+    /// An estimate of the scalar operations of one execution of nodes, as an `i64` expression, which saturates.
     pub(super) fn work(&self, nodes: &[Node]) -> String {
         let mut fixed = 1;
         let mut terms = String::new();
@@ -147,11 +147,8 @@ impl Cpu<'_> {
                 Node::Let(l) => fixed += weight(&l.exp),
                 Node::Scan(s) => fixed += 4 + weights(&s.step.block.lets),
                 Node::Loop(l) => {
-                    terms.push_str(&format!(
-                        " + {}.max(0) * ({})",
-                        self.dim(&l.extent()),
-                        self.work(&l.body)
-                    ));
+                    let (trips, each) = (self.dim(&l.extent()), self.work(&l.body));
+                    terms.push_str(&format!(".saturating_add({trips}.max(0).saturating_mul({each}))"));
                 }
                 _ => fixed += 1,
             }

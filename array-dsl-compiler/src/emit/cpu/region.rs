@@ -151,9 +151,7 @@ impl Cpu<'_> {
             let t = self.output_type(*a);
             // Chunks are of the first axis, which may be the first few dimensions in one.
             let leading = r.groups.first().map_or(1, Vec::len);
-            let stride: Vec<String> =
-                self.memory_dims(*a)[leading..].iter().map(|d| format!("{}.max(0)", self.dim(d))).collect();
-            let stride = if stride.is_empty() { "1".into() } else { format!("({})", stride.join(" * ")) };
+            let stride = expr::product(self.memory_dims(*a)[leading..].iter().map(|d| self.dim(d)));
             shared.push_str(&format!("let {name} = __rt::trusted::Shared::new(&mut {name}[..]);\n"));
             fields.push((
                 name.clone(),

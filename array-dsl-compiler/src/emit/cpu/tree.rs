@@ -188,8 +188,7 @@ impl Cpu<'_> {
 
     /// The number of points of a tree, as an expression.
     pub(super) fn points_of(&self, t: &Tree) -> String {
-        let extents: Vec<String> = t.axes.iter().map(|a| format!("{}.max(0)", self.dim(&a.extent))).collect();
-        format!("({})", extents.join(" * "))
+        expr::product(t.axes.iter().map(|a| self.dim(&a.extent)))
     }
 
     pub(super) fn declare_outputs(&self, nodes: &[Node], r: &mut Region) {
