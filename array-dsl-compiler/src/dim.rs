@@ -206,6 +206,21 @@ impl Dim {
         Some(sum)
     }
 
+    /// As [`Dim::show`], with the sizes that the user has not named: of a parameter `x: [f64; _]` that is `#x.0`, shown as `x.len()`.
+    pub fn show_to_user(&self, scalar: &dyn Fn(u32) -> String) -> String {
+        let named = self.substitute(&mut |a| match a {
+            SizeAtom::Name(n) => match n.strip_prefix('#') {
+                Some(rest) => {
+                    let array = rest.rsplit_once('.').map_or(rest, |(a, _)| a);
+                    Dim::name(format!("{array}.len()"))
+                }
+                None => Dim::atom(a.clone()),
+            },
+            SizeAtom::Scalar(_) => Dim::atom(a.clone()),
+        });
+        named.show(scalar)
+    }
+
     /// The text with scalar atoms printed by `scalar`.
     pub fn show(&self, scalar: &dyn Fn(u32) -> String) -> String {
         if self.too_large {
@@ -265,6 +280,16 @@ mod tests {
         assert_eq!(n.sub(&n), Dim::constant(0));
         assert_eq!(n.sub(&Dim::constant(1)).to_string(), "n - 1");
         assert_eq!(n.mul(&m).scale(-2).to_string(), "-2 * m * n");
+    }
+
+    #[test]
+    fn unnamed_sizes_are_lengths() {
+        let (x, parts, n) = (Dim::name("#x.0"), Dim::name("#net.w.1"), Dim::name("n"));
+        let d = n.mul(&x).add(&parts).add(&Dim::atom(SizeAtom::Scalar(7))).sub(&Dim::constant(1));
+        let scalar = |s: u32| format!("k{s}");
+        assert_eq!(d.show_to_user(&scalar), "n * x.len() + net.w.len() + k7 - 1");
+        assert_eq!(d.show(&scalar), "#net.w.1 + #x.0 * n + k7 - 1");
+        assert_eq!(Dim::constant(3).show_to_user(&scalar), "3");
     }
 
     #[test]

@@ -23,17 +23,7 @@ pub(super) enum Declared {
 impl Elaborator<'_> {
     /// A dimension in the user's names.
     pub(super) fn show(&self, d: &Dim) -> String {
-        let named = d.substitute(&mut |a| match a {
-            SizeAtom::Name(n) => match n.strip_prefix('#') {
-                Some(rest) => {
-                    let array = rest.rsplit_once('.').map_or(rest, |(a, _)| a);
-                    Dim::name(format!("{array}.len()"))
-                }
-                None => Dim::atom(a.clone()),
-            },
-            SizeAtom::Scalar(_) => Dim::atom(a.clone()),
-        });
-        named.show(&|s| self.vars[s as usize].name.to_string())
+        d.show_to_user(&|s| self.vars[s as usize].name.to_string())
     }
 
     /// The type of an atom in the user's notation.

@@ -1,6 +1,7 @@
 //! The back ends: lowered programs as text.
 
 mod back_end;
+mod constants;
 pub mod cpu;
 pub mod fallback;
 pub mod host;

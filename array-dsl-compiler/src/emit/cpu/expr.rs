@@ -1,5 +1,6 @@
 //! Scalar code as Rust.
 
+use super::super::constants;
 use super::region::Region;
 use super::{Cpu, runs};
 use crate::bulk::{ArrayId, Atom, Axis, Branch, Exp, Let, Reducer};
@@ -206,7 +207,7 @@ impl Cpu<'_> {
         for a in d.atoms() {
             match a {
                 crate::dim::SizeAtom::Name(n) => {
-                    r.uses_size(self.size(&n));
+                    r.uses_size(constants::size(self.p, &n));
                 }
                 crate::dim::SizeAtom::Scalar(s) => r.uses_array(self.root(ArrayId(s))),
             }

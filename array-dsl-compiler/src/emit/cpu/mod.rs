@@ -36,6 +36,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::convert::Infallible;
 
 use super::back_end::{BackEnd, steps};
+use super::constants;
 use crate::Verified;
 use crate::bulk::{ArrayId, Check, CheckKind};
 use crate::dim::{Dim, SizeAtom};
@@ -138,17 +139,9 @@ impl Cpu<'_> {
         if sum.is_empty() { "0i64".into() } else { format!("({sum})") }
     }
 
-    /// The number of a size.
-    fn size(&self, name: &str) -> usize {
-        let at = self.p.sizes.iter().position(|s| **s == *name);
-        expect(at, || format!("`{name}` is no size of `{}`", self.p.name))
-    }
-
     fn atom(&self, a: &SizeAtom) -> String {
         match a {
-            SizeAtom::Name(n) => {
-                format!("n{}", self.size(n))
-            }
+            SizeAtom::Name(n) => format!("n{}", constants::size(self.p, n)),
             SizeAtom::Scalar(s) => self.name(ArrayId(*s)),
         }
     }
@@ -212,11 +205,6 @@ impl Cpu<'_> {
         }
         format!("__rt::cpu::fill(&mut {to}[..], {value});\n")
     }
-
-    /// A dimension in the user's names.
-    fn show(&self, d: &Dim) -> String {
-        show(self.p, d)
-    }
 }
 
 type Printed = Result<String, Infallible>;
@@ -276,7 +264,7 @@ impl BackEnd for Cpu<'_> {
         let poly = |d: &Dim| {
             poly(d, &|a| expect(atoms.iter().position(|b| b == a), || format!("{a:?} is not in its check")))
         };
-        let described = |d: &Dim| format!("({}, {:?})", poly(d), self.show(d));
+        let described = |d: &Dim| format!("({}, {:?})", poly(d), constants::shown(self.p, d));
         let kind = match &c.kind {
             CheckKind::Equal(a, b) => format!("Equal({}, {})", described(a), described(b)),
             CheckKind::AtLeast(a, b) => format!("AtLeast({}, {})", described(a), described(b)),
@@ -284,10 +272,11 @@ impl BackEnd for Cpu<'_> {
         };
         let guards: Vec<String> = c.guards.iter().map(poly).collect();
         let values: Vec<String> = atoms.iter().map(|a| self.atom(a)).collect();
+        let (kernel, file, line) = constants::place(self.p, l);
+        let site = format!("__rt::program::Site {{ kernel: {kernel:?}, file: {file:?}, line: {line} }}");
         Ok(format!(
-            "{{ static CHECK: __rt::program::Check = __rt::program::Check {{ kind: __rt::program::CheckKind::{kind}, guards: &[{}], site: {} }};\n__rt::entry::check(&CHECK, &[{}], {:?})?; }}\n",
+            "{{ static CHECK: __rt::program::Check = __rt::program::Check {{ kind: __rt::program::CheckKind::{kind}, guards: &[{}], site: {site} }};\n__rt::entry::check(&CHECK, &[{}], {:?})?; }}\n",
             guards.join(", "),
-            site(self.p, l),
             values.join(", "),
             self.p.name,
         ))
@@ -333,23 +322,8 @@ impl BackEnd for Cpu<'_> {
     }
 }
 
-/// A dimension in the user's names.
-pub fn show(p: &Program, d: &Dim) -> String {
-    let named = d.substitute(&mut |a| match a {
-        SizeAtom::Name(n) => match n.strip_prefix('#') {
-            Some(rest) => {
-                let array = rest.rsplit_once('.').map_or(rest, |(a, _)| a);
-                Dim::name(format!("{array}.len()"))
-            }
-            None => Dim::atom(a.clone()),
-        },
-        SizeAtom::Scalar(_) => Dim::atom(a.clone()),
-    });
-    named.show(&|s| p.arrays[s as usize].name.to_string())
-}
-
 /// A polynomial as a `Poly` constant; `at` numbers the atoms.
-pub fn poly(d: &Dim, at: &dyn Fn(&SizeAtom) -> usize) -> String {
+fn poly(d: &Dim, at: &dyn Fn(&SizeAtom) -> usize) -> String {
     let terms: Vec<String> = d
         .terms()
         .map(|(m, c)| {
@@ -358,14 +332,4 @@ pub fn poly(d: &Dim, at: &dyn Fn(&SizeAtom) -> usize) -> String {
         })
         .collect();
     format!("__rt::program::Poly(&[{}])", terms.join(", "))
-}
-
-/// A place as a `Site` constant.
-pub fn site(p: &Program, l: Loc) -> String {
-    match p.places.get(l.0 as usize) {
-        Some(s) => {
-            format!("__rt::program::Site {{ kernel: {:?}, file: {:?}, line: {} }}", s.kernel, s.file, s.line)
-        }
-        None => format!("__rt::program::Site {{ kernel: {:?}, file: \"\", line: 0 }}", p.name),
-    }
 }

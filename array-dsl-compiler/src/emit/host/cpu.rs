@@ -17,6 +17,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
+use super::super::constants;
 use super::super::cpu::CpuCode;
 use super::{Entry, generated, result};
 use crate::target::Target;
@@ -28,7 +29,7 @@ impl Entry<'_> {
         let output = self.types.open_output(Target::Cpu);
         let (atoms, arguments) = (self.atoms(Target::Cpu), self.body_arguments());
         let body = generated(&code.body);
-        let sites = code.sites.iter().map(|l| self.site(*l));
+        let sites = code.sites.iter().map(|l| constants::site(self.program, *l));
         let results = self.body_results();
         let returned = self.result(Target::Cpu, |i, _| {
             let r = result(i);

@@ -3,6 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
+use super::super::constants;
 use super::super::signature::{Leaf, Like};
 use super::types::{dimension, elem_type};
 use super::{Entry, array, parameter, result};
@@ -77,7 +78,7 @@ impl Entry<'_> {
         let terms = d.terms().map(|(monomial, c)| {
             monomial.iter().fold(quote!((#c)), |term, a| {
                 let atom = match a {
-                    SizeAtom::Name(n) => format_ident!("n{}", self.size(n)),
+                    SizeAtom::Name(n) => format_ident!("n{}", constants::size(self.program, n)),
                     SizeAtom::Scalar(s) => array(self.program.root(ArrayId(*s))),
                 };
                 quote!(#term.saturating_mul(#atom))

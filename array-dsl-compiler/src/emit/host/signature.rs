@@ -3,14 +3,14 @@
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use super::super::cpu;
+use super::super::constants;
 use super::super::signature::{Leaf, Like};
 use super::super::wgsl;
 use super::{Entry, next};
 use crate::bulk::{ArrayId, Strip};
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
-use crate::ty::{Loc, Name};
+use crate::ty::Name;
 
 impl Entry<'_> {
     /// The static `SIGNATURE`.
@@ -21,7 +21,7 @@ impl Entry<'_> {
         let strips = p.strips.iter().map(|s| self.strip(s));
         let arrays = self.inputs().into_iter().zip(self.names()).map(|(a, name)| {
             let dims = self.dims(a).iter().map(|d| {
-                let (poly, text) = (self.poly(d), cpu::show(p, d));
+                let (poly, text) = (self.poly(d), constants::shown(p, d));
                 quote!((#poly, #text))
             });
             quote!(__rt::program::ArrayArg { name: #name, dims: &[#(#dims),*] })
@@ -45,7 +45,7 @@ impl Entry<'_> {
 
     /// A loop over strips of directions.
     fn strip(&self, s: &Strip) -> TokenStream {
-        let number = |name: &Name| Literal::usize_unsuffixed(self.size(name));
+        let number = |name: &Name| Literal::usize_unsuffixed(constants::size(self.program, name));
         let (width, trips) = (number(&s.width), number(&s.trips));
         let (total, bytes) = (self.poly(&s.total), self.poly(&s.bytes));
         quote!(__rt::strip::Strip { at_once: #width, trips: #trips, total: #total, bytes: #bytes })
@@ -90,28 +90,12 @@ impl Entry<'_> {
 
     fn atom(&self, a: &SizeAtom) -> usize {
         match a {
-            SizeAtom::Name(n) => self.size(n),
+            SizeAtom::Name(n) => constants::size(self.program, n),
             SizeAtom::Scalar(s) => {
                 let at = wgsl::size_scalars(self.program).iter().position(|x| x.0 == *s);
                 self.program.sizes.len() + expect(at, || format!("the size `{a:?}` is no argument"))
             }
         }
-    }
-
-    /// The number of a named size.
-    pub(super) fn size(&self, name: &Name) -> usize {
-        let at = self.program.sizes.iter().position(|s| s == name);
-        expect(at, || format!("the size `{name}` is none of the kernel"))
-    }
-
-    /// A place as a `Site`.
-    pub(super) fn site(&self, l: Loc) -> TokenStream {
-        let p = self.program;
-        let (kernel, file, line) = match p.places.get(l.0 as usize) {
-            Some(s) => (&*s.kernel, &*s.file, s.line),
-            None => (&*p.name, "", 0),
-        };
-        quote!(__rt::program::Site { kernel: #kernel, file: #file, line: #line })
     }
 }
 

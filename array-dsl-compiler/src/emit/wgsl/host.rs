@@ -4,6 +4,7 @@
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
+use super::super::constants;
 use super::ShaderText;
 use super::context::Context;
 use super::entry::MOST_PRIVATE;
@@ -49,10 +50,7 @@ impl Context<'_> {
     fn written(&self, dim: &Dim) -> Result<TokenStream, String> {
         self.check_atoms(dim)?;
         let position = |atom: &SizeAtom| match atom {
-            SizeAtom::Name(name) => {
-                let found = self.program.sizes.iter().position(|s| s == name);
-                found.map(Literal::usize_unsuffixed).ok_or_else(|| format!("an unknown size in `{dim}`"))
-            }
+            SizeAtom::Name(name) => Ok(Literal::usize_unsuffixed(constants::size(self.program, name))),
             SizeAtom::Scalar(s) => self.atom(ArrayId(*s)),
         };
         let mut terms = Vec::new();
@@ -77,18 +75,8 @@ impl Context<'_> {
 
     /// A polynomial with its text.
     fn described(&self, dim: &Dim) -> Result<TokenStream, String> {
-        let poly = self.poly(dim)?;
-        let text =
-            dim.show(&|s| self.program.arrays.get(s as usize).map_or(String::new(), |a| a.name.to_string()));
+        let (poly, text) = (self.poly(dim)?, constants::shown(self.program, dim));
         Ok(quote!((#poly, #text)))
-    }
-
-    fn place(&self, loc: Loc) -> TokenStream {
-        let (kernel, file, line) = match self.program.places.get(loc.0 as usize) {
-            Some(p) => (p.kernel.to_string(), p.file.to_string(), p.line),
-            None => (self.program.name.to_string(), String::new(), 0),
-        };
-        quote!(__rt::program::Site { kernel: #kernel, file: #file, line: #line })
     }
 
     fn array(&self, id: ArrayId) -> Result<TokenStream, String> {
@@ -129,7 +117,7 @@ impl Context<'_> {
         let arrays: Vec<TokenStream> = ids.map(|a| self.array(a)).collect::<Result<_, _>>()?;
         let inputs = lower::gpu::inputs(p).into_iter().map(at);
         let results = p.result.leaves().into_iter().map(|a| at(*a));
-        let sites = self.sites.iter().map(|s| self.place(*s));
+        let sites = self.sites.iter().map(|s| constants::site(p, *s));
         Ok(quote!(__rt::program::GpuProgram {
             name: #name,
             arrays: &[#(#arrays),*],
@@ -343,7 +331,7 @@ impl Context<'_> {
                 quote!(AtLeast(#lo, #d))
             }
         };
-        let (guards, site) = (self.polys(&c.guards)?, self.place(loc));
+        let (guards, site) = (self.polys(&c.guards)?, constants::site(self.program, loc));
         Ok(quote!(__rt::program::GpuStep::Check(__rt::program::Check {
             kind: __rt::program::CheckKind::#kind, guards: #guards, site: #site
         })))
