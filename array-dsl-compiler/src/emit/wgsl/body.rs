@@ -176,7 +176,7 @@ impl Shader<'_, '_> {
             for (k, (a, left)) in s.start.iter().zip(&s.left).enumerate() {
                 let kind = self.kind(Atom::Var(*left))?;
                 let start = self.atom_as(*a, kind)?;
-                self.line(format!("var scan{}_{k} = {start};", s.vars[0].0));
+                self.line(format!("var {} = {start};", state(s, k)));
             }
         }
         Ok(())
@@ -185,7 +185,7 @@ impl Shader<'_, '_> {
     /// One step of a scan: the state of the trip before, then the new one.
     fn scan(&mut self, s: &Scan) -> Result<(), String> {
         for (k, v) in s.left.iter().enumerate() {
-            self.line(format!("let v{} = scan{}_{k};", v.0, s.vars[0].0));
+            self.line(format!("let v{} = {};", v.0, state(s, k)));
         }
         for (v, a) in s.right.iter().zip(&s.values) {
             let kind = self.kind(Atom::Var(*v))?;
@@ -200,10 +200,10 @@ impl Shader<'_, '_> {
             Prefix::Exclusive => s.left.iter().map(|v| Atom::Var(*v)).collect(),
         };
         for (k, (result, (v, given))) in s.step.results.iter().zip(s.vars.iter().zip(given)).enumerate() {
-            let (state, kind) = (self.kind(Atom::Var(s.left[k]))?, self.kind(Atom::Var(*v))?);
-            let (result, given) = (self.atom_as(*result, state)?, self.atom_as(given, kind)?);
+            let (state_kind, kind) = (self.kind(Atom::Var(s.left[k]))?, self.kind(Atom::Var(*v))?);
+            let (result, given) = (self.atom_as(*result, state_kind)?, self.atom_as(given, kind)?);
             self.line(format!("let v{} = {given};", v.0));
-            self.line(format!("scan{}_{k} = {result};", s.vars[0].0));
+            self.line(format!("{} = {result};", state(s, k)));
         }
         Ok(())
     }
@@ -298,6 +298,11 @@ impl Shader<'_, '_> {
         };
         self.line(text);
     }
+}
+
+/// The variable of a scan's state.
+pub(super) fn state(s: &Scan, k: usize) -> String {
+    format!("scan{}_{k}", s.vars[0].0)
 }
 
 /// Whether there is no loop in a loop's body.

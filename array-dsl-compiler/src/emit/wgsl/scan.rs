@@ -13,6 +13,7 @@
 //!
 //! In the scratch memory are the totals of all chunks, then the prefixes of all threads; each is the bits of all states.
 
+use super::body::state;
 use super::context::Context;
 use super::shader::{Finished, Shader};
 use super::types::Kind;
@@ -46,6 +47,11 @@ pub(super) fn passes(cx: &mut Context<'_>, tree: &Tree, p: &Prefixes, label: &st
         scratch,
         ends,
     })
+}
+
+/// The variables of the states.
+fn states(p: &Prefixes) -> Vec<String> {
+    p.scans.iter().flat_map(|s| (0..s.left.len()).map(|k| state(s, k))).collect()
 }
 
 /// The types of the states.
@@ -92,7 +98,7 @@ fn fold(
         sh.close("}");
         sh.open("if local == 255u {");
         sh.line(format!("let end = group * {count}u;"));
-        kept.put(sh, "end", &p.names());
+        kept.put(sh, "end", &states(p));
         sh.close("}");
         sh.close("}");
         Ok(())
@@ -121,7 +127,7 @@ fn starts(
     let kept = Kept { scratch, slots: slots(&kinds) };
     let count = kept.slots.len();
     let totals = kept.get("at");
-    let names = p.names();
+    let names = states(p);
     sh.enter("point", &tree.axes);
     let code = sh.apart(|sh| {
         sh.nodes(&before)?;
@@ -304,7 +310,7 @@ fn combine(sh: &mut Shader<'_, '_>, p: &Prefixes, left: &[String], right: &[Stri
     for (k, r) in results.iter().enumerate() {
         sh.line(format!("let new{k} = {r};"));
     }
-    for (k, name) in p.names().iter().enumerate() {
+    for (k, name) in states(p).iter().enumerate() {
         sh.line(format!("{name} = new{k};"));
     }
     sh.close("}");
@@ -313,7 +319,7 @@ fn combine(sh: &mut Shader<'_, '_>, p: &Prefixes, left: &[String], right: &[Stri
 
 /// The states of a thread become those of all threads of the workgroup up to it; they are in `part` as well.
 fn across(sh: &mut Shader<'_, '_>, p: &Prefixes, kinds: &[Kind]) -> Result<(), String> {
-    let names = p.names();
+    let names = states(p);
     let keep = |sh: &mut Shader<'_, '_>| {
         for (k, (name, kind)) in names.iter().zip(kinds).enumerate() {
             sh.line(format!("part{k}[local] = {};", kind.store(name)));

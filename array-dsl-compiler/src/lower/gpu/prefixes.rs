@@ -48,15 +48,6 @@ impl Prefixes {
         self.scans.iter().map(operator).collect()
     }
 
-    /// The variables of the states.
-    pub fn names(&self) -> Vec<String> {
-        let of = |s: &Scan| {
-            let first = s.vars[0].0;
-            (0..s.left.len()).map(move |k| format!("scan{first}_{k}")).collect::<Vec<_>>()
-        };
-        self.scans.iter().flat_map(of).collect()
-    }
-
     /// The states before the first point.
     pub fn starts(&self) -> impl Iterator<Item = Atom> + '_ {
         self.scans.iter().flat_map(|s| s.start.iter().copied())
