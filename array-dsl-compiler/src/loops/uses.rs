@@ -1,6 +1,6 @@
 //! What the nodes of a tree use and bind, and whose memory an array is.
 
-use super::{Home, Node, Program};
+use super::{Home, Loop, Node, Program};
 use crate::bulk::uses::{Atoms, Sizes};
 use crate::bulk::walk::Visitor as Scalars;
 use crate::bulk::{ArrayId, Atom, Scan, Var};
@@ -120,6 +120,18 @@ impl Node {
             Node::Scan(s) => Some(s),
             _ => None,
         }
+    }
+}
+
+impl Loop {
+    /// The scans that stand in it.
+    pub fn scans(&self) -> impl Iterator<Item = &Scan> {
+        self.body.iter().filter_map(Node::as_scan)
+    }
+
+    /// Whether states go from trip to trip.
+    pub fn is_ordered(&self) -> bool {
+        self.scans().next().is_some()
     }
 }
 

@@ -124,7 +124,7 @@ impl Cpu<'_> {
     /// A plain loop around the code of a trip.
     fn counted(&mut self, l: &Loop, from: &str, to: &str, body: &str, r: &mut Region) -> String {
         let initial: String = l.folds.iter().map(|f| fold::initial(self, f)).collect();
-        let states = self.scan_states(&l.body, r);
+        let states = self.scan_states(l, r);
         format!("{initial}{states}{}", counted(l.axis.var, from, to, body))
     }
 

@@ -14,21 +14,16 @@ use super::{Cpu, expr, fold};
 use crate::bulk::{Atom, Prefix, Scan};
 use crate::loops::{Division, Loop, Node};
 
-/// The scans of a loop's body.
-fn scans(body: &[Node]) -> impl Iterator<Item = &Scan> {
-    body.iter().filter_map(Node::as_scan)
-}
-
 /// The variable of a scan's state.
 fn state(s: &Scan, k: usize) -> String {
     format!("scan{}_{k}", s.vars[0].0)
 }
 
 impl Cpu<'_> {
-    /// Declares the states of the scans of a loop's body.
-    pub(super) fn scan_states(&mut self, body: &[Node], r: &mut Region) -> String {
+    /// Declares the states of a loop's scans.
+    pub(super) fn scan_states(&mut self, l: &Loop, r: &mut Region) -> String {
         let mut out = String::new();
-        for s in scans(body) {
+        for s in l.scans() {
             for (k, a) in s.start.iter().enumerate() {
                 let start = r.atom(*a);
                 out.push_str(&format!("let mut {}: {} = {start};\n", state(s, k), self.atom_elem(*a)));
@@ -89,7 +84,8 @@ impl Cpu<'_> {
             );
         }
         // The states of a chunk alone: nothing is stored or folded.
-        let states: Vec<(String, String, String)> = scans(&l.body)
+        let states: Vec<(String, String, String)> = l
+            .scans()
             .flat_map(|s| s.start.iter().enumerate().map(move |(k, a)| (state(s, k), *a)))
             .map(|(name, a)| (name, self.atom_elem(a).to_string(), expr::atom(a)))
             .collect();
@@ -99,7 +95,7 @@ impl Cpu<'_> {
         let code = l.body.iter().filter(|n| matches!(n, Node::Let(_) | Node::Scan(_))).cloned().collect();
         let alone = Loop { body: code, folds: Vec::new(), ..l.clone() };
         let mut r = Region::default();
-        let declared = self.scan_states(&l.body, &mut r);
+        let declared = self.scan_states(l, &mut r);
         let run = declared + &self.trips(&alone, &mut r);
         let (value, left_out) = (format!("({state_names})"), format!("({starts})"));
         let given = Given { output: &state_type, value: &value, left_out: &left_out, at: "(lo, 0)" };
@@ -138,7 +134,7 @@ impl Cpu<'_> {
         let mut out = String::new();
         let mut results = String::new();
         let mut at = 0;
-        for s in scans(&l.body) {
+        for s in l.scans() {
             for (k, (left, right)) in s.left.iter().zip(&s.right).enumerate() {
                 host.bound(*left);
                 host.bound(*right);

@@ -208,7 +208,7 @@ impl Cpu<'_> {
 
     /// A loop at the host level, in parallel chunks.
     fn host_loop(&mut self, l: &Loop, host: &mut Region) -> String {
-        if l.body.iter().any(|n| matches!(n, Node::Scan(_))) {
+        if l.is_ordered() {
             return self.host_scan(l, host);
         }
         let mut r = Region::default();

@@ -137,7 +137,7 @@ fn host(place: &mut Place<'_>, n: Node) -> Node {
         place.learn(&n);
         return n;
     };
-    let scans: Vec<&Scan> = l.body.iter().filter_map(Node::as_scan).collect();
+    let scans: Vec<&Scan> = l.scans().collect();
     let division = match scans.as_slice() {
         [] => Division::Points,
         scans if scans.iter().all(|s| s.is_associative()) => Division::Prefixes,

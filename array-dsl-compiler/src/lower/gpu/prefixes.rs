@@ -71,7 +71,7 @@ impl Prefixes {
         let mut p =
             Prefixes { before: before.to_vec(), l: l.clone(), after: after.to_vec(), scans: Vec::new() };
         let varying = p.hoist();
-        p.scans = p.l.body.iter().filter_map(Node::as_scan).cloned().collect();
+        p.scans = p.l.scans().cloned().collect();
         let fits = (1..=MOST_WORDS).contains(&p.words(program));
         (fits && p.regroups(&varying)).then_some(p)
     }
@@ -102,7 +102,7 @@ impl Prefixes {
             let mut used = HashSet::new();
             collect(std::slice::from_ref(n), &mut used);
             let follows = !used.is_disjoint(&of_scans);
-            let is_scan = matches!(n, Node::Scan(_));
+            let is_scan = n.as_scan().is_some();
             if is_scan && follows {
                 return false;
             }
@@ -122,8 +122,7 @@ pub(crate) fn needed(nodes: &[Node], others: &[Node]) -> Vec<Node> {
     collect(others, &mut used);
     let mut kept: Vec<Node> = Vec::new();
     for n in nodes.iter().rev() {
-        let is_scan = matches!(n, Node::Scan(_));
-        if is_scan || n.binds().iter().any(|v| used.contains(v)) {
+        if n.as_scan().is_some() || n.binds().iter().any(|v| used.contains(v)) {
             collect(std::slice::from_ref(n), &mut used);
             kept.push(n.clone());
         }

@@ -82,11 +82,8 @@ impl Program {
     fn is_worthwhile(&self, tree: &Tree) -> bool {
         let Some(last) = tree.body.iter().rposition(|n| matches!(n, Node::Loop(_))) else { return false };
         let loops: Vec<&Loop> = tree.body.iter().filter_map(as_loop).collect();
-        let ordered = |l: &&Loop| {
-            l.body.iter().any(|n| matches!(n, Node::Scan(_)))
-                || l.folds.iter().any(|f| f.reducer == Reducer::Last)
-        };
-        if loops.iter().any(ordered) {
+        let takes_the_last = |l: &Loop| l.folds.iter().any(|f| f.reducer == Reducer::Last);
+        if loops.iter().any(|l| l.is_ordered() || takes_the_last(l)) {
             return false;
         }
         let pure = is_pure(&tree.body[..last]) && loops.iter().all(|l| is_pure(&l.body));
