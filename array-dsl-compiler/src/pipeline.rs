@@ -1,4 +1,5 @@
-//! The order of the stages and their passes. Nothing else knows it.
+//! The order of the stages, which nothing else knows, and what each target takes before and after scheduling. `optimize::ROUND`,
+//! `schedule` and `lower::cpu` order passes of their own.
 //!
 //! ```text
 //! syntax      tokens -> Ast
@@ -8,9 +9,10 @@
 //! derive      Bulk   -> Bulk     vjp, jvp by dual arrays; repeatable
 //!                                matrices: in one direction, optimize, at all units, optimize, in strips
 //! optimize    Bulk   -> Bulk
-//! finish      Bulk   -> Bulk     once for each target: no rules of the user's, optimize; without order no two writers, optimize;
-//!                                `LAST`: sorts, updates in place
-//! schedule    Bulk   -> Loops    fusion into loop trees, contractions
+//! finish      Bulk   -> Bulk     for each target: values with rules of the user's as ordinary ones (then optimize); where points have
+//!                                no order, one writer for each place (then optimize); `LAST`: where nothing sorts, sorts as loops;
+//!                                where arrays are changed in place, updates
+//! schedule    Bulk   -> Loops    fusion into loop trees, contractions, sorts of values
 //! lower       Loops  -> Loops    CPU: each tree hoisted, merged, formed. GPU: bounds, separate reductions, sizes, division
 //! emit        Loops  -> Rust, WGSL
 //! ```
@@ -94,7 +96,7 @@ pub fn derivative(p: &bulk::Program, what: Derivative) -> Result<bulk::Program, 
 /// Whether a target that can do this takes a step.
 pub type Takes = fn(Capabilities) -> bool;
 
-/// The steps before scheduling. They have no derivative rules of their own.
+/// The last passes before scheduling, and which targets take them. They have no derivative rules of their own.
 pub const LAST: [(Pass, Takes); 2] =
     [(("network", optimize::network), |can| !can.sorts), (("update", optimize::update), |can| can.updates)];
 

@@ -4,8 +4,8 @@
 //!   and what it needs is bound before that;
 //! * an array is read after it is written: by an earlier step, or by an earlier node of the tree; dimensions and
 //!   extents mention only scalars that earlier steps wrote;
-//! * every `Heap` array is written whole by a `Fill`, a `Copy`, a contraction or a `Store` indexed by axes that cover
-//!   it, and `Accumulate` and `Write` come after that;
+//! * every `Heap` array is written whole, by a `Fill`, `Copy` or `Move`, a contraction, a sort, or a `Store` indexed by axes that
+//!   cover it, or by a `Repeat` whose state or trip number it is; `Accumulate` and `Write` come after that;
 //! * two points of the parallel axes never store to the same element;
 //! * a `Row` array belongs to one tree, whose first axes are the dimensions it lacks;
 //! * a chain of views ends in a `Param` or `Heap` array; a view is used after the checks that make it one of as many elements;

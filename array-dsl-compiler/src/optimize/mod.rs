@@ -1,5 +1,5 @@
 //! Bulk to Bulk: the same values with less work. Every pass keeps the program valid; `optimize` repeats those of a round
-//! until nothing changes. The others are steps before scheduling (`pipeline::LAST`).
+//! until nothing changes. `network`, `update` and `writers` are for targets, before scheduling (`pipeline::finish`).
 //!
 //! | file | subject |
 //! |---|---|

@@ -6,8 +6,8 @@
 //! | `split`, `simplify`, `states`, `share`, `accumulate`, `invariant`, `inline` | Bulk | Bulk: one pass of a round |
 //! | `optimize` | Bulk | Bulk: rounds until nothing changes |
 //! | `vjp`, `grad`, `jvp`, .. | Bulk | Bulk: a derivative, optimized |
-//! | `update`, `network` | Bulk | Bulk: a step before scheduling |
-//! | `finish cpu`, `finish gpu` | Bulk | Bulk: all of these for a target |
+//! | `update`, `network` | Bulk | Bulk: one of the last passes before scheduling |
+//! | `finish cpu`, `finish gpu` | Bulk | Bulk: as that target takes it, by the last passes that are for it among others |
 //! | `schedule cpu`, `schedule gpu` | Bulk | Loops |
 //! | `lower cpu`, `lower gpu` | Loops | Loops |
 //!

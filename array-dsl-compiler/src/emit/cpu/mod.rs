@@ -1,11 +1,13 @@
 //! Loops as Rust for all cores.
 //!
-//! A program becomes the body of a function: sizes are bound, arrays allocated, and each step executed in order. A
-//! tree becomes a **region**: a struct of what it uses with a method `run` that the runtime calls inside functions
-//! compiled for the CPU's vector extensions, once per chunk of the outermost axis. Chunk boundaries depend on
-//! sizes only.
+//! A program becomes the middle of a function, whose beginning binds sizes and arguments and whose end gives the results
+//! (`emit::host`): arrays are allocated, and steps executed in order. What a tree divides among tasks becomes a **region**: a struct
+//! of what the code uses with a method `run` that the runtime calls inside functions compiled for the CPU's vector extensions, once
+//! for each chunk. Chunks are of the points of the tree; of a tree without axes, of the trips of each loop in it; in `tile`, of both.
+//! What is executed in order is one chunk. Where they begin depends on sizes only.
 //!
-//! Names: `n3` size, `a7` array (a scalar if its rank is 0), `v12` scalar. Everything else is a path of `__rt`.
+//! Names: `n3` size, `a7` array (a scalar if its rank is 0), `v12` scalar; others, as `lo`, `status`, `state12`, are of the code
+//! around these. What is called is a region, or a path of `__rt`, `::core` or `::std`.
 //!
 //! | file | subject |
 //! |---|---|

@@ -4,12 +4,18 @@
 //! struct f;
 //! const _: () = {
 //!     struct __f_grad;                        a derivative is a kernel of its own
-//!     mod __code {                            for each of them
-//!         static SIGNATURE, SHADERS; regions
-//!         fn run((p0, p1): (..), given) -> Result<(..), Error> { .. }
-//!         fn run_gpu(gpu, (p0, p1): (..)) -> ..
-//!     }
-//!     impl Kernel for f { fn run_with(__args, __given) -> .. { __code::run(__args, __given) } }
+//!     const _: () = {                         for each of them
+//!         mod __code {
+//!             regions; static SIGNATURE; const SHADERS, EXPLAIN
+//!             fn run((p0, p1): (..), given) -> Result<(..), Error> { .. }
+//!             fn sizes((p0, p1): (..)) -> ..
+//!             fn run_gpu(gpu, (p0, p1): (..)) -> ..
+//!         }
+//!         impl Kernel for f { fn run_with(__args, __given) -> .. { __code::run(__args, __given) } }
+//!         impl Deref, GpuKernel for f
+//!     };
+//!     impl Directional, HasSparseHessian for f
+//!     impl HasGrad for f { type Grad = __f_grad; }
 //! };
 //! ```
 //!
