@@ -76,6 +76,20 @@ impl Owner {
         self.got(cpu::copied(from))
     }
 
+    /// A copy of a view under these dimensions: see [`cpu::copy`].
+    ///
+    /// # Errors
+    /// As for [`Owner::alloc`].
+    pub fn copied_view<T: Copy + Zeroable + Send + Sync>(
+        self,
+        from: &[T],
+        dims: &[i64],
+    ) -> Result<Vec<T>, Error> {
+        let mut to = self.alloc(dims)?;
+        cpu::copy(&mut to, from);
+        Ok(to)
+    }
+
     /// The elements of an argument in row-major order, copied only if they are not so in memory.
     ///
     /// # Errors

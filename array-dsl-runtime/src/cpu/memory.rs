@@ -123,9 +123,12 @@ pub fn fill<T: Copy + Send + Sync>(x: &mut [T], value: T) {
     }
 }
 
-/// Copies all elements of an array of the same length.
-pub fn copy<T: Copy + Send + Sync>(to: &mut [T], from: &[T]) {
-    if to.len() <= PART || to.len() != from.len() {
+/// Copies all elements of an array of the same length. A view of an array of two negative dimensions, which nobody has refused in a
+/// branch that is not taken, is as long as their product says, and there are no elements: then there are zeros.
+pub fn copy<T: Copy + Zeroable + Send + Sync>(to: &mut [T], from: &[T]) {
+    if from.is_empty() {
+        fill(to, T::zeroed());
+    } else if to.len() <= PART || to.len() != from.len() {
         to.copy_from_slice(from);
     } else {
         to.par_chunks_mut(PART).zip(from.par_chunks(PART)).for_each(|(to, from)| to.copy_from_slice(from));
@@ -170,6 +173,9 @@ mod tests {
             assert_eq!(x, y);
             assert_eq!(copied(&y), Ok(y));
         }
+        let mut x = [7i64; 2];
+        copy(&mut x, &[]);
+        assert_eq!(x, [0, 0]);
     }
 
     #[test]

@@ -54,7 +54,11 @@ impl Cpu<'_> {
         if takes && self.p.arrays[root.0 as usize].home == Home::Heap {
             return format!("::core::mem::take(&mut {name})");
         }
-        format!("{}.copied(&{name}[..])?", self.owner(a))
+        if root == a {
+            return format!("{}.copied(&{name}[..])?", self.owner(a));
+        }
+        let dims: Vec<String> = self.p.arrays[a.0 as usize].dims.iter().map(|d| self.dim(d)).collect();
+        format!("{}.copied_view(&{name}[..], &[{}])?", self.owner(a), dims.join(", "))
     }
 
     /// A loop.
