@@ -199,6 +199,11 @@ impl Facts {
         self.here.push(Affine::constant(last).sub(&axis));
     }
 
+    /// The polynomial that an integer of the host level is, if it is known to be one.
+    pub fn value(&self, a: ArrayId) -> Option<&Dim> {
+        self.values.get(&a)
+    }
+
     /// Learns what a statement binds.
     pub fn learn(&mut self, t: Types<'_>, l: &Let) {
         let v = l.vars[0];

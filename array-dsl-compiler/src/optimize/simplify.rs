@@ -1,9 +1,12 @@
 //! Scalar code: constants folded, identities applied, equal expressions shared, index arithmetic moved out of
 //! branches, reads proven inside, unused code removed.
 
+mod operation;
+
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use self::operation::operation;
 use super::Sequence;
 use crate::affine::{Checked, Facts};
 use crate::bulk::build::{Rename, Renaming, renamed};
@@ -12,7 +15,6 @@ use crate::bulk::walk::Rewriter;
 use crate::bulk::{Atom, Block, Body, Branch, Exp, Item, Let, Nest, Program, Scan, Stm, Var};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
-use crate::value;
 
 /// Simplifies the bodies of all nests.
 pub(super) fn simplify(seq: &mut Sequence, p: &mut Program) {
@@ -47,6 +49,8 @@ struct Available {
     definitions: HashMap<Var, Rc<Exp>>,
     /// In the order in which they were computed.
     order: Vec<Rc<Exp>>,
+    /// The conditions of the branches around, and what they are there.
+    assumed: Vec<(Atom, bool)>,
 }
 
 impl Available {
@@ -55,6 +59,14 @@ impl Available {
         self.expressions.insert(exp.clone(), l.vars.clone());
         self.definitions.insert(l.vars[0], exp.clone());
         self.order.push(exp);
+    }
+
+    /// What a condition is here, if that is certain.
+    fn known(&self, c: Atom) -> Option<bool> {
+        match c {
+            Atom::Const(c) => Some(c.as_bool()),
+            c => self.assumed.iter().find(|(a, _)| *a == c).map(|(_, when)| *when),
+        }
     }
 
     /// Choices by a condition, and what they are where it is true, or false.
@@ -86,10 +98,11 @@ fn inside(
     facts: &mut Facts,
     available: &mut Available,
 ) -> Branch {
-    let (scope, before) = (facts.scope(), available.order.len());
+    let (scope, before, assumed) = (facts.scope(), available.order.len(), available.assumed.len());
     let mut chosen = Vec::new();
     if let Some((c, when)) = when {
         facts.assume(c, when);
+        available.assumed.push((c, when));
         chosen = available.chosen(c, when);
         map.extend(chosen.iter().copied());
     }
@@ -100,6 +113,7 @@ fn inside(
     for (v, _) in &chosen {
         map.remove(v);
     }
+    available.assumed.truncate(assumed);
     let mut live = results.iter().copied().filter_map(Atom::var).collect();
     Branch { block: Block { lets: live_lets(lets, &mut live) }, results }
 }
@@ -132,9 +146,9 @@ fn block(
         match &l.exp {
             Exp::If(c, x, y) => {
                 let c = renamed(map, *c);
-                if let Atom::Const(k) = c {
+                if let Some(when) = available.known(c) {
                     // The chosen branch takes the place of the `if`.
-                    let b = if k.as_bool() { x } else { y };
+                    let b = if when { x } else { y };
                     let inner = block(p, &b.block.lets, map, facts, available);
                     out.extend(inner);
                     for (v, r) in l.vars.iter().zip(&b.results) {
@@ -308,6 +322,10 @@ fn simple(p: &Program, e: &Exp, facts: &mut Facts, available: &Available) -> Sim
             Some(c) => Simple::Atom(Atom::Const(Const::int(Elem::I64, c))),
             None => Simple::Exp(e.clone()),
         },
+        // Of a loop around, say: a size needs no array, and tells what it is inside of other loops as well.
+        Exp::Read { array, index, .. } if index.is_empty() && facts.value(*array).is_some() => {
+            simple(p, &Exp::Size(facts.value(*array).cloned().unwrap_or_default()), facts, available)
+        }
         Exp::Read { array, index, checked } => {
             let dims = &p.array(*array).dims;
             let checked = *checked && !facts.all_inside(index, dims);
@@ -317,137 +335,4 @@ fn simple(p: &Program, e: &Exp, facts: &mut Facts, available: &Available) -> Sim
         Exp::Op(op, args) => operation(p, *op, args, facts, available),
         _ => Simple::Exp(e.clone()),
     }
-}
-
-/// What `a && b` or `a || b` is if that takes no operation: one of the two that is constant gives itself or the other one.
-fn connective(op: Op, args: &[Atom]) -> Option<Atom> {
-    let [a, b] = *args else { return None };
-    // The constant that decides.
-    let decides = op == Op::Or;
-    match (a, b) {
-        (Atom::Const(c), other) | (other, Atom::Const(c)) => {
-            Some(if c.as_bool() == decides { Atom::Const(c) } else { other })
-        }
-        _ => (a == b).then_some(a),
-    }
-}
-
-fn operation(p: &Program, op: Op, args: &[Atom], facts: &mut Facts, available: &Available) -> Simple {
-    if let Some(c) = folded(op, args) {
-        return Simple::Atom(Atom::Const(c));
-    }
-    let kept = Simple::Exp(Exp::Op(op, args.to_vec()));
-    let constant = |i: usize| match args.get(i) {
-        Some(Atom::Const(c)) => Some(*c),
-        _ => None,
-    };
-    let zero = |i: usize| constant(i).is_some_and(Const::is_zero);
-    let one = |i: usize| constant(i).is_some_and(Const::is_one);
-    let elem = p.elem(args[0]);
-    let same = args.len() == 2 && args[0] == args[1];
-    let definition = |a: Atom| a.var().and_then(|v| available.definitions.get(&v)).map(|e| &**e);
-    match op {
-        // `x + 0.0` is not `x` for `x = -0.0`; the difference is accepted.
-        Op::Add if zero(0) => Simple::Atom(args[1]),
-        Op::Add | Op::Sub if zero(1) => Simple::Atom(args[0]),
-        Op::Rem | Op::RemEuclid if elem == Elem::I64 => match facts.known_remainder(op, args) {
-            Some(a) => Simple::Atom(a),
-            None => kept,
-        },
-        // One form of the two, so that equal ones are shared.
-        Op::Sub
-            if elem == Elem::I64
-                && constant(1).is_some_and(|c| -i64::MAX <= c.as_i64() && c.as_i64() < 0) =>
-        {
-            let c = constant(1).map_or(0, Const::as_i64);
-            Simple::Exp(Exp::Op(Op::Add, vec![args[0], Atom::Const(Const::int(elem, -c))]))
-        }
-        Op::Sub if same && elem.is_int() => Simple::Atom(Atom::Const(Const::of(elem, 0))),
-        Op::Scale if zero(0) => Simple::Atom(args[0]),
-        Op::Scale if constant(0).is_some() && !one(0) => Simple::Exp(Exp::Op(Op::Mul, args.to_vec())),
-        Op::Mul | Op::Scale if one(0) => Simple::Atom(args[1]),
-        Op::Mul | Op::Scale | Op::Div if one(1) => Simple::Atom(args[0]),
-        Op::Mul if elem.is_int() && (zero(0) || zero(1)) => Simple::Atom(Atom::Const(Const::of(elem, 0))),
-        Op::Mul if elem.is_float() && constant(0).is_some_and(|c| c.as_f64() == -1.0) => {
-            Simple::Exp(Exp::Op(Op::Neg, vec![args[1]]))
-        }
-        // Whose slope `max(a, c)` has.
-        Op::Eq if elem.is_float() => match definition(args[1]) {
-            Some(Exp::Op(which @ (Op::Min | Op::Max), of))
-                if of[0] == args[0] && matches!(of[1], Atom::Const(c) if !c.as_f64().is_nan()) =>
-            {
-                let compare = if *which == Op::Max { Op::Ge } else { Op::Le };
-                Simple::Exp(Exp::Op(compare, of.clone()))
-            }
-            _ => kept,
-        },
-        Op::Neg => match definition(args[0]) {
-            Some(Exp::Op(Op::Neg, inner)) => Simple::Atom(inner[0]),
-            _ => kept,
-        },
-        Op::And | Op::Or if elem == Elem::Bool => connective(op, args).map_or(kept, Simple::Atom),
-        Op::Select => match constant(0) {
-            Some(c) => Simple::Atom(if c.as_bool() { args[1] } else { args[2] }),
-            None if args[1] == args[2] => Simple::Atom(args[1]),
-            // `c && x` and `c || x` of values at hand.
-            None if p.elem(args[1]) == Elem::Bool && constant(2).is_some_and(|c| !c.as_bool()) => {
-                operation(p, Op::And, &[args[0], args[1]], facts, available)
-            }
-            None if p.elem(args[1]) == Elem::Bool && constant(1).is_some_and(Const::as_bool) => {
-                operation(p, Op::Or, &[args[0], args[2]], facts, available)
-            }
-            None => kept,
-        },
-        Op::Cast(e) if e == elem => Simple::Atom(args[0]),
-        Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq | Op::Ne if elem == Elem::I64 => {
-            match facts.decide(op, args[0], args[1]) {
-                Some(b) => Simple::Atom(Atom::Const(Const::bool(b))),
-                None => comparison_of_choice(op, args, facts, available).unwrap_or(kept),
-            }
-        }
-        _ => kept,
-    }
-}
-
-/// What a comparison of `if c { a } else { b }` is if it is certain for both: `c` itself, say, where `b` is the -1 at which nothing is
-/// written, and is asked whether it is an index.
-fn comparison_of_choice(op: Op, args: &[Atom], facts: &mut Facts, available: &Available) -> Option<Simple> {
-    for (i, choice) in args.iter().enumerate() {
-        let Some(Exp::Op(Op::Select, parts)) =
-            choice.var().and_then(|v| available.definitions.get(&v)).map(|e| &**e)
-        else {
-            continue;
-        };
-        let [c, a, b] = parts[..] else { continue };
-        let mut side = |when: bool, of: Atom| {
-            let scope = facts.scope();
-            facts.assume(c, when);
-            let (x, y) = if i == 0 { (of, args[1]) } else { (args[0], of) };
-            let decided = facts.decide(op, x, y);
-            facts.leave(scope);
-            decided
-        };
-        return match (side(true, a)?, side(false, b)?) {
-            (true, false) => Some(Simple::Atom(c)),
-            (false, true) => Some(Simple::Exp(Exp::Op(Op::Not, vec![c]))),
-            (same, _) => Some(Simple::Atom(Atom::Const(Const::bool(same)))),
-        };
-    }
-    None
-}
-
-/// The value of a function of constants. Functions whose rounding differs between back ends are left to them.
-fn folded(op: Op, args: &[Atom]) -> Option<Const> {
-    if !op.is_cheap() {
-        return None;
-    }
-    let consts: Option<Vec<Const>> = args
-        .iter()
-        .map(|a| match a {
-            Atom::Const(c) => Some(*c),
-            Atom::Var(_) => None,
-        })
-        .collect();
-    let scalars: Vec<value::Scalar> = consts?.into_iter().map(value::Scalar::from).collect();
-    value::apply(op, &scalars).ok().map(Const::from)
 }
