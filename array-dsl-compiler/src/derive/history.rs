@@ -16,17 +16,19 @@
 //! Loops inside that write into the state are logged as well, if the numbers of their trips are polynomials over what is known before
 //! the outer loop and the numbers of trips around; then there is a bound for them (`most`), and the log is an array of that size.
 
+mod place;
+
 use std::collections::{HashMap, HashSet};
 
+use self::place::{Place, PlaceCode, unconditional};
 use super::reverse::guarded_read;
 use super::separate::not_negative;
 use crate::affine::Checked;
-use crate::bulk::build::{Code, Redirect, Renaming, int, renamed};
+use crate::bulk::build::{Code, int};
 use crate::bulk::uses::scalars;
-use crate::bulk::walk::Rewriter;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Carried, Check, CheckKind, Exp, Item, Let, Nest, Program, Reducer, Repeat,
-    Stm, Trips, Yield, YieldKind,
+    ArrayId, Atom, Carried, Check, CheckKind, Exp, Item, Nest, Program, Reducer, Repeat, Stm, Trips, Yield,
+    YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
@@ -54,60 +56,6 @@ pub(super) struct Log {
     axes: Vec<Dim>,
     place: Place,
     value: ArrayId,
-}
-
-/// Where it wrote.
-enum Place {
-    /// One array for each component of the index.
-    Stored(Vec<ArrayId>),
-    /// The code of the index, which uses nothing that the loops make but the numbers of their trips.
-    Recomputed(PlaceCode),
-}
-
-/// The code of a nest's index.
-#[derive(Clone)]
-struct PlaceCode {
-    axes: Vec<Axis>,
-    lets: Vec<Let>,
-    index: Vec<Atom>,
-}
-
-impl PlaceCode {
-    /// What the index needs of the nest's code, as if what is written under a condition were always written: where it was not, the old
-    /// value is still there, and writing it back changes nothing.
-    fn new(n: &Nest, index: &[Atom]) -> PlaceCode {
-        let index = &unconditional(n, index)[..];
-        let mut needed: HashSet<Atom> = index.iter().copied().collect();
-        let mut lets = Vec::new();
-        for l in n.body.unordered().into_iter().rev() {
-            if l.vars.iter().any(|v| needed.contains(&Atom::Var(*v))) {
-                l.exp.visit_atoms(&mut |a| {
-                    needed.insert(a);
-                });
-                lets.push(l);
-            }
-        }
-        lets.reverse();
-        PlaceCode { axes: n.axes.clone(), lets, index: index.to_vec() }
-    }
-
-    /// Whether it uses nothing of these arrays.
-    fn is_known(&self, made: &HashSet<ArrayId>) -> bool {
-        let body = Block { lets: self.lets.clone() };
-        let mut known = true;
-        body.visit_reads(&mut |a, _| known &= !made.contains(&a));
-        body.visit_sizes(&mut |d| known &= !scalars(d).any(|a| made.contains(&a)));
-        known
-    }
-
-    /// The index at a point of a trip.
-    fn at(&self, p: &mut Program, code: &mut Code, point: &[Atom], trip: &Trip) -> Vec<Atom> {
-        let mut map: Renaming = self.axes.iter().map(|a| a.var).zip(point.iter().copied()).collect();
-        let mut lets = p.copy_lets(&self.lets, &mut map);
-        lets.iter_mut().for_each(|l| Redirect(&trip.again).binding(l));
-        code.lets.extend(lets);
-        self.index.iter().map(|a| renamed(&map, *a)).collect()
-    }
 }
 
 /// A trip of the loops around.
@@ -227,7 +175,7 @@ impl Logger<'_> {
             at = match body.iter().find(|s| s.results().contains(&at))? {
                 Stm::Nest(n) => {
                     let (into, index) = written(n)?;
-                    let index = unconditional(n, index);
+                    let (index, _) = unconditional(n, index);
                     // Different points write to different places, or there is one point.
                     let distinct = n.axes.iter().all(|a| index.contains(&Atom::Var(a.var)));
                     let most = n.axes.iter().map(|a| self.most(&a.extent)).collect::<Option<_>>()?;
@@ -391,25 +339,6 @@ impl Update {
             }
             Update::Loop(_, _, updates) => updates.iter_mut().for_each(|u| u.redirect(names)),
         }
-    }
-}
-
-/// The index of a write that is made under a condition, and else at -1, if it were made always.
-fn unconditional(n: &Nest, index: &[Atom]) -> Vec<Atom> {
-    let definition =
-        |a: &Atom| n.body.lets().find(|l| a.var().is_some_and(|v| l.vars == [v])).map(|l| &l.exp);
-    let always = |a: &Atom| match definition(a) {
-        Some(Exp::Op(Op::Select, args)) if args[2] == int(-1) => args[1],
-        Some(Exp::Op(Op::Select, args)) if args[1] == int(-1) => args[2],
-        _ => *a,
-    };
-    let mut index = index.to_vec();
-    loop {
-        let next: Vec<Atom> = index.iter().map(always).collect();
-        if next == index {
-            return index;
-        }
-        index = next;
     }
 }
 

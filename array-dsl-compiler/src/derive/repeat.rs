@@ -13,11 +13,21 @@
 //!
 //! **History.** `history` tells what a trip stores. What the body backwards does not need of it is dead code.
 //!
+//! ```text
+//! of s' = write (write s at p of x) at q of y:
+//!       s = s' undone at q, p;  t again = write s at p;  s' again = write t at q
+//!       y backwards;  t = s' undone at q;  x backwards;  s = t undone at p            => s
+//! ```
+//!
+//! A state that is only written into is undone to its start, executed again as far as anything reads what was written, and undone write
+//! by write as the statements go backwards, which read it as it is then: no version of the array is needed beside the next one. A loop
+//! inside undoes what it wrote by going backwards itself.
+//!
 //! A `while` counts its trips first; a loop of that many trips then stores the history.
 //!
-//! **Sums.** Adjoints of states and of outer arrays are added to in place: a loop that reads one element a trip costs one
-//! element a trip backwards. Source: thesis 2.6 (loops, strip-mining, in-place updates) with old values in place of the
-//! analysis of false dependences.
+//! **Sums.** Adjoints of states, of their versions and of outer arrays are added to in place, through loops in loops: a loop that reads
+//! one element a trip costs one element a trip backwards. Source: thesis 2.6 (loops, strip-mining, in-place updates) with old values in
+//! place of the analysis of false dependences.
 
 use std::collections::HashMap;
 
@@ -237,9 +247,9 @@ impl Reverse {
             self.sums.insert(*x, Some(adj.state));
         }
         for c in active {
-            self.sums.insert(in_trip(c.state), None);
             let versions = versions(body, in_trip(c.next), in_trip(c.state));
-            self.sums.extend(versions.into_iter().map(|a| (a, None)));
+            let all = versions.into_iter().chain([in_trip(c.state), in_trip(c.next)]);
+            all.for_each(|a| _ = self.sums.entry(a).or_default());
         }
         for (c, adj) in active.iter().zip(&states) {
             self.contribute(in_trip(c.next), adj.state);

@@ -5,7 +5,8 @@
 //!                 , arrays     = the nests of each branch, guarded by `c`; element by element an `if` that reads one or the other
 //! ```
 //!
-//! A branch that updates an array which the other leaves alone needs no such `if`: not taken, it updates nothing.
+//! A branch that updates an array needs no such `if`: not taken, it updates nothing. So the other branch, which may update the same
+//! array, starts from what the first one has made of it.
 
 use super::Flatten;
 use super::nest::Frame;
@@ -34,12 +35,42 @@ impl Side {
 impl Flatten<'_> {
     pub(super) fn choice(&mut self, s: &core::Stm, c: core::Atom, a: &core::Body, b: &core::Body) {
         let c = self.atom(c);
+        let before = self.p.arrays.len();
         let yes = self.branch(c, true, a);
+        let started = self.start_from(&yes, before);
         let no = self.branch(c, false, b);
+        self.env.extend(started);
         let values = self.merged(c, &yes, &no, &s.vars, s.loc);
         for (v, value) in s.vars.iter().zip(values) {
             self.env.insert(*v, value);
         }
+    }
+
+    /// Where the other branch reads an array, of those that there were before, has it read what this one has made of it by updates;
+    /// what the variables were.
+    fn start_from(&mut self, side: &Side, before: usize) -> Vec<(core::Var, Val)> {
+        let mut started = Vec::new();
+        for value in &side.values {
+            let Val::View(new) = value else { continue };
+            let mut start = new.array;
+            while start.0 as usize >= before
+                && let Some(from) = self.updated.get(&start)
+            {
+                start = *from;
+            }
+            if start == new.array || start.0 as usize >= before {
+                continue;
+            }
+            for (v, value) in &mut self.env {
+                if let Val::View(view) = value
+                    && view.array == start
+                {
+                    started.push((*v, Val::View(view.clone())));
+                    view.array = new.array;
+                }
+            }
+        }
+        started
     }
 
     /// The values of the branch that `c` chooses, which have the types and names of these variables.

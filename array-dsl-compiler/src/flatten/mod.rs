@@ -32,7 +32,7 @@ mod repeat;
 mod reshape;
 mod values;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use crate::bulk::{ArrayId, Atom, Axis, Custom, Exp, Param, Program, Rule, Sort, Stm, Var, YieldKind};
@@ -68,6 +68,7 @@ pub fn flatten(f: &core::Function) -> Result<Program, NotDifferentiable> {
         size_scalars: HashMap::new(),
         sizes: HashMap::new(),
         updated: HashMap::new(),
+        counters: HashSet::new(),
         checks: Vec::new(),
         missing: None,
     };
@@ -100,6 +101,8 @@ struct Flatten<'a> {
     sizes: HashMap<core::Var, Dim>,
     /// What updated arrays started from.
     updated: HashMap<ArrayId, ArrayId>,
+    /// The numbers of the trips of loops.
+    counters: HashSet<ArrayId>,
     /// The checks made before, on every path.
     checks: Vec<core::Check>,
     /// A derivative that does not exist.

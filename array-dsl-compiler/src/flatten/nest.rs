@@ -122,7 +122,9 @@ impl Flatten<'_> {
         loc: Loc,
         yields: impl FnOnce(&mut Self, &mut Body, &[Atom], &[Atom]) -> Vec<(ArrayId, YieldKind)>,
     ) -> Nest {
-        self.store_expensive(frames, &groups.concat());
+        // Those of outer levels.
+        let deepest = (0..frames).rev().find(|l| !self.frames[*l].axes.is_empty()).unwrap_or(0);
+        self.store_expensive(frames, deepest, &groups.concat());
         let mut copy = HashMap::new();
         let mut axes = Vec::new();
         for f in &self.frames[..frames].to_vec() {
@@ -230,11 +232,10 @@ impl Flatten<'_> {
         needed
     }
 
-    /// Stores the expensive scalars of outer levels that a nest over all `frames` needs.
-    fn store_expensive(&mut self, frames: usize, values: &[(Atom, Const)]) {
-        let deepest = (0..frames).rev().find(|l| !self.frames[*l].axes.is_empty()).unwrap_or(0);
+    /// Stores the expensive scalars of the first `levels` that `values`, over `frames`, need.
+    pub(super) fn store_expensive(&mut self, frames: usize, levels: usize, values: &[(Atom, Const)]) {
         let needed = self.needed(frames, values);
-        for level in 0..deepest {
+        for level in 0..levels {
             for l in self.frames[level].lets.clone() {
                 let expensive = match &l.exp {
                     Exp::Op(op, _) => !op.is_cheap(),

@@ -1,7 +1,7 @@
 //! Loops that carry arrays, or whose steps need array operations; updates of arrays.
 //!
 //! ```text
-//! loop i < n with s from a { b }        = repeat i < n with S: F.. = A { b }              n: a size
+//! loop i < n with s from a { b }        = repeat i < n with S: F.. = A { b }              n: a size, or the same for all of F
 //! loop while c with s from a { b }      = repeat while C with C = c(A), S = A { b; => c(s'), s' }
 //! under a frame with axes               = repeat while any(on) with on = c(A), .. { where on { b }; => on and c(s'), .. }
 //! update a[ix] with v                   = A' = nest F,.. write into A at [F, ix, ..] of v
@@ -19,8 +19,10 @@ use super::choice::Side;
 use super::nest::Frame;
 use super::values::Val;
 use crate::bulk::build::int;
+use crate::bulk::uses::scalars;
 use crate::bulk::{
-    ArrayId, Atom, Block, Branch, Carried, Exp, Let, Nest, Reducer, Repeat, Stm, Trips, Var, Yield, YieldKind,
+    ArrayId, Atom, Block, Branch, Carried, Check, CheckKind, Exp, Let, Nest, Reducer, Repeat, Stm, Trips,
+    Var, Yield, YieldKind,
 };
 use crate::core;
 use crate::dim::{Dim, SizeAtom};
@@ -48,9 +50,30 @@ impl Flatten<'_> {
             Some((index, count)) if scalars && is_scalar_code(self.f, l) => {
                 self.sequential(s, l, index, count);
             }
-            Some((index, count)) => self.counted(s, l, index, count),
-            None => self.switched(s, l),
+            Some((index, count)) => {
+                self.store_what_a_trip_needs(s);
+                self.counted(s, l, index, count);
+            }
+            None => {
+                self.store_what_a_trip_needs(s);
+                self.switched(s, l);
+            }
         }
+    }
+
+    /// Stores the expensive scalars that the body of a loop needs: what is computed before a loop is not computed in each trip.
+    fn store_what_a_trip_needs(&mut self, s: &core::Stm) {
+        let mut atoms = Vec::new();
+        s.exp.bodies().into_iter().for_each(|b| used(b, &mut atoms));
+        let scalar = |a: &core::Atom| match a {
+            core::Atom::Var(v) => match self.env.get(v)? {
+                Val::Scalar(x) => Some((*x, Const::of(self.p.elem(*x), 0))),
+                Val::View(_) => None,
+            },
+            core::Atom::Const(_) => None,
+        };
+        let values: Vec<(Atom, Const)> = atoms.iter().filter_map(scalar).collect();
+        self.store_expensive(self.frames.len(), self.frames.len(), &values);
     }
 
     /// The number of trips as a size, if it is the same for all points of the frame.
@@ -60,7 +83,9 @@ impl Flatten<'_> {
             core::Atom::Var(v) => match (self.sizes.get(&v), self.env.get(&v)) {
                 (Some(d), _) => Some(d.clone()),
                 (None, Some(Val::Scalar(Atom::Var(x)))) if self.is_of_host_level(*x) => {
-                    Some(self.dim(&Dim::atom(SizeAtom::Scalar(v.0))))
+                    let x = *x;
+                    let count = self.dim(&Dim::atom(SizeAtom::Scalar(v.0)));
+                    Some(if self.is_bounded(Atom::Var(x)) { count } else { self.only_where_taken(x, count) })
                 }
                 (None, Some(Val::Scalar(Atom::Const(c)))) => Some(Dim::constant(c.as_i64())),
                 _ => None,
@@ -68,10 +93,40 @@ impl Flatten<'_> {
         }
     }
 
-    /// Whether a scalar is computed once, or once for each trip of the loops around, and under no condition.
+    /// Whether an integer is not large where sizes are not: a polynomial of these and of numbers of trips, or less than one. A loop in a
+    /// branch that is not taken may make so many trips, in which it does nothing.
+    fn is_bounded(&self, a: Atom) -> bool {
+        let Atom::Var(v) = a else { return true };
+        let all = |args: &[Atom]| args.iter().all(|a| self.is_bounded(*a));
+        let exp = self.frames.iter().flat_map(|f| &f.lets).find(|l| l.vars == [v]).map(|l| &l.exp);
+        match exp {
+            Some(Exp::Size(d)) => scalars(d).next().is_none(),
+            Some(Exp::Op(Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Max, args)) => all(args),
+            Some(Exp::Op(Op::Min, args)) => args.iter().any(|a| self.is_bounded(*a)),
+            Some(Exp::Op(Op::Select, args)) => all(&args[1..]),
+            Some(Exp::Read { array, index, .. }) => index.is_empty() && self.counters.contains(array),
+            _ => false,
+        }
+    }
+
+    /// A number of trips that is none in a branch that is not taken: whatever it would be there, nobody waits for it. The check, which
+    /// always holds, says what it is elsewhere.
+    fn only_where_taken(&mut self, x: Var, count: Dim) -> Dim {
+        let is_one = |f: &Frame| f.guard.is_some() && self.frames.iter().all(|f| f.axes.is_empty());
+        if !self.frames.iter().any(is_one) {
+            return count;
+        }
+        let trips = self.store_nest(&[(Atom::Var(x), "trips".into())], Loc::default())[0];
+        let trips = Dim::atom(SizeAtom::Scalar(trips.0));
+        let check = Check { kind: CheckKind::AtLeast(trips.clone(), count), guards: vec![trips.clone()] };
+        self.p.stms.push(Stm::Check(check, Loc::default()));
+        trips
+    }
+
+    /// Whether a scalar is computed once, or once for each trip of the loops around. In a branch that is not taken it is stored as zero.
     fn is_of_host_level(&self, x: Var) -> bool {
         let around = |home: &usize| self.frames[..=*home].iter();
-        self.home.get(&x).is_some_and(|h| around(h).all(|f| f.axes.is_empty() && f.guard.is_none()))
+        self.home.get(&x).is_some_and(|h| around(h).all(|f| f.axes.is_empty()))
     }
 
     /// A loop whose number of trips is the same for all points of the frame.
@@ -80,6 +135,7 @@ impl Flatten<'_> {
         let outside = self.enter();
         self.bind_states(l, &carried, |c| c.state, s.loc);
         let number = self.p.new_array(self.name(index), Elem::I64, Vec::new());
+        self.counters.insert(number);
         let read = Exp::Read { array: number, index: Vec::new(), checked: false };
         let i = self.bind(Elem::I64, read, s.loc);
         self.env.insert(index, Val::Scalar(i));
@@ -154,6 +210,17 @@ impl Flatten<'_> {
     /// Ends the body of a loop, and binds what the loop gives.
     fn close(&mut self, s: &core::Stm, trips: Trips, carried: Vec<Carried>, outside: Outside) {
         let body = self.leave(outside);
+        for c in &carried {
+            let mut at = c.next;
+            while at != c.state
+                && let Some(from) = self.updated.get(&at)
+            {
+                at = *from;
+            }
+            if at == c.state {
+                self.updated.insert(c.result, c.start);
+            }
+        }
         let results: Vec<ArrayId> = carried.iter().take(s.vars.len()).map(|c| c.result).collect();
         self.p.stms.push(Stm::Repeat(Repeat { trips, carried, body, loc: s.loc }));
         for (v, array) in s.vars.iter().zip(results) {
@@ -276,6 +343,15 @@ impl Flatten<'_> {
         self.pop_frame();
         self.updated.insert(result, into);
         self.bind_array(s.vars[0], result, loc);
+    }
+}
+
+/// What a body uses, with what it binds.
+fn used(b: &core::Body, out: &mut Vec<core::Atom>) {
+    out.extend(&b.results);
+    for s in &b.stms {
+        out.extend(s.exp.operands());
+        s.exp.bodies().into_iter().for_each(|b| used(b, out));
     }
 }
 
