@@ -68,6 +68,52 @@ fn updates_in_place() {
     }
 }
 
+/// The counters of the loops around decide where the inner ones end.
+#[kernel]
+fn factored(a: [[f32; n]; n]) -> [[f32; n]; n] {
+    let mut m = a;
+    for k in 0..n {
+        for i in k + 1..n {
+            m[i][k] /= m[k][k];
+            for j in k + 1..n {
+                m[i][j] -= m[i][k] * m[k][j];
+            }
+        }
+    }
+    m
+}
+
+/// Both branches write, one of them in a loop of its own.
+#[kernel]
+fn branching(x: [f32; n], k: [i32; n]) -> [f32; n] {
+    let mut a = x;
+    for i in 1..n {
+        let old = a[i - 1];
+        if k[i] > 1 {
+            for j in 0..i {
+                a[j] = 0.5 * a[j] + 0.1 * old;
+                a[i] += a[j].sin();
+            }
+        } else {
+            a[0] = old * a[i];
+        }
+    }
+    a
+}
+
+#[test]
+fn loops_in_loops_in_place() {
+    for n in [0, 1, 2, 5, 9] {
+        let (a, seed): (Array2<f32>, Array2<f32>) = (noise((n, n), 1), noise((n, n), 2));
+        let a = a + Array2::<f32>::eye(n) * 4.0;
+        agree(factored, (a.clone(),), 1e-4);
+        agree(vjp(factored), (a, seed), 1e-3);
+        let (x, k): (Array1<f32>, Array1<i32>) = (noise(n, 3), integers(n, 4, 3));
+        agree(branching, (x.clone(), k.clone()), 1e-4);
+        agree(vjp(branching), (x, k, noise(n, 4)), 1e-3);
+    }
+}
+
 /// The argument that a state starts as is the caller's.
 #[test]
 fn arguments_stay_as_they_are() {
