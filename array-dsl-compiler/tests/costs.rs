@@ -226,3 +226,25 @@ fn copies_in_loops(p: &Loops, steps: &[Step], inside: bool) -> usize {
     });
     copies.sum()
 }
+
+/// A short state is stored whole: steps of steps keep one state for each of the outer ones.
+#[test]
+fn a_short_state_is_not_logged() {
+    let text = "fn f(x: [f64; 3], steps: usize, each: usize) -> [f64; 3] {
+        let mut y = x;
+        for t in 0..steps {
+            for s in 0..each {
+                y[0] += 0.1 * y[1];
+                y[1] -= 0.1 * sin(y[0]);
+            }
+            y[2] += y[0];
+        }
+        y
+    }";
+    let (_, _, d) = vjp(text);
+    let ranks =
+        d.arrays.iter().filter(|a| &*a.name == "history").map(|a| (a.dims.len(), a.dims.last().cloned()));
+    let wide: Vec<_> = ranks.filter(|(rank, _)| *rank == 2).collect();
+    let three = Some(array_dsl_compiler::dim::Dim::constant(3));
+    assert!(!wide.is_empty() && wide.iter().all(|(_, last)| *last == three), "{wide:?}");
+}

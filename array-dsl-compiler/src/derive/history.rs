@@ -13,6 +13,7 @@
 //!   => u }                                         => u, h'' }
 //! ```
 //!
+//! A state that is smaller than what is written into it in a trip, as a vector of three numbers is in steps of steps, is stored whole.
 //! Loops inside that write into the state are logged as well, if the numbers of their trips are polynomials over what is known before
 //! the outer loop and the numbers of trips around; then there is a bound for them (`most`), and the log is an array of that size.
 
@@ -106,7 +107,8 @@ pub(super) fn store_history(p: &mut Program, r: &mut Repeat) -> Vec<History> {
     for c in r.carried.clone() {
         let mut logger = Logger { p, made: &made, levels: vec![level.clone()], loc: r.loc };
         let first = r.carried.len();
-        let history = match logger.writes(&r.body, &c) {
+        let writes = logger.writes(&r.body, &c).filter(|w| !is_less(&logger.p.array(c.state).dims, w));
+        let history = match writes {
             Some(writes) => History::Overwritten(logger.trips(r, &writes)),
             None => {
                 let info = logger.p.array(c.state).clone();
@@ -122,6 +124,24 @@ pub(super) fn store_history(p: &mut Program, r: &mut Repeat) -> Vec<History> {
         out.push(history);
     }
     out
+}
+
+/// Whether a state of these dimensions takes less memory than what is written into it: then it is stored whole.
+fn is_less(dims: &[Dim], writes: &[Writes]) -> bool {
+    let (state, log) = (Dim::product(dims), size(writes));
+    // The whole costs a copy of what no trip may write.
+    let more = log.sub(&state.scale(2));
+    let certain = more.is_nonnegative() && more != Dim::default();
+    certain || state.as_constant().is_some() && log.as_constant().is_none()
+}
+
+/// How many elements are written, at most.
+fn size(writes: &[Writes]) -> Dim {
+    let sizes = writes.iter().map(|w| match w {
+        Writes::Nest(_, most) => Dim::product(most),
+        Writes::Loop(_, level, writes) => level.most.mul(&size(writes)),
+    });
+    sizes.fold(Dim::default(), |sum, n| sum.add(&n))
 }
 
 /// The arrays that a loop makes, but for the numbers of trips.

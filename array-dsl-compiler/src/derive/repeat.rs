@@ -282,13 +282,8 @@ impl Reverse {
         }
         let nests = if is_loop { &[][..] } else { &undo[..] };
         for (before, after, update) in nests {
-            let again = undone(
-                &mut self.p,
-                self.again.get(after).copied().unwrap_or(*after),
-                update,
-                trip,
-                Loc::default(),
-            );
+            let after = self.now(*after);
+            let again = undone(&mut self.p, after, update, trip, Loc::default());
             self.is_again(*before, again);
         }
         let mut now = s.clone();
