@@ -40,7 +40,7 @@ use std::convert::Infallible;
 use super::back_end::{BackEnd, steps};
 use super::constants;
 use crate::Verified;
-use crate::bulk::{ArrayId, Check, CheckKind};
+use crate::bulk::{ArrayId, Check, CheckKind, Trips};
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
 use crate::loops::{Contract, Home, Program, Repeat, Sort, Sorted, Step, Tree};
@@ -67,7 +67,9 @@ pub fn emit(p: &Verified<Program>) -> CpuCode {
         unset: BTreeSet::new(),
         last_uses: HashMap::new(),
         depth: 0,
+        trips: HashSet::new(),
     };
+    trips(&p.steps, &mut c.trips);
     c.last_uses = c.last_uses_of(&p.steps);
     let Ok(body) = steps(&mut c, &p.steps, "");
     let body = body.concat();
@@ -90,6 +92,18 @@ struct Cpu<'a> {
     last_uses: HashMap<usize, Vec<ArrayId>>,
     /// The number of loops around the step.
     depth: usize,
+    /// The numbers of trips.
+    trips: HashSet<ArrayId>,
+}
+
+/// The numbers of the trips of loops.
+fn trips(steps: &[Step], out: &mut HashSet<ArrayId>) {
+    for s in steps {
+        if let Step::Repeat(r) = s {
+            out.extend(if let Trips::For(index, _) = r.trips { Some(index) } else { None });
+            trips(&r.steps, out);
+        }
+    }
 }
 
 impl Cpu<'_> {
@@ -124,6 +138,9 @@ impl Cpu<'_> {
 
     /// A dimension as an `i64` expression.
     fn dim(&self, d: &Dim) -> String {
+        if let Some(text) = self.in_trip(d) {
+            return text;
+        }
         let mut sum = String::new();
         for (m, c) in d.terms() {
             // Products and sums saturate: an absurd size must stay absurd until its allocation is refused.
@@ -139,6 +156,38 @@ impl Cpu<'_> {
             sum = if sum.is_empty() { term } else { format!("{sum}.saturating_add({term})") };
         }
         if sum.is_empty() { "0i64".into() } else { format!("({sum})") }
+    }
+
+    /// A size less the numbers of trips around, or such a number and a small constant: it cannot overflow, as these are counted up
+    /// from zero, and it is computed in every trip.
+    fn in_trip(&self, d: &Dim) -> Option<String> {
+        let (mut plus, mut minus, mut constant) = (None, Vec::new(), 0);
+        for (m, c) in d.terms() {
+            match (&m[..], c) {
+                ([], c) => constant = c,
+                ([a], 1) if plus.is_none() => plus = Some(a),
+                ([a], -1) => minus.push(a),
+                _ => return None,
+            }
+        }
+        let is_trip = |a: &SizeAtom| matches!(a, SizeAtom::Scalar(s) if self.trips.contains(&ArrayId(*s)));
+        let grows = constant > 0 && plus.is_some_and(|a| !is_trip(a));
+        let plus_fits = plus.is_none_or(|a| is_trip(a) || matches!(a, SizeAtom::Name(_)));
+        let any = minus.iter().copied().chain(plus).any(is_trip);
+        if !any
+            || grows
+            || !plus_fits
+            || !minus.iter().all(|a| is_trip(a))
+            || constant.unsigned_abs() >= 1 << 32
+        {
+            return None;
+        }
+        let mut text = plus.map_or_else(|| "0i64".into(), |a| self.atom(a));
+        minus.into_iter().for_each(|a| text += &format!(".wrapping_sub({})", self.atom(a)));
+        if constant != 0 {
+            text += &format!(".wrapping_add({constant}i64)");
+        }
+        Some(format!("({text})"))
     }
 
     fn atom(&self, a: &SizeAtom) -> String {
