@@ -168,20 +168,32 @@ fn depth_does_not_multiply_the_work() {
     }
 }
 
-/// The kernels of `programs/textbook.rs`, each with its text.
-fn textbook() -> Vec<(String, String)> {
-    let file = syn::parse_file(include_str!("programs/textbook.rs")).expect("it is Rust");
-    let kernels = file.items.into_iter().filter_map(|item| match item {
-        syn::Item::Fn(f) => Some((f.sig.ident.to_string(), quote::ToTokens::to_token_stream(&f).to_string())),
-        _ => None,
-    });
-    kernels.map(|(name, text)| (name, text.replace("# [kernel]", ""))).collect()
+/// Kernels that work in place, each with its text: textbook loops, those in other styles, and a system solved in two sweeps.
+fn in_place() -> Vec<(String, String)> {
+    let files = [
+        (include_str!("programs/textbook.rs"), "cholesky lu forward_substitution soft_dtw"),
+        (include_str!("programs/loops_in_place.rs"), ""),
+        (include_str!("../../tests/tests/algorithms.rs"), "tridiagonal"),
+    ];
+    let mut kernels = Vec::new();
+    for (text, names) in files {
+        for item in syn::parse_file(text).expect("it is Rust").items {
+            let syn::Item::Fn(mut f) = item else { continue };
+            let name = f.sig.ident.to_string();
+            if names.is_empty() || names.split(' ').any(|n| *n == name) {
+                f.attrs.clear();
+                f.vis = syn::Visibility::Inherited;
+                kernels.push((name, quote::ToTokens::to_token_stream(&f).to_string()));
+            }
+        }
+    }
+    kernels
 }
 
 /// Of loops in loops as well a derivative costs a few times the value, whatever the sizes: what a trip writes is stored and undone.
 #[test]
-fn textbook_loops_cost_a_few_times_the_value() {
-    for (name, text) in textbook() {
+fn loops_in_place_cost_a_few_times_the_value() {
+    for (name, text) in in_place() {
         let (f, p, d) = vjp(&text);
         let ratio = |n: i64| {
             let (value, both) = (work(&f, &p, n, false)[1], work(&f, &d, n, true)[1]);
@@ -195,8 +207,8 @@ fn textbook_loops_cost_a_few_times_the_value() {
 
 /// No trip of theirs copies an array, unless the data decide how much it writes: then each stores its state whole.
 #[test]
-fn textbook_loops_work_in_place() {
-    for (name, text) in textbook() {
+fn loops_in_place_copy_nothing() {
+    for (name, text) in in_place() {
         let (_, p, d) = vjp(&text);
         for (what, q) in [("value", &p), ("vjp", &d)] {
             let loops = pipeline::back(q, Target::Cpu).expect("it verifies");

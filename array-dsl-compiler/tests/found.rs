@@ -3,9 +3,11 @@
 
 use array_dsl_compiler::testing::compare::{Checked, values};
 use array_dsl_compiler::testing::kernels::{compile, kernel};
+use array_dsl_compiler::testing::meaning;
 use array_dsl_compiler::testing::mutants::check;
 use array_dsl_compiler::ty::Elem;
-use array_dsl_compiler::value::Value;
+use array_dsl_compiler::value::{Scalar, Value};
+use array_dsl_compiler::{bulk, pipeline};
 
 /// What was wrong, and a program.
 const FOUND: &[(&str, &str)] = &[
@@ -231,4 +233,27 @@ fn an_array_of_a_derivative_is_too_large() {
     }";
     let x = Value::from_f64(Elem::F64, vec![3], &[0.5, 1.5, -2.0]).expect("a vector");
     assert_eq!(values(&kernel(source), &[x]), Ok(Checked::Fault));
+}
+
+/// A branch that is not taken makes no trips, however many there would be.
+#[test]
+fn loops_in_branches_that_are_not_taken_end() {
+    let text = "fn f(x: [f64; n], k: i64) -> f64 {
+        let mut s = 0.0;
+        if k < n {
+            for i in 0..k { s += x[i] * s + x[i]; }
+            for j in 0..n {
+                let end = k * 2 + j;
+                if end < n { for i in 0..end { s = s * x[i] + 1.0; } }
+            }
+        }
+        s
+    }";
+    let f = kernel(text);
+    let p = pipeline::middle(&f).expect("no derivative inside");
+    for k in [-5, 0, 1, 2, 1 << 40, i64::MAX] {
+        let args = [floats(&[3], &[0.5, 2.0, -1.0]), Value::scalar(Scalar::I64(k))];
+        let meant = meaning::run(&f, &args).expect("it ends");
+        assert_eq!(bulk::interp::run(&p, &args).expect("it ends"), meant, "{k}");
+    }
 }

@@ -589,26 +589,3 @@ fn errors() {
         assert!(found.starts_with(start), "{body}: {found}");
     }
 }
-
-/// A branch that is not taken makes no trips, however many there would be.
-#[test]
-fn loops_in_branches_that_are_not_taken_end() {
-    let text = "fn f(x: [f64; n], k: i64) -> f64 {
-        let mut s = 0.0;
-        if k < n {
-            for i in 0..k { s += x[i] * s + x[i]; }
-            for j in 0..n {
-                let end = k * 2 + j;
-                if end < n { for i in 0..end { s = s * x[i] + 1.0; } }
-            }
-        }
-        s
-    }";
-    let f = core_of(text);
-    let p = pipeline::middle(&f).expect("no derivative inside");
-    for k in [-5, 0, 1, 2, 1 << 40, i64::MAX] {
-        let args = [vector(&[0.5, 2.0, -1.0]), Value::scalar(Scalar::I64(k))];
-        let meant = meaning::run(&f, &args).expect("it ends");
-        assert_eq!(bulk::interp::run(&p, &args).expect("it ends"), meant, "{k}");
-    }
-}

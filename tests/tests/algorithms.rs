@@ -2,10 +2,13 @@
 //! against differences.
 
 mod common;
+#[path = "../../array-dsl-compiler/tests/programs/textbook.rs"]
+mod textbook;
 
 use array_dsl::prelude::*;
 use common::{assert_close, assert_gradient};
 use ndarray::{Array1, Array2, array};
+use textbook::{cholesky, forward_substitution, log_det, lu, soft_dtw};
 
 /// Fails unless forward mode, reverse mode and differences agree.
 macro_rules! assert_checks {
@@ -30,22 +33,6 @@ fn dominant(n: usize) -> Array2<f64> {
     })
 }
 
-// LU factors, in place and without pivoting.
-
-#[kernel]
-fn lu(a: [[f64; n]; n]) -> [[f64; n]; n] {
-    let mut lu = a;
-    for k in 0..n {
-        for i in k + 1..n {
-            lu[i][k] = lu[i][k] / lu[k][k];
-            for j in k + 1..n {
-                lu[i][j] -= lu[i][k] * lu[k][j];
-            }
-        }
-    }
-    lu
-}
-
 #[test]
 fn lu_factors() {
     let a = dominant(5);
@@ -65,42 +52,30 @@ fn lu_factors() {
     assert_checks!(lu, (&dominant(1),));
 }
 
-// The logarithm of a determinant by Cholesky factors: its gradient by a symmetric matrix is the inverse.
-
-#[kernel(hvp)]
-fn log_det(a: [[f64; n]; n]) -> f64 {
-    let mut l = zeros((n, n));
-    for j in 0..n {
-        let mut d = a[j][j];
-        for k in 0..j {
-            d -= l[j][k] * l[j][k];
-        }
-        l[j][j] = d.sqrt();
-        for i in j + 1..n {
-            let mut s = a[i][j];
-            for k in 0..j {
-                s -= l[i][k] * l[j][k];
-            }
-            l[i][j] = s / l[j][j];
-        }
-    }
-    let mut total = 0.0;
-    for i in 0..n {
-        total += 2.0 * l[i][i].ln();
-    }
-    total
-}
-
 #[test]
-fn cholesky() {
+fn cholesky_factors() {
     let b = matrix(4, 4);
     let a = b.dot(&b.t()) + 2.0 * Array2::<f64>::eye(4);
+    let l = cholesky(&a);
+    assert_close(l.dot(&l.t()), a.clone(), 1e-12);
+    assert_checks!(cholesky, (&a,));
     assert_checks!(log_det, (&a,));
     let g = grad(log_det)(&a);
     assert_gradient(|a: &Array2<f64>| log_det(a), &a, &g);
     // Only the lower triangle is read, so the two halves of the inverse are together there.
     let inverse = (&g + &g.t()) / 2.0;
     assert_close(a.dot(&inverse), Array2::eye(4), 1e-10);
+}
+
+#[test]
+fn a_triangle_is_solved() {
+    let (l, b) = (dominant(6), wave(6));
+    let x = forward_substitution(&l, &b);
+    for i in 0..6 {
+        let s: f64 = (0..=i).map(|j| l[[i, j]] * x[j]).sum();
+        assert!((s - b[i]).abs() < 1e-12);
+    }
+    assert_checks!(forward_substitution, (&l, &b));
 }
 
 // A tridiagonal system by elimination, one sweep down and one up.
@@ -301,23 +276,6 @@ fn distance_of_texts() {
     let w = |s: &str| s.bytes().map(i64::from).collect::<Array1<i64>>();
     assert_eq!(edit_distance(&w("kitten"), &w("sitting")), 3);
     assert_eq!(edit_distance(&w(""), &w("abc")), 3);
-}
-
-// The same with a smooth minimum, which has a gradient: time warping.
-
-#[kernel(hvp)]
-fn soft_dtw(x: [f64; n], y: [f64; m], gamma: f64) -> f64 {
-    let mut r = build((n + 1, m + 1), |i, j| if i == 0 && j == 0 { 0.0 } else { 1e10 });
-    for i in 1..=n {
-        for j in 1..=m {
-            let d = (x[i - 1] - y[j - 1]).powi(2);
-            let (a, b, c) = (r[i - 1][j - 1], r[i - 1][j], r[i][j - 1]);
-            let low = a.min(b).min(c);
-            let s = ((low - a) / gamma).exp() + ((low - b) / gamma).exp() + ((low - c) / gamma).exp();
-            r[i][j] = d + low - gamma * s.ln();
-        }
-    }
-    r[n][m]
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn new_name(a: ArrayId, arrays: &HashMap<ArrayId, ArrayId>) -> ArrayId {
 }
 
 /// A dimension with the arrays it mentions renamed.
-fn redirected(d: &Dim, arrays: &HashMap<ArrayId, ArrayId>) -> Dim {
+pub fn redirected(d: &Dim, arrays: &HashMap<ArrayId, ArrayId>) -> Dim {
     d.substitute(&mut |a| match a {
         SizeAtom::Scalar(s) => Dim::atom(SizeAtom::Scalar(new_name(ArrayId(*s), arrays).0)),
         name => Dim::atom(name.clone()),

@@ -25,7 +25,7 @@ use self::place::{Place, PlaceCode, unconditional};
 use super::reverse::guarded_read;
 use super::separate::not_negative;
 use crate::affine::Checked;
-use crate::bulk::build::{Code, int};
+use crate::bulk::build::{Code, int, redirected};
 use crate::bulk::uses::scalars;
 use crate::bulk::{
     ArrayId, Atom, Carried, Check, CheckKind, Exp, Item, Nest, Program, Reducer, Repeat, Stm, Trips, Yield,
@@ -86,14 +86,9 @@ impl Trip {
         inside
     }
 
+    /// A size, with these numbers.
     fn size(&self, d: &Dim) -> Dim {
-        d.substitute(&mut |a| match a {
-            SizeAtom::Scalar(s) => {
-                let array = ArrayId(*s);
-                Dim::atom(SizeAtom::Scalar(self.again.get(&array).unwrap_or(&array).0))
-            }
-            SizeAtom::Name(_) => Dim::atom(a.clone()),
-        })
+        redirected(d, &self.again)
     }
 }
 
@@ -112,9 +107,8 @@ pub(super) fn store_history(p: &mut Program, r: &mut Repeat) -> Vec<History> {
             Some(writes) => History::Overwritten(logger.trips(r, &writes)),
             None => {
                 let info = logger.p.array(c.state).clone();
-                let dims = (&info.dims[..], &info.dims[..]);
                 let read = |p: &mut Program, code: &mut Code, at: &[Atom]| code.read(p, c.state, at);
-                History::States(logger.store_in_trip(r, 0, dims, info.elem, read))
+                History::States(logger.store_in_trip(r, 0, &info.dims, &info.dims, info.elem, read))
             }
         };
         for log in &mut r.carried[first..] {
@@ -294,14 +288,14 @@ impl Logger<'_> {
             Place::Recomputed(code.clone())
         } else {
             let component = |k: usize| {
-                self.store_in_trip(r, position(r, result), (&axes, &most), Elem::I64, |p, c, point| {
+                self.store_in_trip(r, position(r, result), &axes, &most, Elem::I64, |p, c, point| {
                     code.at(p, c, point, &now)[k]
                 })
             };
             Place::Stored((0..index.len()).map(component).collect())
         };
         let elem = self.p.array(into).elem;
-        let value = self.store_in_trip(r, position(r, result), (&axes, &most), elem, |p, c, point| {
+        let value = self.store_in_trip(r, position(r, result), &axes, &most, elem, |p, c, point| {
             let place = code.at(p, c, point, &now);
             guarded_read(p, c, into, &place)
         });
@@ -313,7 +307,8 @@ impl Logger<'_> {
         &mut self,
         r: &mut Repeat,
         at: usize,
-        (axes, most): (&[Dim], &[Dim]),
+        axes: &[Dim],
+        most: &[Dim],
         elem: Elem,
         value: impl FnOnce(&mut Program, &mut Code, &[Atom]) -> Atom,
     ) -> ArrayId {

@@ -171,7 +171,7 @@ impl Reverse {
                 written.push(Rewound::new(at, updates, &body, in_trip(c.state), in_trip(c.next)));
             }
         }
-        let mut adjoints = self.body_adjoint(r, &active, &body, &restored, (&written, &trip))?;
+        let mut adjoints = self.body_adjoint(r, &active, &body, &restored, &written, &trip)?;
         for w in &written {
             carried[w.carried].next = self.now(w.versions[0]);
         }
@@ -236,7 +236,8 @@ impl Reverse {
         active: &[Carried],
         body: &[Stm],
         restored: &Restored,
-        (written, trip): (&[Rewound<'_>], &Trip),
+        written: &[Rewound<'_>],
+        trip: &Trip,
     ) -> Result<CarriedAdjoints, NotDifferentiable> {
         let around = (std::mem::take(&mut self.adjoints), std::mem::take(&mut self.sums));
         let in_trip = |a: ArrayId| restored.get(&a).copied().unwrap_or(a);

@@ -11,7 +11,7 @@
 use super::Flatten;
 use super::nest::Frame;
 use super::values::{Val, View};
-use crate::bulk::{Atom, Block, Branch, Exp, Let};
+use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let};
 use crate::core;
 use crate::ty::{Elem, Loc};
 
@@ -52,15 +52,8 @@ impl Flatten<'_> {
         let mut started = Vec::new();
         for value in &side.values {
             let Val::View(new) = value else { continue };
-            let mut start = new.array;
-            while start.0 as usize >= before
-                && let Some(from) = self.updated.get(&start)
-            {
-                start = *from;
-            }
-            if start == new.array || start.0 as usize >= before {
-                continue;
-            }
+            let start = self.started_from(new.array, |a| (a.0 as usize) < before);
+            let Some(start) = start.filter(|a| *a != new.array) else { continue };
             for (v, value) in &mut self.env {
                 if let Val::View(view) = value
                     && view.array == start
@@ -129,12 +122,18 @@ impl Flatten<'_> {
         View::of(array, self.frame_index())
     }
 
-    /// The view `new`, if it is what updates have made of `old`.
-    fn updates(&self, new: &View, old: &View) -> Option<View> {
-        let mut at = new.array;
-        while at != old.array {
+    /// The first such array among those that updates have made an array of, itself included.
+    pub(super) fn started_from(&self, a: ArrayId, is_it: impl Fn(ArrayId) -> bool) -> Option<ArrayId> {
+        let mut at = a;
+        while !is_it(at) {
             at = *self.updated.get(&at)?;
         }
+        Some(at)
+    }
+
+    /// The view `new`, if it is what updates have made of `old`.
+    fn updates(&self, new: &View, old: &View) -> Option<View> {
+        self.started_from(new.array, |a| a == old.array)?;
         (new.prefix == old.prefix && new.prefix == self.frame_index()).then(|| new.clone())
     }
 

@@ -50,13 +50,12 @@ impl Flatten<'_> {
             Some((index, count)) if scalars && is_scalar_code(self.f, l) => {
                 self.sequential(s, l, index, count);
             }
-            Some((index, count)) => {
+            counted => {
                 self.store_what_a_trip_needs(s);
-                self.counted(s, l, index, count);
-            }
-            None => {
-                self.store_what_a_trip_needs(s);
-                self.switched(s, l);
+                match counted {
+                    Some((index, count)) => self.counted(s, l, index, count),
+                    None => self.switched(s, l),
+                }
             }
         }
     }
@@ -64,7 +63,7 @@ impl Flatten<'_> {
     /// Stores the expensive scalars that the body of a loop needs: what is computed before a loop is not computed in each trip.
     fn store_what_a_trip_needs(&mut self, s: &core::Stm) {
         let mut atoms = Vec::new();
-        s.exp.bodies().into_iter().for_each(|b| used(b, &mut atoms));
+        used(&s.exp, &mut atoms);
         let scalar = |a: &core::Atom| match a {
             core::Atom::Var(v) => match self.env.get(v)? {
                 Val::Scalar(x) => Some((*x, Const::of(self.p.elem(*x), 0))),
@@ -93,15 +92,15 @@ impl Flatten<'_> {
         }
     }
 
-    /// Whether an integer is not large where sizes are not: a polynomial of these and of numbers of trips, or less than one. A loop in a
-    /// branch that is not taken may make so many trips, in which it does nothing.
+    /// Whether an integer is not large where sizes are not: a sum of these and of numbers of trips, or less than one. A loop in a branch
+    /// that is not taken may make so many trips, in which it does nothing.
     fn is_bounded(&self, a: Atom) -> bool {
         let Atom::Var(v) = a else { return true };
         let all = |args: &[Atom]| args.iter().all(|a| self.is_bounded(*a));
         let exp = self.frames.iter().flat_map(|f| &f.lets).find(|l| l.vars == [v]).map(|l| &l.exp);
         match exp {
-            Some(Exp::Size(d)) => scalars(d).next().is_none(),
-            Some(Exp::Op(Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Max, args)) => all(args),
+            Some(Exp::Size(d)) => scalars(d).next().is_none() && d.terms().all(|(m, _)| m.len() <= 1),
+            Some(Exp::Op(Op::Add | Op::Sub | Op::Neg | Op::Max, args)) => all(args),
             Some(Exp::Op(Op::Min, args)) => args.iter().any(|a| self.is_bounded(*a)),
             Some(Exp::Op(Op::Select, args)) => all(&args[1..]),
             Some(Exp::Read { array, index, .. }) => index.is_empty() && self.counters.contains(array),
@@ -112,8 +111,9 @@ impl Flatten<'_> {
     /// A number of trips that is none in a branch that is not taken: whatever it would be there, nobody waits for it. The check, which
     /// always holds, says what it is elsewhere.
     fn only_where_taken(&mut self, x: Var, count: Dim) -> Dim {
-        let is_one = |f: &Frame| f.guard.is_some() && self.frames.iter().all(|f| f.axes.is_empty());
-        if !self.frames.iter().any(is_one) {
+        // At the points of a frame conditions differ.
+        let guarded = self.frames.iter().any(|f| f.guard.is_some());
+        if !guarded || self.frames.iter().any(|f| !f.axes.is_empty()) {
             return count;
         }
         let trips = self.store_nest(&[(Atom::Var(x), "trips".into())], Loc::default())[0];
@@ -197,6 +197,11 @@ impl Flatten<'_> {
     /// Arrays for the states of a loop.
     fn new_states(&mut self, l: &core::Loop, loc: Loc) -> Vec<Carried> {
         let starts: Vec<ArrayId> = l.state.iter().map(|(_, a)| self.over_frame(*a, loc)).collect();
+        for ((v, _), start) in l.state.iter().zip(&starts) {
+            if self.f.ty(*v).rank() > 0 {
+                self.store_reads(*start);
+            }
+        }
         l.state.iter().zip(starts).map(|((v, _), start)| self.new_state(self.name(*v), start)).collect()
     }
 
@@ -211,13 +216,7 @@ impl Flatten<'_> {
     fn close(&mut self, s: &core::Stm, trips: Trips, carried: Vec<Carried>, outside: Outside) {
         let body = self.leave(outside);
         for c in &carried {
-            let mut at = c.next;
-            while at != c.state
-                && let Some(from) = self.updated.get(&at)
-            {
-                at = *from;
-            }
-            if at == c.state {
+            if self.started_from(c.next, |a| a == c.state).is_some() {
                 self.updated.insert(c.result, c.start);
             }
         }
@@ -346,12 +345,12 @@ impl Flatten<'_> {
     }
 }
 
-/// What a body uses, with what it binds.
-fn used(b: &core::Body, out: &mut Vec<core::Atom>) {
-    out.extend(&b.results);
-    for s in &b.stms {
-        out.extend(s.exp.operands());
-        s.exp.bodies().into_iter().for_each(|b| used(b, out));
+/// What an expression and the bodies inside use, with what is bound there.
+fn used(e: &core::Exp, out: &mut Vec<core::Atom>) {
+    out.extend(e.operands());
+    for b in e.bodies() {
+        out.extend(&b.results);
+        b.stms.iter().for_each(|s| used(&s.exp, out));
     }
 }
 
@@ -369,11 +368,9 @@ fn is_scalar_code(f: &core::Function, l: &core::Loop) -> bool {
 
 /// Whether an expression or the bodies inside mention a variable.
 fn mentions(e: &core::Exp, vars: &HashSet<core::Var>) -> bool {
-    let is_one = |a: &core::Atom| matches!(a, core::Atom::Var(v) if vars.contains(v));
-    e.operands().iter().any(is_one)
-        || e.bodies()
-            .iter()
-            .any(|b| b.results.iter().any(is_one) || b.stms.iter().any(|s| mentions(&s.exp, vars)))
+    let mut atoms = Vec::new();
+    used(e, &mut atoms);
+    atoms.iter().any(|a| matches!(a, core::Atom::Var(v) if vars.contains(v)))
 }
 
 /// Whether a statement becomes code of a nest, without nests of its own.

@@ -322,11 +322,11 @@ fn simple(p: &Program, e: &Exp, facts: &mut Facts, available: &Available) -> Sim
             Some(c) => Simple::Atom(Atom::Const(Const::int(Elem::I64, c))),
             None => Simple::Exp(e.clone()),
         },
-        // Of a loop around, say: a size needs no array, and tells what it is inside of other loops as well.
-        Exp::Read { array, index, .. } if index.is_empty() && facts.value(*array).is_some() => {
-            simple(p, &Exp::Size(facts.value(*array).cloned().unwrap_or_default()), facts, available)
-        }
         Exp::Read { array, index, checked } => {
+            // Of a loop around, say: a size needs no array, and tells what it is inside of other loops as well.
+            if let Some(size) = facts.value(*array).filter(|_| index.is_empty()).cloned() {
+                return simple(p, &Exp::Size(size), facts, available);
+            }
             let dims = &p.array(*array).dims;
             let checked = *checked && !facts.all_inside(index, dims);
             Simple::Exp(Exp::Read { array: *array, index: index.clone(), checked })

@@ -1,9 +1,11 @@
 //! Algorithms as textbooks have them: scalar loops in loops, whose ends the counters of the loops around decide, that write in place.
 
-// Read as text by `programs.rs` and `costs.rs`; never compiled by rustc.
+// Compiled by tests and benchmarks of other crates, and read as text by `programs.rs` and `costs.rs`.
+
+use array_dsl::prelude::*;
 
 #[kernel]
-fn cholesky(a: [[f64; n]; n]) -> [[f64; n]; n] {
+pub fn cholesky(a: [[f64; n]; n]) -> [[f64; n]; n] {
     let mut l = zeros((n, n));
     for j in 0..n {
         let mut s = a[j][j];
@@ -22,8 +24,16 @@ fn cholesky(a: [[f64; n]; n]) -> [[f64; n]; n] {
     l
 }
 
+/// The logarithm of a determinant by Cholesky factors: its gradient by a symmetric matrix is the inverse.
+#[kernel(hvp)]
+pub fn log_det(a: [[f64; n]; n]) -> f64 {
+    let l = cholesky(a);
+    2.0 * sum(build(n, |i| l[i][i].ln()))
+}
+
+/// LU factors without pivoting, both in one matrix.
 #[kernel]
-fn lu(a: [[f64; n]; n]) -> [[f64; n]; n] {
+pub fn lu(a: [[f64; n]; n]) -> [[f64; n]; n] {
     let mut m = a;
     for k in 0..n {
         for i in k + 1..n {
@@ -37,7 +47,7 @@ fn lu(a: [[f64; n]; n]) -> [[f64; n]; n] {
 }
 
 #[kernel]
-fn forward_substitution(l: [[f64; n]; n], b: [f64; n]) -> [f64; n] {
+pub fn forward_substitution(l: [[f64; n]; n], b: [f64; n]) -> [f64; n] {
     let mut x = b;
     for i in 0..n {
         for j in 0..i {
@@ -48,163 +58,18 @@ fn forward_substitution(l: [[f64; n]; n], b: [f64; n]) -> [f64; n] {
     x
 }
 
-#[kernel]
-fn back_substitution(u: [[f64; n]; n], b: [f64; n]) -> [f64; n] {
-    let mut x = zeros(n);
-    for r in 0..n {
-        let i = n - 1 - r;
-        let mut s = b[i];
-        for j in i + 1..n {
-            s -= u[i][j] * x[j];
-        }
-        x[i] = s / u[i][i];
-    }
-    x
-}
-
-#[kernel]
-fn thomas(a: [f64; n], b: [f64; n], c: [f64; n], d: [f64; n]) -> [f64; n] {
-    let mut upper = c;
-    let mut x = d;
-    upper[0] = c[0] / b[0];
-    x[0] = d[0] / b[0];
-    for i in 1..n {
-        let m = b[i] - a[i] * upper[i - 1];
-        upper[i] = c[i] / m;
-        x[i] = (d[i] - a[i] * x[i - 1]) / m;
-    }
-    for r in 1..n {
-        let i = n - 1 - r;
-        x[i] -= upper[i] * x[i + 1];
-    }
-    x
-}
-
-#[kernel]
-fn gram_schmidt(a: [[f64; n]; n]) -> [[f64; n]; n] {
-    let mut q = a;
-    for j in 0..n {
-        for k in 0..j {
-            let mut r = 0.0;
-            for i in 0..n {
-                r += q[k][i] * a[j][i];
-            }
-            for i in 0..n {
-                q[j][i] -= r * q[k][i];
-            }
-        }
-        let mut s = 0.0;
-        for i in 0..n {
-            s += q[j][i] * q[j][i];
-        }
-        let norm = sqrt(s);
-        for i in 0..n {
-            q[j][i] /= norm;
+/// Time warping with a smooth minimum, which has a gradient.
+#[kernel(hvp)]
+pub fn soft_dtw(x: [f64; n], y: [f64; m], gamma: f64) -> f64 {
+    let mut r = build((n + 1, m + 1), |i, j| if i == 0 && j == 0 { 0.0 } else { 1e10 });
+    for i in 1..=n {
+        for j in 1..=m {
+            let d = (x[i - 1] - y[j - 1]).powi(2);
+            let (a, b, c) = (r[i - 1][j - 1], r[i - 1][j], r[i][j - 1]);
+            let low = a.min(b).min(c);
+            let s = ((low - a) / gamma).exp() + ((low - b) / gamma).exp() + ((low - c) / gamma).exp();
+            r[i][j] = d + low - gamma * s.ln();
         }
     }
-    q
-}
-
-#[kernel]
-fn floyd_warshall(w: [[f64; n]; n]) -> [[f64; n]; n] {
-    let mut d = w;
-    for k in 0..n {
-        for i in 0..n {
-            for j in 0..n {
-                let t = d[i][k] + d[k][j];
-                if t < d[i][j] {
-                    d[i][j] = t;
-                }
-            }
-        }
-    }
-    d
-}
-
-#[kernel]
-fn soft_dtw(x: [f64; n], y: [f64; n]) -> f64 {
-    let mut d = build((n + 1, n + 1), |i, j| if i == 0 && j == 0 { 0.0 } else { 1.0e6 });
-    for i in 1..n + 1 {
-        for j in 1..n + 1 {
-            let a = d[i - 1][j];
-            let b = d[i][j - 1];
-            let c = d[i - 1][j - 1];
-            let least = min(min(a, b), c);
-            let soft = least - ln(exp(least - a) + exp(least - b) + exp(least - c));
-            let e = x[i - 1] - y[j - 1];
-            d[i][j] = e * e + soft;
-        }
-    }
-    d[n][n]
-}
-
-#[kernel]
-fn smooth_viterbi(start: [f64; n], step: [[f64; n]; n], seen: [[f64; n]; n]) -> f64 {
-    let mut v = start;
-    for t in 0..n {
-        let mut w = zeros(n);
-        for j in 0..n {
-            let mut s = 0.0;
-            for i in 0..n {
-                s += exp(v[i] + step[i][j]);
-            }
-            w[j] = ln(s) + seen[t][j];
-        }
-        v = w;
-    }
-    let mut s = 0.0;
-    for i in 0..n {
-        s += exp(v[i]);
-    }
-    ln(s)
-}
-
-
-/// The data decide how long the inner loop is, and a condition whether there is one.
-#[kernel]
-fn data_decide(x: [f64; n], k: [i64; n]) -> [f64; n] {
-    let mut a = x;
-    for i in 0..n {
-        let end = min(max(k[i], 0), n);
-        for j in 0..end {
-            a[j] = a[j] * 0.9 + 0.1 * x[i];
-        }
-        if i % 2 == 1 {
-            for j in 0..i {
-                a[i] += sin(a[j]);
-            }
-        }
-    }
-    a
-}
-
-/// Two arrays that are written in turn, and read at the element that was written just before.
-#[kernel]
-fn two_in_turn(x: [f64; n], y: [f64; n]) -> ([f64; n], [f64; n]) {
-    let mut a = x;
-    let mut b = y;
-    for i in 1..n {
-        a[i] = a[i] * b[i - 1];
-        for j in 0..i {
-            b[i] += a[i] * b[j];
-            a[j] -= 0.1 * b[i] * a[i];
-        }
-        b[i - 1] = sin(a[i - 1]) + b[i];
-        a[0] *= 0.5;
-    }
-    (a, b)
-}
-
-/// In columns, from the end, by another element of the same row.
-#[kernel]
-fn downwards(x: [[f64; n]; n]) -> [[f64; n]; n] {
-    let mut a = x;
-    for i in 1..n {
-        for r in 0..n - i {
-            let j = n - 1 - r;
-            a[i][j] = a[i][j] * a[i - 1][j] + a[j][i];
-            a[j][i] = cos(a[i][j]);
-        }
-    }
-    a
+    r[n][m]
 }

@@ -5,6 +5,7 @@ use array_dsl::prelude::*;
 use ndarray::{Array1, Array2};
 
 use super::agreement::{LENGTHS, TOLERANCE, agree, integers, is_skipped, noise, own_gpu};
+use super::textbook::{cholesky, forward_substitution, log_det, lu, soft_dtw};
 
 /// A field on a ring, with neighbors.
 #[kernel]
@@ -68,21 +69,6 @@ fn updates_in_place() {
     }
 }
 
-/// The counters of the loops around decide where the inner ones end.
-#[kernel]
-fn factored(a: [[f32; n]; n]) -> [[f32; n]; n] {
-    let mut m = a;
-    for k in 0..n {
-        for i in k + 1..n {
-            m[i][k] /= m[k][k];
-            for j in k + 1..n {
-                m[i][j] -= m[i][k] * m[k][j];
-            }
-        }
-    }
-    m
-}
-
 /// Both branches write, one of them in a loop of its own.
 #[kernel]
 fn branching(x: [f32; n], k: [i32; n]) -> [f32; n] {
@@ -104,10 +90,16 @@ fn branching(x: [f32; n], k: [i32; n]) -> [f32; n] {
 #[test]
 fn loops_in_loops_in_place() {
     for n in [0, 1, 2, 5, 9] {
-        let (a, seed): (Array2<f32>, Array2<f32>) = (noise((n, n), 1), noise((n, n), 2));
-        let a = a + Array2::<f32>::eye(n) * 4.0;
-        agree(factored, (a.clone(),), 1e-4);
-        agree(vjp(factored), (a, seed), 1e-3);
+        let (a, seed) = (noise((n, n), 1).mapv(f64::from), noise((n, n), 2).mapv(f64::from));
+        let a = a.dot(&a.t()) + Array2::<f64>::eye(n) * 4.0;
+        agree(lu, (a.clone(),), 1e-12);
+        agree(vjp(lu), (a.clone(), seed.clone()), 1e-12);
+        agree(cholesky, (a.clone(),), 1e-12);
+        agree(vjp(cholesky), (a.clone(), seed), 1e-12);
+        agree(grad(log_det), (a.clone(),), 1e-12);
+        let (b, v) = (noise(n, 3).mapv(f64::from), noise(n, 4).mapv(f64::from));
+        agree(vjp(forward_substitution), (a, b.clone(), v.clone()), 1e-12);
+        agree(grad(soft_dtw), (b, v, 0.5), 1e-12);
         let (x, k): (Array1<f32>, Array1<i32>) = (noise(n, 3), integers(n, 4, 3));
         agree(branching, (x.clone(), k.clone()), 1e-4);
         agree(vjp(branching), (x, k, noise(n, 4)), 1e-3);

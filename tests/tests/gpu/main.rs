@@ -29,6 +29,9 @@ mod special;
 mod training;
 mod wide;
 
+#[path = "../../../array-dsl-compiler/tests/programs/textbook.rs"]
+mod textbook;
+
 // The example's network and images, so that what is trained here is what is trained there.
 #[path = "../../../examples/digits/data.rs"]
 #[allow(dead_code, reason = "the example uses the rest")]

@@ -7,19 +7,7 @@ use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 use crate::value;
 
-/// What `a && b` or `a || b` is if that takes no operation: one of the two that is constant gives itself or the other one.
-fn connective(op: Op, args: &[Atom]) -> Option<Atom> {
-    let [a, b] = *args else { return None };
-    // The constant that decides.
-    let decides = op == Op::Or;
-    match (a, b) {
-        (Atom::Const(c), other) | (other, Atom::Const(c)) => {
-            Some(if c.as_bool() == decides { Atom::Const(c) } else { other })
-        }
-        _ => (a == b).then_some(a),
-    }
-}
-
+/// A function of these arguments, or what it is without one.
 pub(super) fn operation(
     p: &Program,
     op: Op,
@@ -100,6 +88,19 @@ pub(super) fn operation(
             }
         }
         _ => kept,
+    }
+}
+
+/// What `a && b` or `a || b` is if that takes no operation: one of the two that is constant gives itself or the other one.
+fn connective(op: Op, args: &[Atom]) -> Option<Atom> {
+    let [a, b] = *args else { return None };
+    // The constant that decides.
+    let decides = op == Op::Or;
+    match (a, b) {
+        (Atom::Const(c), other) | (other, Atom::Const(c)) => {
+            Some(if c.as_bool() == decides { Atom::Const(c) } else { other })
+        }
+        _ => (a == b).then_some(a),
     }
 }
 

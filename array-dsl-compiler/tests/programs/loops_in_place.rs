@@ -1,0 +1,147 @@
+//! Loops in loops that write in place, in other styles than those of `textbook.rs`: downwards, over rows, in branches, of several
+//! arrays, with ends that the data decide.
+
+// Read as text by `programs.rs` and `costs.rs`; never compiled by rustc.
+
+#[kernel]
+fn back_substitution(u: [[f64; n]; n], b: [f64; n]) -> [f64; n] {
+    let mut x = zeros(n);
+    for r in 0..n {
+        let i = n - 1 - r;
+        let mut s = b[i];
+        for j in i + 1..n {
+            s -= u[i][j] * x[j];
+        }
+        x[i] = s / u[i][i];
+    }
+    x
+}
+
+#[kernel]
+fn gram_schmidt(a: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut q = a;
+    for j in 0..n {
+        for k in 0..j {
+            let mut r = 0.0;
+            for i in 0..n {
+                r += q[k][i] * a[j][i];
+            }
+            for i in 0..n {
+                q[j][i] -= r * q[k][i];
+            }
+        }
+        let mut s = 0.0;
+        for i in 0..n {
+            s += q[j][i] * q[j][i];
+        }
+        let norm = sqrt(s);
+        for i in 0..n {
+            q[j][i] /= norm;
+        }
+    }
+    q
+}
+
+#[kernel]
+fn floyd_warshall(w: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut d = w;
+    for k in 0..n {
+        for i in 0..n {
+            for j in 0..n {
+                let t = d[i][k] + d[k][j];
+                if t < d[i][j] {
+                    d[i][j] = t;
+                }
+            }
+        }
+    }
+    d
+}
+
+#[kernel]
+fn smooth_viterbi(start: [f64; n], step: [[f64; n]; n], seen: [[f64; n]; n]) -> f64 {
+    let mut v = start;
+    for t in 0..n {
+        let mut w = zeros(n);
+        for j in 0..n {
+            let mut s = 0.0;
+            for i in 0..n {
+                s += exp(v[i] + step[i][j]);
+            }
+            w[j] = ln(s) + seen[t][j];
+        }
+        v = w;
+    }
+    let mut s = 0.0;
+    for i in 0..n {
+        s += exp(v[i]);
+    }
+    ln(s)
+}
+
+/// The data decide how long the inner loop is, and a condition whether there is one.
+#[kernel]
+fn data_decide(x: [f64; n], k: [i64; n]) -> [f64; n] {
+    let mut a = x;
+    for i in 0..n {
+        let end = min(max(k[i], 0), n);
+        for j in 0..end {
+            a[j] = a[j] * 0.9 + 0.1 * x[i];
+        }
+        if i % 2 == 1 {
+            for j in 0..i {
+                a[i] += sin(a[j]);
+            }
+        }
+    }
+    a
+}
+
+/// Two arrays that are written in turn, and read at the element that was written just before.
+#[kernel]
+fn two_in_turn(x: [f64; n], y: [f64; n]) -> ([f64; n], [f64; n]) {
+    let mut a = x;
+    let mut b = y;
+    for i in 1..n {
+        a[i] = a[i] * b[i - 1];
+        for j in 0..i {
+            b[i] += a[i] * b[j];
+            a[j] -= 0.1 * b[i] * a[i];
+        }
+        b[i - 1] = sin(a[i - 1]) + b[i];
+        a[0] *= 0.5;
+    }
+    (a, b)
+}
+
+/// In columns, from the end, by another element of the same row.
+#[kernel]
+fn downwards(x: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut a = x;
+    for i in 1..n {
+        for r in 0..n - i {
+            let j = n - 1 - r;
+            a[i][j] = a[i][j] * a[i - 1][j] + a[j][i];
+            a[j][i] = cos(a[i][j]);
+        }
+    }
+    a
+}
+
+/// Both branches write, one of them in a loop of its own.
+#[kernel]
+fn both(x: [f64; n], k: [i64; n]) -> [f64; n] {
+    let mut a = x;
+    for i in 1..n {
+        let old = a[i - 1];
+        if k[i] > 1 {
+            for j in 0..i {
+                a[j] = 0.5 * a[j] + 0.1 * old;
+                a[i] += sin(a[j]);
+            }
+        } else {
+            a[0] = old * a[i];
+        }
+    }
+    a
+}
