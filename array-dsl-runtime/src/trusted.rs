@@ -1,4 +1,5 @@
-//! What generated code is trusted with: reads and writes without a check of their own, and rows of one array for many threads.
+//! What generated code is trusted with: reads and writes without a check of their own, and rows of one array, or elements
+//! ([`Owned`]), for many threads.
 //!
 //! All of it is `unsafe`, so that nobody calls it who writes safe Rust, and nothing else in this crate can be made to
 //! touch foreign memory by safe code. Generated code does call it, in `unsafe` blocks of one call each, on the strength of what
@@ -26,6 +27,9 @@
 //! that every element of an array was set. The tests across crates are run with it. Builds with debug assertions, and without the
 //! feature, assert indices.
 
+mod owned;
+
+pub use owned::Owned;
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
 

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::walk::Rewriter;
 use super::{
-    ArrayId, Atom, Axis, Block, Body, Branch, Exp, Let, Nest, Program, Repeat, Stm, Var, Yield, YieldKind,
+    ArrayId, Atom, Axis, Block, Body, Branch, Exp, Let, Nest, Program, Reducer, Repeat, Stm, Var, Yield,
+    YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -194,6 +195,19 @@ impl Program {
         let yields = vec![Yield { array, kind: YieldKind::Store(value) }];
         self.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc }));
         array
+    }
+
+    /// Appends all elements of an array, combined.
+    pub fn reduced(&mut self, name: &str, reducer: Reducer, array: ArrayId, loc: Loc) -> ArrayId {
+        let axes = self.new_axes(&self.array(array).dims.clone());
+        let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        let mut code = Code::new(loc);
+        let value = code.read(self, array, &index);
+        let result = self.new_array(name, reducer.result(self.elem(value)), Vec::new());
+        let yields =
+            vec![Yield { array: result, kind: YieldKind::Reduce { reducer, over: axes.len(), value } }];
+        self.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc }));
+        result
     }
 
     /// Appends an array of one value everywhere.

@@ -274,7 +274,7 @@ impl<'a> Machine<'a> {
                     self.arrays[index.0 as usize] = Some(Value::scalar(Scalar::I64(trip)));
                 }
                 Trips::While(state) => {
-                    if self.array(*state)?.item() != Some(Scalar::Bool(true)) {
+                    if !self.array(*state)?.data().contains(&Scalar::Bool(true)) {
                         break;
                     }
                 }

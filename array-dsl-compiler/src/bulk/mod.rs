@@ -184,8 +184,9 @@ pub struct Carried {
 pub enum Trips {
     /// The array, an `i64` of rank 0 bound in the body, runs from 0 to the size.
     For(ArrayId, Dim),
-    /// As long as the state, a `bool` of rank 0, is true. **A trip that finds it false leaves it false, and changes no state
-    /// that anything depends on**: who cannot look at it all the time may make a few trips too many.
+    /// As long as an element of the state, an array of `bool`s, is true. Its dimensions are the **points** of the loop, each of which
+    /// ends when its element is false. **A trip that finds it false leaves it false, and changes nothing of its point that anything
+    /// depends on**: who cannot look at it all the time may make a few trips too many.
     While(ArrayId),
 }
 

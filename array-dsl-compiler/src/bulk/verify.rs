@@ -144,9 +144,7 @@ impl<'a> Verifier<'a> {
             }
             Trips::While(state) => {
                 let is_state = r.carried.iter().any(|c| c.state == *state);
-                if !is_state
-                    || self.scope.info(*state).is_some_and(|i| i.elem != Elem::Bool || !i.dims.is_empty())
-                {
+                if !is_state || self.scope.info(*state).is_some_and(|i| i.elem != Elem::Bool) {
                     self.scope.error("the condition of a loop is no bool of its state");
                 }
             }

@@ -37,7 +37,7 @@ use super::history::{History, Trip, Update, from_the_end, store_history, undone}
 use super::reverse::Reverse;
 use crate::bulk::build::{Redirect, int};
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{ArrayId, Carried, Repeat, Stm, Trips, YieldKind};
+use crate::bulk::{ArrayId, Carried, Reducer, Repeat, Stm, Trips, YieldKind};
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
 use crate::scalar::Op;
@@ -360,25 +360,37 @@ impl Reverse {
         history
     }
 
-    /// Has a `while` count its trips.
+    /// Has a `while` count the trips of each point, and gives the most.
     fn counted(&mut self, r: &Repeat, on: ArrayId) -> Dim {
         let (mut q, rest) = self.take_loop(r);
         let p = &mut self.p;
-        let start = p.constant("trips", &[], Const::of(Elem::I64, 0), r.loc);
-        let state = p.new_array("trips", Elem::I64, Vec::new());
-        let result = p.new_array("trips", Elem::I64, Vec::new());
+        let points = p.array(on).dims.clone();
+        let start = p.constant("trips", &points, Const::of(Elem::I64, 0), r.loc);
+        let state = p.new_array("trips", Elem::I64, points.clone());
+        let result = p.new_array("trips", Elem::I64, points.clone());
         let outside = std::mem::replace(&mut p.stms, std::mem::take(&mut q.body));
         // A trip too many does not count: see `bulk::Trips`.
-        let next = p.store("trips", Elem::I64, &[], r.loc, |p, code, _| {
-            let (k, on) = (code.read(p, state, &[]), code.read(p, on, &[]));
+        let next = p.store("trips", Elem::I64, &points, r.loc, |p, code, at| {
+            let (k, on) = (code.read(p, state, at), code.read(p, on, at));
             let one = code.op(p, Op::Select, &[on, int(1), int(0)]);
             code.op(p, Op::Add, &[k, one])
         });
         q.body = std::mem::replace(&mut p.stms, outside);
         q.carried.push(Carried { state, start, next, result });
         p.stms.push(Stm::Repeat(q));
-        p.stms.extend(rest);
-        Dim::atom(SizeAtom::Scalar(result.0))
+        let most = if points.is_empty() { result } else { self.most(result, r.loc) };
+        self.p.stms.extend(rest);
+        Dim::atom(SizeAtom::Scalar(most.0))
+    }
+
+    /// The greatest of some numbers of trips, and none of none.
+    fn most(&mut self, trips: ArrayId, loc: Loc) -> ArrayId {
+        let p = &mut self.p;
+        let greatest = p.reduced("trips", Reducer::Max, trips, loc);
+        p.store("trips", Elem::I64, &[], loc, |p, code, _| {
+            let greatest = code.read(p, greatest, &[]);
+            code.op(p, Op::Max, &[greatest, int(0)])
+        })
     }
 
     /// The loop again, with its trips counted and its history stored.

@@ -3,12 +3,12 @@
 //! ```text
 //! loop i < n with s from a { b }        = repeat i < n with S: F.. = A { b }              n: a size, or the same for all of F
 //! loop while c with s from a { b }      = repeat while C with C = c(A), S = A { b; => c(s'), s' }
-//! under a frame with axes               = repeat while any(on) with on = c(A), .. { where on { b }; => on and c(s'), .. }
+//! under a frame with axes               = repeat while on with on = c(A), .. { where on { b }; => on and c(s'), .. }
 //! update a[ix] with v                   = A' = nest F,.. write into A at [F, ix, ..] of v
 //! ```
 //!
 //! The loop is interchanged with the `Build`s around it: states are arrays over the frame. If the number of trips differs from
-//! point to point, each point has a switch, and the loop ends when all are off. A point that is off writes nothing.
+//! point to point, each point has a switch, and ends when it is off. A point that is off writes nothing.
 //!
 //! An index of an update that is outside is an error: the element is read with a check.
 
@@ -21,8 +21,7 @@ use super::values::Val;
 use crate::bulk::build::int;
 use crate::bulk::uses::scalars;
 use crate::bulk::{
-    ArrayId, Atom, Block, Branch, Carried, Check, CheckKind, Exp, Let, Nest, Reducer, Repeat, Stm, Trips,
-    Var, Yield, YieldKind,
+    ArrayId, Atom, Block, Branch, Carried, Check, CheckKind, Exp, Repeat, Stm, Trips, Var, YieldKind,
 };
 use crate::core;
 use crate::dim::{Dim, SizeAtom};
@@ -160,7 +159,6 @@ impl Flatten<'_> {
         }
         let on = self.test(l, None, loc);
         let mut on = self.new_state("on".into(), on);
-        let any = self.any(on.start, loc);
 
         let outside = self.enter();
         self.bind_states(l, &carried, |c| c.state, loc);
@@ -177,10 +175,8 @@ impl Flatten<'_> {
             carried.push(n);
         }
         on.next = self.test(l, Some(on.state), loc);
-        let mut any = self.new_state("any".into(), any);
-        any.next = self.any(on.next, loc);
-        carried.extend([on, any]);
-        self.close(s, Trips::While(any.state), carried, outside);
+        carried.push(on);
+        self.close(s, Trips::While(on.state), carried, outside);
     }
 
     /// The states after a trip: those of the body at points that are `on`, the old ones elsewhere.
@@ -266,24 +262,6 @@ impl Flatten<'_> {
             }
         };
         self.store_nest(&[(goes_on, "on".into())], loc)[0]
-    }
-
-    /// Whether any element of an array over the frame is true.
-    fn any(&mut self, array: ArrayId, loc: Loc) -> ArrayId {
-        let dims = self.p.array(array).dims.clone();
-        if dims.is_empty() {
-            return array;
-        }
-        let axes = self.axes(dims);
-        let over = axes.len();
-        let var = self.p.new_var(Elem::Bool);
-        let index = axes.iter().map(|a| Atom::Var(a.var)).collect();
-        let lets = vec![Let { vars: vec![var], exp: Exp::Read { array, index, checked: false }, loc }];
-        let any = self.p.new_array("any", Elem::Bool, Vec::new());
-        let kind = YieldKind::Reduce { reducer: Reducer::Or, over, value: Atom::Var(var) };
-        let yields = vec![Yield { array: any, kind }];
-        self.p.stms.push(Stm::Nest(Nest { axes, body: lets.into(), yields, loc }));
-        any
     }
 
     /// Begins a list of statements of its own. What is stored in it is not known after it.

@@ -10,6 +10,8 @@
 //!   the remaining indices.
 //! * A tree with no axes is executed once.
 //! * A `Scan` is as in Bulk, and runs along the loop whose body it stands in: it has a state for each execution of the loop.
+//! * A [`Recurrence`] is a loop that a point makes by itself: its states are scalars. In it `Write` and `Accumulate` change elements
+//!   that belong to the point: of an array that is changed there every access has each parallel axis at one place, the same for all.
 //! * **How trees and loops are executed** stands in their [`Plan`]s, which `schedule` leaves empty and `lower` makes for one target; it
 //!   also rewrites trees where that takes other loops. A plan changes nothing of what the program means.
 //! * `Repeat` executes steps again and again. A state has memory of its own; at the end of a trip all states become their next
@@ -186,6 +188,8 @@ pub enum Node {
     Scan(Scan),
     /// A sequential loop.
     Loop(Loop),
+    /// A loop of one point by itself.
+    Recurrence(Recurrence),
     /// One element.
     Store {
         /// The array.
@@ -215,6 +219,38 @@ pub enum Node {
         /// What.
         value: Atom,
     },
+}
+
+/// A scalar that goes from trip to trip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct State {
+    /// Bound in the body: its value before the trip.
+    pub state: Var,
+    /// Its value before the first trip.
+    pub start: Atom,
+    /// Its value after the trip.
+    pub next: Atom,
+    /// Bound after the loop: its value after the last trip.
+    pub result: Var,
+}
+
+/// How many trips a [`Recurrence`] makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rounds {
+    /// As many as the axis has values.
+    For(Axis),
+    /// As long as the state, a `bool`, is true.
+    While(Var),
+}
+
+/// A sequential loop of one point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described by the header")]
+pub struct Recurrence {
+    pub rounds: Rounds,
+    pub states: Vec<State>,
+    pub body: Vec<Node>,
+    pub loc: Loc,
 }
 
 /// A sequential loop.

@@ -15,7 +15,7 @@
 //! `heap`, `row(depth)` and `view ... of` say where arrays live; arrays that are nowhere are left out. `once` is
 //! a tree without axes; `y.1[%0] add= %3` accumulates, `y.1[%0] := %3` writes. Let bindings are as in Bulk.
 
-use super::{Contract, Division, Form, Home, Loop, Node, Plan, Program, Repeat, Sorted, Step, Tree};
+use super::{Contract, Division, Form, Home, Loop, Node, Plan, Program, Repeat, Rounds, Sorted, Step, Tree};
 use crate::bulk::print::{Text, atom, constant, list};
 use crate::bulk::{ArrayId, ArrayInfo, Axis, Trips};
 
@@ -160,6 +160,17 @@ fn nodes(text: &Text, body: &[Node], depth: usize, out: &mut String) {
                     format!("{pad}}} fold {folded}\n")
                 });
             }
+            Node::Recurrence(r) => {
+                let states = list(&r.states, |s| format!("%{} = {}", s.state.0, atom(s.start)));
+                let rounds = match &r.rounds {
+                    Rounds::For(a) => format!("for {}", text.axes(std::slice::from_ref(a))),
+                    Rounds::While(on) => format!("while %{}", on.0),
+                };
+                out.push_str(&format!("{pad}{rounds} with {states} {{\n"));
+                nodes(text, &r.body, depth + 1, out);
+                let results = list(&r.states, |s| format!("%{} = {}", s.result.0, atom(s.next)));
+                out.push_str(&format!("{pad}}} => {results}\n"));
+            }
             Node::Store { array, index, value } => {
                 out.push_str(&format!("{pad}{} = {}\n", text.element(*array, index), atom(*value)));
             }
@@ -235,6 +246,10 @@ fn count_nodes(body: &[Node], c: &mut Counts) {
             Node::Loop(l) => {
                 c.loops += 1;
                 count_nodes(&l.body, c);
+            }
+            Node::Recurrence(r) => {
+                c.loops += 1;
+                count_nodes(&r.body, c);
             }
             Node::Accumulate { .. } => c.accumulates += 1,
             Node::Let(_) | Node::Scan(_) | Node::Store { .. } | Node::Write { .. } => {}

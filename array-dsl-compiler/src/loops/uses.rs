@@ -1,6 +1,8 @@
 //! What the nodes of a tree use and bind, and whose memory an array is.
 
-use super::{Home, Loop, Node, Program};
+use std::collections::BTreeSet;
+
+use super::{Home, Loop, Node, Program, Recurrence, Rounds};
 use crate::bulk::uses::{Atoms, Sizes};
 use crate::bulk::walk::Visitor as Scalars;
 use crate::bulk::{ArrayId, Atom, Scan, Var};
@@ -51,6 +53,25 @@ pub trait Visitor: Scalars {
                 }
                 self.loc(&l.loc);
             }
+            Node::Recurrence(r) => {
+                for s in &r.states {
+                    self.atom(&s.start);
+                    self.bound_var(&s.state);
+                }
+                match &r.rounds {
+                    Rounds::For(a) => {
+                        self.dim(&a.extent);
+                        self.bound_var(&a.var);
+                    }
+                    Rounds::While(on) => self.atom(&Atom::Var(*on)),
+                }
+                self.nodes(&r.body);
+                for s in &r.states {
+                    self.atom(&s.next);
+                    self.bound_var(&s.result);
+                }
+                self.loc(&r.loc);
+            }
             Node::Store { array, index, value } | Node::Write { array, index, value } => {
                 index.iter().chain([value]).for_each(|a| self.atom(a));
                 self.target(*array, Access::Write);
@@ -96,6 +117,38 @@ pub fn visit_sizes(nodes: &[Node], f: &mut impl FnMut(&Dim)) {
     Sizes(f).nodes(nodes);
 }
 
+/// At which of its indices all accesses to an array have which of these axes; `is_it` says what is that array.
+pub fn places(
+    nodes: &[Node],
+    axes: &BTreeSet<Var>,
+    is_it: &impl Fn(ArrayId) -> bool,
+) -> BTreeSet<(usize, Var)> {
+    let mut all: Option<BTreeSet<(usize, Var)>> = None;
+    visit_indices(nodes, &mut |a, index| {
+        if is_it(a) {
+            let scalars = index.iter().enumerate().filter_map(|(k, i)| i.var().map(|v| (k, v)));
+            let here: BTreeSet<_> = scalars.filter(|(_, v)| axes.contains(v)).collect();
+            all = Some(all.take().map_or(here.clone(), |all| &all & &here));
+        }
+    });
+    all.unwrap_or_default()
+}
+
+/// Calls `f` with every access to an element: its array and its index.
+pub fn visit_indices(nodes: &[Node], f: &mut impl FnMut(ArrayId, &[Atom])) {
+    for n in nodes {
+        match n {
+            Node::Let(l) => l.exp.visit_reads(f),
+            Node::Scan(s) => s.step.block.lets.iter().for_each(|l| l.exp.visit_reads(f)),
+            Node::Loop(l) => visit_indices(&l.body, f),
+            Node::Recurrence(r) => visit_indices(&r.body, f),
+            Node::Store { array, index, .. }
+            | Node::Accumulate { array, index, .. }
+            | Node::Write { array, index, .. } => f(*array, index),
+        }
+    }
+}
+
 /// Whether the nodes only compute scalars.
 pub fn is_pure(nodes: &[Node]) -> bool {
     let mut is_pure = true;
@@ -110,6 +163,7 @@ impl Node {
             Node::Let(l) => l.vars.clone(),
             Node::Scan(s) => s.vars.clone(),
             Node::Loop(l) => l.folds.iter().map(|f| f.result).collect(),
+            Node::Recurrence(r) => r.states.iter().map(|s| s.result).collect(),
             Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => Vec::new(),
         }
     }
@@ -132,6 +186,17 @@ impl Loop {
     /// Whether states go from trip to trip.
     pub fn is_ordered(&self) -> bool {
         self.scans().next().is_some()
+    }
+}
+
+impl Recurrence {
+    /// What it binds for each trip.
+    pub fn bound(&self) -> BTreeSet<Var> {
+        let axis = match &self.rounds {
+            Rounds::For(a) => Some(a.var),
+            Rounds::While(_) => None,
+        };
+        self.states.iter().map(|s| s.state).chain(axis).collect()
     }
 }
 

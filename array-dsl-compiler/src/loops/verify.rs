@@ -29,6 +29,7 @@ mod tests;
 mod tree;
 
 use self::reasons::Reasons;
+pub use self::reasons::compare;
 use super::print::types;
 use super::{Home, Program, Repeat, Step};
 use crate::Verified;

@@ -9,29 +9,44 @@
 //! |---|---|
 //! | `mod` | the steps in order; targets of accumulations |
 //! | `contract` | nests that are sums of products |
+//! | `ends` | which loops stand in their points |
+//! | `sink` | a loop that points make by themselves |
+//! | `sums` | sums over points and trips |
+//! | `choices` | choices by one condition as one |
 //! | `sorted` | sorts of which nothing needs the positions |
 //! | `fuse` | groups of nests; loop trees |
 //! | `repeat` | loops; who takes over whose memory |
 //! | `place` | homes of arrays |
 
+mod choices;
 mod contract;
+mod ends;
 mod fuse;
 mod place;
 mod repeat;
+mod sink;
 mod sorted;
+mod sums;
 
 use std::collections::{HashMap, HashSet};
 
 use crate::bulk::{self, ArrayId, Stm, Yield, YieldKind};
+use crate::loops::verify::compare;
 use crate::loops::{ArrayInfo, Home, Node, Program, Sort, Sorted, Step, Tree};
 use crate::target::Target;
 use crate::ty::Const;
+use ends::SunkLoops;
 use fuse::Member;
+use sink::Sunk;
 
 /// Schedules a program.
 pub fn schedule(p: &bulk::Program, target: Target) -> Program {
     let mut p = p.clone();
     let by_value = sorted::by_value(&mut p);
+    let mut known = HashMap::new();
+    constants(&p.stms, &mut known);
+    let sunk = ends::settled(&mut p, &known, target);
+    let has_sunk = !sunk.is_empty();
     let p = &p;
     let params: HashSet<ArrayId> = p.params.iter().flat_map(|q| leaves(&q.arrays)).collect();
     let arrays = p
@@ -57,29 +72,35 @@ pub fn schedule(p: &bulk::Program, target: Target) -> Program {
         result: p.result.clone(),
         places: p.places.clone(),
     };
-    views(&p.stms, &mut out);
-    let mut known = HashMap::new();
-    constants(&p.stms, &mut known);
+    views(&p.stms, &sunk, &mut out);
     let fills = fill_only(p, &known);
     let (sizes, vars) = (p.size_scalars(), p.vars.clone());
-    let mut s = Steps { p, target, by_value, constants: known, fills, sizes, vars };
+    let mut s = Steps { p, target, by_value, sunk, constants: known, fills, sizes, vars };
     let results: HashSet<ArrayId> = leaves(&p.result).into_iter().collect();
     out.steps = s.block(&p.stms, &results, &HashSet::new());
     out.vars = s.vars;
     place::place(&mut out, target);
+    // What a loop says of its trips at the host level its points may not say.
+    if has_sunk {
+        compare(&mut out);
+    }
     out
 }
 
 /// Views, and the results of loops, have the memory of others.
-fn views(stms: &[Stm], out: &mut Program) {
+fn views(stms: &[Stm], sunk: &SunkLoops, out: &mut Program) {
     for s in stms {
         match s {
             Stm::Reshape { result, source } => out.arrays[result.0 as usize].home = Home::View(*source),
             Stm::Repeat(r) => {
-                for c in &r.carried {
+                let stands_in_points = r.carried.first().and_then(|c| sunk.get(&c.state));
+                let states = stands_in_points.map_or(&r.carried, |s| &s.memory);
+                for c in states {
                     out.arrays[c.result.0 as usize].home = Home::View(c.state);
                 }
-                views(&r.body, out);
+                if stands_in_points.is_none() {
+                    views(&r.body, sunk, out);
+                }
             }
             _ => {}
         }
@@ -92,6 +113,7 @@ struct Steps<'a> {
     target: Target,
     /// Sorts that give elements.
     by_value: HashSet<ArrayId>,
+    sunk: SunkLoops,
     constants: HashMap<ArrayId, Const>,
     fills: HashSet<ArrayId>,
     /// The arrays that sizes mention.
@@ -118,8 +140,33 @@ impl Steps<'_> {
         self.target.can().scalars_in_memory || !self.p.array(a).dims.is_empty()
     }
 
+    /// A loop that stands in its points, statement `at` of its list.
+    fn sunk_loop(
+        &mut self,
+        at: usize,
+        r: &bulk::Repeat,
+        memory: &repeat::Memory<'_>,
+        f: &mut fuse::Fuse<'_>,
+    ) {
+        let Some(Sunk { tree, memory: states }) = self.sunk.remove(&r.carried[0].state) else { return };
+        for c in states {
+            let taken = memory.ends(at, c.start) && memory.once(at, c.start);
+            let prepare = match self.constants.get(&c.start) {
+                Some(value) => Step::Fill { array: c.state, value: *value },
+                None if taken => Step::Move { array: c.state, source: c.start },
+                None => Step::Copy { array: c.state, source: c.start },
+            };
+            f.barrier(prepare, &[c.state], &[c.start]);
+        }
+        let results: Vec<ArrayId> = r.carried.iter().map(|c| c.result).collect();
+        f.barrier(Step::Tree(tree), &results, &[]);
+    }
+
     fn stm(&mut self, at: usize, s: &Stm, memory: &repeat::Memory<'_>, f: &mut fuse::Fuse<'_>) {
         match s {
+            Stm::Repeat(r) if r.carried.first().is_some_and(|c| self.sunk.contains_key(&c.state)) => {
+                self.sunk_loop(at, r, memory, f);
+            }
             Stm::Repeat(r) => {
                 self.vars = f.take_vars();
                 let step = self.repeat(at, r, memory);

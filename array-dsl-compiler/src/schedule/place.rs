@@ -7,7 +7,7 @@ use crate::bulk::uses::scalars;
 use crate::bulk::walk::{Rewriter, Visitor};
 use crate::bulk::{self, ArrayId, Atom, Exp};
 use crate::dim::Dim;
-use crate::loops::{Home, Node, Program, Step};
+use crate::loops::{Home, Node, Program, Rounds, Step};
 use crate::target::Target;
 
 /// Where an array is touched: the step, and the index variables and extents of the axes around it.
@@ -157,6 +157,12 @@ fn nodes(
                 inner.push((Atom::Var(l.axis.var), l.axis.extent.clone()));
                 nodes(&l.body, step, &inner, reads, writes, fixed);
             }
+            Node::Recurrence(r) => {
+                if let Rounds::For(a) = &r.rounds {
+                    fixed.extend(scalars(&a.extent));
+                }
+                nodes(&r.body, step, axes, reads, writes, fixed);
+            }
             Node::Store { array, index, .. } => {
                 let touch = Touch { step, axes: axes.to_vec(), index: index.clone() };
                 writes.entry(*array).or_default().push(touch);
@@ -220,6 +226,10 @@ fn rewrite(list: Vec<Node>, homes: &[Home]) -> Vec<Node> {
                 if !l.body.is_empty() || !l.folds.is_empty() {
                     out.push(Node::Loop(l));
                 }
+            }
+            Node::Recurrence(mut r) => {
+                r.body = rewrite(r.body, homes);
+                out.push(Node::Recurrence(r));
             }
             Node::Store { array, index, value } => {
                 if homes[array.0 as usize] != Home::Nowhere {

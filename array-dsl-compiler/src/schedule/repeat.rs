@@ -49,7 +49,7 @@ impl<'a> Memory<'a> {
     }
 
     /// Whether statement `at` is the last to use an array that may be taken over.
-    fn ends(&self, at: usize, a: ArrayId) -> bool {
+    pub fn ends(&self, at: usize, a: ArrayId) -> bool {
         self.own.contains(&a) && self.last.get(&a) == Some(&at) && !self.after.contains(&a)
     }
 
@@ -62,7 +62,7 @@ impl<'a> Memory<'a> {
     }
 
     /// Whether the array is used once in statement `at`.
-    fn once(&self, at: usize, a: ArrayId) -> bool {
+    pub fn once(&self, at: usize, a: ArrayId) -> bool {
         let Stm::Repeat(r) = &self.stms[at] else { return false };
         let starts = r.carried.iter().filter(|c| c.start == a).count();
         let inside = r.body.iter().any(|s| s.inputs().contains(&a)) || r.carried.iter().any(|c| c.next == a);

@@ -16,7 +16,8 @@ use std::collections::HashMap;
 use crate::bulk::{ArrayId, Atom, Block, CheckKind, Exp, Let, Prefix, Reducer, Scan, Strip, Trips, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{
-    ArrayInfo, Check, Contract, Home, Loop, Middle, Node, Program, Repeat, Sorted, Step, Tree,
+    ArrayInfo, Check, Contract, Home, Loop, Middle, Node, Program, Recurrence, Repeat, Rounds, Sorted, State,
+    Step, Tree,
 };
 use crate::target::Target;
 use crate::ty::{Elem, Loc, Name};
@@ -81,6 +82,7 @@ fn writes(nodes: &[Node]) -> bool {
     nodes.iter().any(|n| match n {
         Node::Write { .. } => true,
         Node::Loop(l) => writes(&l.body),
+        Node::Recurrence(r) => writes(&r.body),
         _ => false,
     })
 }
@@ -340,6 +342,7 @@ impl Machine<'_> {
         for n in body {
             match n {
                 Node::Loop(l) => self.prepare(&l.body)?,
+                Node::Recurrence(r) => self.prepare(&r.body)?,
                 Node::Store { array, .. }
                     if !matches!(self.p.arrays[array.0 as usize].home, Home::Row { .. }) =>
                 {
@@ -359,6 +362,7 @@ impl Machine<'_> {
                 Node::Let(l) => self.binding(l)?,
                 Node::Scan(s) => self.scan(s)?,
                 Node::Loop(l) => self.sequential(l)?,
+                Node::Recurrence(r) => self.recurrence(r)?,
                 Node::Store { array, index, value } => {
                     let value = self.atom(*value)?;
                     self.update(*array, index, true, |_| Ok(value))?;
@@ -375,6 +379,39 @@ impl Machine<'_> {
                     self.update(*array, index, false, |_| Ok(value))?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    fn recurrence(&mut self, r: &Recurrence) -> Result<(), Fault> {
+        let values = |m: &Self, at: fn(&State) -> Atom| -> Result<Vec<Scalar>, Fault> {
+            r.states.iter().map(|s| m.atom(at(s))).collect()
+        };
+        let mut states = values(self, |s| s.start)?;
+        let trips = match &r.rounds {
+            Rounds::For(a) => Some(self.trips(&a.extent)?),
+            Rounds::While(_) => None,
+        };
+        for trip in 0.. {
+            for (s, x) in r.states.iter().zip(&states) {
+                self.vars[s.state.0 as usize] = Some(*x);
+            }
+            let goes_on = match &r.rounds {
+                Rounds::For(a) => {
+                    self.vars[a.var.0 as usize] = Some(Scalar::I64(trip));
+                    trips.is_some_and(|n| (trip as usize) < n)
+                }
+                Rounds::While(on) => self.atom(Atom::Var(*on))? == Scalar::Bool(true),
+            };
+            if !goes_on {
+                break;
+            }
+            work::spend(1)?;
+            self.nodes(&r.body)?;
+            states = values(self, |s| s.next)?;
+        }
+        for (s, x) in r.states.iter().zip(states) {
+            self.vars[s.result.0 as usize] = Some(x);
         }
         Ok(())
     }

@@ -149,7 +149,10 @@ impl Cpu<'_> {
                 }
                 let at = self.linear(*array, index, r);
                 let name = r.array(self, *array);
-                let read = format!("unsafe {{ __rt::trusted::get({name}, {at}) }}");
+                let read = match r.owned.contains(&self.root(*array)) {
+                    true => format!("unsafe {{ {name}.get({at}) }}"),
+                    false => format!("unsafe {{ __rt::trusted::get({name}, {at}) }}"),
+                };
                 if !checked {
                     return read;
                 }

@@ -3,7 +3,7 @@
 use super::region::{Region, can_fail};
 use super::{Cpu, expr, fold};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
-use crate::loops::{Fold, Form, Home, Loop, Middle, Node, Plan};
+use crate::loops::{Fold, Form, Home, Loop, Middle, Node, Plan, Recurrence, Rounds};
 
 impl Cpu<'_> {
     /// Nodes in order.
@@ -28,6 +28,10 @@ impl Cpu<'_> {
                         r.bound(f.result);
                     }
                 }
+                Node::Recurrence(q) => {
+                    let text = self.recurrence(q, r);
+                    out.push_str(&text);
+                }
                 Node::Store { array, index, value } => {
                     let at = self.linear(*array, index, r);
                     let value = r.atom(*value);
@@ -43,14 +47,71 @@ impl Cpu<'_> {
                     out.push_str(&format!("unsafe {{ __rt::trusted::{set}({target}, {at}, {value}) }};\n"));
                 }
                 Node::Accumulate { array, reducer, index, value } => {
-                    out.push_str(&self.target_update(*array, Some(*reducer), index, *value, r));
+                    let update = if r.owned.contains(array) { Self::own_update } else { Self::target_update };
+                    out.push_str(&update(self, *array, Some(*reducer), index, *value, r));
                 }
                 Node::Write { array, index, value } => {
-                    out.push_str(&self.target_update(*array, None, index, *value, r));
+                    let update = if r.owned.contains(array) { Self::own_update } else { Self::target_update };
+                    out.push_str(&update(self, *array, None, index, *value, r));
                 }
             }
         }
         out
+    }
+
+    /// A loop of one point, whose states are variables.
+    fn recurrence(&mut self, q: &Recurrence, r: &mut Region) -> String {
+        let mut out = String::new();
+        for s in &q.states {
+            let start = r.atom(s.start);
+            out.push_str(&format!("let mut state{}: {} = {start};\n", s.state.0, self.atom_elem(s.start)));
+            r.bound(s.state);
+        }
+        let (begin, number, end) = match &q.rounds {
+            Rounds::For(a) => {
+                r.bound(a.var);
+                let (v, n) = (a.var.0, self.dim_in(&a.extent, r));
+                let begin =
+                    format!("let trips{v}: i64 = {n};\nlet mut trip{v}: i64 = 0;\nwhile trip{v} < trips{v}");
+                (begin, format!("let v{v} = trip{v};\n"), format!("trip{v} += 1;\n"))
+            }
+            Rounds::While(on) => (format!("while state{}", on.0), String::new(), String::new()),
+        };
+        out.push_str(&format!("{begin} {{\n{number}"));
+        for s in &q.states {
+            out.push_str(&format!("let v{0} = state{0};\n", s.state.0));
+        }
+        let body = self.nodes(&q.body, r);
+        out.push_str(&body);
+        for s in &q.states {
+            out.push_str(&format!("state{} = {};\n", s.state.0, r.atom(s.next)));
+        }
+        out.push_str(&format!("{end}{}}}\n", leave_if_failed(&body)));
+        for s in &q.states {
+            r.bound(s.result);
+            out.push_str(&format!("let v{} = state{};\n", s.result.0, s.state.0));
+        }
+        out
+    }
+
+    /// An element that no other point has anything to do with: only this task has it.
+    fn own_update(
+        &mut self,
+        a: ArrayId,
+        q: Option<Reducer>,
+        index: &[Atom],
+        value: Atom,
+        r: &mut Region,
+    ) -> String {
+        let dims: Vec<String> = self.memory_dims(a).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
+        let tests: Vec<String> =
+            index.iter().zip(dims).map(|(i, d)| format!("({0} >= 0 && {0} < {d})", r.atom(*i))).collect();
+        let (at, value, name) = (self.linear(a, index, r), r.atom(value), self.name(a));
+        let tests = if tests.is_empty() { "true".into() } else { tests.join(" && ") };
+        let new = q.map_or(value.clone(), |q| {
+            expr::combine(q, self.elem(a), &format!("unsafe {{ {name}.get({at}) }}"), &value)
+        });
+        format!("if {tests} {{ let new = {new}; unsafe {{ {name}.set({at}, new) }}; }}\n")
     }
 
     fn target_update(
@@ -150,7 +211,15 @@ impl Cpu<'_> {
                     let (trips, each) = (self.dim(&l.extent()), self.work(&l.body));
                     terms.push_str(&format!(".saturating_add({trips}.max(0).saturating_mul({each}))"));
                 }
-                _ => fixed += 1,
+                Node::Recurrence(r) => {
+                    let trips = match &r.rounds {
+                        Rounds::For(a) => self.dim(&a.extent),
+                        Rounds::While(_) => format!("{SOME}i64"),
+                    };
+                    let each = self.work(&r.body);
+                    terms.push_str(&format!(".saturating_add({trips}.max(0).saturating_mul({each}))"));
+                }
+                Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => fixed += 1,
             }
         }
         format!("{fixed}i64{terms}")
@@ -186,6 +255,9 @@ pub(super) fn leave_if_failed(body: &str) -> &'static str {
 
 /// Trips between two looks at the status.
 const BLOCK: i64 = 4096;
+
+/// What is taken for the number of trips that only data tell.
+const SOME: i64 = 32;
 
 /// The cost of an expression in simple operations.
 fn weight(e: &Exp) -> usize {

@@ -16,6 +16,8 @@ pub(super) struct Region {
     /// Arrays the region writes; their memory starts at the chunk's first row.
     pub outputs: BTreeSet<ArrayId>,
     pub rows: BTreeSet<ArrayId>,
+    /// Arrays that all tasks have, and of which each reads and changes elements of its own only.
+    pub owned: BTreeSet<ArrayId>,
     pub free: BTreeSet<Var>,
     pub bound: HashSet<Var>,
     /// Parallel axes in groups; the axes of a group are one axis, named like the first.
@@ -108,6 +110,9 @@ impl Region {
             self.rows.insert(root);
             return format!("&{name}[..]");
         }
+        if self.owned.contains(&root) {
+            return name;
+        }
         if self.target == Some(root) {
             return "&*target".into();
         }
@@ -158,6 +163,11 @@ impl Cpu<'_> {
                 format!("&'a mut [{t}]"),
                 format!("unsafe {{ {name}.rows(lo, hi, {stride} as usize) }}"),
             ));
+        }
+        for a in &r.owned {
+            let (name, t) = (self.name(*a), self.elem(*a));
+            shared.push_str(&format!("let {name} = __rt::trusted::Owned::new(&mut {name}[..]);\n"));
+            fields.push((name.clone(), format!("__rt::trusted::Owned<'a, {t}>"), format!("{name}.clone()")));
         }
         fields.extend(r.extra.iter().cloned());
         let declared: String = fields.iter().map(|(n, t, _)| format!("{n}: {t}, ")).collect();

@@ -114,9 +114,11 @@ impl Points {
                     l.exp.visit_atoms(&mut |a| used.extend([a]));
                 }
                 Node::Store { index, value, .. } => used.extend(index.iter().chain([value]).copied()),
-                Node::Loop(_) | Node::Scan(_) | Node::Accumulate { .. } | Node::Write { .. } => {
-                    internal::broken("points of a tile that are no scalar code".into())
-                }
+                Node::Loop(_)
+                | Node::Scan(_)
+                | Node::Recurrence(_)
+                | Node::Accumulate { .. }
+                | Node::Write { .. } => internal::broken("points of a tile that are no scalar code".into()),
             }
         }
         let mut used: BTreeSet<Var> =

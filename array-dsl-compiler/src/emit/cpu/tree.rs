@@ -78,12 +78,29 @@ fn reads(c: &Cpu<'_>, a: ArrayId, nodes: &[Node]) -> bool {
     any
 }
 
+/// Calls `f` with the arrays of which recurrences change elements of the point's own.
+fn changed(nodes: &[Node], inside: bool, f: &mut impl FnMut(ArrayId)) {
+    for n in nodes {
+        match n {
+            Node::Loop(l) => changed(&l.body, inside, f),
+            Node::Recurrence(r) => changed(&r.body, true, f),
+            Node::Accumulate { array, .. } | Node::Write { array, .. } if inside => f(*array),
+            Node::Accumulate { .. }
+            | Node::Write { .. }
+            | Node::Let(_)
+            | Node::Scan(_)
+            | Node::Store { .. } => {}
+        }
+    }
+}
+
 /// The node that combines or writes at computed indices.
 fn update(nodes: &[Node]) -> Option<&Node> {
     nodes.iter().find_map(|n| match n {
         Node::Accumulate { .. } | Node::Write { .. } => Some(n),
         Node::Loop(l) => update(&l.body),
-        Node::Let(_) | Node::Scan(_) | Node::Store { .. } => None,
+        // What changes in a recurrence belongs to the point.
+        Node::Let(_) | Node::Scan(_) | Node::Recurrence(_) | Node::Store { .. } => None,
     })
 }
 
@@ -91,9 +108,17 @@ fn update(nodes: &[Node]) -> Option<&Node> {
 pub(super) fn merged(t: &Tree) -> Vec<Vec<Var>> {
     fn inside(nodes: &[Node], out: &mut Vec<Vec<Var>>) {
         for n in nodes {
-            if let Node::Loop(l) = n {
-                out.push(l.axes().map(|a| a.var).collect());
-                inside(&l.body, out);
+            match n {
+                Node::Loop(l) => {
+                    out.push(l.axes().map(|a| a.var).collect());
+                    inside(&l.body, out);
+                }
+                Node::Recurrence(r) => inside(&r.body, out),
+                Node::Let(_)
+                | Node::Scan(_)
+                | Node::Store { .. }
+                | Node::Accumulate { .. }
+                | Node::Write { .. } => {}
             }
         }
     }
@@ -151,6 +176,7 @@ impl Cpu<'_> {
                     out.push_str(&text);
                 }
                 Node::Scan(_) => internal::broken("a scan in no loop".into()),
+                Node::Recurrence(_) => internal::broken("a loop of a point where there are no points".into()),
                 Node::Accumulate { .. } | Node::Write { .. } => {
                     internal::broken("an update in a tree that has none".into())
                 }
@@ -168,6 +194,7 @@ impl Cpu<'_> {
             other => internal::broken(format!("a tree is divided as {other:?}")),
         };
         let mut r = Region { groups: merged(t), ..Region::default() };
+        changed(&t.body, false, &mut |a| r.owned.extend([self.root(a)]));
         self.declare_outputs(&t.body, &mut r);
         let points = Loop {
             axis: t.axes[0].clone(),
@@ -199,6 +226,7 @@ impl Cpu<'_> {
                 Home::Row { .. } => {
                     r.rows.insert(a);
                 }
+                _ if r.owned.contains(&self.root(a)) => {}
                 _ => {
                     r.outputs.insert(self.root(a));
                 }

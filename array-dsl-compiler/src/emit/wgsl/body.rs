@@ -22,6 +22,9 @@ impl Shader<'_, '_> {
                 Node::Let(l) => self.bind(l)?,
                 Node::Scan(s) => self.scan(s)?,
                 Node::Loop(l) => self.looped(l)?,
+                Node::Recurrence(_) => {
+                    internal::broken("a loop of a point on a device where steps repeat".into())
+                }
                 Node::Store { array, index, value } => self.assign(*array, index, *value)?,
                 Node::Write { array, index, value } => {
                     self.guarded(*array, index, |sh| sh.assign(*array, index, *value))?;

@@ -1,9 +1,13 @@
 //! Why the reads of a tree that are not compared with their array's dimensions are inside: what the steps before it have
 //! established, and what its loops and conditions say (`affine`).
 
-use super::super::{Home, Middle, Node, Program, Repeat, Sort, Sorted, Step, Tree};
+use std::collections::HashSet;
+
+use super::super::print::types;
+use super::super::{Home, Middle, Node, Program, Repeat, Rounds, Sort, Sorted, Step, Tree};
 use crate::affine::{Checked, Proof, Types};
-use crate::bulk::{self, ArrayId, ArrayInfo, Axis, Var};
+use crate::bulk::walk::Rewriter;
+use crate::bulk::{self, ArrayId, ArrayInfo, Atom, Axis, Exp, Let, Var};
 
 /// What the steps before a place establish, and which reads they make without a reason.
 pub(super) struct Reasons<'a> {
@@ -39,6 +43,18 @@ impl Reasons<'_> {
         checked.inside(&r.trips, &carried(r), |c| r.steps.iter().for_each(|s| self.step(s, c)))
     }
 
+    /// The scalars that are read without a reason in steps.
+    fn of_steps(&self, steps: &[Step], mut checked: Checked, out: &mut HashSet<Var>) {
+        for s in steps {
+            match s {
+                Step::Tree(t) => out.extend(self.tree(t, &mut checked.clone()).into_iter().map(|(v, _)| v)),
+                Step::Repeat(r) => self.of_steps(&r.steps, self.inside(r, &checked), out),
+                _ => {}
+            }
+            self.step(s, &mut checked);
+        }
+    }
+
     /// The arrays that a tree reads without a reason; adds what it establishes.
     pub fn tree(&self, t: &Tree, checked: &mut Checked) -> Vec<(Var, ArrayId)> {
         let dims = |a: ArrayId| {
@@ -54,6 +70,50 @@ impl Reasons<'_> {
         let mut proof = Proof::new(types, checked, &dims);
         inside(&t.axes, &t.body, t.plan.form.middle(), &mut proof, checked);
         proof.unproven
+    }
+}
+
+/// Has the reads compared that have no reason to be inside.
+pub fn compare(p: &mut Program) {
+    let arrays = types(p);
+    let reasons = Reasons { p, arrays: &arrays };
+    let mut unproven = HashSet::new();
+    reasons.of_steps(&p.steps, Checked::default(), &mut unproven);
+    if !unproven.is_empty() {
+        in_steps(&mut p.steps, &mut Compare(&unproven));
+    }
+}
+
+struct Compare<'a>(&'a HashSet<Var>);
+
+impl Rewriter for Compare<'_> {
+    fn binding(&mut self, l: &mut Let) {
+        if let Exp::Read { checked, .. } = &mut l.exp {
+            *checked |= self.0.contains(&l.vars[0]);
+        }
+        self.walk_binding(l);
+    }
+}
+
+fn in_steps(steps: &mut [Step], compare: &mut Compare<'_>) {
+    for s in steps {
+        match s {
+            Step::Tree(t) => in_nodes(&mut t.body, compare),
+            Step::Repeat(r) => in_steps(&mut r.steps, compare),
+            _ => {}
+        }
+    }
+}
+
+fn in_nodes(nodes: &mut [Node], compare: &mut Compare<'_>) {
+    for n in nodes {
+        match n {
+            Node::Let(l) => compare.binding(l),
+            Node::Scan(s) => compare.scan(s),
+            Node::Loop(l) => in_nodes(&mut l.body, compare),
+            Node::Recurrence(r) => in_nodes(&mut r.body, compare),
+            Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => {}
+        }
     }
 }
 
@@ -87,6 +147,15 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, checked: &mut Checked) {
                 let axes: Vec<Axis> = l.axes().cloned().collect();
                 inside(&axes, &l.body, l.plan.form.middle(), proof, checked);
             }
+            Node::Recurrence(r) => {
+                let scope = proof.facts.scope();
+                match &r.rounds {
+                    Rounds::For(a) => proof.enter(a),
+                    Rounds::While(on) => proof.facts.assume(Atom::Var(*on), true),
+                }
+                nodes(&r.body, proof, checked);
+                proof.facts.leave(scope);
+            }
             // For the trees after this one, and for the loops of this one that read the row.
             Node::Store { array, value, .. } => checked.stored(*array, *value, &mut proof.facts),
             Node::Accumulate { .. } | Node::Write { .. } => {}
@@ -97,6 +166,7 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, checked: &mut Checked) {
 fn changed(n: &Node, f: &mut impl FnMut(ArrayId)) {
     match n {
         Node::Loop(l) => l.body.iter().for_each(|n| changed(n, f)),
+        Node::Recurrence(r) => r.body.iter().for_each(|n| changed(n, f)),
         Node::Accumulate { array, .. } | Node::Write { array, .. } => f(*array),
         Node::Let(_) | Node::Scan(_) | Node::Store { .. } => {}
     }

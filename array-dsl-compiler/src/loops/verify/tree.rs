@@ -1,6 +1,9 @@
 //! Trees and loops: scalar code, what loops fold, and which elements their points write.
 
-use super::super::{Division, Fold, Form, Home, Loop, Node, Plan, Tree};
+use std::collections::BTreeSet;
+
+use super::super::uses::{places, visit_arrays};
+use super::super::{Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Tree};
 use super::Verifier;
 use crate::bulk::verify::unproven_read;
 use crate::bulk::{ArrayId, ArrayInfo, Atom, Var};
@@ -21,6 +24,7 @@ impl<'a> Verifier<'a> {
             v.nodes(nodes);
         };
         within(self, &t.body);
+        self.changes_its_own(t);
         if let Some(m) = t.plan.form.middle() {
             self.scope.leave(mark);
             self.scope.unbind(bindings);
@@ -56,6 +60,7 @@ impl<'a> Verifier<'a> {
                     }
                 }
                 Node::Loop(l) => self.sequential(l),
+                Node::Recurrence(r) => self.recurrence(r),
                 Node::Store { array, index, value } => {
                     self.write(*array, index, *value);
                     self.store(*array, index);
@@ -71,6 +76,64 @@ impl<'a> Verifier<'a> {
                     self.scope.readable(*array);
                     self.write(*array, index, *value);
                 }
+            }
+        }
+    }
+
+    fn recurrence(&mut self, r: &'a Recurrence) {
+        self.scope.loc(r.loc);
+        let (mark, outside) = (self.scope.mark(), self.axes.len());
+        let mut elems = Vec::new();
+        for s in &r.states {
+            elems.push(self.scope.atom(s.start));
+        }
+        for (s, elem) in r.states.iter().zip(&elems) {
+            elem.into_iter().for_each(|e| self.scope.bind(s.state, *e));
+        }
+        match &r.rounds {
+            Rounds::For(a) => {
+                self.scope.axis(a);
+                self.axes.push(a);
+            }
+            Rounds::While(on) => {
+                if !r.states.iter().any(|s| s.state == *on) {
+                    self.scope.error("a loop ends by what is no state of its");
+                }
+                self.scope.expect(Atom::Var(*on), Elem::Bool, "the condition of a loop");
+            }
+        }
+        if self.parallel == 0 {
+            self.scope.error("a loop of a point where there are no points");
+        }
+        self.nodes(&r.body);
+        for (s, elem) in r.states.iter().zip(&elems) {
+            elem.into_iter().for_each(|e| self.scope.expect(s.next, *e, "the next value of a state"));
+        }
+        self.axes.truncate(outside);
+        self.scope.leave(mark);
+        for (s, elem) in r.states.iter().zip(&elems) {
+            elem.into_iter().for_each(|e| self.scope.bind(s.result, *e));
+        }
+    }
+
+    /// In recurrences elements of the point's own are changed: every access of the tree to such an array has each parallel axis at
+    /// one place, the same for all.
+    fn changes_its_own(&mut self, t: &'a Tree) {
+        let mut changed = BTreeSet::new();
+        for r in t.body.iter().filter_map(|n| if let Node::Recurrence(r) = n { Some(r) } else { None }) {
+            changes(&r.body, &mut |a| changed.extend(self.p.end_of_views(a)));
+        }
+        let axes: BTreeSet<Var> = t.axes.iter().map(|a| a.var).collect();
+        for root in changed {
+            // Through a view it would be at other places.
+            let is_viewed = |a: ArrayId| a != root && self.p.end_of_views(a) == Some(root);
+            let mut own = !axes.is_empty();
+            visit_arrays(&t.body, &mut |a, _| own &= !is_viewed(a));
+            let places: BTreeSet<Var> =
+                places(&t.body, &axes, &|a| a == root).into_iter().map(|(_, v)| v).collect();
+            if !own || places != axes {
+                let name = self.scope.name(root);
+                self.scope.error(format!("points change elements of `{name}` that are not their own"));
             }
         }
     }
@@ -200,6 +263,18 @@ fn is_tiled(n: &Node) -> bool {
     match n {
         Node::Let(_) | Node::Store { .. } => true,
         Node::Loop(l) => l.body.iter().all(is_tiled),
-        Node::Scan(_) | Node::Accumulate { .. } | Node::Write { .. } => false,
+        Node::Scan(_) | Node::Recurrence(_) | Node::Accumulate { .. } | Node::Write { .. } => false,
+    }
+}
+
+/// Calls `f` with every array that is written or combined into at computed places.
+fn changes(nodes: &[Node], f: &mut impl FnMut(ArrayId)) {
+    for n in nodes {
+        match n {
+            Node::Loop(l) => changes(&l.body, f),
+            Node::Recurrence(r) => changes(&r.body, f),
+            Node::Accumulate { array, .. } | Node::Write { array, .. } => f(*array),
+            Node::Let(_) | Node::Scan(_) | Node::Store { .. } => {}
+        }
     }
 }

@@ -12,7 +12,7 @@
 use super::{Cpu, peel};
 use crate::affine::Facts;
 use crate::bulk::{Axis, Reducer, Var};
-use crate::loops::{Fold, Form, Loop, Middle, Node};
+use crate::loops::{Fold, Form, Loop, Middle, Node, Recurrence, Rounds};
 
 /// A place in a tree, on the way down to its loops.
 pub(super) struct Place<'a> {
@@ -36,6 +36,7 @@ impl<'a> Place<'a> {
     pub fn formed(&mut self, nodes: Vec<Node>) -> Vec<Node> {
         let formed = |n| match n {
             Node::Loop(l) => Node::Loop(self.form(l)),
+            Node::Recurrence(r) => Node::Recurrence(self.recurrence(r)),
             n => {
                 self.learn(&n);
                 n
@@ -57,6 +58,17 @@ impl<'a> Place<'a> {
         let nodes = self.formed(nodes);
         self.facts.leave(scope);
         nodes
+    }
+
+    /// A loop of one point: those inside have a form.
+    fn recurrence(&mut self, mut r: Recurrence) -> Recurrence {
+        let scope = self.facts.scope();
+        if let Rounds::For(a) = &r.rounds {
+            self.facts.enter(a);
+        }
+        r.body = self.formed(r.body);
+        self.facts.leave(scope);
+        r
     }
 
     /// A loop with its form, and the loops inside with theirs.

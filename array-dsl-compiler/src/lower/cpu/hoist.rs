@@ -8,18 +8,30 @@ use std::collections::BTreeSet;
 use super::Cpu;
 use crate::affine::Facts;
 use crate::bulk::{Atom, Exp, Let, Var};
-use crate::loops::{Loop, Node};
+use crate::loops::{Loop, Node, Recurrence, Rounds};
 
 impl Cpu<'_> {
     /// The nodes with everything as far outside as it can be; `facts` are those of the place where they stand.
     pub(super) fn hoisted(&self, nodes: Vec<Node>, facts: &mut Facts) -> Vec<Node> {
         let mut out = Vec::new();
         for n in nodes {
-            if let Node::Loop(l) = n {
+            if let Node::Recurrence(r) = n {
+                let scope = facts.scope();
+                if let Rounds::For(a) = &r.rounds {
+                    facts.enter(a);
+                }
+                let bound = r.bound();
+                let body = self.hoisted(r.body, facts);
+                let (before, body) = split(body, bound, facts);
+                facts.leave(scope);
+                self.learn(&before, facts);
+                out.extend(before);
+                out.push(Node::Recurrence(Recurrence { body, ..r }));
+            } else if let Node::Loop(l) = n {
                 let scope = facts.scope();
                 l.axes().for_each(|a| facts.enter(a));
                 let body = self.hoisted(l.body, facts);
-                let (before, body) = split(body, l.axis.var, facts);
+                let (before, body) = split(body, [l.axis.var].into(), facts);
                 facts.leave(scope);
                 self.learn(&before, facts);
                 out.extend(before);
@@ -33,9 +45,8 @@ impl Cpu<'_> {
     }
 }
 
-/// What can move out of a loop over `axis`, and what cannot.
-fn split(nodes: Vec<Node>, axis: Var, facts: &Facts) -> (Vec<Node>, Vec<Node>) {
-    let mut inside: BTreeSet<Var> = [axis].into();
+/// What can move out of a loop that binds these for each trip, and what cannot.
+fn split(nodes: Vec<Node>, mut inside: BTreeSet<Var>, facts: &Facts) -> (Vec<Node>, Vec<Node>) {
     let mut depends = |n: &Node| match n {
         Node::Let(l) => {
             let mut depends = !harmless(l, facts);

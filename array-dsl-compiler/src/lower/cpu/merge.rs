@@ -35,8 +35,15 @@ impl Pair<'_> {
             Node::Let(l) => self.binding(l),
             Node::Scan(s) => self.scan(s),
             Node::Loop(l) => self.nodes(&l.body) && l.folds.iter().all(|f| !self.uses(f.value)),
+            Node::Recurrence(r) => {
+                let states = r.states.iter().all(|s| !self.uses(s.start) && !self.uses(s.next));
+                states && self.nodes(&r.body)
+            }
             Node::Store { array, index, value } => self.index(*array, index) && !self.uses(*value),
-            Node::Accumulate { .. } | Node::Write { .. } => false,
+            // In a recurrence they change elements of the point's own.
+            Node::Accumulate { array, index, value, .. } | Node::Write { array, index, value } => {
+                self.index(*array, index) && !self.uses(*value)
+            }
         })
     }
 

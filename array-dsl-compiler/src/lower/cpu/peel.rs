@@ -77,7 +77,9 @@ impl Peel<'_> {
                     let folds = l.folds.iter().map(fold).collect();
                     out.push(Node::Loop(Loop { body, folds, ..l.clone() }));
                 }
-                Node::Scan(_) | Node::Accumulate { .. } | Node::Write { .. } => return None,
+                Node::Scan(_) | Node::Recurrence(_) | Node::Accumulate { .. } | Node::Write { .. } => {
+                    return None;
+                }
             }
         }
         Some(out)

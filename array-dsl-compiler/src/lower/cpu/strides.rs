@@ -40,7 +40,7 @@ impl Strides<'_> {
             Node::Loop(l) => self.inner(l),
             // A row belongs to one column.
             Node::Store { array, .. } => !matches!(self.p.arrays[array.0 as usize].home, Home::Row { .. }),
-            Node::Scan(_) | Node::Accumulate { .. } | Node::Write { .. } => false,
+            Node::Scan(_) | Node::Recurrence(_) | Node::Accumulate { .. } | Node::Write { .. } => false,
         })
     }
 

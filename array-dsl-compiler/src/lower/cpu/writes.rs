@@ -32,7 +32,7 @@ pub(super) fn distinct(t: &Tree, write: &Node) -> bool {
                 differ.extend(l.vars.iter().filter(|_| differs).map(|v| Atom::Var(*v)));
             }
             Node::Loop(l) => differ.extend(l.folds.iter().map(|f| Atom::Var(f.result))),
-            Node::Scan(_) => return false,
+            Node::Scan(_) | Node::Recurrence(_) => return false,
             Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => {}
         }
     }

@@ -100,7 +100,11 @@ impl Found<'_> {
                     self.arrays.insert(root, bound);
                 }
             }
-            Node::Scan(_) | Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => {}
+            Node::Scan(_)
+            | Node::Recurrence(_)
+            | Node::Store { .. }
+            | Node::Accumulate { .. }
+            | Node::Write { .. } => {}
         }
     }
 

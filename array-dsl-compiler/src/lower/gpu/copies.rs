@@ -29,6 +29,6 @@ fn combines(nodes: &[Node], f: &mut impl FnMut(ArrayId, Reducer) -> bool) -> boo
         Node::Let(_) | Node::Scan(_) => true,
         Node::Loop(l) => combines(&l.body, f),
         Node::Accumulate { array, reducer, .. } => f(*array, *reducer),
-        Node::Store { .. } | Node::Write { .. } => false,
+        Node::Recurrence(_) | Node::Store { .. } | Node::Write { .. } => false,
     })
 }

@@ -8,7 +8,7 @@
 use super::sizes::counters;
 use crate::bulk::{ArrayId, Atom, Exp, Let, Reducer, Var};
 use crate::dim::{Dim, SizeAtom};
-use crate::loops::{ArrayInfo, Node, Program, Step};
+use crate::loops::{ArrayInfo, Node, Program, Rounds, Step};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 
@@ -108,6 +108,17 @@ impl Found<'_> {
                         };
                         self.set(f.result, result);
                     }
+                }
+                // Its states may become anything.
+                Node::Recurrence(r) => {
+                    if let Rounds::For(a) = &r.rounds {
+                        self.axis(a.var, &a.extent);
+                    }
+                    for s in &r.states {
+                        self.set(s.state, Interval::ALL);
+                        self.set(s.result, Interval::ALL);
+                    }
+                    self.nodes(&r.body);
                 }
                 Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => {}
             }

@@ -206,7 +206,13 @@ impl Rewrite {
                     self.nodes(&mut l.body);
                     nodes.push(Node::Loop(l));
                 }
-                node => nodes.push(node),
+                Node::Recurrence(mut r) => {
+                    self.nodes(&mut r.body);
+                    nodes.push(Node::Recurrence(r));
+                }
+                node @ (Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. }) => {
+                    nodes.push(node)
+                }
             }
         }
     }

@@ -1,0 +1,108 @@
+//! Choices with one condition are one choice: states that change together are computed together.
+//!
+//! ```text
+//! x = if c { a } else { b }; y = if c { f(x) } else { d }    is    x, y = if c { a, f(a) } else { b, d }
+//! ```
+
+use std::collections::{HashMap, HashSet};
+
+use crate::bulk::build::{Rename, Renaming, renamed};
+use crate::bulk::walk::Rewriter;
+use crate::bulk::{Atom, Block, Branch, Exp, Let, Var};
+use crate::loops::{Loop, Node, Recurrence};
+
+/// Nodes with the choices of each run of statements joined.
+pub(super) fn joined(nodes: Vec<Node>) -> Vec<Node> {
+    let mut out = Vec::new();
+    let mut run = Vec::new();
+    for n in nodes {
+        let n = match n {
+            Node::Let(l) => {
+                run.push(l);
+                continue;
+            }
+            Node::Loop(l) => Node::Loop(Loop { body: joined(l.body), ..l }),
+            Node::Recurrence(r) => Node::Recurrence(Recurrence { body: joined(r.body), ..r }),
+            n => n,
+        };
+        // What a node changes is not read before it.
+        out.extend(statements(std::mem::take(&mut run)).into_iter().map(Node::Let));
+        out.push(n);
+    }
+    out.extend(statements(run).into_iter().map(Node::Let));
+    out
+}
+
+fn statements(lets: Vec<Let>) -> Vec<Let> {
+    let mut out: Vec<Let> = Vec::new();
+    // Where scalars are bound, and where the last choice by a condition is.
+    let mut places: HashMap<Var, usize> = HashMap::new();
+    let mut choices: HashMap<Atom, usize> = HashMap::new();
+    for l in lets {
+        let earlier = match &l.exp {
+            Exp::If(c, ..) => choices.get(c).copied().filter(|at| exists(&l, *at, &places)),
+            _ => None,
+        };
+        let at = earlier.unwrap_or(out.len());
+        places.extend(l.vars.iter().map(|v| (*v, at)));
+        if let Exp::If(c, ..) = &l.exp {
+            choices.insert(*c, at);
+        }
+        match earlier {
+            Some(at) => join(&mut out[at], l),
+            None => out.push(l),
+        }
+    }
+    for l in &mut out {
+        if let Exp::If(_, yes, no) = &mut l.exp {
+            branch(yes);
+            branch(no);
+        }
+    }
+    out
+}
+
+/// What is computed twice in a branch is computed once.
+fn branch(b: &mut Branch) {
+    let mut names = Renaming::new();
+    let mut known: HashMap<Exp, Vec<Var>> = HashMap::new();
+    b.block.lets.retain_mut(|l| {
+        Rename(&names).binding(l);
+        if let Some(vars) = known.get(&l.exp) {
+            names.extend(l.vars.iter().copied().zip(vars.iter().map(|v| Atom::Var(*v))));
+            return false;
+        }
+        known.insert(l.exp.clone(), l.vars.clone());
+        true
+    });
+    b.results.iter_mut().for_each(|a| *a = renamed(&names, *a));
+    b.block.lets = statements(std::mem::take(&mut b.block.lets));
+}
+
+/// Whether everything that a choice uses exists at an earlier one, or is a result of that.
+fn exists(l: &Let, at: usize, places: &HashMap<Var, usize>) -> bool {
+    let mut inside = HashSet::new();
+    l.exp.visit_bound(&mut |v| inside.extend([v]));
+    let mut exists = true;
+    l.exp.visit_atoms(&mut |a| {
+        if let Atom::Var(v) = a {
+            exists &= inside.contains(&v) || places.get(&v).is_none_or(|p| *p <= at);
+        }
+    });
+    exists
+}
+
+/// Adds a choice to an earlier one.
+fn join(earlier: &mut Let, l: Let) {
+    let (Exp::If(_, yes, no), Exp::If(_, more_yes, more_no)) = (&mut earlier.exp, l.exp) else { return };
+    for (b, more) in [(yes, more_yes), (no, more_no)] {
+        let names: Renaming = earlier.vars.iter().copied().zip(b.results.iter().copied()).collect();
+        let Branch { block: Block { lets }, results } = more;
+        for mut l in lets {
+            Rename(&names).binding(&mut l);
+            b.block.lets.push(l);
+        }
+        b.results.extend(results.into_iter().map(|a| renamed(&names, a)));
+    }
+    earlier.vars.extend(l.vars);
+}

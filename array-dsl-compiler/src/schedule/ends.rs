@@ -1,0 +1,92 @@
+//! Where each loop is executed: by every point for itself (`sink`), or step by step at the host level, where it has one condition.
+
+use std::collections::HashMap;
+
+use super::constants;
+use super::sink::{Sunk, points, sunk};
+use super::sums::{OwnSums, with_own_sums};
+use crate::bulk::{ArrayId, Carried, Program, Reducer, Repeat, Stm, Trips};
+use crate::target::Target;
+use crate::ty::{Const, Elem, Loc};
+
+/// The loops that stand in their points, by their first state.
+pub(super) type SunkLoops = HashMap<ArrayId, Sunk>;
+
+/// Decides it for every loop. A `while` of several points that stays looks at one state, which says whether any of them goes on.
+pub(super) fn settled(p: &mut Program, known: &HashMap<ArrayId, Const>, target: Target) -> SunkLoops {
+    let constants = known.clone();
+    let mut s = Settle { constants, sinks: target.can().nests, sunk: HashMap::new() };
+    let stms = std::mem::take(&mut p.stms);
+    p.stms = s.list(p, stms);
+    s.sunk
+}
+
+struct Settle {
+    constants: HashMap<ArrayId, Const>,
+    sinks: bool,
+    sunk: SunkLoops,
+}
+
+impl Settle {
+    fn list(&mut self, p: &mut Program, stms: Vec<Stm>) -> Vec<Stm> {
+        let outside = std::mem::take(&mut p.stms);
+        for s in stms {
+            match s {
+                Stm::Repeat(r) => self.repeat(p, r),
+                s => p.stms.push(s),
+            }
+        }
+        std::mem::replace(&mut p.stms, outside)
+    }
+
+    fn repeat(&mut self, p: &mut Program, mut r: Repeat) {
+        if self.sinks {
+            let (vars, arrays) = (p.vars.len(), p.arrays.len());
+            if self.sinks_to_points(p, &r).is_some() {
+                return;
+            }
+            p.vars.truncate(vars);
+            p.arrays.truncate(arrays);
+        }
+        r.body = self.list(p, r.body);
+        let r = with_one_condition(p, r);
+        p.stms.push(Stm::Repeat(r));
+    }
+
+    /// Adds the loop as one of its points, if it can be that.
+    fn sinks_to_points(&mut self, p: &mut Program, r: &Repeat) -> Option<()> {
+        let points = points(p, r)?;
+        let own = with_own_sums(p, r, &points);
+        if let Some(OwnSums { before, .. }) = &own {
+            constants(before, &mut self.constants);
+        }
+        let repeat = own.as_ref().map_or(r, |s| &s.repeat);
+        let loop_of_points = sunk(p, &self.constants, repeat, points)?;
+        self.sunk.insert(repeat.carried.first()?.state, loop_of_points);
+        let OwnSums { before, repeat, after } =
+            own.unwrap_or_else(|| OwnSums { before: Vec::new(), repeat: r.clone(), after: Vec::new() });
+        p.stms.extend(before);
+        p.stms.push(Stm::Repeat(repeat));
+        p.stms.extend(after);
+        Some(())
+    }
+}
+
+fn with_one_condition(p: &mut Program, mut r: Repeat) -> Repeat {
+    let Trips::While(on) = r.trips else { return r };
+    let is_condition = |c: &&Carried| c.state == on && !p.array(c.state).dims.is_empty();
+    let Some(Carried { start, next, .. }) = r.carried.iter().find(is_condition).copied() else { return r };
+    let start = any(p, start, r.loc);
+    let outside = std::mem::replace(&mut p.stms, r.body);
+    let next = any(p, next, r.loc);
+    r.body = std::mem::replace(&mut p.stms, outside);
+    let [state, result] = [(), ()].map(|()| p.new_array("any", Elem::Bool, Vec::new()));
+    r.carried.push(Carried { state, start, next, result });
+    r.trips = Trips::While(state);
+    r
+}
+
+/// Whether any of the points goes on.
+fn any(p: &mut Program, on: ArrayId, loc: Loc) -> ArrayId {
+    p.reduced("any", Reducer::Or, on, loc)
+}

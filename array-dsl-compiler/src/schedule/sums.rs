@@ -1,0 +1,157 @@
+//! Sums over the points and trips of a loop, as sums of each point's own, joined after the loop:
+//!
+//! ```text
+//! repeat with s: f64 = a { x = nest [p < n] reduce(add) v; s' = nest [] accumulate(add) s[] x; => s' }
+//!     = repeat with t: [n]f64 = 0 { x = nest [p < n] store v; t' = nest [p < n] accumulate(add) t[p] x[p]; => t' };  a + sum(t)
+//! ```
+//!
+//! The adjoint of what all points share is such a sum.
+
+use crate::bulk::build::Code;
+use crate::bulk::{
+    ArrayId, Atom, Body, Carried, Exp, Item, Let, Nest, Program, Reducer, Repeat, Stm, Yield, YieldKind,
+};
+use crate::dim::Dim;
+use crate::ty::{Elem, Loc};
+
+/// A loop whose points have sums of their own, and what comes before and after it.
+pub(super) struct OwnSums {
+    pub before: Vec<Stm>,
+    pub repeat: Repeat,
+    pub after: Vec<Stm>,
+}
+
+/// The same loop, if it has such sums.
+pub(super) fn with_own_sums(p: &mut Program, r: &Repeat, points: &[Dim]) -> Option<OwnSums> {
+    let mut q = r.clone();
+    let outside = std::mem::take(&mut p.stms);
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    let mut any = false;
+    for k in 0..q.carried.len() {
+        let Some((reducer, steps)) = steps(p, &q, k, points) else { continue };
+        any = true;
+        let (c, name) = (q.carried[k], p.array(q.carried[k].state).name.clone());
+        let elem = p.array(c.state).elem;
+        let start = p.constant(&name, points, reducer.neutral(elem), r.loc);
+        before.append(&mut p.stms);
+        let [state, result] = [(), ()].map(|()| p.new_array(name.clone(), elem, points.to_vec()));
+        let mut next = state;
+        for step in steps {
+            let values = p.new_array(name.clone(), elem, points.to_vec());
+            stored(&mut q.body, step.sum, values);
+            let to = p.new_array(name.clone(), elem, points.to_vec());
+            q.body[step.at] = Stm::Nest(accumulation(p, reducer, values, next, to, points, r.loc));
+            next = to;
+        }
+        q.carried[k] = Carried { state, start, next, result };
+        let total = p.reduced(&name, reducer, result, r.loc);
+        after.append(&mut p.stms);
+        after.push(Stm::Nest(joined(p, reducer, c.start, total, c.result, elem, r.loc)));
+    }
+    p.stms = outside;
+    any.then_some(OwnSums { before, repeat: q, after })
+}
+
+/// A statement of a loop, by its place, that adds what has been folded over the points.
+struct Step {
+    at: usize,
+    sum: ArrayId,
+}
+
+/// What a state is added in a trip, in order, if that is all that is done with it.
+fn steps(p: &Program, r: &Repeat, k: usize, points: &[Dim]) -> Option<(Reducer, Vec<Step>)> {
+    let c = r.carried[k];
+    if !p.array(c.state).dims.is_empty() {
+        return None;
+    }
+    let mut now = c.state;
+    let mut found: Option<Reducer> = None;
+    let mut steps = Vec::new();
+    for (at, s) in r.body.iter().enumerate() {
+        if !s.inputs().contains(&now) {
+            continue;
+        }
+        let Stm::Nest(n) = s else { return None };
+        let ([], [Yield { array, kind }]) = (&n.axes[..], &n.yields[..]) else { return None };
+        let YieldKind::Accumulate { reducer, into, value: Atom::Var(v), .. } = kind else { return None };
+        let [Item::Let(Let { vars, exp: Exp::Read { array: sum, .. }, .. })] = &n.body.items[..] else {
+            return None;
+        };
+        let is_step = *into == now && vars[..] == [*v] && found.is_none_or(|f| f == *reducer);
+        if !is_step || !is_folded(r, *sum, *reducer, points) {
+            return None;
+        }
+        found = Some(*reducer);
+        steps.push(Step { at, sum: *sum });
+        now = *array;
+    }
+    (now == c.next).then_some(())?;
+    Some((found?, steps))
+}
+
+/// Whether an array is a fold over the points, used once.
+fn is_folded(r: &Repeat, sum: ArrayId, with: Reducer, points: &[Dim]) -> bool {
+    let folds = |s: &Stm| {
+        let Stm::Nest(n) = s else { return false };
+        let is_it = |y: &Yield| {
+            y.array == sum
+                && matches!(&y.kind, YieldKind::Reduce { reducer, over, .. } if *reducer == with && *over == n.axes.len())
+        };
+        n.axes.iter().map(|a| &a.extent).eq(points) && n.yields.iter().any(is_it)
+    };
+    let uses = r.body.iter().filter(|s| s.inputs().contains(&sum)).count();
+    uses == 1 && r.body.iter().any(folds) && r.carried.iter().all(|c| c.next != sum)
+}
+
+/// What was folded is stored.
+fn stored(body: &mut [Stm], sum: ArrayId, values: ArrayId) {
+    for s in body {
+        let Stm::Nest(n) = s else { continue };
+        for y in n.yields.iter_mut().filter(|y| y.array == sum) {
+            if let YieldKind::Reduce { value, .. } = y.kind {
+                *y = Yield { array: values, kind: YieldKind::Store(value) };
+            }
+        }
+    }
+}
+
+fn accumulation(
+    p: &mut Program,
+    reducer: Reducer,
+    values: ArrayId,
+    into: ArrayId,
+    array: ArrayId,
+    points: &[Dim],
+    loc: Loc,
+) -> Nest {
+    let axes = p.new_axes(points);
+    let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+    let mut code = Code::new(loc);
+    let value = code.read(p, values, &index);
+    let kind = YieldKind::Accumulate { reducer, into, index, value };
+    Nest { axes, body: Body::from(code), yields: vec![Yield { array, kind }], loc }
+}
+
+/// The sum so far and the one of the points.
+fn joined(
+    p: &mut Program,
+    reducer: Reducer,
+    start: ArrayId,
+    total: ArrayId,
+    array: ArrayId,
+    elem: Elem,
+    loc: Loc,
+) -> Nest {
+    let mut code = Code::new(loc);
+    let (a, b) = (code.read(p, start, &[]), code.read(p, total, &[]));
+    let value = match reducer.op() {
+        Some(op) => code.bind(p, elem, Exp::Op(op, vec![a, b])),
+        None => b,
+    };
+    Nest {
+        axes: Vec::new(),
+        body: Body::from(code),
+        yields: vec![Yield { array, kind: YieldKind::Store(value) }],
+        loc,
+    }
+}
