@@ -189,6 +189,13 @@ impl Facts {
         self.forms.insert(a.var, Affine::axis(a.var));
     }
 
+    /// In a loop that ends earlier, where its counter would be this integer.
+    pub fn until(&mut self, a: &Axis, end: Atom) {
+        if let Some(end) = self.certain(end) {
+            self.here.push(end.sub(&Affine::axis(a.var)).sub(&Affine::constant(Dim::constant(1))));
+        }
+    }
+
     /// In a loop, so many points or more away from either end.
     pub fn away_from_ends(&mut self, a: &Axis, margin: i64) {
         // Between its ends is every axis.

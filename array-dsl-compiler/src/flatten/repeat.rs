@@ -86,8 +86,33 @@ impl Flatten<'_> {
                     Some(if self.is_bounded(Atom::Var(x)) { count } else { self.only_where_taken(x, count) })
                 }
                 (None, Some(Val::Scalar(Atom::Const(c)))) => Some(Dim::constant(c.as_i64())),
+                (None, Some(Val::Scalar(x))) => self.polynomial(*x),
                 _ => None,
             },
+        }
+    }
+
+    /// An integer that is one polynomial over sizes and numbers of trips for all points of the frame.
+    fn polynomial(&self, a: Atom) -> Option<Dim> {
+        let v = match a {
+            Atom::Const(c) => return Some(Dim::constant(c.as_i64())),
+            Atom::Var(v) => v,
+        };
+        match &self.frames.iter().flat_map(|f| &f.lets).find(|l| l.vars == [v])?.exp {
+            Exp::Size(d) => Some(d.clone()),
+            Exp::Read { array, .. } if self.counters.contains(array) => {
+                Some(Dim::atom(SizeAtom::Scalar(array.0)))
+            }
+            Exp::Op(Op::Neg, args) => Some(self.polynomial(args[0])?.scale(-1)),
+            Exp::Op(op @ (Op::Add | Op::Sub | Op::Mul), args) => {
+                let (a, b) = (self.polynomial(args[0])?, self.polynomial(args[1])?);
+                Some(match op {
+                    Op::Add => a.add(&b),
+                    Op::Sub => a.sub(&b),
+                    _ => a.mul(&b),
+                })
+            }
+            _ => None,
         }
     }
 

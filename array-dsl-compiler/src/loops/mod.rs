@@ -22,6 +22,7 @@
 
 mod plan;
 pub mod print;
+mod together;
 pub mod uses;
 pub mod verify;
 
@@ -30,6 +31,7 @@ use crate::bulk::{self, ArrayId, Atom, Axis, Let, Param, Reducer, Scan, Strip, V
 use crate::dim::Dim;
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree as Structure};
 pub use plan::{Division, Form, Middle, Plan};
+pub use together::together;
 
 /// Where an array's elements are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -237,8 +239,8 @@ pub struct State {
 /// How many trips a [`Recurrence`] makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rounds {
-    /// As many as the axis has values.
-    For(Axis),
+    /// As many as the axis has values, or as the integer says if that is less.
+    For(Axis, Option<Atom>),
     /// As long as the state, a `bool`, is true.
     While(Var),
 }

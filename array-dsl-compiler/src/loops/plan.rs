@@ -49,6 +49,8 @@ pub enum Form {
     Peeled(Middle),
     /// Folds in a fixed number of independent lanes, which are combined as a tree.
     Lanes(Option<Middle>),
+    /// So many at a time, in lanes: of points that each make one [`Recurrence`](super::Recurrence).
+    Together(usize),
     /// In tiles of neighboring trips, inside of which the loops of the body change places with the tile.
     Tiles,
 }
@@ -70,7 +72,7 @@ impl Form {
         match self {
             Form::Peeled(m) => Some(m),
             Form::Lanes(m) => m.as_ref(),
-            Form::Plain | Form::Tiles => None,
+            Form::Plain | Form::Together(_) | Form::Tiles => None,
         }
     }
 }

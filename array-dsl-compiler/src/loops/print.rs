@@ -123,6 +123,7 @@ fn plan(text: &Text, plan: &Plan) -> String {
         Form::Peeled(m) => format!(", {} or more from the ends", m.margin),
         Form::Lanes(None) => ", in lanes".into(),
         Form::Lanes(Some(m)) => format!(", in lanes, {} or more from the ends", m.margin),
+        Form::Together(width) => format!(", {width} together"),
         Form::Tiles => ", in tiles".into(),
     };
     division + &form
@@ -163,7 +164,10 @@ fn nodes(text: &Text, body: &[Node], depth: usize, out: &mut String) {
             Node::Recurrence(r) => {
                 let states = list(&r.states, |s| format!("%{} = {}", s.state.0, atom(s.start)));
                 let rounds = match &r.rounds {
-                    Rounds::For(a) => format!("for {}", text.axes(std::slice::from_ref(a))),
+                    Rounds::For(a, until) => {
+                        let until = until.map_or(String::new(), |u| format!(", up to {}", atom(u)));
+                        format!("for {}{until}", text.axes(std::slice::from_ref(a)))
+                    }
                     Rounds::While(on) => format!("while %{}", on.0),
                 };
                 out.push_str(&format!("{pad}{rounds} with {states} {{\n"));

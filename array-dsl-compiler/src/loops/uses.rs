@@ -59,8 +59,9 @@ pub trait Visitor: Scalars {
                     self.bound_var(&s.state);
                 }
                 match &r.rounds {
-                    Rounds::For(a) => {
+                    Rounds::For(a, until) => {
                         self.dim(&a.extent);
+                        until.iter().for_each(|u| self.atom(u));
                         self.bound_var(&a.var);
                     }
                     Rounds::While(on) => self.atom(&Atom::Var(*on)),
@@ -193,7 +194,7 @@ impl Recurrence {
     /// What it binds for each trip.
     pub fn bound(&self) -> BTreeSet<Var> {
         let axis = match &self.rounds {
-            Rounds::For(a) => Some(a.var),
+            Rounds::For(a, _) => Some(a.var),
             Rounds::While(_) => None,
         };
         self.states.iter().map(|s| s.state).chain(axis).collect()

@@ -1,8 +1,11 @@
-//! Equal states of scans are one.
+//! Equal states of scans are one, and states that never change are what they start from.
 //!
 //! ```text
 //! before   s, t = scan [l = a, m = a] [x = v, y = v] { k = f(l, x); o = f(m, y) => k, o }
 //! after    s = t = scan [l = a] [x = v] { k = f(l, x) => k }
+//!
+//! before   s, t = scan [l = a, m = b] [x = v] { k = f(l, m, x) => k, m }
+//! after    t = b;  s = scan [l = a] [x = v] { k = f(l, b, x) => k }
 //! ```
 //!
 //! States start in classes of equal starts and values. A class stays one if its new values are equal once the states of each class
@@ -32,6 +35,14 @@ fn nest(n: &mut Nest) {
     for i in &mut n.body.items {
         Rename(&map).item(i);
         if let Item::Scan(s) = i {
+            let stays = |k: &usize| s.step.results[*k] == Atom::Var(s.left[*k]);
+            let (same, kept): (Vec<usize>, Vec<usize>) = (0..s.left.len()).partition(stays);
+            if !same.is_empty() {
+                map.extend(same.iter().map(|k| (s.vars[*k], s.start[*k])));
+                let before: Renaming = same.iter().map(|k| (s.left[*k], s.start[*k])).collect();
+                rename_step(s, &before);
+                keep(s, &kept);
+            }
             let first = firsts(s);
             if first.iter().enumerate().any(|(k, f)| k != *f) {
                 map.extend(s.vars.iter().zip(&first).map(|(v, f)| (*v, Atom::Var(s.vars[*f]))));
@@ -40,6 +51,7 @@ fn nest(n: &mut Nest) {
             }
         }
     }
+    n.body.items.retain(|i| !matches!(i, Item::Scan(s) if s.vars.is_empty()));
     n.yields.iter_mut().for_each(|y| y.kind.rename(&map));
 }
 
@@ -86,11 +98,20 @@ fn classes(s: &Scan, first: &[usize]) -> Renaming {
 /// Keeps one state of each class; what computed the others is no longer used.
 fn shrink(s: &mut Scan, first: &[usize], kept: &[usize]) {
     let map = classes(s, first);
-    let rename = |l: &Let| Let { exp: l.exp.renamed(&map), ..l.clone() };
+    rename_step(s, &map);
+    keep(s, kept);
+}
+
+fn rename_step(s: &mut Scan, map: &Renaming) {
+    let rename = |l: &Let| Let { exp: l.exp.renamed(map), ..l.clone() };
     s.step.block.lets = s.step.block.lets.iter().map(rename).collect();
-    s.step.results = kept.iter().map(|k| renamed(&map, s.step.results[*k])).collect();
+    s.step.results.iter_mut().for_each(|a| *a = renamed(map, *a));
+}
+
+/// Keeps these states.
+fn keep(s: &mut Scan, kept: &[usize]) {
     let of = |atoms: &[Atom]| kept.iter().filter_map(|k| atoms.get(*k)).copied().collect::<Vec<Atom>>();
-    (s.start, s.values) = (of(&s.start), of(&s.values));
+    (s.start, s.values, s.step.results) = (of(&s.start), of(&s.values), of(&s.step.results));
     let of = |vars: &[Var]| kept.iter().filter_map(|k| vars.get(*k)).copied().collect::<Vec<Var>>();
     (s.vars, s.left, s.right) = (of(&s.vars), of(&s.left), of(&s.right));
 }

@@ -158,7 +158,7 @@ fn nodes(
                 nodes(&l.body, step, &inner, reads, writes, fixed);
             }
             Node::Recurrence(r) => {
-                if let Rounds::For(a) = &r.rounds {
+                if let Rounds::For(a, _) = &r.rounds {
                     fixed.extend(scalars(&a.extent));
                 }
                 nodes(&r.body, step, axes, reads, writes, fixed);

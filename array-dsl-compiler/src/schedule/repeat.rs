@@ -72,7 +72,7 @@ impl<'a> Memory<'a> {
 
 /// Whether every point reads of `into` only the element that it updates itself, and different points update different ones:
 /// the index is all axes.
-fn reads_own(n: &Nest, into: ArrayId) -> bool {
+pub(super) fn reads_own(n: &Nest, into: ArrayId) -> bool {
     let updated = n.yields.iter().find_map(|y| match &y.kind {
         // An accumulation may be made in parts, which do not have the old elements.
         YieldKind::Write { index, .. } => Some(index.as_slice()),

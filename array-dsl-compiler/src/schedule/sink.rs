@@ -22,15 +22,16 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::choices;
+use super::repeat::reads_own;
 use crate::bulk::build::{Code, renamed};
 use crate::bulk::uses::scalars;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Branch, Carried, Exp, Item, Let, Nest, Program, Reducer, Repeat, Stm, Trips, Var,
-    Yield, YieldKind,
+    ArrayId, Atom, Axis, Branch, Carried, Exp, Item, Let, Nest, Prefix, Program, Reducer, Repeat, Scan, Stm,
+    Trips, Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::uses::places;
-use crate::loops::{Fold, Loop, Node, Recurrence, Rounds, State, Tree};
+use crate::loops::{Node, Recurrence, Rounds, State, Tree};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
@@ -67,6 +68,7 @@ pub(super) fn sunk(
         values: HashMap::new(),
         memory: HashMap::new(),
         starts: Vec::new(),
+        most: HashMap::new(),
         known: HashMap::new(),
     };
     let mut body = Vec::new();
@@ -125,6 +127,14 @@ fn bound(r: &Repeat, out: &mut HashSet<ArrayId>) {
     }
 }
 
+/// A nest of more axes than the points have.
+struct Own<'a> {
+    n: &'a Nest,
+    scans: &'a [&'a Scan],
+    /// What each trip does.
+    inside: &'a [&'a Item],
+}
+
 /// A loop on its way into the points.
 struct Sink<'a> {
     p: &'a mut Program,
@@ -139,6 +149,8 @@ struct Sink<'a> {
     /// The arrays that are the memory of another one now.
     memory: HashMap<ArrayId, ArrayId>,
     starts: Vec<Carried>,
+    /// Below what the numbers of trips are.
+    most: HashMap<ArrayId, Dim>,
     /// What has been computed, with arrays as they are called outside of the points: these do not change.
     known: HashMap<Exp, Vec<Var>>,
 }
@@ -207,12 +219,12 @@ impl Sink<'_> {
         }
         let rounds = match &r.trips {
             Trips::For(index, count) => {
-                if scalars(count).any(|a| self.inside.contains(&a)) {
-                    return None;
+                let rounds = self.rounds(count, r.loc, out)?;
+                if let Rounds::For(axis, _) = &rounds {
+                    self.values.insert(*index, Atom::Var(axis.var));
+                    self.most.insert(*index, axis.extent.clone());
                 }
-                let var = self.p.new_var(Elem::I64);
-                self.values.insert(*index, Atom::Var(var));
-                Rounds::For(Axis { var, extent: count.clone() })
+                rounds
             }
             Trips::While(on) => {
                 let (_, s) = states.iter().find(|(c, _)| c.state == *on)?;
@@ -263,7 +275,30 @@ impl Sink<'_> {
         })
     }
 
-    /// A nest that folds a few elements of each point.
+    /// So many trips, of which numbers of the loop's own may tell.
+    fn rounds(&mut self, count: &Dim, loc: Loc, out: &mut Vec<Node>) -> Option<Rounds> {
+        let mut lets = Vec::new();
+        let until = self.size(count, loc, &mut lets)?;
+        out.extend(lets.into_iter().map(Node::Let));
+        let mut most = Dim::constant(0);
+        for (m, c) in count.terms() {
+            let is_inside =
+                |a: &SizeAtom| matches!(a, SizeAtom::Scalar(s) if self.inside.contains(&ArrayId(*s)));
+            let term = Dim::monomial(m.clone()).scale(c);
+            match &m[..] {
+                _ if !m.iter().any(is_inside) => most = most.add(&term),
+                [SizeAtom::Scalar(s)] if c > 0 => {
+                    let greatest = self.most.get(&ArrayId(*s))?.sub(&Dim::constant(1));
+                    most = most.add(&greatest.scale(c));
+                }
+                [SizeAtom::Scalar(s)] if self.most.contains_key(&ArrayId(*s)) => {}
+                _ => return None,
+            }
+        }
+        Some(Rounds::For(Axis { var: self.p.new_var(Elem::I64), extent: most }, until))
+    }
+
+    /// A nest in which each point has a few elements, or one after the other: a loop of its own.
     fn folded(
         &mut self,
         n: &Nest,
@@ -271,37 +306,212 @@ impl Sink<'_> {
         mut names: HashMap<Var, Atom>,
         out: &mut Vec<Node>,
     ) -> Option<()> {
-        let sizes: Option<Vec<i64>> = inner.iter().map(|a| a.extent.as_constant()).collect();
-        if sizes?.into_iter().product::<i64>() > MOST {
+        let scans: Vec<&Scan> = n.body.scans().collect();
+        let few = inner.iter().try_fold(1i64, |p, a| p.checked_mul(at_most(&a.extent)?));
+        let depends = inner.iter().any(|a| scalars(&a.extent).any(|s| self.inside.contains(&s)));
+        let is_short = few.is_some_and(|n| n <= MOST) || depends || !scans.is_empty();
+        if !is_short || (!scans.is_empty() && inner.len() > 1) {
             return None;
         }
-        let mut folds = Vec::new();
+        let inside = self.outside_first(n, inner, &scans, &mut names, out)?;
+        let mut states = Vec::new();
         for y in &n.yields {
-            let YieldKind::Reduce { reducer, over, value } = &y.kind else { return None };
-            if *over != inner.len() {
-                return None;
+            match &y.kind {
+                YieldKind::Reduce { reducer, over, .. } if *over == inner.len() && !reducer.is_extremum() => {
+                    let elem = self.p.array(y.array).elem;
+                    states.push((Atom::Const(reducer.neutral(elem)), elem));
+                }
+                YieldKind::Accumulate { into, index, .. } if self.is_scalar(*into) => {
+                    self.own(*into, index, &names)?;
+                    let before = self.value(*into, n.loc, out)?;
+                    states.push((before, self.p.elem(before)));
+                }
+                YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } => {
+                    // What is changed is not read, but at the element itself.
+                    let mut reads = false;
+                    n.body.visit_reads(&mut |a, _| reads |= a == *into);
+                    if (reads && !reads_own(n, *into)) || !self.memory.contains_key(into) {
+                        return None;
+                    }
+                }
+                YieldKind::Reduce { .. } | YieldKind::Store(_) => return None,
             }
-            folds.push((y.array, *reducer, *value));
         }
-        let axes: Vec<Axis> =
-            inner.iter().map(|a| Axis { var: self.p.new_var(Elem::I64), ..a.clone() }).collect();
-        names.extend(inner.iter().zip(&axes).map(|(old, new)| (old.var, Atom::Var(new.var))));
+        for s in &scans {
+            for a in &s.start {
+                let start = renamed(&names, *a);
+                states.push((start, self.p.elem(start)));
+            }
+        }
+        let own = Own { n, scans: &scans, inside: &inside };
         let around = self.known.clone();
-        let mut body = Vec::new();
-        self.items(n, &mut names, &mut body)?;
+        let results = self.trips(&own, inner, &states, &mut names, out);
         self.known = around;
-        let mut values: Vec<Atom> = folds.iter().map(|(_, _, v)| renamed(&names, *v)).collect();
-        for axis in axes.into_iter().rev() {
-            let fold = |(value, (_, reducer, _)): (&Atom, &(ArrayId, Reducer, Atom))| {
-                let result = self.p.new_var(reducer.result(self.p.elem(*value)));
-                Fold { result, reducer: *reducer, value: *value }
-            };
-            let made: Vec<Fold> = values.iter().zip(&folds).map(fold).collect();
-            values = made.iter().map(|f| Atom::Var(f.result)).collect();
-            body = vec![Node::Loop(Loop::new(axis, body, made, n.loc))];
+        let mut results = results?.into_iter();
+        for y in &n.yields {
+            match &y.kind {
+                YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. }
+                    if !self.is_scalar(*into) =>
+                {
+                    let memory = self.memory.remove(into)?;
+                    self.memory.insert(y.array, memory);
+                }
+                _ => drop(self.values.insert(y.array, results.next()?)),
+            }
         }
-        out.extend(body);
-        self.values.extend(folds.iter().zip(values).map(|((a, ..), v)| (*a, v)));
+        Some(())
+    }
+
+    /// The statements that are the same in all trips come before them, unless they may fail; gives the others.
+    fn outside_first<'n>(
+        &mut self,
+        n: &'n Nest,
+        inner: &[Axis],
+        scans: &[&Scan],
+        names: &mut HashMap<Var, Atom>,
+        out: &mut Vec<Node>,
+    ) -> Option<Vec<&'n Item>> {
+        let mut differ: HashSet<Var> = inner.iter().map(|a| a.var).collect();
+        let mut inside = Vec::new();
+        for i in &n.body.items {
+            let mut differs = i.may_fail(&self.p.vars);
+            i.visit_atoms(&mut |a| differs |= a.var().is_some_and(|v| differ.contains(&v)));
+            match i {
+                Item::Let(l) if !differs => self.binding(l, names, out)?,
+                i => {
+                    differ.extend(i.vars());
+                    inside.push(i);
+                }
+            }
+        }
+        let starts = scans.iter().flat_map(|s| &s.start);
+        starts.filter_map(|a| a.var()).all(|v| !differ.contains(&v)).then_some(inside)
+    }
+
+    /// The loops over the axes, from the outside in, through which the states go; what they become.
+    fn trips(
+        &mut self,
+        own: &Own<'_>,
+        axes: &[Axis],
+        states: &[(Atom, Elem)],
+        names: &mut HashMap<Var, Atom>,
+        out: &mut Vec<Node>,
+    ) -> Option<Vec<Atom>> {
+        let Some((axis, rest)) = axes.split_first() else {
+            let before: Vec<Atom> = states.iter().map(|(a, _)| *a).collect();
+            return self.trip(own, &before, names, out);
+        };
+        let rounds = self.rounds(&axis.extent, own.n.loc, out)?;
+        if let Rounds::For(new, _) = &rounds {
+            names.insert(axis.var, Atom::Var(new.var));
+        }
+        let mut carried: Vec<State> = states
+            .iter()
+            .map(|(start, elem)| {
+                let [state, result] = [(), ()].map(|()| self.p.new_var(*elem));
+                State { state, start: *start, next: *start, result }
+            })
+            .collect();
+        let inside: Vec<(Atom, Elem)> =
+            carried.iter().zip(states).map(|(c, (_, elem))| (Atom::Var(c.state), *elem)).collect();
+        let mut body = Vec::new();
+        let next = self.trips(own, rest, &inside, names, &mut body)?;
+        carried.iter_mut().zip(next).for_each(|(c, next)| c.next = next);
+        let results = carried.iter().map(|c| Atom::Var(c.result)).collect();
+        out.push(Node::Recurrence(Recurrence { rounds, states: carried, body, loc: own.n.loc }));
+        Some(results)
+    }
+
+    /// One trip: what the states become.
+    fn trip(
+        &mut self,
+        own: &Own<'_>,
+        before: &[Atom],
+        names: &mut HashMap<Var, Atom>,
+        out: &mut Vec<Node>,
+    ) -> Option<Vec<Atom>> {
+        let n = own.n;
+        let scanned: usize = own.scans.iter().map(|s| s.start.len()).sum();
+        let (folds, mut lefts) = before.split_at(before.len() - scanned);
+        let mut after_scans = Vec::new();
+        for i in own.inside {
+            let s = match i {
+                Item::Let(l) => {
+                    self.binding(l, names, out)?;
+                    continue;
+                }
+                Item::Scan(s) => s,
+            };
+            let (left, rest) = lefts.split_at(s.left.len());
+            lefts = rest;
+            names.extend(s.left.iter().copied().zip(left.iter().copied()));
+            for (v, a) in s.right.iter().zip(&s.values) {
+                let value = renamed(names, *a);
+                names.insert(*v, value);
+            }
+            for l in &s.step.block.lets {
+                self.binding(l, names, out)?;
+            }
+            for (k, a) in s.step.results.iter().enumerate() {
+                let new = renamed(names, *a);
+                after_scans.push(new);
+                names.insert(s.vars[k], if s.prefix == Prefix::Inclusive { new } else { left[k] });
+            }
+        }
+        let mut folds = folds.iter();
+        let mut after = Vec::new();
+        for y in &n.yields {
+            match &y.kind {
+                YieldKind::Reduce { reducer: Reducer::Last, value, .. } => {
+                    folds.next();
+                    after.push(renamed(names, *value));
+                }
+                YieldKind::Reduce { reducer, value, .. } => {
+                    after.push(self.combined(
+                        *reducer,
+                        *folds.next()?,
+                        renamed(names, *value),
+                        n.loc,
+                        out,
+                    )?);
+                }
+                YieldKind::Accumulate { reducer, into, value, .. } if self.is_scalar(*into) => {
+                    after.push(self.combined(
+                        *reducer,
+                        *folds.next()?,
+                        renamed(names, *value),
+                        n.loc,
+                        out,
+                    )?);
+                }
+                kind => self.change(kind, names, out)?,
+            }
+        }
+        after.extend(after_scans);
+        Some(after)
+    }
+
+    fn combined(&mut self, by: Reducer, a: Atom, b: Atom, loc: Loc, out: &mut Vec<Node>) -> Option<Atom> {
+        let exp = Exp::Op(by.op()?, vec![a, b]);
+        Some(self.bind(self.p.elem(a), exp, loc, out))
+    }
+
+    /// Changes an element of memory.
+    fn change(&mut self, kind: &YieldKind, names: &HashMap<Var, Atom>, out: &mut Vec<Node>) -> Option<()> {
+        let (YieldKind::Accumulate { into, index, value, .. } | YieldKind::Write { into, index, value, .. }) =
+            kind
+        else {
+            return None;
+        };
+        let array = *self.memory.get(into)?;
+        let index = index.iter().map(|i| renamed(names, *i)).collect();
+        let value = renamed(names, *value);
+        out.push(match kind {
+            YieldKind::Accumulate { reducer, .. } => {
+                Node::Accumulate { array, reducer: *reducer, index, value }
+            }
+            _ => Node::Write { array, index, value },
+        });
         Some(())
     }
 
@@ -320,10 +530,7 @@ impl Sink<'_> {
             YieldKind::Accumulate { reducer, into, index, value } if self.is_scalar(*into) => {
                 self.own(*into, index, names)?;
                 let before = self.value(*into, loc, out)?;
-                let value = renamed(names, *value);
-                let exp = Exp::Op(reducer.op()?, vec![before, value]);
-                let elem = self.p.array(*into).elem;
-                let after = self.bind(elem, exp, loc, out);
+                let after = self.combined(*reducer, before, renamed(names, *value), loc, out)?;
                 self.values.insert(y.array, after);
             }
             YieldKind::Write { into, index, value, .. } if self.is_scalar(*into) => {
@@ -331,18 +538,10 @@ impl Sink<'_> {
                 let value = renamed(names, *value);
                 self.values.insert(y.array, value);
             }
-            YieldKind::Accumulate { into, index, value, .. }
-            | YieldKind::Write { into, index, value, .. } => {
+            kind @ (YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. }) => {
+                self.change(kind, names, out)?;
                 let memory = self.memory.remove(into)?;
                 self.memory.insert(y.array, memory);
-                let index = index.iter().map(|i| renamed(names, *i)).collect();
-                let value = renamed(names, *value);
-                out.push(match &y.kind {
-                    YieldKind::Accumulate { reducer, .. } => {
-                        Node::Accumulate { array: memory, reducer: *reducer, index, value }
-                    }
-                    _ => Node::Write { array: memory, index, value },
-                });
             }
             YieldKind::Reduce { .. } => return None,
         }
@@ -479,6 +678,12 @@ impl Sink<'_> {
         out.append(&mut code.lets);
         Some(Some(size))
     }
+}
+
+/// A bound on a size: sizes and numbers of trips are not negative.
+fn at_most(d: &Dim) -> Option<i64> {
+    let terms = d.terms().filter(|(m, c)| m.is_empty() || *c > 0);
+    terms.fold(Dim::constant(0), |sum, (m, c)| sum.add(&Dim::monomial(m.clone()).scale(c))).as_constant()
 }
 
 /// What a function of constants is that say whether the point is on.

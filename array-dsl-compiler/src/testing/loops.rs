@@ -389,7 +389,10 @@ impl Machine<'_> {
         };
         let mut states = values(self, |s| s.start)?;
         let trips = match &r.rounds {
-            Rounds::For(a) => Some(self.trips(&a.extent)?),
+            Rounds::For(a, until) => {
+                let until = until.map(|u| self.atom(u)).transpose()?.and_then(Scalar::as_i64);
+                Some((self.trips(&a.extent)? as i64).min(until.unwrap_or(i64::MAX)))
+            }
             Rounds::While(_) => None,
         };
         for trip in 0.. {
@@ -397,9 +400,9 @@ impl Machine<'_> {
                 self.vars[s.state.0 as usize] = Some(*x);
             }
             let goes_on = match &r.rounds {
-                Rounds::For(a) => {
+                Rounds::For(a, _) => {
                     self.vars[a.var.0 as usize] = Some(Scalar::I64(trip));
-                    trips.is_some_and(|n| (trip as usize) < n)
+                    trips.is_some_and(|n| trip < n)
                 }
                 Rounds::While(on) => self.atom(Atom::Var(*on))? == Scalar::Bool(true),
             };

@@ -19,6 +19,7 @@
 //! | `nodes` | loops, stores, updates |
 //! | `fold` | reductions in lanes |
 //! | `scan` | states that go from trip to trip |
+//! | `together` | loops that several points make together |
 //! | `tile` | reductions of many neighbors at once |
 //! | `expr` | scalar code |
 //! | `runs` | long runs of it |
@@ -32,6 +33,7 @@ mod repeat;
 mod runs;
 mod scan;
 mod tile;
+mod together;
 mod tree;
 
 use std::collections::{BTreeSet, HashMap, HashSet};

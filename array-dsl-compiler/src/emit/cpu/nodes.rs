@@ -68,9 +68,10 @@ impl Cpu<'_> {
             r.bound(s.state);
         }
         let (begin, number, end) = match &q.rounds {
-            Rounds::For(a) => {
+            Rounds::For(a, until) => {
                 r.bound(a.var);
                 let (v, n) = (a.var.0, self.dim_in(&a.extent, r));
+                let n = until.map_or(n.clone(), |u| format!("{n}.min({})", r.atom(u)));
                 let begin =
                     format!("let trips{v}: i64 = {n};\nlet mut trip{v}: i64 = 0;\nwhile trip{v} < trips{v}");
                 (begin, format!("let v{v} = trip{v};\n"), format!("trip{v} += 1;\n"))
@@ -145,6 +146,7 @@ impl Cpu<'_> {
         r.bound(l.axis.var);
         match &l.plan.form {
             Form::Tiles => self.tiles(&l.axis, &l.body, from, to, r),
+            Form::Together(width) => self.together(l, *width, from, to, r),
             Form::Lanes(middle) => self.lanes(l, middle.as_ref(), from, to, r),
             Form::Plain => {
                 let body = self.trip(l, &l.body, r);
@@ -213,7 +215,7 @@ impl Cpu<'_> {
                 }
                 Node::Recurrence(r) => {
                     let trips = match &r.rounds {
-                        Rounds::For(a) => self.dim(&a.extent),
+                        Rounds::For(a, _) => self.dim(&a.extent),
                         Rounds::While(_) => format!("{SOME}i64"),
                     };
                     let each = self.work(&r.body);

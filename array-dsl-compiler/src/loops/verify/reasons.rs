@@ -150,7 +150,10 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, checked: &mut Checked) {
             Node::Recurrence(r) => {
                 let scope = proof.facts.scope();
                 match &r.rounds {
-                    Rounds::For(a) => proof.enter(a),
+                    Rounds::For(a, until) => {
+                        proof.enter(a);
+                        until.iter().for_each(|u| proof.facts.until(a, *u));
+                    }
                     Rounds::While(on) => proof.facts.assume(Atom::Var(*on), true),
                 }
                 nodes(&r.body, proof, checked);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::uses::{places, visit_arrays};
-use super::super::{Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Tree};
+use super::super::{Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Tree, together};
 use super::Verifier;
 use crate::bulk::verify::unproven_read;
 use crate::bulk::{ArrayId, ArrayInfo, Atom, Var};
@@ -91,7 +91,8 @@ impl<'a> Verifier<'a> {
             elem.into_iter().for_each(|e| self.scope.bind(s.state, *e));
         }
         match &r.rounds {
-            Rounds::For(a) => {
+            Rounds::For(a, until) => {
+                until.iter().for_each(|u| self.scope.expect(*u, Elem::I64, "the end of a loop"));
                 self.scope.axis(a);
                 self.axes.push(a);
             }
@@ -172,6 +173,11 @@ impl<'a> Verifier<'a> {
     /// points each has its own folds and elements, and nothing else.
     fn form(&mut self, plan: &Plan, body: &[Node]) {
         let middle = plan.form.middle().map_or(&[][..], |m| &m.body);
+        if let Form::Together(_) = plan.form
+            && (together(body).is_none() || !self.axes.is_empty())
+        {
+            self.scope.error("points that go together make no loop that they can make so");
+        }
         if plan.form == Form::Tiles || plan.division == Division::ColumnsAndTrips {
             if !body.iter().all(is_tiled) {
                 self.scope.error("tiles of more than scalar code, loops and stores");

@@ -63,8 +63,9 @@ impl<'a> Place<'a> {
     /// A loop of one point: those inside have a form.
     fn recurrence(&mut self, mut r: Recurrence) -> Recurrence {
         let scope = self.facts.scope();
-        if let Rounds::For(a) = &r.rounds {
+        if let Rounds::For(a, until) = &r.rounds {
             self.facts.enter(a);
+            until.iter().for_each(|u| self.facts.until(a, *u));
         }
         r.body = self.formed(r.body);
         self.facts.leave(scope);

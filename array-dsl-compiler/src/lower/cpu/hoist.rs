@@ -17,8 +17,9 @@ impl Cpu<'_> {
         for n in nodes {
             if let Node::Recurrence(r) = n {
                 let scope = facts.scope();
-                if let Rounds::For(a) = &r.rounds {
+                if let Rounds::For(a, until) = &r.rounds {
                     facts.enter(a);
+                    until.iter().for_each(|u| facts.until(a, *u));
                 }
                 let bound = r.bound();
                 let body = self.hoisted(r.body, facts);

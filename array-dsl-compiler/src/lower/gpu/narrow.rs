@@ -111,7 +111,7 @@ impl Found<'_> {
                 }
                 // Its states may become anything.
                 Node::Recurrence(r) => {
-                    if let Rounds::For(a) = &r.rounds {
+                    if let Rounds::For(a, _) = &r.rounds {
                         self.axis(a.var, &a.extent);
                     }
                     for s in &r.states {

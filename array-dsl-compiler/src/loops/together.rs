@@ -1,0 +1,66 @@
+//! Loops of points that several points make together, in lanes: a recurrence alone cannot be vectorized, neighbors can.
+//!
+//! Of a `for` the trips are the same for all; a `while` goes on until the last lane ends, and what is computed in those that have
+//! ended is thrown away, so it must not matter: nothing is changed, and what is read is the same in all trips. Choices that are no
+//! more than a selection of values stay lanes; others would be executed one lane after the other.
+
+use std::collections::HashSet;
+
+use super::{Form, Node, Recurrence, Rounds};
+use crate::bulk::{Atom, Exp, Let, Var};
+
+/// Lanes of loops whose trips are the same for all.
+const MANY: usize = 64;
+/// Lanes of loops that wait for the last.
+const FEW: usize = 16;
+
+/// The form of points that execute these nodes together; none if they cannot.
+pub fn together(body: &[Node]) -> Option<Form> {
+    let mut loops = body.iter().filter_map(|n| if let Node::Recurrence(r) = n { Some(r) } else { None });
+    let (Some(r), None) = (loops.next(), loops.next()) else { return None };
+    let plain = |n: &Node| matches!(n, Node::Let(_) | Node::Store { .. } | Node::Recurrence(_));
+    if !body.iter().all(plain) {
+        return None;
+    }
+    match &r.rounds {
+        Rounds::For(_, None) => r.body.iter().all(is_lane).then_some(Form::Together(MANY)),
+        Rounds::For(..) => None,
+        Rounds::While(_) => does_not_matter(r).then_some(Form::Together(FEW)),
+    }
+}
+
+fn is_lane(n: &Node) -> bool {
+    match n {
+        Node::Let(l) => selects(l),
+        Node::Write { .. } | Node::Accumulate { .. } => true,
+        Node::Scan(_) | Node::Loop(_) | Node::Recurrence(_) | Node::Store { .. } => false,
+    }
+}
+
+/// Whether choices are between values that cost next to nothing.
+fn selects(l: &Let) -> bool {
+    let cheap = |l: &Let| match &l.exp {
+        Exp::Op(op, _) => op.is_cheap() && !op.can_fail(),
+        Exp::Size(_) | Exp::StopGradient(_) => true,
+        Exp::Read { .. } | Exp::If(..) => false,
+    };
+    match &l.exp {
+        Exp::If(_, yes, no) => [yes, no].into_iter().flat_map(|b| &b.block.lets).all(cheap),
+        Exp::Op(..) | Exp::Size(_) | Exp::StopGradient(_) | Exp::Read { .. } => true,
+    }
+}
+
+/// Whether a point that has ended may go on computing.
+fn does_not_matter(r: &Recurrence) -> bool {
+    let mut bound: HashSet<Var> = r.bound().into_iter().collect();
+    r.body.iter().for_each(|n| bound.extend(n.binds()));
+    let same = |a: &Atom| a.var().is_none_or(|v| !bound.contains(&v));
+    r.body.iter().all(|n| match n {
+        Node::Let(l) => match &l.exp {
+            Exp::Read { index, checked, .. } => !checked && index.iter().all(same),
+            Exp::Op(op, _) => !op.can_fail(),
+            Exp::If(..) | Exp::Size(_) | Exp::StopGradient(_) => selects(l),
+        },
+        _ => false,
+    })
+}
