@@ -8,8 +8,13 @@
 //! if long       run::<true>: each angle is tested
 //! ```
 //!
+//! Where the length of a loop depends on such numbers it ends at the first long angle.
+//!
 //! A region that changes what it reads cannot be executed again, and has the second form alone. Both give the same bits where
 //! no angle is long.
+
+/// At the end of a trip of a loop that data end: leaves it if its numbers are not those that are wanted. With angles only.
+pub(super) const LEAVE_IF_LONG: &str = "if !LONG && *long { break; }\n";
 
 /// How a region is run.
 pub(super) struct Run {
@@ -44,10 +49,12 @@ pub(super) fn angles(
         return Run { constants, parameter, functions: String::new(), code };
     }
     // What is written is lent to the first.
-    let lent = fields
-        .iter()
-        .map(|(n, t, _)| if t.starts_with("&'a mut") { format!("&mut *{n}, ") } else { format!("{n}, ") });
-    let lent: String = lent.collect();
+    let lent = |(n, t, _): &(String, String, String)| match () {
+        () if t.starts_with("&'a mut") => format!("&mut *{n}, "),
+        () if t.starts_with("__rt::trusted::Owned") => format!("{n}.clone(), "),
+        () => format!("{n}, "),
+    };
+    let lent: String = fields.iter().map(lent).collect();
     let functions = format!(
         "#[cold]\n#[inline(never)]\nfn {id}_long(lo: i64, hi: i64, status: &__rt::status::Status, {parameters}) -> {output} {{\n\
          {id}_run::<true>(&mut false, lo, hi, status, {names})\n}}\n"

@@ -1,5 +1,6 @@
 //! The nodes of a tree inside a region.
 
+use super::angles::LEAVE_IF_LONG;
 use super::region::{Region, can_fail};
 use super::{Cpu, expr, fold};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
@@ -87,7 +88,9 @@ impl Cpu<'_> {
         for s in &q.states {
             out.push_str(&format!("state{} = {};\n", s.state.0, r.atom(s.next)));
         }
-        out.push_str(&format!("{end}{}}}\n", leave_if_failed(&body)));
+        let data_end = matches!(q.rounds, Rounds::While(_));
+        let long = if data_end && r.angles { LEAVE_IF_LONG } else { "" };
+        out.push_str(&format!("{end}{long}{}}}\n", leave_if_failed(&body)));
         for s in &q.states {
             r.bound(s.result);
             out.push_str(&format!("let v{} = state{};\n", s.result.0, s.state.0));
@@ -109,6 +112,7 @@ impl Cpu<'_> {
             index.iter().zip(dims).map(|(i, d)| format!("({0} >= 0 && {0} < {d})", r.atom(*i))).collect();
         let (at, value, name) = (self.linear(a, index, r), r.atom(value), self.name(a));
         let tests = if tests.is_empty() { "true".into() } else { tests.join(" && ") };
+        r.rereads |= q.is_some();
         let new = q.map_or(value.clone(), |q| {
             expr::combine(q, self.elem(a), &format!("unsafe {{ {name}.get({at}) }}"), &value)
         });

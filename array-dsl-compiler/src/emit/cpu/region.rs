@@ -111,6 +111,7 @@ impl Region {
             return format!("&{name}[..]");
         }
         if self.owned.contains(&root) {
+            self.rereads = true;
             return name;
         }
         if self.target == Some(root) {

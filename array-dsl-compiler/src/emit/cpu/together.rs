@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 
+use super::angles::LEAVE_IF_LONG;
 use super::nodes::leave_if_failed;
 use super::region::Region;
 use super::{Cpu, expr};
@@ -106,7 +107,8 @@ impl Cpu<'_> {
                     code.push_str(&set("state", s.state, &next));
                 }
                 code.push_str(&format!("any |= {};\n", get("state", *on)));
-                format!("while any {{\nany = false;\n{}}}\n", lanes(&code))
+                let long = if r.angles { LEAVE_IF_LONG } else { "" };
+                format!("while any {{\nany = false;\n{}{long}}}\n", lanes(&code))
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Programs that break one rule each.
 
 use super::super::print::tests::sample;
-use super::super::{Form, Home, Loop, Middle, Node, Program, Step};
+use super::super::{Form, Home, Loop, Middle, Node, Program, Recurrence, Rounds, State, Step, Tree};
 use super::{check, verify};
 use crate::bulk::build::int;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Prefix, Scan, Var};
@@ -16,10 +16,7 @@ fn errors(change: impl FnOnce(&mut Program)) -> Vec<String> {
 }
 
 fn body(p: &mut Program) -> &mut Vec<Node> {
-    match &mut p.steps[1] {
-        Step::Tree(t) => &mut t.body,
-        other => panic!("{other:?} is no tree"),
-    }
+    &mut tree(p).body
 }
 
 #[test]
@@ -187,4 +184,58 @@ fn a_row_array_belongs_to_one_tree() {
         p.steps.push(again);
     });
     assert_eq!(found, ["the row array `e.1` is used in two trees"]);
+}
+
+fn rounds() -> Rounds {
+    Rounds::For(Axis { var: Var(9), extent: Dim::name("m") }, None)
+}
+
+fn tree(p: &mut Program) -> &mut Tree {
+    match &mut p.steps[1] {
+        Step::Tree(t) => t,
+        other => panic!("{other:?} is no tree"),
+    }
+}
+
+/// A loop that each point of the sample's tree makes, with a state that stays what it was.
+fn recurrence(rounds: Rounds, body: Vec<Node>) -> Node {
+    let state = State { state: Var(7), start: int(0), next: Atom::Var(Var(7)), result: Var(8) };
+    Node::Recurrence(Recurrence { rounds, states: vec![state], body, loc: Loc(0) })
+}
+
+#[test]
+fn points_change_elements_of_their_own() {
+    let write =
+        |index: &[Atom]| Node::Write { array: ArrayId(3), index: index.to_vec(), value: Atom::Var(Var(6)) };
+    let other = ["points change elements of `c.3` that are not their own"];
+    // `c` has a dimension that is none of the points'.
+    assert_eq!(errors(|p| body(p).push(recurrence(rounds(), vec![write(&[Atom::Var(Var(9))])]))), other);
+    let own = |p: &mut Program| {
+        body(p).retain(|n| !matches!(n, Node::Loop(l) if l.folds.is_empty()));
+        let q = recurrence(rounds(), vec![write(&[Atom::Var(Var(0))])]);
+        body(p).insert(0, q);
+    };
+    assert!(!errors(own).contains(&other[0].to_string()));
+}
+
+#[test]
+fn a_loop_of_points_ends_by_a_state() {
+    let no_state = errors(|p| body(p).push(recurrence(Rounds::While(Var(1)), Vec::new())));
+    assert!(no_state.contains(&"a loop ends by what is no state of its".to_string()), "{no_state:?}");
+    let a_number = errors(|p| body(p).push(recurrence(Rounds::While(Var(7)), Vec::new())));
+    assert!(a_number.iter().any(|e| e.contains("the condition of a loop")), "{a_number:?}");
+}
+
+#[test]
+fn points_together_make_one_loop() {
+    let wrong = "points that go together make no loop that they can make so";
+    let two = |p: &mut Program| tree(p).plan.form = Form::Together(16);
+    assert!(errors(two).contains(&wrong.to_string()));
+    let one = |p: &mut Program| {
+        body(p).clear();
+        let q = recurrence(rounds(), Vec::new());
+        body(p).push(q);
+        tree(p).plan.form = Form::Together(16);
+    };
+    assert!(!errors(one).contains(&wrong.to_string()));
 }

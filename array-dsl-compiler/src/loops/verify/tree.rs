@@ -88,7 +88,7 @@ impl<'a> Verifier<'a> {
             elems.push(self.scope.atom(s.start));
         }
         for (s, elem) in r.states.iter().zip(&elems) {
-            elem.into_iter().for_each(|e| self.scope.bind(s.state, *e));
+            elem.iter().for_each(|e| self.scope.bind(s.state, *e));
         }
         match &r.rounds {
             Rounds::For(a, until) => {
@@ -108,12 +108,12 @@ impl<'a> Verifier<'a> {
         }
         self.nodes(&r.body);
         for (s, elem) in r.states.iter().zip(&elems) {
-            elem.into_iter().for_each(|e| self.scope.expect(s.next, *e, "the next value of a state"));
+            elem.iter().for_each(|e| self.scope.expect(s.next, *e, "the next value of a state"));
         }
         self.axes.truncate(outside);
         self.scope.leave(mark);
         for (s, elem) in r.states.iter().zip(&elems) {
-            elem.into_iter().for_each(|e| self.scope.bind(s.result, *e));
+            elem.iter().for_each(|e| self.scope.bind(s.result, *e));
         }
     }
 

@@ -1,0 +1,155 @@
+//! The scalar code of nests on its way into the points: arrays of one element are scalars, what is known is not computed again, and
+//! choices that are settled are gone.
+
+use std::collections::HashMap;
+
+use super::Sink;
+use crate::bulk::build::{Code, renamed};
+use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Var};
+use crate::dim::{Dim, SizeAtom};
+use crate::loops::Node;
+use crate::scalar::Op;
+use crate::ty::{Const, Elem, Loc};
+
+impl Sink<'_> {
+    /// A statement of a nest. What is known already, or one of the scalars, has no statement.
+    pub(super) fn binding(
+        &mut self,
+        l: &Let,
+        names: &mut HashMap<Var, Atom>,
+        out: &mut Vec<Node>,
+    ) -> Option<()> {
+        let mut lets = Vec::new();
+        self.simplified(l, names, &mut lets)?;
+        out.extend(lets.into_iter().map(Node::Let));
+        Some(())
+    }
+
+    fn simplified(&mut self, l: &Let, names: &mut HashMap<Var, Atom>, out: &mut Vec<Let>) -> Option<()> {
+        let exp = match &l.exp {
+            Exp::Read { array, index, checked } => {
+                let index: Vec<Atom> = index.iter().map(|i| renamed(names, *i)).collect();
+                if let Some(value) = self.values.get(array) {
+                    let own = self.p.array(*array).dims.is_empty() || index == self.at;
+                    names.insert(l.vars[0], *value);
+                    return own.then_some(());
+                }
+                if self.inside.contains(array) && !self.memory.contains_key(array) {
+                    return None;
+                }
+                Exp::Read { array: *array, index, checked: *checked }
+            }
+            Exp::Size(d) => match self.size(d, l.loc, out)? {
+                Some(value) => {
+                    names.insert(l.vars[0], value);
+                    return Some(());
+                }
+                None => l.exp.clone(),
+            },
+            Exp::Op(op, args) => {
+                let args: Vec<Atom> = args.iter().map(|a| renamed(names, *a)).collect();
+                if let Some(value) = decided(*op, &args) {
+                    names.insert(l.vars[0], value);
+                    return Some(());
+                }
+                Exp::Op(*op, args)
+            }
+            Exp::StopGradient(a) => {
+                let value = renamed(names, *a);
+                names.insert(l.vars[0], value);
+                return Some(());
+            }
+            Exp::If(c, yes, no) => match renamed(names, *c) {
+                Atom::Const(c) => {
+                    let taken = if c.as_bool() { yes } else { no };
+                    for l in &taken.block.lets {
+                        self.simplified(l, names, out)?;
+                    }
+                    for (v, a) in l.vars.iter().zip(&taken.results) {
+                        let value = renamed(names, *a);
+                        names.insert(*v, value);
+                    }
+                    return Some(());
+                }
+                c => Exp::If(c, self.branch(yes, names)?, self.branch(no, names)?),
+            },
+        };
+        if let Some(vars) = self.known.get(&exp) {
+            names.extend(l.vars.iter().copied().zip(vars.iter().map(|v| Atom::Var(*v))));
+            return Some(());
+        }
+        let vars: Vec<Var> = l.vars.iter().map(|v| self.p.new_var(self.p.vars[v.0 as usize])).collect();
+        names.extend(l.vars.iter().copied().zip(vars.iter().map(|v| Atom::Var(*v))));
+        self.known.insert(exp.clone(), vars.clone());
+        let exp = match exp {
+            Exp::Read { array, index, checked } => {
+                Exp::Read { array: self.memory.get(&array).copied().unwrap_or(array), index, checked }
+            }
+            exp => exp,
+        };
+        out.push(Let { vars, exp, loc: l.loc });
+        Some(())
+    }
+
+    fn branch(&mut self, b: &Branch, names: &HashMap<Var, Atom>) -> Option<Branch> {
+        let (mut names, around) = (names.clone(), self.known.clone());
+        let mut lets = Vec::new();
+        for l in &b.block.lets {
+            self.simplified(l, &mut names, &mut lets)?;
+        }
+        self.known = around;
+        let results = b.results.iter().map(|a| renamed(&names, *a)).collect();
+        Some(Branch { block: Block { lets }, results })
+    }
+
+    /// A size that numbers of the loop's own are in, computed; none if there are none in it.
+    pub(super) fn size(&mut self, d: &Dim, loc: Loc, out: &mut Vec<Let>) -> Option<Option<Atom>> {
+        let inside = |a: &SizeAtom| matches!(a, SizeAtom::Scalar(s) if self.inside.contains(&ArrayId(*s)));
+        if !d.atoms().iter().any(inside) {
+            return Some(None);
+        }
+        if let Some(known) = self.known.get(&Exp::Size(d.clone())) {
+            return Some(Some(Atom::Var(known[0])));
+        }
+        let mut code = Code::new(loc);
+        let mut rest = Dim::constant(0);
+        let mut sum = None;
+        for (m, c) in d.terms() {
+            if !m.iter().any(inside) {
+                rest = rest.add(&Dim::monomial(m.clone()).scale(c));
+                continue;
+            }
+            let mut term = Atom::Const(Const::int(Elem::I64, c));
+            for a in m.iter() {
+                let factor = match a {
+                    SizeAtom::Scalar(s) if self.inside.contains(&ArrayId(*s)) => {
+                        *self.values.get(&ArrayId(*s))?
+                    }
+                    outside => code.bind(self.p, Elem::I64, Exp::Size(Dim::atom(outside.clone()))),
+                };
+                term = code.mul(self.p, term, factor);
+            }
+            sum = Some(match sum {
+                Some(sum) => code.add(self.p, sum, term),
+                None => term,
+            });
+        }
+        let rest = code.bind(self.p, Elem::I64, Exp::Size(rest));
+        let size = code.op(self.p, Op::Add, &[rest, sum?]);
+        self.known.insert(Exp::Size(d.clone()), size.var().into_iter().collect());
+        out.append(&mut code.lets);
+        Some(Some(size))
+    }
+}
+
+/// What a function of constants is that say whether the point is on.
+fn decided(op: Op, args: &[Atom]) -> Option<Atom> {
+    match (op, args) {
+        (Op::And | Op::Or, [Atom::Const(c), a] | [a, Atom::Const(c)]) if c.elem == Elem::Bool => {
+            Some(if c.as_bool() == (op == Op::And) { *a } else { Atom::Const(*c) })
+        }
+        (Op::Not, [Atom::Const(c)]) if c.elem == Elem::Bool => Some(Atom::Const(Const::bool(!c.as_bool()))),
+        (Op::Select, [Atom::Const(c), a, b]) => Some(if c.as_bool() { *a } else { *b }),
+        _ => None,
+    }
+}

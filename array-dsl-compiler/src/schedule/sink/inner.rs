@@ -1,0 +1,260 @@
+//! Nests of more axes than the points have: each point goes through the rest by itself, in order. What is folded, what is added to a
+//! scalar and the states of scans go from trip to trip; what is the same in all trips comes before them.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Sink;
+use crate::bulk::build::renamed;
+use crate::bulk::uses::scalars;
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Item, Nest, Prefix, Reducer, Scan, Var, YieldKind};
+use crate::dim::{Dim, SizeAtom};
+use crate::loops::{Node, Recurrence, Rounds, State};
+use crate::schedule::repeat::reads_own;
+use crate::ty::{Elem, Loc};
+
+/// The most elements that a point folds by itself in a trip.
+const MOST: i64 = 64;
+
+/// A nest of more axes than the points have.
+struct Own<'a> {
+    n: &'a Nest,
+    scans: &'a [&'a Scan],
+    /// What each trip does.
+    inside: &'a [&'a Item],
+}
+
+impl Sink<'_> {
+    /// So many trips, of which numbers of the loop's own may tell.
+    pub(super) fn rounds(&mut self, count: &Dim, loc: Loc, out: &mut Vec<Node>) -> Option<Rounds> {
+        let mut lets = Vec::new();
+        let until = self.size(count, loc, &mut lets)?;
+        out.extend(lets.into_iter().map(Node::Let));
+        let mut most = Dim::constant(0);
+        for (m, c) in count.terms() {
+            let is_inside =
+                |a: &SizeAtom| matches!(a, SizeAtom::Scalar(s) if self.inside.contains(&ArrayId(*s)));
+            let term = Dim::monomial(m.clone()).scale(c);
+            match &m[..] {
+                _ if !m.iter().any(is_inside) => most = most.add(&term),
+                [SizeAtom::Scalar(s)] if c > 0 => {
+                    let greatest = self.most.get(&ArrayId(*s))?.sub(&Dim::constant(1));
+                    most = most.add(&greatest.scale(c));
+                }
+                [SizeAtom::Scalar(s)] if self.most.contains_key(&ArrayId(*s)) => {}
+                _ => return None,
+            }
+        }
+        Some(Rounds::For(Axis { var: self.p.new_var(Elem::I64), extent: most }, until))
+    }
+
+    /// A nest in which each point has a few elements, or one after the other: a loop of its own.
+    pub(super) fn folded(
+        &mut self,
+        n: &Nest,
+        inner: &[Axis],
+        mut names: HashMap<Var, Atom>,
+        out: &mut Vec<Node>,
+    ) -> Option<()> {
+        let scans: Vec<&Scan> = n.body.scans().collect();
+        let few = inner.iter().try_fold(1i64, |p, a| p.checked_mul(at_most(&a.extent)?));
+        let depends = inner.iter().any(|a| scalars(&a.extent).any(|s| self.inside.contains(&s)));
+        let is_short = few.is_some_and(|n| n <= MOST) || depends || !scans.is_empty();
+        if !is_short || (!scans.is_empty() && inner.len() > 1) {
+            return None;
+        }
+        let inside = self.outside_first(n, inner, &scans, &mut names, out)?;
+        let mut states = Vec::new();
+        for y in &n.yields {
+            match &y.kind {
+                YieldKind::Reduce { reducer, over, .. } if *over == inner.len() && !reducer.is_extremum() => {
+                    let elem = self.p.array(y.array).elem;
+                    states.push((Atom::Const(reducer.neutral(elem)), elem));
+                }
+                YieldKind::Accumulate { into, index, .. } if self.is_scalar(*into) => {
+                    self.own(*into, index, &names)?;
+                    let before = self.value(*into, n.loc, out)?;
+                    states.push((before, self.p.elem(before)));
+                }
+                YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } => {
+                    // What is changed is not read, but at the element itself.
+                    let mut reads = false;
+                    n.body.visit_reads(&mut |a, _| reads |= a == *into);
+                    if (reads && !reads_own(n, *into)) || !self.memory.contains_key(into) {
+                        return None;
+                    }
+                }
+                YieldKind::Reduce { .. } | YieldKind::Store(_) => return None,
+            }
+        }
+        for s in &scans {
+            for a in &s.start {
+                let start = renamed(&names, *a);
+                states.push((start, self.p.elem(start)));
+            }
+        }
+        let own = Own { n, scans: &scans, inside: &inside };
+        let around = self.known.clone();
+        let results = self.trips(&own, inner, &states, &mut names, out);
+        self.known = around;
+        let mut results = results?.into_iter();
+        for y in &n.yields {
+            match &y.kind {
+                YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. }
+                    if !self.is_scalar(*into) =>
+                {
+                    let memory = self.memory.remove(into)?;
+                    self.memory.insert(y.array, memory);
+                }
+                _ => drop(self.values.insert(y.array, results.next()?)),
+            }
+        }
+        Some(())
+    }
+
+    /// The statements that are the same in all trips come before them, unless they may fail; gives the others.
+    fn outside_first<'n>(
+        &mut self,
+        n: &'n Nest,
+        inner: &[Axis],
+        scans: &[&Scan],
+        names: &mut HashMap<Var, Atom>,
+        out: &mut Vec<Node>,
+    ) -> Option<Vec<&'n Item>> {
+        let mut differ: HashSet<Var> = inner.iter().map(|a| a.var).collect();
+        let mut inside = Vec::new();
+        for i in &n.body.items {
+            let mut differs = i.may_fail(&self.p.vars);
+            i.visit_atoms(&mut |a| differs |= a.var().is_some_and(|v| differ.contains(&v)));
+            match i {
+                Item::Let(l) if !differs => self.binding(l, names, out)?,
+                i => {
+                    differ.extend(i.vars());
+                    inside.push(i);
+                }
+            }
+        }
+        let starts = scans.iter().flat_map(|s| &s.start);
+        starts.filter_map(|a| a.var()).all(|v| !differ.contains(&v)).then_some(inside)
+    }
+
+    /// The loops over the axes, from the outside in, through which the states go; what they become.
+    fn trips(
+        &mut self,
+        own: &Own<'_>,
+        axes: &[Axis],
+        states: &[(Atom, Elem)],
+        names: &mut HashMap<Var, Atom>,
+        out: &mut Vec<Node>,
+    ) -> Option<Vec<Atom>> {
+        let Some((axis, rest)) = axes.split_first() else {
+            let before: Vec<Atom> = states.iter().map(|(a, _)| *a).collect();
+            return self.trip(own, &before, names, out);
+        };
+        let rounds = self.rounds(&axis.extent, own.n.loc, out)?;
+        if let Rounds::For(new, _) = &rounds {
+            names.insert(axis.var, Atom::Var(new.var));
+        }
+        let mut carried: Vec<State> = states
+            .iter()
+            .map(|(start, elem)| {
+                let [state, result] = [(), ()].map(|()| self.p.new_var(*elem));
+                State { state, start: *start, next: *start, result }
+            })
+            .collect();
+        let inside: Vec<(Atom, Elem)> =
+            carried.iter().zip(states).map(|(c, (_, elem))| (Atom::Var(c.state), *elem)).collect();
+        let mut body = Vec::new();
+        let next = self.trips(own, rest, &inside, names, &mut body)?;
+        carried.iter_mut().zip(next).for_each(|(c, next)| c.next = next);
+        let results = carried.iter().map(|c| Atom::Var(c.result)).collect();
+        out.push(Node::Recurrence(Recurrence { rounds, states: carried, body, loc: own.n.loc }));
+        Some(results)
+    }
+
+    /// One trip: what the states become.
+    fn trip(
+        &mut self,
+        own: &Own<'_>,
+        before: &[Atom],
+        names: &mut HashMap<Var, Atom>,
+        out: &mut Vec<Node>,
+    ) -> Option<Vec<Atom>> {
+        let n = own.n;
+        let scanned: usize = own.scans.iter().map(|s| s.start.len()).sum();
+        let (folds, mut lefts) = before.split_at(before.len() - scanned);
+        let mut after_scans = Vec::new();
+        for i in own.inside {
+            let s = match i {
+                Item::Let(l) => {
+                    self.binding(l, names, out)?;
+                    continue;
+                }
+                Item::Scan(s) => s,
+            };
+            let (left, rest) = lefts.split_at(s.left.len());
+            lefts = rest;
+            names.extend(s.left.iter().copied().zip(left.iter().copied()));
+            for (v, a) in s.right.iter().zip(&s.values) {
+                let value = renamed(names, *a);
+                names.insert(*v, value);
+            }
+            for l in &s.step.block.lets {
+                self.binding(l, names, out)?;
+            }
+            for (k, a) in s.step.results.iter().enumerate() {
+                let new = renamed(names, *a);
+                after_scans.push(new);
+                names.insert(s.vars[k], if s.prefix == Prefix::Inclusive { new } else { left[k] });
+            }
+        }
+        let mut folds = folds.iter();
+        let mut after = Vec::new();
+        for y in &n.yields {
+            match &y.kind {
+                YieldKind::Reduce { reducer: Reducer::Last, value, .. } => {
+                    folds.next();
+                    after.push(renamed(names, *value));
+                }
+                YieldKind::Reduce { reducer, value, .. } => {
+                    after.push(self.combined(
+                        *reducer,
+                        *folds.next()?,
+                        renamed(names, *value),
+                        n.loc,
+                        out,
+                    )?);
+                }
+                YieldKind::Accumulate { reducer, into, value, .. } if self.is_scalar(*into) => {
+                    after.push(self.combined(
+                        *reducer,
+                        *folds.next()?,
+                        renamed(names, *value),
+                        n.loc,
+                        out,
+                    )?);
+                }
+                kind => self.change(kind, names, out)?,
+            }
+        }
+        after.extend(after_scans);
+        Some(after)
+    }
+
+    pub(super) fn combined(
+        &mut self,
+        by: Reducer,
+        a: Atom,
+        b: Atom,
+        loc: Loc,
+        out: &mut Vec<Node>,
+    ) -> Option<Atom> {
+        let exp = Exp::Op(by.op()?, vec![a, b]);
+        Some(self.bind(self.p.elem(a), exp, loc, out))
+    }
+}
+
+/// A bound on a size: sizes and numbers of trips are not negative.
+fn at_most(d: &Dim) -> Option<i64> {
+    let terms = d.terms().filter(|(m, c)| m.is_empty() || *c > 0);
+    terms.fold(Dim::constant(0), |sum, (m, c)| sum.add(&Dim::monomial(m.clone()).scale(c))).as_constant()
+}
