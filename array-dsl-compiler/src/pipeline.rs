@@ -12,7 +12,7 @@
 //! finish      Bulk   -> Bulk     for each target: values with rules of the user's as ordinary ones (then optimize); where points have
 //!                                no order, one writer for each place (then optimize); `LAST`: where nothing sorts, sorts as loops;
 //!                                where arrays are changed in place, updates
-//! schedule    Bulk   -> Loops    fusion into loop trees, contractions, sorts of values
+//! schedule    Bulk   -> Loops    loops of points, fusion into loop trees, contractions, sorts of values
 //! lower       Loops  -> Loops    CPU: each tree hoisted, merged, formed. GPU: bounds, separate reductions, sizes, division
 //! emit        Loops  -> Rust, WGSL
 //! ```

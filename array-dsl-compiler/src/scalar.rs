@@ -368,6 +368,29 @@ impl Op {
         )
     }
 
+    /// Whether loops around it are vectorized: cheap functions, those of processors, and those that the runtime has its own code for.
+    pub fn has_vectors(self) -> bool {
+        use Op::*;
+        let own = matches!(
+            self,
+            Exp | Exp2
+                | ExpM1
+                | Ln
+                | Log2
+                | Log10
+                | Ln1p
+                | Sin
+                | Cos
+                | Tan
+                | Sinh
+                | Cosh
+                | Tanh
+                | Sigmoid
+                | Powf
+        );
+        own || self.is_cheap() || matches!(self, Div | Sqrt | Recip | Signum)
+    }
+
     /// Whether integer arguments can make this fail (division by zero).
     pub fn can_fail(self) -> bool {
         matches!(self, Op::Div | Op::Rem | Op::RemEuclid)

@@ -144,6 +144,26 @@ const FOUND: &[(&str, &str)] = &[
         "fn f(a: [f64; n], p: usize, q: usize) -> [[f64; q]; -(p)] { reshape(a, (-(n), (q) *(n))) }",
     ),
     (
+        "a state that stays, whose value another one uses",
+        "fn f(x: [f64; n], t: [bool; n]) -> [f64; n] {
+            scan(|(a, s), (b, t)| (if t { b } else { a + b }, s), (0.0, false), (x, t)).0
+        }",
+    ),
+    (
+        "the second of equal results of a choice was the first, which was another choice",
+        "fn f(x: [f64; n], k: i64) -> f64 {
+            let mut s = 0.0;
+            if k < n {
+                for i in 0..k { s += x[i] * cumsum(s + x)[i]; }
+                for j in 0..n {
+                    let end = k * 2 + j;
+                    if end < n { for i in 0..end { s = s * x[i] + 1.0; } }
+                }
+            }
+            s
+        }",
+    ),
+    (
         "positions that change places",
         "fn f(x: [f64; n]) -> [f64; n] { let o = argsort(x); let p = gather(o, o); gather(x, p) }",
     ),

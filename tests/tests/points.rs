@@ -68,6 +68,34 @@ fn escape_times() {
     assert_checks!(escape, (&array![0.1, 0.3, -0.9, 1.2], &array![0.2, 0.5, 0.1, 0.4], 6));
 }
 
+/// The two axes are used apart, so that they are not one.
+#[kernel]
+fn picture(h: usize, w: usize, most: i64) -> [[i64; w]; h] {
+    build((h, w), |i, j| {
+        let cx = 3.0 * (j as f64) / (w as f64) - 2.0;
+        let cy = 2.0 * (i as f64) / (h as f64) - 1.0;
+        let mut x = 0.0;
+        let mut y = 0.0;
+        let mut k = 0;
+        while x * x + y * y <= 4.0 && k < most {
+            (x, y) = (x * x - y * y + cx, 2.0 * x * y + cy);
+            k += 1;
+        }
+        k
+    })
+}
+
+#[test]
+fn pictures() {
+    for (h, w) in [(0, 3), (3, 0), (1, 1), (2, 17), (40, 5), (33, 70)] {
+        let expected = Array2::from_shape_fn((h, w), |(i, j)| {
+            let (x, y) = (3.0 * j as f64 / w as f64 - 2.0, 2.0 * i as f64 / h as f64 - 1.0);
+            escape_by_hand(x, y, 60).0
+        });
+        assert_eq!(picture(h, w, 60), expected);
+    }
+}
+
 // Rays, with a gradient by what all of them share.
 
 #[kernel(hvp)]

@@ -49,7 +49,7 @@ pub enum Form {
     Peeled(Middle),
     /// Folds in a fixed number of independent lanes, which are combined as a tree.
     Lanes(Option<Middle>),
-    /// So many at a time, in lanes: of points that each make one [`Recurrence`](super::Recurrence).
+    /// So many at a time, in lanes: of points or trips that each make one [`Recurrence`](super::Recurrence).
     Together(usize),
     /// In tiles of neighboring trips, inside of which the loops of the body change places with the tile.
     Tiles,

@@ -1,21 +1,23 @@
 //! Loops of points that several points make together, in lanes: a recurrence alone cannot be vectorized, neighbors can.
 //!
 //! Of a `for` the trips are the same for all; a `while` goes on until the last lane ends, and what is computed in those that have
-//! ended is thrown away, so it must not matter: nothing is changed, and what is read is the same in all trips. Choices that are no
-//! more than a selection of values stay lanes; others would be executed one lane after the other.
+//! ended is thrown away, so it must not matter: nothing is changed, what is read is the same in all trips, and nothing is computed that
+//! takes as long for one lane as for all. Choices that are no more than a selection of values stay lanes; others would be executed
+//! one lane after the other.
 
 use std::collections::HashSet;
 
 use super::{Form, Node, Recurrence, Rounds};
 use crate::bulk::{Atom, Exp, Let, Var};
+use crate::ty::Elem;
 
 /// Lanes of loops whose trips are the same for all.
 const MANY: usize = 64;
 /// Lanes of loops that wait for the last.
 const FEW: usize = 16;
 
-/// The form of points that execute these nodes together; none if they cannot.
-pub fn together(body: &[Node]) -> Option<Form> {
+/// The form of points that execute these nodes together; none if they cannot. `vars` are the types of all scalars.
+pub fn together(body: &[Node], vars: &[Elem]) -> Option<Form> {
     let mut loops = body.iter().filter_map(|n| if let Node::Recurrence(r) = n { Some(r) } else { None });
     let (Some(r), None) = (loops.next(), loops.next()) else { return None };
     let plain = |n: &Node| matches!(n, Node::Let(_) | Node::Store { .. } | Node::Recurrence(_));
@@ -25,7 +27,7 @@ pub fn together(body: &[Node]) -> Option<Form> {
     match &r.rounds {
         Rounds::For(_, None) => r.body.iter().all(is_lane).then_some(Form::Together(MANY)),
         Rounds::For(..) => None,
-        Rounds::While(_) => does_not_matter(r).then_some(Form::Together(FEW)),
+        Rounds::While(_) => does_not_matter(r, vars).then_some(Form::Together(FEW)),
     }
 }
 
@@ -40,7 +42,7 @@ fn is_lane(n: &Node) -> bool {
 /// Whether choices are between values that cost next to nothing.
 fn selects(l: &Let) -> bool {
     let cheap = |l: &Let| match &l.exp {
-        Exp::Op(op, _) => op.is_cheap() && !op.can_fail(),
+        Exp::Op(op, _) => op.is_cheap(),
         Exp::Size(_) | Exp::StopGradient(_) => true,
         Exp::Read { .. } | Exp::If(..) => false,
     };
@@ -51,14 +53,14 @@ fn selects(l: &Let) -> bool {
 }
 
 /// Whether a point that has ended may go on computing.
-fn does_not_matter(r: &Recurrence) -> bool {
+fn does_not_matter(r: &Recurrence, vars: &[Elem]) -> bool {
     let mut bound: HashSet<Var> = r.bound().into_iter().collect();
     r.body.iter().for_each(|n| bound.extend(n.binds()));
     let same = |a: &Atom| a.var().is_none_or(|v| !bound.contains(&v));
     r.body.iter().all(|n| match n {
         Node::Let(l) => match &l.exp {
             Exp::Read { index, checked, .. } => !checked && index.iter().all(same),
-            Exp::Op(op, _) => !op.can_fail(),
+            Exp::Op(op, _) => op.has_vectors() && !l.may_fail(vars),
             Exp::If(..) | Exp::Size(_) | Exp::StopGradient(_) => selects(l),
         },
         _ => false,

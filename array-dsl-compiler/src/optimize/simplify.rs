@@ -253,14 +253,14 @@ fn choice(
     out: &mut Vec<Let>,
 ) {
     // Results that do not depend on the choice leave it; of equal ones there is one.
-    let mut vars = Vec::new();
+    let (mut vars, mut again) = (Vec::new(), Vec::new());
     let (mut xs, mut ys) = (Vec::new(), Vec::new());
     for ((v, a), b) in l.vars.iter().zip(&x.results).zip(&y.results) {
         let equal = (0..vars.len()).find(|k| xs[*k] == *a && ys[*k] == *b);
         if a == b {
             map.insert(*v, *a);
         } else if let Some(k) = equal {
-            map.insert(*v, Atom::Var(vars[k]));
+            again.push((*v, vars[k]));
         } else {
             vars.push(*v);
             xs.push(*a);
@@ -282,11 +282,15 @@ fn choice(
                 }
             }
         }
-        return;
+    } else {
+        x.results = xs;
+        y.results = ys;
+        remember(p, Let { vars, exp: Exp::If(c, x, y), loc: l.loc }, map, facts, available, out);
     }
-    x.results = xs;
-    y.results = ys;
-    remember(p, Let { vars, exp: Exp::If(c, x, y), loc: l.loc }, map, facts, available, out);
+    // The first of equal ones may have become something else.
+    for (v, first) in again {
+        map.insert(v, renamed(map, Atom::Var(first)));
+    }
 }
 
 /// Separates integer and boolean arithmetic that needs nothing from inside the branch.

@@ -5,7 +5,7 @@
 //! after    s = t = scan [l = a] [x = v] { k = f(l, x) => k }
 //!
 //! before   s, t = scan [l = a, m = b] [x = v] { k = f(l, m, x) => k, m }
-//! after    t = b;  s = scan [l = a] [x = v] { k = f(l, b, x) => k }
+//! after    t = b;  s = scan [l = a] [x = v] { k = f(l, b, x) => k }      unless the step uses the second's own value
 //! ```
 //!
 //! States start in classes of equal starts and values. A class stays one if its new values are equal once the states of each class
@@ -14,7 +14,7 @@
 //!
 //! Source: partition refinement (Hopcroft 1971), here for recurrences.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Sequence;
 use crate::bulk::build::{Rename, Renaming, renamed};
@@ -35,7 +35,11 @@ fn nest(n: &mut Nest) {
     for i in &mut n.body.items {
         Rename(&map).item(i);
         if let Item::Scan(s) = i {
-            let stays = |k: &usize| s.step.results[*k] == Atom::Var(s.left[*k]);
+            let used = used(s);
+            let stays = |k: &usize| {
+                let right = s.right.get(*k).is_some_and(|v| used.contains(v));
+                s.step.results[*k] == Atom::Var(s.left[*k]) && !right
+            };
             let (same, kept): (Vec<usize>, Vec<usize>) = (0..s.left.len()).partition(stays);
             if !same.is_empty() {
                 map.extend(same.iter().map(|k| (s.vars[*k], s.start[*k])));
@@ -53,6 +57,13 @@ fn nest(n: &mut Nest) {
     }
     n.body.items.retain(|i| !matches!(i, Item::Scan(s) if s.vars.is_empty()));
     n.yields.iter_mut().for_each(|y| y.kind.rename(&map));
+}
+
+/// The scalars that a step uses.
+fn used(s: &Scan) -> HashSet<Var> {
+    let mut used: HashSet<Var> = s.step.results.iter().filter_map(|a| a.var()).collect();
+    s.step.block.lets.iter().for_each(|l| l.exp.visit_atoms(&mut |a| used.extend(a.var())));
+    used
 }
 
 /// For each state the first one that is equal to it.

@@ -106,6 +106,33 @@ fn loops_in_loops_in_place() {
     }
 }
 
+/// Points end at different times.
+#[kernel]
+fn halvings(x: [f32; n]) -> ([f32; n], [i32; n]) {
+    map(
+        |x| {
+            let mut y = x;
+            let mut k = 0;
+            while y > 1.0 {
+                y *= 0.5;
+                k += 1;
+            }
+            (y, k)
+        },
+        x,
+    )
+}
+
+#[test]
+fn points_end_at_different_times() {
+    for n in LENGTHS {
+        let x: Array1<f32> = noise(n, 1) * 1000.0;
+        agree(halvings, (x.clone(),), 0.0);
+        agree(vjp(halvings), (x.clone(), noise(n, 2)), TOLERANCE);
+        agree(jvp(halvings), (x, noise(n, 2)), TOLERANCE);
+    }
+}
+
 /// The argument that a state starts as is the caller's.
 #[test]
 fn arguments_stay_as_they_are() {

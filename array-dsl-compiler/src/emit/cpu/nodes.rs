@@ -4,6 +4,7 @@ use super::angles::LEAVE_IF_LONG;
 use super::region::{Region, can_fail};
 use super::{Cpu, expr, fold};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
+use crate::dim::Dim;
 use crate::loops::{Fold, Form, Home, Loop, Middle, Node, Plan, Recurrence, Rounds};
 
 impl Cpu<'_> {
@@ -107,9 +108,16 @@ impl Cpu<'_> {
         value: Atom,
         r: &mut Region,
     ) -> String {
-        let dims: Vec<String> = self.memory_dims(a).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
-        let tests: Vec<String> =
-            index.iter().zip(dims).map(|(i, d)| format!("({0} >= 0 && {0} < {d})", r.atom(*i))).collect();
+        let dims = self.memory_dims(a).to_vec();
+        let mut tests = Vec::new();
+        let mut k = 0;
+        // Axes that are one are one index of as many dimensions.
+        while k < index.len() {
+            let merged = r.group(index[k]);
+            let size = self.dim_in(&Dim::product(&dims[k..k + merged]), r);
+            tests.push(format!("({0} >= 0 && {0} < {size})", r.atom(index[k])));
+            k += merged;
+        }
         let (at, value, name) = (self.linear(a, index, r), r.atom(value), self.name(a));
         let tests = if tests.is_empty() { "true".into() } else { tests.join(" && ") };
         r.rereads |= q.is_some();

@@ -143,6 +143,9 @@ impl<'a> Verifier<'a> {
         self.scope.loc(l.loc);
         let mark = self.scope.mark();
         self.form(&l.plan, &l.body);
+        if matches!(l.plan.form, Form::Together(_)) && !l.folds.is_empty() {
+            self.scope.error("trips that go together fold values");
+        }
         // States exist before the first trip, and so does what joins them.
         let middle = l.plan.form.middle().map_or(&[][..], |m| &m.body);
         for s in l.body.iter().chain(middle).filter_map(Node::as_scan) {
@@ -174,7 +177,7 @@ impl<'a> Verifier<'a> {
     fn form(&mut self, plan: &Plan, body: &[Node]) {
         let middle = plan.form.middle().map_or(&[][..], |m| &m.body);
         if let Form::Together(_) = plan.form
-            && (together(body).is_none() || !self.axes.is_empty())
+            && together(body, &self.p.vars).is_none()
         {
             self.scope.error("points that go together make no loop that they can make so");
         }

@@ -2,6 +2,7 @@
 //!
 //! | form | of a loop |
 //! |---|---|
+//! | together | of which each trip makes a loop that several can make in lanes |
 //! | tiles | whose inner loops stride through memory where neighboring trips read neighbors |
 //! | lanes | innermost, that folds by `+`, `*`, `min` or `max` |
 //! | peeled | whose code is simpler away from its ends |
@@ -12,7 +13,7 @@
 use super::{Cpu, peel};
 use crate::affine::Facts;
 use crate::bulk::{Axis, Reducer, Var};
-use crate::loops::{Fold, Form, Loop, Middle, Node, Recurrence, Rounds};
+use crate::loops::{Fold, Form, Loop, Middle, Node, Recurrence, Rounds, together};
 
 /// A place in a tree, on the way down to its loops.
 pub(super) struct Place<'a> {
@@ -79,6 +80,11 @@ impl<'a> Place<'a> {
             return l;
         }
         let axes: Vec<Axis> = l.axes().cloned().collect();
+        if let Some(form) = together(&l.body, &self.cpu.p.vars).filter(|_| l.folds.is_empty()) {
+            l.body = self.inside(&axes, 0, l.body);
+            l.plan.form = form;
+            return l;
+        }
         let has_loops = l.body.iter().any(|n| matches!(n, Node::Loop(_)));
         let lanes = in_lanes(&l);
         let mut middle = None;

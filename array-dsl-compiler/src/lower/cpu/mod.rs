@@ -24,7 +24,7 @@ use crate::affine::{Checked, Facts, Types};
 use crate::bulk::{self, ArrayId, Axis, Scan};
 use crate::loops::print::types;
 use crate::loops::uses::{Access, is_pure, visit_arrays};
-use crate::loops::{Division, Loop, Node, Plan, Program, Repeat, Step, Tree, together};
+use crate::loops::{Division, Loop, Node, Plan, Program, Repeat, Step, Tree};
 use crate::ty::Loc;
 
 /// A program whose steps are being lowered.
@@ -124,10 +124,7 @@ impl Cpu<'_> {
             let inner = vec![Node::Loop(counted(group, body, t.loc))];
             body = self.hoisted(inner, &mut self.facts(&t.axes));
         }
-        let mut l = Place::new(self, &[], &merged).form(counted(first, body, t.loc));
-        if let Some(form) = together(&l.body).filter(|_| !strides) {
-            l.plan.form = form;
-        }
+        let l = Place::new(self, &[], &merged).form(counted(first, body, t.loc));
         let division = if strides { Division::Columns } else { Division::Points };
         let axes = l.axes().cloned().collect();
         Tree { axes, body: l.body, plan: Plan { division, ..l.plan }, loc: t.loc }
