@@ -87,12 +87,12 @@ fn picture(h: usize, w: usize, most: i64) -> [[i64; w]; h] {
 
 #[test]
 fn pictures() {
-    for (h, w) in [(0, 3), (3, 0), (1, 1), (2, 17), (40, 5), (33, 70)] {
+    for (h, w) in [(0usize, 3usize), (3, 0), (1, 1), (2, 17), (40, 5), (33, 70)] {
         let expected = Array2::from_shape_fn((h, w), |(i, j)| {
             let (x, y) = (3.0 * j as f64 / w as f64 - 2.0, 2.0 * i as f64 / h as f64 - 1.0);
             escape_by_hand(x, y, 60).0
         });
-        assert_eq!(picture(h, w, 60), expected);
+        assert_eq!(picture(h as i64, w as i64, 60), expected);
     }
 }
 
