@@ -174,6 +174,7 @@ fn in_place() -> Vec<(String, String)> {
         (include_str!("programs/textbook.rs"), "cholesky lu forward_substitution soft_dtw"),
         (include_str!("programs/loops_in_place.rs"), ""),
         (include_str!("../../tests/tests/algorithms.rs"), "tridiagonal"),
+        (include_str!("../../tests/tests/gpu/loops.rs"), "branching"),
     ];
     let mut kernels = Vec::new();
     for (text, names) in files {

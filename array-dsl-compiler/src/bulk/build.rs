@@ -347,6 +347,18 @@ impl Code {
     }
 }
 
+/// What a connective or a choice is that a constant among its operands decides.
+pub fn decided(op: Op, args: &[Atom]) -> Option<Atom> {
+    match (op, args) {
+        (Op::And | Op::Or, [Atom::Const(c), a] | [a, Atom::Const(c)]) if c.elem == Elem::Bool => {
+            Some(if c.as_bool() == (op == Op::And) { *a } else { Atom::Const(*c) })
+        }
+        (Op::Not, [Atom::Const(c)]) if c.elem == Elem::Bool => Some(Atom::Const(Const::bool(!c.as_bool()))),
+        (Op::Select, [Atom::Const(c), a, b]) => Some(if c.as_bool() { *a } else { *b }),
+        _ => None,
+    }
+}
+
 /// An `i64` constant.
 pub fn int(i: i64) -> Atom {
     Atom::Const(Const::int(Elem::I64, i))

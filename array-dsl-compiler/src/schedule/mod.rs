@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `mod` | the steps in order; targets of accumulations |
 //! | `contract` | nests that are sums of products |
-//! | `ends` | which loops stand in their points |
+//! | `settle` | where loops are executed: in their points or at the host level |
 //! | `sink` | a loop that points make by themselves |
 //! | `sums` | sums over points and trips |
 //! | `choices` | choices by one condition as one |
@@ -20,10 +20,10 @@
 
 mod choices;
 mod contract;
-mod ends;
 mod fuse;
 mod place;
 mod repeat;
+mod settle;
 mod sink;
 mod sorted;
 mod sums;
@@ -35,8 +35,8 @@ use crate::loops::verify::compare;
 use crate::loops::{ArrayInfo, Home, Node, Program, Sort, Sorted, Step, Tree};
 use crate::target::Target;
 use crate::ty::Const;
-use ends::SunkLoops;
 use fuse::Member;
+use settle::SunkLoops;
 use sink::Sunk;
 
 /// Schedules a program.
@@ -45,7 +45,7 @@ pub fn schedule(p: &bulk::Program, target: Target) -> Program {
     let by_value = sorted::by_value(&mut p);
     let mut known = HashMap::new();
     constants(&p.stms, &mut known);
-    let sunk = ends::settled(&mut p, &known, target);
+    let sunk = settle::settled(&mut p, &known, target);
     let has_sunk = !sunk.is_empty();
     let p = &p;
     let params: HashSet<ArrayId> = p.params.iter().flat_map(|q| leaves(&q.arrays)).collect();
@@ -140,6 +140,15 @@ impl Steps<'_> {
         self.target.can().scalars_in_memory || !self.p.array(a).dims.is_empty()
     }
 
+    /// Memory for an array that starts as another one, whose memory it may take over.
+    fn prepared(&self, array: ArrayId, source: ArrayId, taken: bool) -> Step {
+        match self.constants.get(&source) {
+            Some(value) => Step::Fill { array, value: *value },
+            None if taken => Step::Move { array, source },
+            None => Step::Copy { array, source },
+        }
+    }
+
     /// A loop that stands in its points, statement `at` of its list.
     fn sunk_loop(
         &mut self,
@@ -151,12 +160,7 @@ impl Steps<'_> {
         let Some(Sunk { tree, memory: states }) = self.sunk.remove(&r.carried[0].state) else { return };
         for c in states {
             let taken = memory.ends(at, c.start) && memory.once(at, c.start);
-            let prepare = match self.constants.get(&c.start) {
-                Some(value) => Step::Fill { array: c.state, value: *value },
-                None if taken => Step::Move { array: c.state, source: c.start },
-                None => Step::Copy { array: c.state, source: c.start },
-            };
-            f.barrier(prepare, &[c.state], &[c.start]);
+            f.barrier(self.prepared(c.state, c.start, taken), &[c.state], &[c.start]);
         }
         let results: Vec<ArrayId> = r.carried.iter().map(|c| c.result).collect();
         f.barrier(Step::Tree(tree), &results, &[]);
@@ -189,15 +193,12 @@ impl Steps<'_> {
                         self.p.array(*array).name
                     );
                     let mut tree = update(n, *array, kind);
-                    let prepare = match self.constants.get(into) {
-                        Some(c) => Step::Fill { array: *array, value: *c },
-                        None if self.has_memory(*into) && memory.updates_in_place(at, n, *into) => {
-                            // What is read of the old array is read before the new value is there.
-                            repeat::redirect(&mut tree, *into, *array);
-                            Step::Move { array: *array, source: *into }
-                        }
-                        None => Step::Copy { array: *array, source: *into },
-                    };
+                    let taken = self.has_memory(*into) && memory.updates_in_place(at, n, *into);
+                    let prepare = self.prepared(*array, *into, taken);
+                    if matches!(prepare, Step::Move { .. }) {
+                        // What is read of the old array is read before the new value is there.
+                        repeat::redirect(&mut tree, *into, *array);
+                    }
                     f.barrier(prepare, &[*array], &[*into]);
                     f.barrier(Step::Tree(tree), &[*array], &s.inputs());
                     return;

@@ -16,8 +16,8 @@
 //!
 //! A trip of a `while` finds its point on, so what it does elsewhere is gone; a point that is off makes no more trips.
 //!
-//! What is read of other points, what a loop binds and has more dimensions than its points, what the length of a loop in a loop
-//! depends on, and reductions of many elements keep a loop where it is.
+//! A loop stays where it is if one point reads what another one makes, if it binds arrays of more dimensions than its points, if a
+//! size inside that is no bounded polynomial of counters is a number of the points' own, or if it reduces many elements.
 
 mod code;
 mod inner;
@@ -281,6 +281,16 @@ impl Sink<'_> {
         Some(())
     }
 
+    /// What has been changed has the memory of what it was before.
+    fn taken_over(&mut self, y: &Yield) -> Option<()> {
+        let (YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. }) = &y.kind else {
+            return None;
+        };
+        let memory = self.memory.remove(into)?;
+        self.memory.insert(y.array, memory);
+        Some(())
+    }
+
     fn yielded(
         &mut self,
         y: &Yield,
@@ -304,10 +314,9 @@ impl Sink<'_> {
                 let value = renamed(names, *value);
                 self.values.insert(y.array, value);
             }
-            kind @ (YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. }) => {
-                self.change(kind, names, out)?;
-                let memory = self.memory.remove(into)?;
-                self.memory.insert(y.array, memory);
+            YieldKind::Accumulate { .. } | YieldKind::Write { .. } => {
+                self.change(&y.kind, names, out)?;
+                self.taken_over(y)?;
             }
             YieldKind::Reduce { .. } => return None,
         }

@@ -12,7 +12,7 @@ use crate::bulk::{
     ArrayId, Atom, Body, Carried, Exp, Item, Let, Nest, Program, Reducer, Repeat, Stm, Yield, YieldKind,
 };
 use crate::dim::Dim;
-use crate::ty::{Elem, Loc};
+use crate::ty::Loc;
 
 /// A loop whose points have sums of their own, and what comes before and after it.
 pub(super) struct OwnSums {
@@ -30,23 +30,23 @@ pub(super) fn with_own_sums(p: &mut Program, r: &Repeat, points: &[Dim]) -> Opti
     for k in 0..q.carried.len() {
         let Some((reducer, steps)) = steps(p, &q, k, points) else { continue };
         any = true;
-        let (c, name) = (q.carried[k], p.array(q.carried[k].state).name.clone());
-        let elem = p.array(c.state).elem;
+        let c = q.carried[k];
+        let (name, elem) = (p.array(c.state).name.clone(), p.array(c.state).elem);
         let start = p.constant(&name, points, reducer.neutral(elem), r.loc);
         before.append(&mut p.stms);
-        let [state, result] = [(), ()].map(|()| p.new_array(name.clone(), elem, points.to_vec()));
+        let mut of_points = || p.new_array(name.clone(), elem, points.to_vec());
+        let (state, result) = (of_points(), of_points());
         let mut next = state;
         for step in steps {
-            let values = p.new_array(name.clone(), elem, points.to_vec());
+            let [values, to] = [(), ()].map(|()| p.new_array(name.clone(), elem, points.to_vec()));
             stored(&mut q.body, step.sum, values);
-            let to = p.new_array(name.clone(), elem, points.to_vec());
-            q.body[step.at] = Stm::Nest(accumulation(p, reducer, values, next, to, points, r.loc));
+            q.body[step.at] = Stm::Nest(accumulation(p, reducer, values, next, to, r.loc));
             next = to;
         }
         q.carried[k] = Carried { state, start, next, result };
         let total = p.reduced(&name, reducer, result, r.loc);
         after.append(&mut p.stms);
-        after.push(Stm::Nest(joined(p, reducer, c.start, total, c.result, elem, r.loc)));
+        after.push(Stm::Nest(accumulation(p, reducer, total, c.start, c.result, r.loc)));
     }
     p.stms = outside;
     any.then_some(OwnSums { before, repeat: q, after })
@@ -115,43 +115,20 @@ fn stored(body: &mut [Stm], sum: ArrayId, values: ArrayId) {
     }
 }
 
+/// `array` is `into` with the elements of `values` added, each in its place.
 fn accumulation(
     p: &mut Program,
     reducer: Reducer,
     values: ArrayId,
     into: ArrayId,
     array: ArrayId,
-    points: &[Dim],
     loc: Loc,
 ) -> Nest {
-    let axes = p.new_axes(points);
+    let dims = p.array(values).dims.clone();
+    let axes = p.new_axes(&dims);
     let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
     let mut code = Code::new(loc);
     let value = code.read(p, values, &index);
     let kind = YieldKind::Accumulate { reducer, into, index, value };
     Nest { axes, body: Body::from(code), yields: vec![Yield { array, kind }], loc }
-}
-
-/// The sum so far and the one of the points.
-fn joined(
-    p: &mut Program,
-    reducer: Reducer,
-    start: ArrayId,
-    total: ArrayId,
-    array: ArrayId,
-    elem: Elem,
-    loc: Loc,
-) -> Nest {
-    let mut code = Code::new(loc);
-    let (a, b) = (code.read(p, start, &[]), code.read(p, total, &[]));
-    let value = match reducer.op() {
-        Some(op) => code.bind(p, elem, Exp::Op(op, vec![a, b])),
-        None => b,
-    };
-    Nest {
-        axes: Vec::new(),
-        body: Body::from(code),
-        yields: vec![Yield { array, kind: YieldKind::Store(value) }],
-        loc,
-    }
 }

@@ -127,21 +127,3 @@ fn downwards(x: [[f64; n]; n]) -> [[f64; n]; n] {
     }
     a
 }
-
-/// Both branches write, one of them in a loop of its own.
-#[kernel]
-fn both(x: [f64; n], k: [i64; n]) -> [f64; n] {
-    let mut a = x;
-    for i in 1..n {
-        let old = a[i - 1];
-        if k[i] > 1 {
-            for j in 0..i {
-                a[j] = 0.5 * a[j] + 0.1 * old;
-                a[i] += sin(a[j]);
-            }
-        } else {
-            a[0] = old * a[i];
-        }
-    }
-    a
-}

@@ -99,6 +99,20 @@ impl Cpu<'_> {
         out
     }
 
+    /// Whether an index is inside. Axes that are one are one index of as many dimensions.
+    fn inside(&mut self, a: ArrayId, index: &[Atom], r: &mut Region) -> String {
+        let dims = self.memory_dims(a).to_vec();
+        let mut tests = Vec::new();
+        let mut k = 0;
+        while k < index.len() {
+            let merged = r.group(index[k]);
+            let size = self.dim_in(&Dim::product(&dims[k..k + merged]), r);
+            tests.push(format!("({0} >= 0 && {0} < {size})", r.atom(index[k])));
+            k += merged;
+        }
+        if tests.is_empty() { "true".into() } else { tests.join(" && ") }
+    }
+
     /// An element that no other point has anything to do with: only this task has it.
     fn own_update(
         &mut self,
@@ -108,23 +122,13 @@ impl Cpu<'_> {
         value: Atom,
         r: &mut Region,
     ) -> String {
-        let dims = self.memory_dims(a).to_vec();
-        let mut tests = Vec::new();
-        let mut k = 0;
-        // Axes that are one are one index of as many dimensions.
-        while k < index.len() {
-            let merged = r.group(index[k]);
-            let size = self.dim_in(&Dim::product(&dims[k..k + merged]), r);
-            tests.push(format!("({0} >= 0 && {0} < {size})", r.atom(index[k])));
-            k += merged;
-        }
+        let test = self.inside(a, index, r);
         let (at, value, name) = (self.linear(a, index, r), r.atom(value), self.name(a));
-        let tests = if tests.is_empty() { "true".into() } else { tests.join(" && ") };
         r.rereads |= q.is_some();
         let new = q.map_or(value.clone(), |q| {
             expr::combine(q, self.elem(a), &format!("unsafe {{ {name}.get({at}) }}"), &value)
         });
-        format!("if {tests} {{ let new = {new}; unsafe {{ {name}.set({at}, new) }}; }}\n")
+        format!("if {test} {{ let new = {new}; unsafe {{ {name}.set({at}, new) }}; }}\n")
     }
 
     fn target_update(
@@ -135,21 +139,18 @@ impl Cpu<'_> {
         value: Atom,
         r: &mut Region,
     ) -> String {
-        let dims: Vec<String> = self.memory_dims(a).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
-        let tests: Vec<String> =
-            index.iter().zip(dims).map(|(i, d)| format!("({0} >= 0 && {0} < {d})", r.atom(*i))).collect();
+        let test = self.inside(a, index, r);
         let at = self.linear(a, index, r);
         let value = r.atom(value);
         if r.shared {
-            return format!("if {} {{ unsafe {{ target.set({at}, {value}) }}; }}\n", tests.join(" && "));
+            return format!("if {test} {{ unsafe {{ target.set({at}, {value}) }}; }}\n");
         }
         let new = match q {
             Some(q) => expr::combine(q, self.elem(a), "old", &value),
             None => value,
         };
         format!(
-            "if {} {{ let at = {at}; let old = unsafe {{ __rt::trusted::get(&*target, at) }}; let _ = old; let new = {new}; unsafe {{ __rt::trusted::set(&mut *target, at, new) }}; }}\n",
-            if tests.is_empty() { "true".into() } else { tests.join(" && ") }
+            "if {test} {{ let at = {at}; let old = unsafe {{ __rt::trusted::get(&*target, at) }}; let _ = old; let new = {new}; unsafe {{ __rt::trusted::set(&mut *target, at, new) }}; }}\n"
         )
     }
 

@@ -13,7 +13,7 @@
 
 use super::Cpu;
 use crate::affine::{Affine, Facts};
-use crate::bulk::build::{Renaming, renamed};
+use crate::bulk::build::{Renaming, decided, renamed};
 use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let};
 use crate::loops::{Fold, Loop, Middle, Node};
 use crate::scalar::Op;
@@ -175,13 +175,7 @@ impl Peel<'_> {
             (Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq | Op::Ne, [a, b]) => {
                 bool(self.facts.decide(op, *a, *b)?)
             }
-            (Op::And | Op::Or, [Atom::Const(c), a] | [a, Atom::Const(c)]) if c.elem == Elem::Bool => {
-                if c.as_bool() == (op == Op::And) { *a } else { bool(op == Op::Or) }
-            }
-            (Op::Not, [Atom::Const(c)]) if c.elem == Elem::Bool => bool(!c.as_bool()),
-            (Op::Select, [Atom::Const(c), x, _]) if c.as_bool() => *x,
-            (Op::Select, [Atom::Const(_), _, y]) => *y,
-            _ => return None,
+            _ => decided(op, args)?,
         };
         Some(Simple::Atom(atom))
     }

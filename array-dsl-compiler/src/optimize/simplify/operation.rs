@@ -2,6 +2,7 @@
 
 use super::{Available, Simple};
 use crate::affine::Facts;
+use crate::bulk::build::decided;
 use crate::bulk::{Atom, Exp, Program};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
@@ -93,15 +94,7 @@ pub(super) fn operation(
 
 /// What `a && b` or `a || b` is if that takes no operation: one of the two that is constant gives itself or the other one.
 fn connective(op: Op, args: &[Atom]) -> Option<Atom> {
-    let [a, b] = *args else { return None };
-    // The constant that decides.
-    let decides = op == Op::Or;
-    match (a, b) {
-        (Atom::Const(c), other) | (other, Atom::Const(c)) => {
-            Some(if c.as_bool() == decides { Atom::Const(c) } else { other })
-        }
-        _ => (a == b).then_some(a),
-    }
+    decided(op, args).or_else(|| (args[0] == args[1]).then_some(args[0]))
 }
 
 /// What a comparison of `if c { a } else { b }` is if it is certain for both: `c` itself, say, where `b` is the -1 at which nothing is

@@ -1,10 +1,10 @@
 //! The scalar code of nests on its way into the points: arrays of one element are scalars, what is known is not computed again, and
-//! choices that are settled are gone.
+//! choices that are settled are gone. What branches of joined choices have in common comes later (`choices`).
 
 use std::collections::HashMap;
 
 use super::Sink;
-use crate::bulk::build::{Code, renamed};
+use crate::bulk::build::{Code, decided, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::Node;
@@ -102,10 +102,17 @@ impl Sink<'_> {
         Some(Branch { block: Block { lets }, results })
     }
 
+    /// The number of the loop's own that a size mentions.
+    pub(super) fn own_number(&self, a: &SizeAtom) -> Option<ArrayId> {
+        match a {
+            SizeAtom::Scalar(s) => Some(ArrayId(*s)).filter(|a| self.inside.contains(a)),
+            SizeAtom::Name(_) => None,
+        }
+    }
+
     /// A size that numbers of the loop's own are in, computed; none if there are none in it.
     pub(super) fn size(&mut self, d: &Dim, loc: Loc, out: &mut Vec<Let>) -> Option<Option<Atom>> {
-        let inside = |a: &SizeAtom| matches!(a, SizeAtom::Scalar(s) if self.inside.contains(&ArrayId(*s)));
-        if !d.atoms().iter().any(inside) {
+        if !d.atoms().iter().any(|a| self.own_number(a).is_some()) {
             return Some(None);
         }
         if let Some(known) = self.known.get(&Exp::Size(d.clone())) {
@@ -115,17 +122,15 @@ impl Sink<'_> {
         let mut rest = Dim::constant(0);
         let mut sum = None;
         for (m, c) in d.terms() {
-            if !m.iter().any(inside) {
+            if !m.iter().any(|a| self.own_number(a).is_some()) {
                 rest = rest.add(&Dim::monomial(m.clone()).scale(c));
                 continue;
             }
             let mut term = Atom::Const(Const::int(Elem::I64, c));
             for a in m.iter() {
-                let factor = match a {
-                    SizeAtom::Scalar(s) if self.inside.contains(&ArrayId(*s)) => {
-                        *self.values.get(&ArrayId(*s))?
-                    }
-                    outside => code.bind(self.p, Elem::I64, Exp::Size(Dim::atom(outside.clone()))),
+                let factor = match self.own_number(a) {
+                    Some(number) => *self.values.get(&number)?,
+                    None => code.bind(self.p, Elem::I64, Exp::Size(Dim::atom(a.clone()))),
                 };
                 term = code.mul(self.p, term, factor);
             }
@@ -139,17 +144,5 @@ impl Sink<'_> {
         self.known.insert(Exp::Size(d.clone()), size.var().into_iter().collect());
         out.append(&mut code.lets);
         Some(Some(size))
-    }
-}
-
-/// What a function of constants is that say whether the point is on.
-fn decided(op: Op, args: &[Atom]) -> Option<Atom> {
-    match (op, args) {
-        (Op::And | Op::Or, [Atom::Const(c), a] | [a, Atom::Const(c)]) if c.elem == Elem::Bool => {
-            Some(if c.as_bool() == (op == Op::And) { *a } else { Atom::Const(*c) })
-        }
-        (Op::Not, [Atom::Const(c)]) if c.elem == Elem::Bool => Some(Atom::Const(Const::bool(!c.as_bool()))),
-        (Op::Select, [Atom::Const(c), a, b]) => Some(if c.as_bool() { *a } else { *b }),
-        _ => None,
     }
 }

@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use super::Sink;
 use crate::bulk::build::renamed;
 use crate::bulk::uses::scalars;
-use crate::bulk::{ArrayId, Atom, Axis, Exp, Item, Nest, Prefix, Reducer, Scan, Var, YieldKind};
-use crate::dim::{Dim, SizeAtom};
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Item, Nest, Prefix, Reducer, Scan, Var, Yield, YieldKind};
+use crate::dim::Dim;
 use crate::loops::{Node, Recurrence, Rounds, State};
 use crate::schedule::repeat::reads_own;
 use crate::ty::{Elem, Loc};
@@ -15,12 +15,20 @@ use crate::ty::{Elem, Loc};
 /// The most elements that a point folds by itself in a trip.
 const MOST: i64 = 64;
 
-/// A nest of more axes than the points have.
+/// What the trips through a nest of more axes than the points have do.
 struct Own<'a> {
-    n: &'a Nest,
-    scans: &'a [&'a Scan],
-    /// What each trip does.
     inside: &'a [&'a Item],
+    folds: &'a [Fold],
+    /// The writes and accumulations to memory.
+    changes: &'a [&'a Yield],
+    loc: Loc,
+}
+
+/// What goes from trip to trip, a fold's value or an array's only element at the point.
+struct Fold {
+    array: ArrayId,
+    reducer: Reducer,
+    value: Atom,
 }
 
 impl Sink<'_> {
@@ -31,16 +39,15 @@ impl Sink<'_> {
         out.extend(lets.into_iter().map(Node::Let));
         let mut most = Dim::constant(0);
         for (m, c) in count.terms() {
-            let is_inside =
-                |a: &SizeAtom| matches!(a, SizeAtom::Scalar(s) if self.inside.contains(&ArrayId(*s)));
-            let term = Dim::monomial(m.clone()).scale(c);
-            match &m[..] {
-                _ if !m.iter().any(is_inside) => most = most.add(&term),
-                [SizeAtom::Scalar(s)] if c > 0 => {
-                    let greatest = self.most.get(&ArrayId(*s))?.sub(&Dim::constant(1));
-                    most = most.add(&greatest.scale(c));
+            let own: Vec<ArrayId> = m.iter().filter_map(|a| self.own_number(a)).collect();
+            match own[..] {
+                [] => most = most.add(&Dim::monomial(m.clone()).scale(c)),
+                [number] if m.len() == 1 => {
+                    let greatest = self.most.get(&number)?.sub(&Dim::constant(1));
+                    if c > 0 {
+                        most = most.add(&greatest.scale(c));
+                    }
                 }
-                [SizeAtom::Scalar(s)] if self.most.contains_key(&ArrayId(*s)) => {}
                 _ => return None,
             }
         }
@@ -63,25 +70,30 @@ impl Sink<'_> {
             return None;
         }
         let inside = self.outside_first(n, inner, &scans, &mut names, out)?;
-        let mut states = Vec::new();
+        let (mut states, mut folds, mut changes) = (Vec::new(), Vec::new(), Vec::new());
         for y in &n.yields {
             match &y.kind {
-                YieldKind::Reduce { reducer, over, .. } if *over == inner.len() && !reducer.is_extremum() => {
+                YieldKind::Reduce { reducer, over, value }
+                    if *over == inner.len() && !reducer.is_extremum() =>
+                {
                     let elem = self.p.array(y.array).elem;
                     states.push((Atom::Const(reducer.neutral(elem)), elem));
+                    folds.push(Fold { array: y.array, reducer: *reducer, value: *value });
                 }
-                YieldKind::Accumulate { into, index, .. } if self.is_scalar(*into) => {
+                YieldKind::Accumulate { reducer, into, index, value } if self.is_scalar(*into) => {
                     self.own(*into, index, &names)?;
                     let before = self.value(*into, n.loc, out)?;
                     states.push((before, self.p.elem(before)));
+                    folds.push(Fold { array: y.array, reducer: *reducer, value: *value });
                 }
                 YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } => {
                     // What is changed is not read, but at the element itself.
                     let mut reads = false;
                     n.body.visit_reads(&mut |a, _| reads |= a == *into);
-                    if (reads && !reads_own(n, *into)) || !self.memory.contains_key(into) {
+                    if reads && !reads_own(n, *into) {
                         return None;
                     }
+                    changes.push(y);
                 }
                 YieldKind::Reduce { .. } | YieldKind::Store(_) => return None,
             }
@@ -92,23 +104,12 @@ impl Sink<'_> {
                 states.push((start, self.p.elem(start)));
             }
         }
-        let own = Own { n, scans: &scans, inside: &inside };
+        let own = Own { inside: &inside, folds: &folds, changes: &changes, loc: n.loc };
         let around = self.known.clone();
         let results = self.trips(&own, inner, &states, &mut names, out);
         self.known = around;
-        let mut results = results?.into_iter();
-        for y in &n.yields {
-            match &y.kind {
-                YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. }
-                    if !self.is_scalar(*into) =>
-                {
-                    let memory = self.memory.remove(into)?;
-                    self.memory.insert(y.array, memory);
-                }
-                _ => drop(self.values.insert(y.array, results.next()?)),
-            }
-        }
-        Some(())
+        self.values.extend(folds.iter().map(|f| f.array).zip(results?));
+        changes.iter().try_for_each(|y| self.taken_over(y))
     }
 
     /// The statements that are the same in all trips come before them, unless they may fail; gives the others.
@@ -150,7 +151,7 @@ impl Sink<'_> {
             let before: Vec<Atom> = states.iter().map(|(a, _)| *a).collect();
             return self.trip(own, &before, names, out);
         };
-        let rounds = self.rounds(&axis.extent, own.n.loc, out)?;
+        let rounds = self.rounds(&axis.extent, own.loc, out)?;
         if let Rounds::For(new, _) = &rounds {
             names.insert(axis.var, Atom::Var(new.var));
         }
@@ -167,7 +168,7 @@ impl Sink<'_> {
         let next = self.trips(own, rest, &inside, names, &mut body)?;
         carried.iter_mut().zip(next).for_each(|(c, next)| c.next = next);
         let results = carried.iter().map(|c| Atom::Var(c.result)).collect();
-        out.push(Node::Recurrence(Recurrence { rounds, states: carried, body, loc: own.n.loc }));
+        out.push(Node::Recurrence(Recurrence { rounds, states: carried, body, loc: own.loc }));
         Some(results)
     }
 
@@ -179,9 +180,7 @@ impl Sink<'_> {
         names: &mut HashMap<Var, Atom>,
         out: &mut Vec<Node>,
     ) -> Option<Vec<Atom>> {
-        let n = own.n;
-        let scanned: usize = own.scans.iter().map(|s| s.start.len()).sum();
-        let (folds, mut lefts) = before.split_at(before.len() - scanned);
+        let (folds, mut lefts) = before.split_at(own.folds.len());
         let mut after_scans = Vec::new();
         for i in own.inside {
             let s = match i {
@@ -207,35 +206,15 @@ impl Sink<'_> {
                 names.insert(s.vars[k], if s.prefix == Prefix::Inclusive { new } else { left[k] });
             }
         }
-        let mut folds = folds.iter();
         let mut after = Vec::new();
-        for y in &n.yields {
-            match &y.kind {
-                YieldKind::Reduce { reducer: Reducer::Last, value, .. } => {
-                    folds.next();
-                    after.push(renamed(names, *value));
-                }
-                YieldKind::Reduce { reducer, value, .. } => {
-                    after.push(self.combined(
-                        *reducer,
-                        *folds.next()?,
-                        renamed(names, *value),
-                        n.loc,
-                        out,
-                    )?);
-                }
-                YieldKind::Accumulate { reducer, into, value, .. } if self.is_scalar(*into) => {
-                    after.push(self.combined(
-                        *reducer,
-                        *folds.next()?,
-                        renamed(names, *value),
-                        n.loc,
-                        out,
-                    )?);
-                }
-                kind => self.change(kind, names, out)?,
-            }
+        for (f, before) in own.folds.iter().zip(folds) {
+            let value = renamed(names, f.value);
+            after.push(match f.reducer {
+                Reducer::Last => value,
+                by => self.combined(by, *before, value, own.loc, out)?,
+            });
         }
+        own.changes.iter().try_for_each(|y| self.change(&y.kind, names, out))?;
         after.extend(after_scans);
         Some(after)
     }

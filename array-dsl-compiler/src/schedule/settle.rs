@@ -42,9 +42,11 @@ impl Settle {
     fn repeat(&mut self, p: &mut Program, mut r: Repeat) {
         if self.sinks {
             let (vars, arrays) = (p.vars.len(), p.arrays.len());
+            let constants = self.constants.clone();
             if self.sinks_to_points(p, &r).is_some() {
                 return;
             }
+            self.constants = constants;
             p.vars.truncate(vars);
             p.arrays.truncate(arrays);
         }
