@@ -17,9 +17,14 @@ fn compiled(tokens: impl FnOnce() -> proc_macro2::TokenStream) -> TokenStream {
 /// Compiles a function over numbers and arrays for all cores and for GPUs, with its derivatives.
 ///
 /// The function's name becomes a value: call it, or pass it to `grad`, `value_and_grad`, `vjp`, `jvp`, `Cpu.run` and
-/// `Gpu::run`. Options: `#[kernel(hvp, jacobian, hessian, vmap)]` adds these; `#[kernel(vjp = rule)]`
-/// has the kernel `rule` as its derivative: of the arguments and a cotangent for each float of the result, giving the cotangents of the
-/// differentiated arguments.
+/// `Gpu::run`. Options:
+///
+/// * `#[kernel(hvp, jacobian, hessian, vmap)]` adds these;
+/// * with `value` nothing is made but the value and what is named: `#[kernel(value)]`, `#[kernel(value, vjp)]`. It compiles in a part
+///   of the time. Kernels that call it have their derivatives all the same;
+/// * `#[kernel(vjp = rule)]` has the kernel `rule` as its derivative: of the arguments and a cotangent for each float of the result,
+///   giving the cotangents of the differentiated arguments;
+/// * `#[kernel(f32, f64)]` makes a generic kernel for the host, for each of these types.
 #[proc_macro_attribute]
 pub fn kernel(attr: TokenStream, item: TokenStream) -> TokenStream {
     compiled(|| link::attribute(attr.into(), item.into()))

@@ -117,7 +117,7 @@ pub enum Reducer {
     Or,
 }
 
-/// A kernel for the GPU.
+/// A kernel for the GPU. Generated code has it as a text, see `gpu::Written`.
 #[derive(Debug)]
 pub struct GpuProgram {
     /// The kernel's name.
@@ -243,7 +243,10 @@ pub struct Private {
 
 /// A step of a GPU program.
 #[derive(Debug)]
-#[allow(clippy::large_enum_variant, reason = "steps are constants, and a constant cannot be boxed")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there are few, and tests write them as constants, which cannot be boxed"
+)]
 pub enum GpuStep {
     /// One thread for each point of a space. Thread number: `(wg.x + wg.y * num_wg.x) * 256 + local`; the shader
     /// returns at once when that is not below the product of the extents.

@@ -275,3 +275,22 @@ fn tuples_through_calls() {
     assert_close(vjp(round_trip)(3.0, 4.0, 2.0, -1.0), ((3.0, 4.0), (2.0, -1.0)), 1e-14);
     assert_close(jvp(round_trip)(3.0, 4.0, 2.0, -1.0), ((3.0, 4.0), (2.0, -1.0)), 1e-14);
 }
+
+/// For the host there are the value and one derivative.
+#[kernel(value, jvp)]
+fn cubed(x: f64) -> f64 {
+    x * x * x
+}
+
+#[kernel]
+fn twice_cubed(x: f64) -> f64 {
+    2.0 * cubed(x)
+}
+
+#[test]
+fn what_a_kernel_leaves_out_others_have() {
+    assert_eq!(cubed(2.0), 8.0);
+    assert_eq!(jvp(cubed)(2.0, 1.0), (8.0, 12.0));
+    assert_eq!(grad(twice_cubed)(2.0), 24.0);
+    assert!(!cubed.explain().contains("== vjp =="), "what is not asked for is not missing");
+}

@@ -139,7 +139,7 @@ struct Variants<'a> {
 }
 
 impl Variants<'_> {
-    /// Adds a derivative of the kernel, if there is one and it is not left out for its cost. `None` if that broke a rule of the
+    /// Adds a derivative of the kernel, if there is one and it is not left out, for its cost or by `#[kernel(value)]`. `None` if that broke a rule of the
     /// compiler's own.
     fn derive(
         &mut self,
@@ -148,7 +148,8 @@ impl Variants<'_> {
         diagnostics: &mut Diagnostics,
     ) -> Option<()> {
         let requested = self.kernel.options.more.iter().find(|(more, _)| *more == d).map(|(_, span)| *span);
-        if requested.is_none() && d.is_costly() {
+        let only_named = self.kernel.options.only_named.is_some();
+        if requested.is_none() && (d.is_costly() || only_named) {
             return Some(());
         }
         if !d.exists(program) {
@@ -166,7 +167,7 @@ impl Variants<'_> {
             }
         };
         self.add(vec![d], &derived, "", diagnostics)?;
-        if d == Derivative::Grad && d.exists(&derived) {
+        if d == Derivative::Grad && d.exists(&derived) && !only_named {
             match pipeline::derivative(&derived, d) {
                 Ok(second) => self.add(vec![d, d], &second, "", diagnostics)?,
                 Err(reason) => self.without("grad(grad)", &reason, &derived, None, diagnostics),

@@ -127,11 +127,12 @@ fn refused(kernel: &Kernel) -> Option<Diagnostic> {
         let help = "write the kernel once for each type, or give the rule to a kernel that it calls";
         return attribute(rule.span(), message, help);
     }
-    if let (Some((_, span)), []) = (options.more.first(), options.instances.as_slice()) {
+    let asked = options.more.first().map(|(_, span)| *span).or(options.only_named);
+    if let (Some(span), []) = (asked, options.instances.as_slice()) {
         let message = format!("the generic kernel `{name}` has no instance to make this of");
         let help =
             "ask for instances too, `#[kernel(f32, f64, hvp)]`; inside kernels every derivative is there";
-        return attribute(*span, message, help);
+        return attribute(span, message, help);
     }
     let is_repeated = |k: usize, elem: Elem| options.instances[..k].iter().any(|(other, _)| *other == elem);
     if let Some((_, (elem, span))) =

@@ -14,6 +14,8 @@ pub struct Options {
     /// `hvp`, `jacobian`, `hessian`, `vmap`: what is made only on request, and where that stands. The others may be asked for
     /// too, which makes it an error if they cannot be had.
     pub more: Vec<(Derivative, Span)>,
+    /// `value`: nothing beside the value is made but what is asked for. Where that stands.
+    pub only_named: Option<Span>,
     /// `f32, f64`: the element types for which a generic kernel is made for the host, and where they stand.
     pub instances: Vec<(Elem, Span)>,
     /// `vjp = rule`: the kernel that is its derivative.
@@ -42,8 +44,8 @@ impl Options {
                     Code::Attribute,
                     first.span(),
                     format!("unknown option `{written}` of `#[kernel]`"),
-                    "the options are `hvp`, `jacobian`, `hessian` and `vmap`, as in `#[kernel(hvp, hessian)]`, `vjp = rule` for \
-                     a derivative of your own, and for a generic kernel the types to make it for, `#[kernel(f32, f64)]`",
+                    "the options are `hvp`, `jacobian`, `hessian` and `vmap`, as in `#[kernel(hvp, hessian)]`, `value` for no \
+                     other derivatives than those that are named, `vjp = rule` for a derivative of your own, and for a generic kernel the types to make it for, `#[kernel(f32, f64)]`",
                 );
             }
         }
@@ -53,6 +55,10 @@ impl Options {
     /// Adds an option; false if there is none like it.
     fn add(&mut self, option: &[TokenTree]) -> bool {
         match option {
+            [TokenTree::Ident(name)] if name == "value" => {
+                self.only_named = Some(name.span());
+                true
+            }
             [TokenTree::Ident(name)] => {
                 let derivative = Derivative::ALL.into_iter().find(|d| name == d.name());
                 let elem = Elem::from_name(&name.to_string());

@@ -21,6 +21,7 @@
 //! | `status` | failures found by shaders, and which results carry them |
 //! | `pipeline` | shaders made into pipelines, once |
 //! | `record` | what is recorded and how it is submitted |
+//! | `written` | programs as texts |
 //! | `plan` | what can be known about a program before it runs |
 //! | `execute` | the steps of a program |
 //! | `extent` | sizes that the device has computed: what the host plans with, and when it reads them |
@@ -54,6 +55,7 @@ mod status;
 mod transfer;
 mod upload;
 mod watch;
+mod written;
 
 use std::fmt;
 use std::sync::Arc;
@@ -70,6 +72,8 @@ pub use run::GpuKernel;
 pub use run::{result, zeros};
 pub use scalar::GpuScalar;
 pub use upload::{DeviceRecord, GpuRecord, Upload};
+#[doc(hidden)]
+pub use written::Written;
 
 use crate::error::Error;
 use device::Shared;

@@ -80,6 +80,11 @@ fn no_instance<T: Float>(x: T) -> T {
     x * x
 }
 
+#[kernel(value)]
+fn only_its_value<T: Float>(x: T) -> T {
+    x * x
+}
+
 #[kernel(vjp = no_instance)]
 fn ruled<T: Float>(x: T) -> T {
     x

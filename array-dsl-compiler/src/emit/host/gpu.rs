@@ -1,7 +1,7 @@
 //! The entry for GPUs: the program as `emit::wgsl` prints it, its inputs and results.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::quote;
 
 use super::super::wgsl::GpuCode;
 use super::types::{dimension, elem_type};
@@ -13,8 +13,7 @@ impl Entry<'_> {
     pub(super) fn run_gpu(&self, code: &GpuCode) -> TokenStream {
         let (pattern, args) = (self.pattern(), self.types.open_arguments(Target::Gpu));
         let output = self.types.open_output(Target::Gpu);
-        let (program, polys) = (&code.program, &code.polys);
-        let names = (0..polys.len()).map(|number| format_ident!("POLY{number}"));
+        let program = &code.program;
         let (atoms, inputs) = (self.atoms(Target::Gpu), self.device_inputs());
         let results = self.results().into_iter().enumerate().map(|(i, a)| {
             let (r, elem, dim) = (result(i), elem_type(self.elem(a)), dimension(self.rank(a)));
@@ -27,10 +26,9 @@ impl Entry<'_> {
                 gpu: &__rt::gpu::Gpu,
                 #pattern: #args,
             ) -> ::core::result::Result<#output, __rt::Error> {
-                #(const #names: __rt::program::Poly = #polys;)*
-                static PROGRAM: __rt::program::GpuProgram = #program;
+                static PROGRAM: __rt::gpu::Written = __rt::gpu::Written::new(#program, SHADERS);
                 #atoms
-                let mut out = gpu.execute_shaped(&PROGRAM, &[#(#inputs),*], &atoms)?.into_iter();
+                let mut out = gpu.execute_shaped(PROGRAM.read()?, &[#(#inputs),*], &atoms)?.into_iter();
                 #(#results)*
                 #returned
             }

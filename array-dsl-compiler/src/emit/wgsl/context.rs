@@ -1,9 +1,5 @@
 //! What the shaders and the constant of one program share.
 
-use std::cell::RefCell;
-
-use proc_macro2::TokenStream;
-
 use super::ShaderText;
 use super::types::Kind;
 use crate::bulk::{ArrayId, Atom};
@@ -25,8 +21,6 @@ pub(super) struct Context<'p> {
     pub(super) sites: Vec<Loc>,
     /// By scalar, whether it is an `i64` that fits 32 bits.
     pub(super) narrow: Vec<bool>,
-    /// The sizes that were mentioned so far.
-    pub(super) polys: RefCell<Vec<(Dim, TokenStream)>>,
     /// The shaders of the steps so far.
     pub(super) shaders: Vec<ShaderText>,
 }

@@ -24,10 +24,6 @@ mod tests;
 mod types;
 mod words;
 
-use std::cell::RefCell;
-
-use proc_macro2::TokenStream;
-
 use self::context::Context;
 use super::back_end::{BackEnd, steps};
 use crate::Verified;
@@ -44,11 +40,8 @@ use crate::ty::{Const, Elem, Loc};
 pub struct GpuCode {
     /// Every shader, in the order of the steps.
     pub shaders: Vec<ShaderText>,
-    /// A Rust expression of the runtime's type `GpuProgram`, fit for a `static`. Its paths start at `__rt`; the texts of its shaders
-    /// are `SHADERS[0]`, `SHADERS[1]` and so on, its sizes `POLY0`, `POLY1`.
-    pub program: TokenStream,
-    /// The sizes, as expressions of the runtime's type `Poly`.
-    pub polys: Vec<TokenStream>,
+    /// What the runtime is told to run, in the text form of its type `GpuProgram`.
+    pub program: String,
 }
 
 /// The text of a shader.
@@ -66,12 +59,11 @@ pub fn emit(p: &Verified<Program>) -> Result<GpuCode, String> {
     let scratch = scratch(&mut program);
     let (scalars, computed, narrow) = (known_scalars(&program), computed(&program), narrow(&program));
     let sites = Vec::new();
-    let (shaders, polys) = (Vec::new(), RefCell::default());
-    let mut cx = Context { program: &program, scalars, computed, scratch, sites, narrow, shaders, polys };
+    let shaders = Vec::new();
+    let mut cx = Context { program: &program, scalars, computed, scratch, sites, narrow, shaders };
     let steps = steps(&mut cx, &program.steps, &format!("{} step ", program.name))?;
     let program = cx.program(&steps)?;
-    let polys = cx.polys.into_inner().into_iter().map(|(_, written)| written).collect();
-    Ok(GpuCode { shaders: cx.shaders, program, polys })
+    Ok(GpuCode { shaders: cx.shaders, program })
 }
 
 /// Adds an array that stands for memory whose size only the runtime knows.
@@ -82,10 +74,10 @@ fn scratch(p: &mut Program) -> ArrayId {
 }
 
 impl BackEnd for Context<'_> {
-    type Step = TokenStream;
+    type Step = String;
     type Refusal = String;
 
-    fn tree(&mut self, tree: &Tree, label: &str) -> Result<TokenStream, String> {
+    fn tree(&mut self, tree: &Tree, label: &str) -> Result<String, String> {
         let cx = self;
         let outer: Vec<&Dim> = tree.axes.iter().map(|a| &a.extent).collect();
         let points = entry::points(cx, tree, format!("{label}, points"))?;
@@ -112,37 +104,37 @@ impl BackEnd for Context<'_> {
         }
     }
 
-    fn contract(&mut self, c: &Contract) -> Result<TokenStream, String> {
+    fn contract(&mut self, c: &Contract) -> Result<String, String> {
         self.contract_step(c)
     }
 
-    fn sort(&mut self, _: &Sort) -> Result<TokenStream, String> {
+    fn sort(&mut self, _: &Sort) -> Result<String, String> {
         Err("a sort".into())
     }
 
-    fn check(&mut self, c: &Check, loc: Loc) -> Result<TokenStream, String> {
+    fn check(&mut self, c: &Check, loc: Loc) -> Result<String, String> {
         self.check_step(c, loc)
     }
 
-    fn fill(&mut self, array: ArrayId, value: Const) -> Result<TokenStream, String> {
+    fn fill(&mut self, array: ArrayId, value: Const) -> Result<String, String> {
         self.fill_step(array, value)
     }
 
-    fn copy(&mut self, array: ArrayId, source: ArrayId) -> Result<TokenStream, String> {
+    fn copy(&mut self, array: ArrayId, source: ArrayId) -> Result<String, String> {
         Ok(self.copy_step(array, source))
     }
 
-    fn take(&mut self, array: ArrayId, source: ArrayId) -> Result<TokenStream, String> {
+    fn take(&mut self, array: ArrayId, source: ArrayId) -> Result<String, String> {
         Ok(self.move_step(array, source))
     }
 
-    fn repeat(&mut self, r: &Repeat, label: &str) -> Result<TokenStream, String> {
+    fn repeat(&mut self, r: &Repeat, label: &str) -> Result<String, String> {
         let inside = steps(self, &r.steps, label)?;
         self.repeat_step(r, &inside)
     }
 
     /// Sizes that the step computes are copied to where the host has them.
-    fn after(&mut self, list: &[Step], at: usize) -> Result<Vec<TokenStream>, String> {
+    fn after(&mut self, list: &[Step], at: usize) -> Result<Vec<String>, String> {
         let mut out = Vec::new();
         for scalar in bound(self.program, &list[at], &self.computed) {
             // What is prepared for an update is not its value yet.
