@@ -143,7 +143,7 @@ pub trait Instance<T> {
 #[diagnostic::on_unimplemented(
     message = "[AD0013] `{Self}` has no gradient",
     label = "not a kernel with a gradient",
-    note = "`grad` needs a `#[kernel]` function whose value is one f32 or f64, with a float argument that is not `#[no_grad]`; for array values use `vjp`; of a `#[kernel(value)]` ask for it there"
+    note = "`grad` needs a `#[kernel]` function whose value is one f32 or f64, with a float argument that is not `#[no_grad]`; for array values use `vjp`; a `#[kernel(value)]` has only the derivatives that it names"
 )]
 pub trait HasGrad: Kernel {
     /// The derived kernel.
@@ -154,7 +154,7 @@ pub trait HasGrad: Kernel {
 #[diagnostic::on_unimplemented(
     message = "[AD0013] `{Self}` has no gradient",
     label = "not a kernel with a gradient",
-    note = "`value_and_grad` needs a `#[kernel]` function whose value is one f32 or f64, with a float argument that is not `#[no_grad]`; for array values use `vjp`; of a `#[kernel(value)]` ask for it there"
+    note = "`value_and_grad` needs a `#[kernel]` function whose value is one f32 or f64, with a float argument that is not `#[no_grad]`; for array values use `vjp`; a `#[kernel(value)]` has only the derivatives that it names"
 )]
 pub trait HasValueAndGrad: Kernel {
     /// The derived kernel.
@@ -165,7 +165,7 @@ pub trait HasValueAndGrad: Kernel {
 #[diagnostic::on_unimplemented(
     message = "[AD0013] `{Self}` has no derivative",
     label = "not a kernel with a derivative",
-    note = "`vjp` needs a `#[kernel]` function with a float in its value and a float argument that is not `#[no_grad]`; of a `#[kernel(value)]` ask for it there"
+    note = "`vjp` needs a `#[kernel]` function with a float in its value and a float argument that is not `#[no_grad]`; a `#[kernel(value)]` has only the derivatives that it names"
 )]
 pub trait HasVjp: Kernel {
     /// The derived kernel.
@@ -176,7 +176,7 @@ pub trait HasVjp: Kernel {
 #[diagnostic::on_unimplemented(
     message = "[AD0013] `{Self}` has no derivative",
     label = "not a kernel with a derivative",
-    note = "`jvp` needs a `#[kernel]` function with a float in its value and a float argument that is not `#[no_grad]`; of a `#[kernel(value)]` ask for it there"
+    note = "`jvp` needs a `#[kernel]` function with a float in its value and a float argument that is not `#[no_grad]`; a `#[kernel(value)]` has only the derivatives that it names"
 )]
 pub trait HasJvp: Kernel {
     /// The derived kernel.

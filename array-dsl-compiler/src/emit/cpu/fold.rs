@@ -1,11 +1,13 @@
 //! Reductions.
 //!
-//! In lanes they are done in [`LANES`] independent ones, combined in a fixed tree: the order depends on the trip count only.
+//! In lanes they are done in [`LANES`] independent ones, combined in a fixed tree; the values that are left, and all of fewer than
+//! that, are combined one after the other. The order depends on the trip count only.
 
+use super::nodes::{leave_if_failed, weight};
 use super::region::Region;
 use super::{Cpu, expr};
 use crate::bulk::Reducer;
-use crate::loops::{Fold, Loop, Middle};
+use crate::loops::{Fold, Loop, Middle, Node};
 use crate::ty::Elem;
 
 /// Independent partial results of a reduction.
@@ -86,25 +88,33 @@ impl Cpu<'_> {
         let v = l.axis.var.0;
         let whole = self.nodes(&l.body, r);
         let body = middle.map_or_else(|| whole.clone(), |m| self.nodes(&m.body, r));
-        // Only whole sets of lanes are combined, at constant positions: the lanes then stay in registers. The rest of the
-        // values goes into an array of its own, filled up with neutral elements.
-        let [mut declared, mut update, mut rest, mut keep, mut keep_end, mut last, mut join] =
-            [const { String::new() }; 7];
+        // Only whole sets of lanes are combined, at constant positions: the lanes then stay in registers. What is left, if it costs
+        // something, goes into an array first, which LLVM computes in vectors.
+        let is_costly = body_is_costly(&l.body);
+        let [mut start, mut declared, mut update, mut rest, mut keep, mut last, mut end_step, mut join] =
+            [const { String::new() }; 8];
         for (i, f) in l.folds.iter().enumerate() {
-            let (k, e) = (f.result.0, elem(self, f));
+            let (k, e, state) = (f.result.0, elem(self, f), state_value(f));
             let neutral = expr::constant(f.reducer.neutral(e));
             let end_value = r.atom(f.value);
             let value = middle.map_or(end_value.clone(), |m| r.atom(m.values[i]));
-            let (lane, kept) = (format!("lanes{k}[lane]"), format!("rest{k}[at]"));
+            let lane = format!("lanes{k}[lane]");
+            append(&mut start, initial(self, f));
             append(&mut declared, format!("let mut lanes{k}: [{e}; {LANES}] = [{neutral}; {LANES}];\n"));
             append(&mut update, format!("{lane} = {};\n", accumulated(f, e, &lane, &value)));
-            append(&mut rest, format!("let mut rest{k}: [{e}; {LANES}] = [{neutral}; {LANES}];\n"));
-            append(&mut keep, format!("{kept} = {value};\n"));
-            append(&mut keep_end, format!("{kept} = {end_value};\n"));
-            append(&mut last, format!("{lane} = {};\n", accumulated(f, e, &lane, &format!("rest{k}[lane]"))));
+            if is_costly {
+                append(&mut rest, format!("let mut rest{k}: [{e}; {LANES}] = [{neutral}; {LANES}];\n"));
+                append(&mut keep, format!("rest{k}[at] = {value};\n"));
+                append(
+                    &mut last,
+                    format!("{state} = {};\n", accumulated(f, e, &state, &format!("rest{k}[i]"))),
+                );
+            } else {
+                append(&mut keep, format!("{state} = {};\n", accumulated(f, e, &state, &value)));
+            }
+            append(&mut end_step, format!("{state} = {};\n", accumulated(f, e, &state, &end_value)));
             append(&mut join, self.join_lanes(f, e));
         }
-        let combine = format!("let mut lane = 0usize;\nwhile lane < {LANES} {{\n{last}lane += 1;\n}}\n");
         // No more than the margins, which are less than the lanes.
         let (ends, from, to, at_ends) = match middle {
             Some(m) => (
@@ -112,18 +122,26 @@ impl Cpu<'_> {
                 format!("first{v}"),
                 format!("last{v}"),
                 format!(
-                    "{{\n{rest}let mut at = 0usize;\nfor (from, to) in [(from{v}, first{v}), (last{v}, to{v})] {{\nlet mut v{v}: i64 = from;\n\
-                     while v{v} < to && at < {LANES} {{\n{whole}{keep_end}at += 1;\nv{v} += 1;\n}}\n}}\n{combine}}}\n"
+                    "for (from, to) in [(from{v}, first{v}), (last{v}, to{v})] {{\nlet mut v{v}: i64 = from;\n\
+                     while v{v} < to {{\n{whole}{end_step}v{v} += 1;\n}}\n}}\n"
                 ),
             ),
             None => (String::new(), from.to_string(), to.to_string(), String::new()),
         };
-        let leave = super::nodes::leave_if_failed(&body);
+        let leave = leave_if_failed(&body);
+        let left = if is_costly {
+            format!(
+                "if base < end {{\n{rest}let mut at = 0usize;\nwhile base < end && at < {LANES} {{\nlet v{v}: i64 = base;\n{body}{keep}at += 1;\nbase += 1;\n}}\n\
+                 let mut i = 0usize;\nwhile i < at && i < {LANES} {{\n{last}i += 1;\n}}\n}}\n"
+            )
+        } else {
+            format!("while base < end {{\nlet v{v}: i64 = base;\n{body}{keep}base += 1;\n}}\n")
+        };
         format!(
-            "{declared}{ends}let mut base: i64 = {from};\nlet end: i64 = {to};\n\
-             while end - base >= {LANES} {{\nlet mut lane = 0usize;\nwhile lane < {LANES} {{\nlet v{v}: i64 = base + lane as i64;\n{body}{update}lane += 1;\n}}\nbase += {LANES};\n{leave}}}\n\
-             if base < end {{\n{rest}let mut at = 0usize;\nwhile base < end && at < {LANES} {{\nlet v{v}: i64 = base;\n{body}{keep}at += 1;\nbase += 1;\n}}\n\
-             {combine}}}\n{at_ends}{join}"
+            "{start}{ends}let mut base: i64 = {from};\nlet end: i64 = {to};\n\
+             if end - base >= {LANES} {{\n{declared}while end - base >= {LANES} {{\nlet mut lane = 0usize;\n\
+             while lane < {LANES} {{\nlet v{v}: i64 = base + lane as i64;\n{body}{update}lane += 1;\n}}\nbase += {LANES};\n{leave}}}\n{join}}}\n\
+             {left}{at_ends}"
         )
     }
 
@@ -139,8 +157,13 @@ impl Cpu<'_> {
             ));
             width /= 2;
         }
-        format!("{out}let {}: {e} = lanes{k}[0];\n", state_value(f))
+        format!("{out}{} = lanes{k}[0];\n", state_value(f))
     }
+}
+
+/// Whether a trip computes more than a few simple operations.
+fn body_is_costly(body: &[Node]) -> bool {
+    body.iter().any(|n| matches!(n, Node::Let(l) if weight(&l.exp) > 4))
 }
 
 fn append(to: &mut String, text: String) {

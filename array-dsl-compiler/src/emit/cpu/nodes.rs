@@ -275,7 +275,7 @@ const BLOCK: i64 = 4096;
 const SOME: i64 = 32;
 
 /// The cost of an expression in simple operations.
-fn weight(e: &Exp) -> usize {
+pub(super) fn weight(e: &Exp) -> usize {
     match e {
         Exp::Op(op, _) if op.is_cheap() => 1,
         Exp::Op(..) => 8,
