@@ -22,7 +22,7 @@
 
 mod plan;
 pub mod print;
-mod together;
+pub mod together;
 pub mod uses;
 pub mod verify;
 

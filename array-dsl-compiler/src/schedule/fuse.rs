@@ -489,14 +489,14 @@ impl Computed {
 }
 
 /// Renames, and drops the reads of elements that are stored in scope: their values are their names from there on.
-struct Forward<'a> {
-    stored: &'a HashMap<(ArrayId, Vec<Atom>), Atom>,
-    map: &'a mut Renaming,
+pub(super) struct Forward<'a> {
+    pub stored: &'a HashMap<(ArrayId, Vec<Atom>), Atom>,
+    pub map: &'a mut Renaming,
 }
 
 impl Forward<'_> {
     /// The value of the element that is read.
-    fn value(&self, e: &Exp) -> Option<Atom> {
+    pub fn value(&self, e: &Exp) -> Option<Atom> {
         let Exp::Read { array, index, .. } = e else { return None };
         self.stored.get(&(*array, index.clone())).copied()
     }

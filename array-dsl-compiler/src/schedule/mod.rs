@@ -14,10 +14,12 @@
 //! | `sums` | sums over points and trips |
 //! | `choices` | choices by one condition as one |
 //! | `sorted` | sorts of which nothing needs the positions |
+//! | `adjoin` | what is made by the same points as a loop of points, joined with it |
 //! | `fuse` | groups of nests; loop trees |
 //! | `repeat` | loops; who takes over whose memory |
 //! | `place` | homes of arrays |
 
+mod adjoin;
 mod choices;
 mod contract;
 mod fuse;
@@ -79,6 +81,9 @@ pub fn schedule(p: &bulk::Program, target: Target) -> Program {
     let results: HashSet<ArrayId> = leaves(&p.result).into_iter().collect();
     out.steps = s.block(&p.stms, &results, &HashSet::new());
     out.vars = s.vars;
+    if has_sunk {
+        adjoin::adjoin(&mut out);
+    }
     place::place(&mut out, target);
     // What a loop says of its trips at the host level its points may not say.
     if has_sunk {
