@@ -388,7 +388,12 @@ impl Op {
                 | Sigmoid
                 | Powf
         );
-        own || self.is_cheap() || matches!(self, Div | Sqrt | Recip | Signum)
+        own || self.is_instruction()
+    }
+
+    /// Whether it is one instruction or a few, also of a vector.
+    pub fn is_instruction(self) -> bool {
+        self.is_cheap() || matches!(self, Op::Div | Op::Sqrt | Op::Recip | Op::Signum)
     }
 
     /// Whether integer arguments can make this fail (division by zero).

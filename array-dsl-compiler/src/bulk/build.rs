@@ -10,6 +10,7 @@ use super::{
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
+use crate::value;
 
 /// What variables have been renamed to.
 pub type Renaming = HashMap<Var, Atom>;
@@ -357,6 +358,22 @@ pub fn decided(op: Op, args: &[Atom]) -> Option<Atom> {
         (Op::Select, [Atom::Const(c), a, b]) => Some(if c.as_bool() { *a } else { *b }),
         _ => None,
     }
+}
+
+/// The value of a function of constants. Functions whose rounding differs between back ends are left to them.
+pub fn folded(op: Op, args: &[Atom]) -> Option<Const> {
+    if !op.is_cheap() {
+        return None;
+    }
+    let consts: Option<Vec<Const>> = args
+        .iter()
+        .map(|a| match a {
+            Atom::Const(c) => Some(*c),
+            Atom::Var(_) => None,
+        })
+        .collect();
+    let scalars: Vec<value::Scalar> = consts?.into_iter().map(value::Scalar::from).collect();
+    value::apply(op, &scalars).ok().map(Const::from)
 }
 
 /// An `i64` constant.

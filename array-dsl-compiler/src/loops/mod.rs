@@ -20,6 +20,7 @@
 //! * `Fill` and `Copy` prepare the target of `Accumulate` and `Write` nodes.
 //! * `Read` expressions are as in Bulk (of `bulk::Exp`), with the indices of `Row` arrays shortened.
 
+mod covers;
 mod plan;
 pub mod print;
 pub mod together;
@@ -30,7 +31,8 @@ pub use crate::bulk::Check;
 use crate::bulk::{self, ArrayId, Atom, Axis, Let, Param, Reducer, Scan, Strip, Var};
 use crate::dim::Dim;
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree as Structure};
-pub use plan::{Division, Form, Middle, Plan};
+pub use covers::Covers;
+pub use plan::{Division, Form, LANES, Middle, Plan};
 pub use together::together;
 
 /// Where an array's elements are.

@@ -10,6 +10,9 @@
 use super::Node;
 use crate::bulk::{ArrayId, Atom, Reducer};
 
+/// Independent partial results of a reduction in lanes.
+pub const LANES: usize = 32;
+
 /// How a tree or a loop is executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "described by the types")]
@@ -47,7 +50,8 @@ pub enum Form {
     Plain,
     /// The same, by other code away from the ends. A loop with loops inside chooses at each trip.
     Peeled(Middle),
-    /// Folds in a fixed number of independent lanes, which are combined as a tree.
+    /// Folds in [`LANES`] independent lanes, which are combined as a tree; fewer trips are folded one after the other, their values
+    /// computed in vectors before.
     Lanes(Option<Middle>),
     /// So many at a time, in lanes: of points or trips that each make one [`Recurrence`](super::Recurrence).
     Together(usize),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Home, Loop, Node, Program, Recurrence, Rounds};
 use crate::bulk::uses::{Atoms, Sizes};
 use crate::bulk::walk::Visitor as Scalars;
-use crate::bulk::{ArrayId, Atom, Scan, Var};
+use crate::bulk::{ArrayId, Atom, Exp, Scan, Var};
 use crate::dim::Dim;
 use crate::ty::Elem;
 
@@ -156,6 +156,26 @@ pub fn is_pure(nodes: &[Node]) -> bool {
     visit_arrays(nodes, &mut |_, access| is_pure &= access == Access::Read);
     is_pure
 }
+
+/// Whether code has functions that vectors compute much faster than one number at a time.
+pub fn takes_long(nodes: &[Node]) -> bool {
+    let mut found = Long(false);
+    found.nodes(nodes);
+    found.0
+}
+
+struct Long(bool);
+
+impl Scalars for Long {
+    fn exp(&mut self, e: &Exp) {
+        if let Exp::Op(op, _) = e {
+            self.0 |= op.has_vectors() && !op.is_instruction();
+        }
+        self.walk_exp(e);
+    }
+}
+
+impl Visitor for Long {}
 
 impl Node {
     /// The scalars that it binds for the nodes after it.

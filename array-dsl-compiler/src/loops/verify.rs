@@ -4,8 +4,8 @@
 //!   and what it needs is bound before that;
 //! * an array is read after it is written: by an earlier step, or by an earlier node of the tree; dimensions and
 //!   extents mention only scalars that earlier steps wrote;
-//! * every `Heap` array is written whole, by a `Fill`, `Copy` or `Move`, a contraction, a sort, or a `Store` indexed by axes that
-//!   cover it, or by a `Repeat` whose state or trip number it is; `Accumulate` and `Write` come after that;
+//! * every `Heap` array is written whole, by a `Fill`, `Copy` or `Move`, a contraction, a sort, or by `Store`s indexed by axes
+//!   and constants that cover it, or by a `Repeat` whose state or trip number it is; `Accumulate` and `Write` come after that;
 //! * two points of the parallel axes never store to the same element;
 //! * a `Row` array belongs to one tree, whose first axes are the dimensions it lacks;
 //! * a chain of views ends in a `Param` or `Heap` array; a view is used after the checks that make it one of as many elements;
@@ -31,7 +31,7 @@ mod tree;
 use self::reasons::Reasons;
 pub use self::reasons::compare;
 use super::print::types;
-use super::{Home, Program, Repeat, Step};
+use super::{Covers, Home, Program, Repeat, Step};
 use crate::Verified;
 use crate::affine::Checked;
 use crate::bulk::verify::Scope;
@@ -56,6 +56,7 @@ pub fn check(p: &Program) -> Vec<String> {
         axes: Vec::new(),
         parallel: 0,
         covered: vec![false; count],
+        covers: Covers::default(),
         count: 0,
         tree: None,
         rows: vec![None; count],
@@ -75,6 +76,8 @@ struct Verifier<'a> {
     parallel: usize,
     /// Whether some step or node writes the whole array.
     covered: Vec<bool>,
+    /// What has been stored.
+    covers: Covers,
     /// Steps so far.
     count: usize,
     /// The current tree, by its place among the steps.

@@ -5,8 +5,8 @@
 //! after    u = nest [j, k] { .. } reduce(+) over k;   t = nest [i, j] { u[j] }          u: [m]
 //! ```
 //!
-//! The second nest is free and disappears into its readers. Code that may report an error stays: with no points
-//! along the axis it would not have been executed. Source: rule G3 of the bulk-operation transform, for whole nests.
+//! The second nest is free and disappears into its readers. Code that may report an error stays, unless the axis is known to have
+//! points: with none it would not have been executed. Source: rule G3 of the bulk-operation transform, for whole nests.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ pub(super) fn invariant(seq: &mut Sequence, p: &mut Program) {
                 if unused.is_empty()
                     || n.body.is_ordered()
                     || is_inlined(&n)
-                    || n.body.lets().any(|l| l.may_fail(&p.vars))
+                    || (n.body.lets().any(|l| l.may_fail(&p.vars)) && !have_points(&n, &unused))
                 {
                     seq.stms.push(Stm::Nest(n));
                 } else {
@@ -34,6 +34,11 @@ pub(super) fn invariant(seq: &mut Sequence, p: &mut Program) {
             s => seq.stms.push(s),
         }
     }
+}
+
+fn have_points(n: &Nest, axes: &HashSet<Var>) -> bool {
+    let has_points = |a: &Axis| a.extent.as_constant().is_some_and(|n| n > 0);
+    n.axes.iter().filter(|a| axes.contains(&a.var)).all(has_points)
 }
 
 /// Whether its points are executed where they are read: what is stored once would be read there again.

@@ -35,6 +35,7 @@ use crate::bulk::{Program, Stm};
 pub use network::network;
 pub use remaining::remaining;
 pub use sequence::Sequence;
+pub use simplify::Straight;
 pub use update::update;
 pub use writers::only_last;
 

@@ -8,11 +8,11 @@ use std::rc::Rc;
 
 use self::operation::operation;
 use super::Sequence;
-use crate::affine::{Checked, Facts};
+use crate::affine::{Checked, Facts, Scope};
 use crate::bulk::build::{Rename, Renaming, renamed};
 use crate::bulk::live::{live_body, live_lets};
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{Atom, Block, Body, Branch, Exp, Item, Let, Nest, Program, Scan, Stm, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Block, Body, Branch, Exp, Item, Let, Nest, Program, Scan, Stm, Var};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 
@@ -42,15 +42,94 @@ fn nest(p: &Program, n: &mut Nest, checked: &Checked) {
     n.body = live_body(body, &mut live);
 }
 
+/// Scalar code that is simplified as it comes, and what has been computed so far.
+pub struct Straight {
+    names: Renaming,
+    facts: Facts,
+    available: Available,
+}
+
+/// Where an inner scope of [`Straight`] code began.
+pub struct Began {
+    facts: Scope,
+    expressions: usize,
+    elements: usize,
+    given: usize,
+}
+
+impl Straight {
+    /// At the points of these axes.
+    pub fn new(axes: &[Axis]) -> Straight {
+        let facts = Facts::new(axes, &Checked::default());
+        Straight { names: Renaming::new(), facts, available: Available::default() }
+    }
+
+    /// The statement, or those that take its place.
+    pub fn binding(&mut self, p: &Program, l: &Let) -> Vec<Let> {
+        block(p, std::slice::from_ref(l), &mut self.names, &mut self.facts, &mut self.available)
+    }
+
+    /// What scalars have been renamed to.
+    pub fn names(&self) -> &Renaming {
+        &self.names
+    }
+
+    /// What an atom is.
+    pub fn atom(&self, a: Atom) -> Atom {
+        renamed(&self.names, a)
+    }
+
+    /// A scalar is this.
+    pub fn name(&mut self, v: Var, a: Atom) {
+        let a = self.atom(a);
+        self.names.insert(v, a);
+    }
+
+    /// An element has this value from here on.
+    pub fn store(&mut self, array: ArrayId, index: &[Atom], value: Atom) {
+        let key = (array, index.to_vec());
+        self.available.elements.insert(key.clone(), value);
+        self.available.stored.push(key);
+    }
+
+    /// Goes into the body of a loop.
+    pub fn enter(&mut self, axis: Option<&Axis>) -> Began {
+        let a = &self.available;
+        let (expressions, elements, given) = (a.order.len(), a.stored.len(), a.given_order.len());
+        let began = Began { facts: self.facts.scope(), expressions, elements, given };
+        axis.into_iter().for_each(|a| self.facts.enter(a));
+        began
+    }
+
+    /// At its end: what was computed inside is not known after it.
+    pub fn leave(&mut self, began: Began) {
+        self.facts.leave(began.facts);
+        self.available.leave(began.expressions);
+        self.available.forget(began.given);
+        for key in self.available.stored.drain(began.elements..) {
+            self.available.elements.remove(&key);
+        }
+    }
+}
+
 /// Expressions already computed, in scope.
 #[derive(Default)]
 struct Available {
     expressions: HashMap<Rc<Exp>, Vec<Var>>,
+    /// The elements that have been stored, and in which order.
+    elements: HashMap<(ArrayId, Vec<Atom>), Atom>,
+    stored: Vec<(ArrayId, Vec<Atom>)>,
     definitions: HashMap<Var, Rc<Exp>>,
     /// In the order in which they were computed.
     order: Vec<Rc<Exp>>,
+    /// Choices by a condition: their name, and what they are where it is true, or false.
+    selects: HashMap<Atom, Vec<(Var, Atom, Atom)>>,
     /// The conditions of the branches around, and what they are there.
     assumed: Vec<(Atom, bool)>,
+    /// Results of choices that are an expression where their condition is true, or false.
+    given: HashMap<Rc<Exp>, Vec<(Atom, bool, Var)>>,
+    /// In the order in which they were computed.
+    given_order: Vec<Rc<Exp>>,
 }
 
 impl Available {
@@ -59,6 +138,50 @@ impl Available {
         self.expressions.insert(exp.clone(), l.vars.clone());
         self.definitions.insert(l.vars[0], exp.clone());
         self.order.push(exp);
+        if let Exp::Op(Op::Select, args) = &l.exp {
+            self.selects.entry(args[0]).or_default().push((l.vars[0], args[1], args[2]));
+        }
+        if let Exp::If(c, yes, no) = &l.exp {
+            self.gives(l, *c, true, yes);
+            self.gives(l, *c, false, no);
+        }
+    }
+
+    fn gives(&mut self, l: &Let, condition: Atom, when: bool, b: &Branch) {
+        let inside: HashSet<Var> = b.block.lets.iter().flat_map(|l| l.vars.iter().copied()).collect();
+        for (result, value) in l.vars.iter().zip(&b.results) {
+            let Some(made) =
+                b.block.lets.iter().find(|m| m.vars.len() == 1 && Atom::Var(m.vars[0]) == *value)
+            else {
+                continue;
+            };
+            let mut free = true;
+            made.exp.visit_atoms(&mut |a| free &= a.var().is_none_or(|v| !inside.contains(&v)));
+            if free {
+                let exp = Rc::new(made.exp.clone());
+                self.given.entry(exp.clone()).or_default().push((condition, when, *result));
+                self.given_order.push(exp);
+            }
+        }
+    }
+
+    /// The scalars that an expression is known to be.
+    fn find(&self, e: &Exp) -> Option<&[Var]> {
+        if let Some(vars) = self.expressions.get(e) {
+            return Some(vars);
+        }
+        let given = if self.assumed.is_empty() { None } else { self.given.get(e) };
+        let holds = |(c, when, _): &&(Atom, bool, Var)| self.assumed.contains(&(*c, *when));
+        given?.iter().find(holds).map(|(_, _, result)| std::slice::from_ref(result))
+    }
+
+    /// At the end of a scope that began when so many had been given.
+    fn forget(&mut self, before: usize) {
+        for exp in self.given_order.drain(before..).rev() {
+            if let Some(given) = self.given.get_mut(&exp) {
+                given.pop();
+            }
+        }
     }
 
     /// What a condition is here, if that is certain.
@@ -71,19 +194,20 @@ impl Available {
 
     /// Choices by a condition, and what they are where it is true, or false.
     fn chosen(&self, c: Atom, when: bool) -> Vec<(Var, Atom)> {
-        let is_one = |e: &Rc<Exp>| match &**e {
-            Exp::Op(Op::Select, args) if args[0] == c => Some(if when { args[1] } else { args[2] }),
-            _ => None,
-        };
-        let choices = self.order.iter().filter_map(|e| Some((self.expressions.get(e)?[0], is_one(e)?)));
-        choices.collect()
+        let choices = self.selects.get(&c).into_iter().flatten();
+        choices.map(|(v, yes, no)| (*v, if when { *yes } else { *no })).collect()
     }
 
     /// At the end of a branch that began when so many were known.
     fn leave(&mut self, before: usize) {
-        for exp in self.order.drain(before..) {
+        for exp in self.order.drain(before..).rev() {
             if let Some(vars) = self.expressions.remove(&exp) {
                 self.definitions.remove(&vars[0]);
+            }
+            if let Exp::Op(Op::Select, args) = &*exp
+                && let Some(choices) = self.selects.get_mut(&args[0])
+            {
+                choices.pop();
             }
         }
     }
@@ -99,6 +223,7 @@ fn inside(
     available: &mut Available,
 ) -> Branch {
     let (scope, before, assumed) = (facts.scope(), available.order.len(), available.assumed.len());
+    let given = available.given_order.len();
     let mut chosen = Vec::new();
     if let Some((c, when)) = when {
         facts.assume(c, when);
@@ -109,6 +234,7 @@ fn inside(
     let lets = block(p, &b.block.lets, map, facts, available);
     facts.leave(scope);
     available.leave(before);
+    available.forget(given);
     let results: Vec<Atom> = b.results.iter().map(|a| renamed(map, *a)).collect();
     for (v, _) in &chosen {
         map.remove(v);
@@ -229,7 +355,7 @@ fn remember(
     available: &mut Available,
     out: &mut Vec<Let>,
 ) {
-    if let Some(vars) = available.expressions.get(&l.exp) {
+    if let Some(vars) = available.find(&l.exp) {
         for (v, w) in l.vars.iter().zip(vars) {
             map.insert(*v, Atom::Var(*w));
         }
@@ -330,6 +456,11 @@ fn simple(p: &Program, e: &Exp, facts: &mut Facts, available: &Available) -> Sim
             // Of a loop around, say: a size needs no array, and tells what it is inside of other loops as well.
             if let Some(size) = facts.value(*array).filter(|_| index.is_empty()).cloned() {
                 return simple(p, &Exp::Size(size), facts, available);
+            }
+            if !available.elements.is_empty()
+                && let Some(value) = available.elements.get(&(*array, index.clone()))
+            {
+                return Simple::Atom(*value);
             }
             let dims = &p.array(*array).dims;
             let checked = *checked && !facts.all_inside(index, dims);

@@ -7,6 +7,7 @@
 
 mod accumulate;
 mod chunks;
+mod lanes;
 mod memory;
 mod scan;
 mod simd;
@@ -14,6 +15,7 @@ mod sort;
 
 pub use accumulate::accumulate;
 pub use chunks::{COLUMNS, fold_chunks, fold_columns, for_chunks, for_wide_chunks};
+pub use lanes::joined;
 pub use memory::{OutOfMemory, alloc, alloc_unset, collected, combine, copied, copy, fill, repeated, unset};
 pub use scan::scan_chunks;
 pub use simd::{Region, simd};

@@ -7,11 +7,8 @@ use super::nodes::{leave_if_failed, weight};
 use super::region::Region;
 use super::{Cpu, expr};
 use crate::bulk::Reducer;
-use crate::loops::{Fold, Loop, Middle, Node};
+use crate::loops::{Fold, LANES, Loop, Middle, Node};
 use crate::ty::Elem;
-
-/// Independent partial results of a reduction.
-const LANES: usize = 32;
 
 fn elem(c: &Cpu<'_>, f: &Fold) -> Elem {
     c.atom_elem(f.value)
@@ -113,7 +110,8 @@ impl Cpu<'_> {
                 append(&mut keep, format!("{state} = {};\n", accumulated(f, e, &state, &value)));
             }
             append(&mut end_step, format!("{state} = {};\n", accumulated(f, e, &state, &end_value)));
-            append(&mut join, self.join_lanes(f, e));
+            let joined = accumulated(f, e, "x", "y");
+            append(&mut join, format!("{state} = __rt::cpu::joined(lanes{k}, |x: {e}, y: {e}| {joined});\n"));
         }
         // No more than the margins, which are less than the lanes.
         let (ends, from, to, at_ends) = match middle {
@@ -137,27 +135,14 @@ impl Cpu<'_> {
         } else {
             format!("while base < end {{\nlet v{v}: i64 = base;\n{body}{keep}base += 1;\n}}\n")
         };
-        format!(
-            "{start}{ends}let mut base: i64 = {from};\nlet end: i64 = {to};\n\
-             if end - base >= {LANES} {{\n{declared}while end - base >= {LANES} {{\nlet mut lane = 0usize;\n\
-             while lane < {LANES} {{\nlet v{v}: i64 = base + lane as i64;\n{body}{update}lane += 1;\n}}\nbase += {LANES};\n{leave}}}\n{join}}}\n\
-             {left}{at_ends}"
-        )
-    }
-
-    /// The lanes of a fold as one state, combined as a tree.
-    fn join_lanes(&self, f: &Fold, e: Elem) -> String {
-        let k = f.result.0;
-        let mut out = String::new();
-        let mut width = LANES / 2;
-        while width > 0 {
-            let c = accumulated(f, e, &format!("lanes{k}[i]"), &format!("lanes{k}[i + {width}]"));
-            out.push_str(&format!(
-                "let mut i = 0usize;\nwhile i < {width} {{ lanes{k}[i] = {c}; i += 1; }}\n"
-            ));
-            width /= 2;
-        }
-        format!("{out}{} = lanes{k}[0];\n", state_value(f))
+        let in_lanes = match l.extent().as_constant() {
+            Some(trips) if trips < LANES as i64 => String::new(),
+            _ => format!(
+                "if end - base >= {LANES} {{\n{declared}while end - base >= {LANES} {{\nlet mut lane = 0usize;\n\
+                 while lane < {LANES} {{\nlet v{v}: i64 = base + lane as i64;\n{body}{update}lane += 1;\n}}\nbase += {LANES};\n{leave}}}\n{join}}}\n"
+            ),
+        };
+        format!("{start}{ends}let mut base: i64 = {from};\nlet end: i64 = {to};\n{in_lanes}{left}{at_ends}")
     }
 }
 

@@ -6,11 +6,10 @@ use super::nodes::counted;
 use super::region::{Given, Region, can_fail};
 use super::{Cpu, END_IF_FAILED, expr, fold, repeat};
 use crate::bulk::uses::scalars;
-use crate::bulk::{ArrayId, Atom, Axis, Trips, Var};
-use crate::dim::Dim;
+use crate::bulk::{ArrayId, Axis, Trips, Var};
 use crate::internal;
 use crate::loops::uses::{Access, visit_arrays, visit_sizes};
-use crate::loops::{Division, Home, Loop, Node, Step, Tree};
+use crate::loops::{Covers, Division, Home, Loop, Node, Step, Tree};
 
 /// The arrays a step touches.
 pub(super) fn arrays_of(c: &Cpu<'_>, s: &Step) -> Vec<ArrayId> {
@@ -50,21 +49,25 @@ pub(super) fn stored(nodes: &[Node], out: &mut BTreeSet<ArrayId>) {
     visit_arrays(nodes, &mut |a, access| out.extend((access != Access::Read).then_some(a)));
 }
 
-/// Whether the nodes store every element of an array and never read it; `around` are the axes around them.
-fn sets_all(c: &Cpu<'_>, a: ArrayId, nodes: &[Node], around: &[Axis]) -> bool {
+/// Whether the nodes store every element of an array; `around` are the axes around them.
+fn sets_all<'t>(
+    c: &Cpu<'_>,
+    a: ArrayId,
+    nodes: &'t [Node],
+    around: &mut Vec<&'t Axis>,
+    covers: &mut Covers,
+) -> bool {
     let mut sets = false;
     for n in nodes {
         match n {
             Node::Store { array, index, .. } if *array == a => {
-                let dims = c.memory_dims(a);
-                let axis =
-                    |(i, d): (&Atom, &Dim)| around.iter().any(|x| Atom::Var(x.var) == *i && x.extent == *d);
-                let distinct: BTreeSet<&Atom> = index.iter().collect();
-                sets = distinct.len() == dims.len() && index.iter().zip(dims).all(axis);
+                sets |= covers.store(a, c.memory_dims(a), index, around);
             }
             Node::Loop(l) => {
-                let around: Vec<Axis> = around.iter().chain(l.axes()).cloned().collect();
-                sets |= sets_all(c, a, &l.body, &around);
+                let outside = around.len();
+                around.extend(l.axes());
+                sets |= sets_all(c, a, &l.body, around, covers);
+                around.truncate(outside);
             }
             _ => {}
         }
@@ -136,8 +139,9 @@ impl Cpu<'_> {
         written.retain(|a| !matches!(self.p.arrays[a.0 as usize].home, Home::Row { .. }));
         for a in &written {
             let fresh = self.p.arrays[a.0 as usize].home == Home::Heap && !self.allocated.contains(a);
-            if fresh && self.rank(*a) > 0 && sets_all(self, *a, &t.body, &t.axes) && !reads(self, *a, &t.body)
-            {
+            let mut axes = t.axes.iter().collect();
+            let mut sets_all = || sets_all(self, *a, &t.body, &mut axes, &mut Covers::default());
+            if fresh && self.rank(*a) > 0 && !reads(self, *a, &t.body) && sets_all() {
                 self.unset.insert(*a);
             }
             out.push_str(&self.allocate(*a));

@@ -241,22 +241,16 @@ impl<'a> Verifier<'a> {
     /// from different points of the parallel axes.
     fn store(&mut self, a: ArrayId, index: &[Atom]) {
         let Some(info) = self.scope.info(a) else { return };
-        let dims = info.dims.iter().skip(self.depth(a));
         let axis = |i: &Atom| match i {
             Atom::Var(v) => self.axes.iter().find(|x| x.var == *v),
             Atom::Const(_) => None,
         };
         let one = Dim::constant(1);
-        let runs = |(i, d): (&Atom, &Dim)| match axis(i) {
-            Some(x) => x.extent == *d,
-            None => matches!(i, Atom::Const(c) if c.as_i64() == 0) && *d == one,
-        };
-        let distinct = index.iter().enumerate().all(|(k, i)| axis(i).is_none() || !index[..k].contains(i));
-        let whole = distinct && index.iter().zip(dims).all(runs);
         let known = index.iter().all(|i| axis(i).is_some() || matches!(i, Atom::Const(_)));
         let mut parallel = self.axes[..self.parallel].iter().filter(|x| x.extent != one);
         let several = known && parallel.any(|x| !index.contains(&Atom::Var(x.var)));
-        if whole {
+        let dims = info.dims.get(self.depth(a)..).unwrap_or_default();
+        if self.covers.store(a, dims, index, &self.axes) {
             self.cover(a);
         }
         if several && !matches!(self.home(a), Some(Home::Row { .. })) {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | together | of which each trip makes a loop that several can make in lanes |
 //! | tiles | whose inner loops stride through memory where neighboring trips read neighbors |
-//! | lanes | innermost, that folds by `+`, `*`, `min` or `max` |
+//! | lanes | innermost, that folds by `+`, `*`, `min` or `max`, unless it is known to be short |
 //! | peeled | whose code is simpler away from its ends |
 //! | plain | of any kind |
 //!
@@ -13,7 +13,8 @@
 use super::{Cpu, peel};
 use crate::affine::Facts;
 use crate::bulk::{Axis, Reducer, Var};
-use crate::loops::{Fold, Form, Loop, Middle, Node, Recurrence, Rounds, together};
+use crate::loops::uses::takes_long;
+use crate::loops::{Fold, Form, LANES, Loop, Middle, Node, Recurrence, Rounds, together};
 
 /// A place in a tree, on the way down to its loops.
 pub(super) struct Place<'a> {
@@ -128,5 +129,9 @@ fn folding(lanes: bool, middle: Option<Middle>) -> Form {
 fn in_lanes(l: &Loop) -> bool {
     let plain = |n: &Node| matches!(n, Node::Let(_) | Node::Store { .. });
     let regroups = |f: &Fold| matches!(f.reducer, Reducer::Add | Reducer::Mul | Reducer::Min | Reducer::Max);
-    !l.folds.is_empty() && l.body.iter().all(plain) && l.folds.iter().all(regroups)
+    let is_short = l.extent().as_constant().is_some_and(|n| n < LANES as i64);
+    !l.folds.is_empty()
+        && l.body.iter().all(plain)
+        && l.folds.iter().all(regroups)
+        && (!is_short || takes_long(&l.body))
 }

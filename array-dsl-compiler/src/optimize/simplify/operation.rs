@@ -2,11 +2,10 @@
 
 use super::{Available, Simple};
 use crate::affine::Facts;
-use crate::bulk::build::decided;
+use crate::bulk::build::{decided, folded};
 use crate::bulk::{Atom, Exp, Program};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
-use crate::value;
 
 /// A function of these arguments, or what it is without one.
 pub(super) fn operation(
@@ -122,20 +121,4 @@ fn comparison_of_choice(op: Op, args: &[Atom], facts: &mut Facts, available: &Av
         };
     }
     None
-}
-
-/// The value of a function of constants. Functions whose rounding differs between back ends are left to them.
-fn folded(op: Op, args: &[Atom]) -> Option<Const> {
-    if !op.is_cheap() {
-        return None;
-    }
-    let consts: Option<Vec<Const>> = args
-        .iter()
-        .map(|a| match a {
-            Atom::Const(c) => Some(*c),
-            Atom::Var(_) => None,
-        })
-        .collect();
-    let scalars: Vec<value::Scalar> = consts?.into_iter().map(value::Scalar::from).collect();
-    value::apply(op, &scalars).ok().map(Const::from)
 }
