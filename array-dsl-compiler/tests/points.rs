@@ -1,7 +1,7 @@
 //! What becomes of loops that points make by themselves: one parallel loop, in lanes where the trips of neighbors are alike.
 
 use array_dsl_compiler::loops::print::print;
-use array_dsl_compiler::loops::{Form, Node, Program, Step};
+use array_dsl_compiler::loops::{Form, Home, Node, Program, Step, Tree};
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::kernels::program;
@@ -105,5 +105,41 @@ fn what_points_do_beside_their_loop() {
     ] {
         let p = loops(&text(before, after));
         assert_eq!(parallel(&p).0, count, "{before}, {after}\n{}", print(&p));
+    }
+}
+
+/// A kernel with those that it calls.
+fn with_called(names: &[&str]) -> String {
+    let file = syn::parse_file(include_str!("../../tests/tests/small.rs")).expect("it is Rust");
+    let of = |name: &&str| {
+        let mut kernels = file.items.iter().filter_map(|i| match i {
+            syn::Item::Fn(f) if f.sig.ident == name => Some(f.clone()),
+            _ => None,
+        });
+        let mut f = kernels.next().unwrap_or_else(|| panic!("there is no `{name}`"));
+        f.attrs.clear();
+        f.to_token_stream().to_string()
+    };
+    names.iter().map(of).collect()
+}
+
+/// Small arrays of points are scalars, with everything that is made of them, on the CPU and on a GPU: one loop without loops inside,
+/// and no memory but that of the results.
+#[test]
+fn small_arrays_are_scalars() {
+    let called = ["cross", "turned", "residual"];
+    for (name, results) in [("residuals", 1), ("blocks", 3), ("folds", 5)] {
+        let text = match name {
+            "folds" => with_called(&[name]),
+            _ => with_called(&[&called[..], &[name]].concat()),
+        };
+        for target in Target::ALL {
+            let p = pipeline::back(&program(&text), target).unwrap_or_else(|e| panic!("{e:?}"));
+            let trees: Vec<&Tree> =
+                p.steps.iter().filter_map(|s| if let Step::Tree(t) = s { Some(t) } else { None }).collect();
+            let loops = trees.iter().flat_map(|t| &t.body).filter(|n| matches!(n, Node::Loop(_))).count();
+            let memory = p.arrays.iter().filter(|a| matches!(a.home, Home::Heap | Home::Row { .. })).count();
+            assert_eq!((trees.len(), loops, memory), (1, 0, results), "{name}, {target:?}\n{}", print(&p));
+        }
     }
 }

@@ -3,6 +3,8 @@
 //! ```text
 //! x = if c { a } else { b }; y = if c { f(x) } else { d }    is    x, y = if c { a, f(a) } else { b, d }
 //! ```
+//!
+//! What may fail is not moved before something else that may: the first failure is the one that is told.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,9 +12,10 @@ use crate::bulk::build::{Rename, Renaming, renamed};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{Atom, Block, Branch, Exp, Let, Var};
 use crate::loops::{Loop, Node, Recurrence};
+use crate::ty::Elem;
 
-/// Nodes with the choices of each run of statements joined.
-pub(super) fn joined(nodes: Vec<Node>) -> Vec<Node> {
+/// Nodes with the choices of each run of statements joined. `vars` are the types of all scalars.
+pub(super) fn joined(nodes: Vec<Node>, vars: &[Elem]) -> Vec<Node> {
     let mut out = Vec::new();
     let mut run = Vec::new();
     for n in nodes {
@@ -21,32 +24,41 @@ pub(super) fn joined(nodes: Vec<Node>) -> Vec<Node> {
                 run.push(l);
                 continue;
             }
-            Node::Loop(l) => Node::Loop(Loop { body: joined(l.body), ..l }),
-            Node::Recurrence(r) => Node::Recurrence(Recurrence { body: joined(r.body), ..r }),
+            Node::Loop(l) => Node::Loop(Loop { body: joined(l.body, vars), ..l }),
+            Node::Recurrence(r) => Node::Recurrence(Recurrence { body: joined(r.body, vars), ..r }),
             n => n,
         };
         // What a node changes is not read before it.
-        out.extend(statements(std::mem::take(&mut run)).into_iter().map(Node::Let));
+        out.extend(statements(std::mem::take(&mut run), vars).into_iter().map(Node::Let));
         out.push(n);
     }
-    out.extend(statements(run).into_iter().map(Node::Let));
+    out.extend(statements(run, vars).into_iter().map(Node::Let));
     out
 }
 
-fn statements(lets: Vec<Let>) -> Vec<Let> {
+fn statements(lets: Vec<Let>, vars: &[Elem]) -> Vec<Let> {
     let mut out: Vec<Let> = Vec::new();
     // Where scalars are bound, and where the last choice by a condition is.
     let mut places: HashMap<Var, usize> = HashMap::new();
     let mut choices: HashMap<Atom, usize> = HashMap::new();
+    // Where the last failure may be.
+    let mut failing: Option<usize> = None;
     for l in lets {
+        let fails = l.may_fail(vars);
         let earlier = match &l.exp {
-            Exp::If(c, ..) => choices.get(c).copied().filter(|at| exists(&l, *at, &places)),
+            Exp::If(c, ..) => choices
+                .get(c)
+                .copied()
+                .filter(|at| exists(&l, *at, &places) && !(fails && failing > Some(*at))),
             _ => None,
         };
         let at = earlier.unwrap_or(out.len());
         places.extend(l.vars.iter().map(|v| (*v, at)));
         if let Exp::If(c, ..) = &l.exp {
             choices.insert(*c, at);
+        }
+        if fails {
+            failing = failing.max(Some(at));
         }
         match earlier {
             Some(at) => join(&mut out[at], l),
@@ -55,15 +67,15 @@ fn statements(lets: Vec<Let>) -> Vec<Let> {
     }
     for l in &mut out {
         if let Exp::If(_, yes, no) = &mut l.exp {
-            branch(yes);
-            branch(no);
+            branch(yes, vars);
+            branch(no, vars);
         }
     }
     out
 }
 
 /// What is computed twice in a branch is computed once.
-fn branch(b: &mut Branch) {
+fn branch(b: &mut Branch, vars: &[Elem]) {
     let mut names = Renaming::new();
     let mut known: HashMap<Exp, Vec<Var>> = HashMap::new();
     b.block.lets.retain_mut(|l| {
@@ -76,7 +88,7 @@ fn branch(b: &mut Branch) {
         true
     });
     b.results.iter_mut().for_each(|a| *a = renamed(&names, *a));
-    b.block.lets = statements(std::mem::take(&mut b.block.lets));
+    b.block.lets = statements(std::mem::take(&mut b.block.lets), vars);
 }
 
 /// Whether everything that a choice uses exists at an earlier one, or is a result of that.

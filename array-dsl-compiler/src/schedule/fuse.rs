@@ -14,10 +14,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::unroll;
 use crate::bulk::build::{Fresh, Renaming, renamed};
 use crate::bulk::live::live_body;
 use crate::bulk::uses::scalars;
-use crate::bulk::walk::Rewriter;
+use crate::bulk::walk::{Rewriter, Visitor};
 use crate::bulk::{
     ArrayId, Atom, Axis, Block, Body, Branch, Exp, Item, Let, Nest, Program, Scan, Stm, Var, Yield, YieldKind,
 };
@@ -39,6 +40,8 @@ pub(super) struct Member {
     yields: Vec<Yield>,
     loc: Loc,
     reads: Vec<(ArrayId, Vec<Atom>)>,
+    /// The axes of a few points, and what is computed of them alone.
+    counted: HashSet<Var>,
 }
 
 impl Member {
@@ -53,11 +56,42 @@ impl Member {
         let mut reads = Vec::new();
         body.visit_reads(&mut |a, ix| reads.push((a, ix.to_vec())));
         let ordered = body.is_ordered();
-        Member { axes: n.axes.clone(), outer: n.axes.len() - over, ordered, body, yields, loc: n.loc, reads }
+        let mut counted = Counted(n.axes[points(&n.axes)..].iter().map(|a| a.var).collect());
+        counted.body(&body);
+        let (axes, outer, counted) = (n.axes.clone(), n.axes.len() - over, counted.0);
+        Member { axes, outer, ordered, body, yields, loc: n.loc, reads, counted }
+    }
+
+    /// How many statements each of its points becomes, if these are few: those of all steps along the axes of a few points.
+    fn length(&self) -> Option<i64> {
+        let inner = &self.axes[points(&self.axes)..];
+        let trips = inner.iter().try_fold(1i64, |t, a| t.checked_mul(a.extent.as_constant()?))?;
+        let code: i64 = self.body.items.iter().map(unroll::length).sum();
+        (self.outer >= points(&self.axes) && trips <= unroll::ALL).then(|| trips.saturating_mul(code + 1))
     }
 
     fn produces(&self, a: ArrayId) -> bool {
         self.yields.iter().any(|y| y.array == a)
+    }
+}
+
+/// How many axes there are before those of a few points.
+fn points(axes: &[Axis]) -> usize {
+    let is_few = |a: &Axis| a.extent.as_constant().is_some_and(|n| (1..=unroll::MOST).contains(&n));
+    axes.len() - axes.iter().rev().take_while(|a| is_few(a)).count()
+}
+
+/// Scalars that are counters, or computed of them alone.
+struct Counted(HashSet<Var>);
+
+impl Visitor for Counted {
+    fn binding(&mut self, l: &Let) {
+        if let Exp::Op(_, args) = &l.exp
+            && args.iter().all(|a| a.var().is_none_or(|v| self.0.contains(&v)))
+        {
+            self.0.extend(&l.vars);
+        }
+        self.walk_binding(l);
     }
 }
 
@@ -72,6 +106,8 @@ enum Group {
 pub(super) struct Fuse<'a> {
     p: &'a Program,
     target: Target,
+    /// The most statements that a point's small loops may become.
+    longest: i64,
     groups: Vec<Group>,
     /// Groups before this may not grow: a check came after them.
     floor: usize,
@@ -81,10 +117,10 @@ pub(super) struct Fuse<'a> {
 }
 
 impl<'a> Fuse<'a> {
-    pub fn new(p: &'a Program, target: Target, vars: Vec<Elem>) -> Self {
+    pub fn new(p: &'a Program, target: Target, longest: i64, vars: Vec<Elem>) -> Self {
         let mut views = HashMap::new();
         collect_views(&p.stms, &mut views);
-        Fuse { p, target, groups: Vec::new(), floor: 0, views, vars }
+        Fuse { p, target, longest, groups: Vec::new(), floor: 0, views, vars }
     }
 
     /// The types of the scalars, for others to add to; they must come back.
@@ -173,7 +209,7 @@ impl<'a> Fuse<'a> {
         if a.extent != b.extent {
             return false;
         }
-        if !self.target.can().nests && !self.same_space(m, first) {
+        if !self.target.can().nests && !self.same_space(m, first) && !self.is_small(m, run) {
             return false;
         }
         // The one axis of a scan is divided in a way of its own.
@@ -192,6 +228,32 @@ impl<'a> Fuse<'a> {
             && m.axes.len() == q.axes.len()
             && m.axes.iter().zip(&q.axes).all(|(a, b)| a.extent == b.extent)
             && (0..m.axes.len()).all(|d| self.pointwise(m, q, d) || !self.depends(m, q))
+    }
+
+    /// Whether `m` and the run are work of the same points, of which each has so little that it becomes scalar code (`unroll`).
+    fn is_small(&self, m: &Member, run: &[Member]) -> bool {
+        let depth = points(&m.axes);
+        let same = |q: &Member| {
+            points(&q.axes) == depth
+                && m.axes[..depth].iter().zip(&q.axes).all(|(a, b)| a.extent == b.extent)
+                && (0..depth).all(|d| self.pointwise(m, q, d) || !self.depends(m, q))
+        };
+        // An element is known by constants and by counters, which become constants.
+        let named = |q: &Member| {
+            let own = |a: &Atom| a.var().is_none_or(|v| m.counted.contains(&v));
+            m.reads
+                .iter()
+                .filter(|(a, _)| q.produces(self.root(*a)))
+                .all(|(a, ix)| self.root(*a) == *a && ix[depth.min(ix.len())..].iter().all(own))
+        };
+        let updates = |m: &Member| {
+            m.yields.iter().any(|y| matches!(y.kind, YieldKind::Accumulate { .. } | YieldKind::Write { .. }))
+        };
+        let length = run.iter().chain([m]).try_fold(0i64, |sum, q| Some(sum + q.length()?));
+        depth > 0
+            && !updates(m)
+            && run.iter().all(|q| same(q) && named(q) && !updates(q))
+            && length.is_some_and(|n| n <= self.longest)
     }
 
     /// Whether all that `m` reads of `q` is read at the shared axis `depth`, where `q` has stored it.

@@ -17,6 +17,7 @@
 //! | `adjoin` | what is made by the same points as a loop of points, joined with it |
 //! | `fuse` | groups of nests; loop trees |
 //! | `repeat` | loops; who takes over whose memory |
+//! | `unroll` | short loops as scalar code, small arrays as scalars |
 //! | `place` | homes of arrays |
 
 mod adjoin;
@@ -29,10 +30,12 @@ mod settle;
 mod sink;
 mod sorted;
 mod sums;
+mod unroll;
 
 use std::collections::{HashMap, HashSet};
 
 use crate::bulk::{self, ArrayId, Stm, Yield, YieldKind};
+use crate::loops::uses::visit_arrays;
 use crate::loops::verify::compare;
 use crate::loops::{ArrayInfo, Home, Node, Program, Sort, Sorted, Step, Tree};
 use crate::target::Target;
@@ -41,15 +44,44 @@ use fuse::Member;
 use settle::SunkLoops;
 use sink::Sunk;
 
-/// Schedules a program.
+/// The most arrays of one tree that small arrays may lead to. A device that binds fewer says so and refuses the kernel, and some bind
+/// no more than eight: what uses many more than these is better off in several trees.
+const ARRAYS: usize = 12;
+
+/// Schedules a program. Points' small arrays that become scalars join what is flat into one tree, as long as that uses few arrays.
 pub fn schedule(p: &bulk::Program, target: Target) -> Program {
+    let mut longest = unroll::LONGEST;
+    loop {
+        let scheduled = scheduled(p, target, longest);
+        if target.can().nests || longest == 0 || most_arrays(&scheduled, &scheduled.steps) <= ARRAYS {
+            return scheduled;
+        }
+        longest = if longest > 500 { longest / 4 } else { 0 };
+    }
+}
+
+/// The greatest number of arrays that a tree uses.
+fn most_arrays(p: &Program, steps: &[Step]) -> usize {
+    let arrays = |s: &Step| match s {
+        Step::Tree(t) => {
+            let mut all = HashSet::new();
+            visit_arrays(&t.body, &mut |a, _| all.extend([p.root(a)]));
+            all.len()
+        }
+        Step::Repeat(r) => most_arrays(p, &r.steps),
+        _ => 0,
+    };
+    steps.iter().map(arrays).max().unwrap_or(0)
+}
+
+/// The same; on targets without loops in loops at most so many statements become the scalar code of a point.
+fn scheduled(p: &bulk::Program, target: Target, longest: i64) -> Program {
     let mut p = p.clone();
     let by_value = sorted::by_value(&mut p);
     let mut known = HashMap::new();
     constants(&p.stms, &mut known);
     let sunk = settle::settled(&mut p, &known, target);
     let has_sunk = !sunk.is_empty();
-    let p = &p;
     let params: HashSet<ArrayId> = p.params.iter().flat_map(|q| leaves(&q.arrays)).collect();
     let arrays = p
         .arrays
@@ -75,18 +107,24 @@ pub fn schedule(p: &bulk::Program, target: Target) -> Program {
         places: p.places.clone(),
     };
     views(&p.stms, &sunk, &mut out);
-    let fills = fill_only(p, &known);
+    let fills = fill_only(&p, &known);
     let (sizes, vars) = (p.size_scalars(), p.vars.clone());
-    let mut s = Steps { p, target, by_value, sunk, constants: known, fills, sizes, vars };
+    let mut s = Steps { p: &p, target, longest, by_value, sunk, constants: known, fills, sizes, vars };
     let results: HashSet<ArrayId> = leaves(&p.result).into_iter().collect();
     out.steps = s.block(&p.stms, &results, &HashSet::new());
     out.vars = s.vars;
     if has_sunk {
         adjoin::adjoin(&mut out);
     }
+    std::mem::swap(&mut p.vars, &mut out.vars);
+    let has_unrolled = unroll::unroll(&mut p, &mut out.steps, target);
+    std::mem::swap(&mut p.vars, &mut out.vars);
     place::place(&mut out, target);
-    // What a loop says of its trips at the host level its points may not say.
-    if has_sunk {
+    if has_unrolled {
+        unroll::without_unused(&mut out.steps, &out.vars);
+    }
+    // What a loop says of its trips at the host level its points may not say, nor a loop what its unrolled code needs.
+    if has_sunk || has_unrolled {
         compare(&mut out);
     }
     out
@@ -116,6 +154,7 @@ fn views(stms: &[Stm], sunk: &SunkLoops, out: &mut Program) {
 struct Steps<'a> {
     p: &'a bulk::Program,
     target: Target,
+    longest: i64,
     /// Sorts that give elements.
     by_value: HashSet<ArrayId>,
     sunk: SunkLoops,
@@ -131,7 +170,7 @@ impl Steps<'_> {
     /// them whose memory they may take over.
     fn block(&mut self, stms: &[Stm], after: &HashSet<ArrayId>, own: &HashSet<ArrayId>) -> Vec<Step> {
         let memory = repeat::Memory::new(stms, after, own, &self.sizes);
-        let mut f = fuse::Fuse::new(self.p, self.target, std::mem::take(&mut self.vars));
+        let mut f = fuse::Fuse::new(self.p, self.target, self.longest, std::mem::take(&mut self.vars));
         for (at, s) in stms.iter().enumerate() {
             self.stm(at, s, &memory, &mut f);
         }
@@ -162,7 +201,10 @@ impl Steps<'_> {
         memory: &repeat::Memory<'_>,
         f: &mut fuse::Fuse<'_>,
     ) {
-        let Some(Sunk { tree, memory: states }) = self.sunk.remove(&r.carried[0].state) else { return };
+        let Some(Sunk { tree, memory: states, own }) = self.sunk.remove(&r.carried[0].state) else { return };
+        for (array, value) in own {
+            f.barrier(Step::Fill { array, value }, &[array], &[]);
+        }
         for c in states {
             let taken = memory.ends(at, c.start) && memory.once(at, c.start);
             f.barrier(self.prepared(c.state, c.start, taken), &[c.state], &[c.start]);

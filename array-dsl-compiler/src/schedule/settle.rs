@@ -40,37 +40,56 @@ impl Settle {
     }
 
     fn repeat(&mut self, p: &mut Program, mut r: Repeat) {
-        if self.sinks {
-            let (vars, arrays) = (p.vars.len(), p.arrays.len());
-            let constants = self.constants.clone();
-            if self.sinks_to_points(p, &r).is_some() {
-                return;
-            }
-            self.constants = constants;
-            p.vars.truncate(vars);
-            p.arrays.truncate(arrays);
+        if self.sinks && self.sinks_to_points(p, &r) {
+            return;
         }
         r.body = self.list(p, r.body);
         let r = with_one_condition(p, r);
         p.stms.push(Stm::Repeat(r));
     }
 
-    /// Adds the loop as one of its points, if it can be that.
-    fn sinks_to_points(&mut self, p: &mut Program, r: &Repeat) -> Option<()> {
-        let points = points(p, r)?;
-        let own = with_own_sums(p, r, &points);
-        if let Some(OwnSums { before, .. }) = &own {
-            constants(before, &mut self.constants);
+    /// Adds the loop as one of its points, if it can be that: with small arrays as scalars, where they would be memory else.
+    fn sinks_to_points(&mut self, p: &mut Program, r: &Repeat) -> bool {
+        let mut found = self.sunk(p, r, false);
+        if found.as_ref().is_none_or(|(_, sunk)| sunk.has_few_in_memory(p)) {
+            found = self.sunk(p, r, true).or(found);
         }
-        let repeat = own.as_ref().map_or(r, |s| &s.repeat);
-        let loop_of_points = sunk(p, &self.constants, repeat, points)?;
-        self.sunk.insert(repeat.carried.first()?.state, loop_of_points);
+        found.is_some_and(|found| self.add(p, r, found))
+    }
+
+    /// The loop as one of its points, and the sums that come before and after it. What was made for nothing is gone.
+    fn sunk(&mut self, p: &mut Program, r: &Repeat, small: bool) -> Option<(Option<OwnSums>, Sunk)> {
+        let (vars, arrays) = (p.vars.len(), p.arrays.len());
+        let mut attempt = || {
+            let points = points(p, r, small)?;
+            let own = with_own_sums(p, r, &points);
+            let mut known = self.constants.clone();
+            if let Some(OwnSums { before, .. }) = &own {
+                constants(before, &mut known);
+            }
+            let repeat = own.as_ref().map_or(r, |s| &s.repeat);
+            let loop_of_points = sunk(p, &known, repeat, points, small)?;
+            Some((own, loop_of_points))
+        };
+        let found = attempt();
+        if found.is_none() {
+            p.vars.truncate(vars);
+            p.arrays.truncate(arrays);
+        }
+        found
+    }
+
+    fn add(&mut self, p: &mut Program, r: &Repeat, (own, loop_of_points): (Option<OwnSums>, Sunk)) -> bool {
         let OwnSums { before, repeat, after } =
             own.unwrap_or_else(|| OwnSums { before: Vec::new(), repeat: r.clone(), after: Vec::new() });
+        constants(&before, &mut self.constants);
+        if let Some(first) = repeat.carried.first() {
+            self.sunk.insert(first.state, loop_of_points);
+        }
         p.stms.extend(before);
         p.stms.push(Stm::Repeat(repeat));
         p.stms.extend(after);
-        Some(())
+        true
     }
 }
 

@@ -11,21 +11,25 @@
 //! | array | at a point |
 //! |---|---|
 //! | of the points, or of rank 0 | a scalar |
+//! | of few elements more, known by constants (`small`) | a scalar for each |
+//! | of more, that a trip binds: filled or built | memory beside the loop, the point's own elements (`private`) |
 //! | of more, changed in place | memory, of which every access has each point's axes at one place: the point's own elements |
 //! | folded over the points, for a sum so far | a sum of the point's own; the points' sums are joined after the loop |
 //!
 //! A trip of a `while` finds its point on, so what it does elsewhere is gone; a point that is off makes no more trips.
 //!
-//! A loop stays where it is if one point reads what another one makes, if it binds arrays of more dimensions than its points, if a
+//! A loop stays where it is if one point reads what another one makes, if it builds arrays of many elements for each point, if a
 //! size inside that is no bounded polynomial of counters is a number of the points' own, or if it reduces many elements.
 
 mod code;
 mod inner;
+mod private;
+mod small;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::choices;
-use crate::bulk::build::renamed;
+use crate::bulk::build::{int, renamed};
 use crate::bulk::uses::scalars;
 use crate::bulk::{
     ArrayId, Atom, Axis, Carried, Exp, Item, Let, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
@@ -40,14 +44,25 @@ pub(super) struct Sunk {
     pub tree: Tree,
     /// The states that are memory; each starts as another array.
     pub memory: Vec<Carried>,
+    /// Memory of the points' own for what trips bind.
+    pub own: Vec<(ArrayId, Const)>,
 }
 
-/// The loop, as one of each point.
+impl Sunk {
+    /// Whether a state is memory that may as well be a few scalars.
+    pub fn has_few_in_memory(&self, p: &Program) -> bool {
+        let is_few = |c: &Carried| p.array(c.state).dims.last().and_then(small::few).is_some();
+        self.memory.iter().any(is_few)
+    }
+}
+
+/// The loop, as one of each point. With `small`, arrays of a few elements for each point are scalars.
 pub(super) fn sunk(
     p: &mut Program,
     constants: &HashMap<ArrayId, Const>,
     r: &Repeat,
     points: Vec<Dim>,
+    small: bool,
 ) -> Option<Sunk> {
     let mut inside = HashSet::new();
     bound(r, &mut inside);
@@ -60,50 +75,69 @@ pub(super) fn sunk(
         p,
         constants,
         points,
+        small,
+        left: small::MOST_CODE,
         at: at.clone(),
         inside,
         values: HashMap::new(),
         memory: HashMap::new(),
         starts: Vec::new(),
+        own: Vec::new(),
         most: HashMap::new(),
         known: HashMap::new(),
     };
     let mut body = Vec::new();
     s.repeat(r, true, &mut body)?;
     for c in &r.carried {
-        if let Some(value) = s.values.get(&c.result) {
+        if let Some(values) = s.values.get(&c.result) {
             // Every point has the same, and none of them stands for all.
-            if s.p.array(c.result).dims.is_empty() {
+            if !s.p.array(c.result).dims.starts_with(&s.points) {
                 return None;
             }
-            body.push(Node::Store { array: c.result, index: at.clone(), value: *value });
+            let places = small::places(&s.extents(c.result)?);
+            let elements = places.into_iter().zip(values);
+            body.extend(elements.map(|(place, value)| {
+                let index = at.iter().copied().chain(place.into_iter().map(int)).collect();
+                Node::Store { array: c.result, index, value: *value }
+            }));
         }
     }
-    let memory = std::mem::take(&mut s.starts);
+    let (memory, own) = (std::mem::take(&mut s.starts), std::mem::take(&mut s.own));
     let vars: BTreeSet<Var> = axes.iter().map(|a| a.var).collect();
-    let own = memory.iter().all(|c| {
-        let places = places(&body, &vars, &|a| a == c.state);
+    let all = memory.iter().map(|c| c.state).chain(own.iter().map(|(a, _)| *a));
+    let mut is_own = all.map(|array| {
+        let places = places(&body, &vars, &|a| a == array);
         vars.iter().all(|v| places.iter().any(|(_, at)| at == v))
     });
-    let tree = Tree::new(axes, choices::joined(body), r.loc);
-    own.then_some(Sunk { tree, memory })
+    let is_own = is_own.all(|is| is);
+    let tree = Tree::new(axes, choices::joined(body, &p.vars), r.loc);
+    is_own.then_some(Sunk { tree, memory, own })
 }
 
-/// The extents that all nests of a loop begin with, but for those of scalars.
-pub(super) fn points(p: &Program, r: &Repeat) -> Option<Vec<Dim>> {
-    fn shortest<'a>(stms: &'a [Stm], found: &mut Option<&'a [Axis]>) {
+/// The extents that all nests of a loop begin with, but for those of scalars; with `small` also but for those of a few elements.
+pub(super) fn points(p: &Program, r: &Repeat, small: bool) -> Option<Vec<Dim>> {
+    fn shortest<'a>(stms: &'a [Stm], small: bool, found: &mut Option<&'a [Axis]>) {
         for s in stms {
             match s {
-                Stm::Nest(n) if !n.axes.is_empty() && found.is_none_or(|f| n.axes.len() < f.len()) => {
-                    *found = Some(&n.axes);
+                Stm::Nest(n) => {
+                    let mut axes = &n.axes[..];
+                    while let [before @ .., last] = axes
+                        && small
+                        && small::few(&last.extent).is_some()
+                    {
+                        axes = before;
+                    }
+                    if !axes.is_empty() && found.is_none_or(|f| axes.len() < f.len()) {
+                        *found = Some(axes);
+                    }
                 }
-                Stm::Repeat(r) => shortest(&r.body, found),
+                Stm::Repeat(r) => shortest(&r.body, small, found),
                 _ => {}
             }
         }
     }
     let mut found = None;
-    shortest(&r.body, &mut found);
+    shortest(&r.body, small, &mut found);
     let points: Vec<Dim> = found?.iter().map(|a| a.extent.clone()).collect();
     match &r.trips {
         Trips::While(on) if p.array(*on).dims != points => None,
@@ -131,11 +165,17 @@ struct Sink<'a> {
     at: Vec<Atom>,
     /// What the loop binds.
     inside: HashSet<ArrayId>,
-    /// The arrays that are scalars.
-    values: HashMap<ArrayId, Atom>,
+    /// Whether arrays of a few elements for each point are scalars.
+    small: bool,
+    /// So many statements may still be made of their loops.
+    left: usize,
+    /// The arrays that are scalars: their elements in order.
+    values: HashMap<ArrayId, Vec<Atom>>,
     /// The arrays that are the memory of another one now.
     memory: HashMap<ArrayId, ArrayId>,
     starts: Vec<Carried>,
+    /// Memory beside the loop, and what it is filled with.
+    own: Vec<(ArrayId, Const)>,
     /// Below what the numbers of trips are.
     most: HashMap<ArrayId, Dim>,
     /// What has been computed, with arrays as they are called outside of the points: these do not change.
@@ -152,24 +192,36 @@ impl Sink<'_> {
     }
 
     fn is_scalar(&self, a: ArrayId) -> bool {
-        let dims = &self.p.array(a).dims;
-        dims.is_empty() || *dims == self.points
+        self.extents(a).is_some()
     }
 
     /// An array of one element for the point: that.
     fn value(&mut self, a: ArrayId, loc: Loc, out: &mut Vec<Node>) -> Option<Atom> {
-        if let Some(value) = self.values.get(&a) {
-            return Some(*value);
+        match self.all(a, loc, out)?[..] {
+            [value] => Some(value),
+            _ => None,
         }
-        if self.inside.contains(&a) || !self.is_scalar(a) {
+    }
+
+    /// The elements of an array of few for the point.
+    fn all(&mut self, a: ArrayId, loc: Loc, out: &mut Vec<Node>) -> Option<Vec<Atom>> {
+        if let Some(values) = self.values.get(&a) {
+            return Some(values.clone());
+        }
+        let places = small::places(&self.extents(a)?);
+        if let Some(c) = self.constants.get(&a) {
+            return Some(vec![Atom::Const(*c); places.len()]);
+        }
+        if self.inside.contains(&a) {
             return None;
         }
-        if let Some(c) = self.constants.get(&a) {
-            return Some(Atom::Const(*c));
-        }
-        let index = if self.p.array(a).dims.is_empty() { Vec::new() } else { self.at.clone() };
-        let elem = self.p.array(a).elem;
-        Some(self.bind(elem, Exp::Read { array: a, index, checked: false }, loc, out))
+        let (elem, own) = (self.p.array(a).elem, self.p.array(a).dims.starts_with(&self.points));
+        let at = if own { self.at.clone() } else { Vec::new() };
+        let element = |place: Vec<i64>| {
+            let index = at.iter().copied().chain(place.into_iter().map(int)).collect();
+            self.bind(elem, Exp::Read { array: a, index, checked: false }, loc, out)
+        };
+        Some(places.into_iter().map(element).collect())
     }
 
     fn bind(&mut self, elem: Elem, exp: Exp, loc: Loc, out: &mut Vec<Node>) -> Atom {
@@ -183,10 +235,13 @@ impl Sink<'_> {
         let mut held = Vec::new();
         for c in &r.carried {
             if self.is_scalar(c.state) {
-                let start = self.value(c.start, r.loc, out)?;
+                let starts = self.all(c.start, r.loc, out)?;
                 let elem = self.p.array(c.state).elem;
-                let [state, result] = [(), ()].map(|()| self.p.new_var(elem));
-                states.push((*c, State { state, start, next: start, result }));
+                let state = |start| {
+                    let [state, result] = [(), ()].map(|()| self.p.new_var(elem));
+                    State { state, start, next: start, result }
+                };
+                states.push((*c, starts.into_iter().map(state).collect::<Vec<State>>()));
             } else {
                 let memory = match self.memory.remove(&c.start) {
                     Some(memory) => memory,
@@ -194,7 +249,10 @@ impl Sink<'_> {
                         self.starts.push(*c);
                         c.state
                     }
-                    None => return None,
+                    None => {
+                        let value = *self.constants.get(&c.start)?;
+                        self.filled(c.state, value, r.loc, out)?
+                    }
                 };
                 self.memory.insert(c.state, memory);
                 held.push((*c, memory));
@@ -202,27 +260,29 @@ impl Sink<'_> {
         }
         let around = self.known.clone();
         for (c, s) in &states {
-            self.values.insert(c.state, Atom::Var(s.state));
+            self.values.insert(c.state, s.iter().map(|s| Atom::Var(s.state)).collect());
         }
         let rounds = match &r.trips {
             Trips::For(index, count) => {
                 let rounds = self.rounds(count, r.loc, out)?;
                 if let Rounds::For(axis, _) = &rounds {
-                    self.values.insert(*index, Atom::Var(axis.var));
+                    self.values.insert(*index, vec![Atom::Var(axis.var)]);
                     self.most.insert(*index, axis.extent.clone());
                 }
                 rounds
             }
             Trips::While(on) => {
                 let (_, s) = states.iter().find(|(c, _)| c.state == *on)?;
-                self.values.insert(*on, Atom::Const(Const::bool(true)));
+                let [s] = &s[..] else { return None };
+                self.values.insert(*on, vec![Atom::Const(Const::bool(true))]);
                 Rounds::While(s.state)
             }
         };
         let mut body = Vec::new();
         self.list(&r.body, &mut body)?;
         for (c, s) in &mut states {
-            s.next = self.value(c.next, r.loc, &mut body)?;
+            let next = self.all(c.next, r.loc, &mut body)?;
+            s.iter_mut().zip(next).for_each(|(s, next)| s.next = next);
         }
         for (c, memory) in held {
             if self.memory.remove(&c.next) != Some(memory) {
@@ -232,25 +292,33 @@ impl Sink<'_> {
         }
         self.known = around;
         for (c, s) in &states {
-            self.values.insert(c.result, Atom::Var(s.result));
+            self.values.insert(c.result, s.iter().map(|s| Atom::Var(s.result)).collect());
         }
-        let states = states.into_iter().map(|(_, s)| s).collect();
+        let states = states.into_iter().flat_map(|(_, s)| s).collect();
         out.push(Node::Recurrence(Recurrence { rounds, states, body, loc: r.loc }));
         Some(())
     }
 
     fn nest(&mut self, n: &Nest, out: &mut Vec<Node>) -> Option<()> {
-        let (outer, inner) = match n.axes.len() {
-            0 => (&n.axes[..], &[][..]),
-            _ => n.axes.split_at_checked(self.points.len())?,
-        };
-        if !outer.is_empty() && !outer.iter().map(|a| &a.extent).eq(&self.points) {
+        if self.is_constant(n) {
+            return Some(());
+        }
+        let own = n.axes.len() >= self.points.len()
+            && n.axes[..self.points.len()].iter().map(|a| &a.extent).eq(&self.points);
+        if !own && !n.axes.is_empty() && !self.small {
             return None;
         }
+        let (outer, inner) = n.axes.split_at(if own { self.points.len() } else { 0 });
         let mut names: HashMap<Var, Atom> = outer.iter().zip(&self.at).map(|(a, at)| (a.var, *at)).collect();
         if inner.is_empty() {
             self.items(n, &mut names, out)?;
             return n.yields.iter().try_for_each(|y| self.yielded(y, &names, n.loc, out));
+        }
+        if self.small && (self.has_few(n) || small::are_few(inner)) {
+            return self.trips_of_few(n, inner, names, out);
+        }
+        if !own {
+            return None;
         }
         self.folded(n, inner, names, out)
     }
@@ -301,20 +369,15 @@ impl Sink<'_> {
         match &y.kind {
             YieldKind::Store(v) => {
                 let value = renamed(names, *v);
-                self.values.insert(y.array, value);
+                self.values.insert(y.array, vec![value]);
             }
-            YieldKind::Accumulate { reducer, into, index, value } if self.is_scalar(*into) => {
-                self.own(*into, index, names)?;
-                let before = self.value(*into, loc, out)?;
-                let after = self.combined(*reducer, before, renamed(names, *value), loc, out)?;
-                self.values.insert(y.array, after);
+            YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } if self.is_scalar(*into) => {
+                let mut values = self.all(*into, loc, out)?;
+                self.changed(&y.kind, &mut values, names, loc, out)?;
+                self.values.insert(y.array, values);
             }
-            YieldKind::Write { into, index, value, .. } if self.is_scalar(*into) => {
-                self.own(*into, index, names)?;
-                let value = renamed(names, *value);
-                self.values.insert(y.array, value);
-            }
-            YieldKind::Accumulate { .. } | YieldKind::Write { .. } => {
+            YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } => {
+                self.has_memory(*into, loc, out)?;
                 self.change(&y.kind, names, out)?;
                 self.taken_over(y)?;
             }
@@ -323,10 +386,30 @@ impl Sink<'_> {
         Some(())
     }
 
-    /// Whether an index is that of the point in an array of one element for each.
-    fn own(&self, a: ArrayId, index: &[Atom], names: &HashMap<Var, Atom>) -> Option<()> {
-        let dims = &self.p.array(a).dims;
-        let own = dims.is_empty() || index.iter().map(|i| renamed(names, *i)).eq(self.at.iter().copied());
-        own.then_some(())
+    /// Changes an element of an array of few.
+    fn changed(
+        &mut self,
+        kind: &YieldKind,
+        values: &mut [Atom],
+        names: &HashMap<Var, Atom>,
+        loc: Loc,
+        out: &mut Vec<Node>,
+    ) -> Option<()> {
+        let (YieldKind::Accumulate { into, index, value, .. } | YieldKind::Write { into, index, value, .. }) =
+            kind
+        else {
+            return None;
+        };
+        let index: Vec<Atom> = index.iter().map(|i| renamed(names, *i)).collect();
+        // What is outside is ignored.
+        let Some(place) = self.place(*into, &index)? else { return Some(()) };
+        let value = renamed(names, *value);
+        values[place] = match kind {
+            YieldKind::Accumulate { reducer, .. } => {
+                self.combined(*reducer, values[place], value, loc, out)?
+            }
+            _ => value,
+        };
+        Some(())
     }
 }

@@ -5,13 +5,16 @@
 //!     = repeat with t: [n]f64 = 0 { x = nest [p < n] store v; t' = nest [p < n] accumulate(add) t[p] x[p]; => t' };  a + sum(t)
 //! ```
 //!
-//! The adjoint of what all points share is such a sum.
+//! The adjoint of what all points share is such a sum. What is added may be linear in the sum of the points: a multiple, say.
+
+use std::collections::HashSet;
 
 use crate::bulk::build::Code;
 use crate::bulk::{
-    ArrayId, Atom, Body, Carried, Exp, Item, Let, Nest, Program, Reducer, Repeat, Stm, Yield, YieldKind,
+    ArrayId, Atom, Body, Carried, Exp, Item, Let, Nest, Program, Reducer, Repeat, Stm, Var, Yield, YieldKind,
 };
 use crate::dim::Dim;
+use crate::scalar::Op;
 use crate::ty::Loc;
 
 /// A loop whose points have sums of their own, and what comes before and after it.
@@ -39,8 +42,10 @@ pub(super) fn with_own_sums(p: &mut Program, r: &Repeat, points: &[Dim]) -> Opti
         let mut next = state;
         for step in steps {
             let [values, to] = [(), ()].map(|()| p.new_array(name.clone(), elem, points.to_vec()));
-            stored(&mut q.body, step.sum, values);
-            q.body[step.at] = Stm::Nest(accumulation(p, reducer, values, next, to, r.loc));
+            folded_at_points(&mut q.body, step.sum, values, points.len());
+            if let Stm::Nest(n) = &mut q.body[step.at] {
+                at_points(p, n, step.sum, values, next, to);
+            }
             next = to;
         }
         q.carried[k] = Carried { state, start, next, result };
@@ -74,22 +79,69 @@ fn steps(p: &Program, r: &Repeat, k: usize, points: &[Dim]) -> Option<(Reducer, 
         let Stm::Nest(n) = s else { return None };
         let ([], [Yield { array, kind }]) = (&n.axes[..], &n.yields[..]) else { return None };
         let YieldKind::Accumulate { reducer, into, value: Atom::Var(v), .. } = kind else { return None };
-        let [Item::Let(Let { vars, exp: Exp::Read { array: sum, .. }, .. })] = &n.body.items[..] else {
-            return None;
-        };
-        let is_step = *into == now && vars[..] == [*v] && found.is_none_or(|f| f == *reducer);
-        if !is_step || !is_folded(r, *sum, *reducer, points) {
+        let mut sums = Vec::new();
+        n.body.visit_reads(&mut |a, _| sums.extend(Some(a).filter(|a| is_folded(r, *a, *reducer, points))));
+        let [sum] = sums[..] else { return None };
+        let is_it = matches!(&n.body.items[..], [Item::Let(Let { vars, .. })] if vars[..] == [*v]);
+        let is_step = is_it || (*reducer == Reducer::Add && is_linear(n, sum, *v));
+        if *into != now || !is_step || found.is_some_and(|f| f != *reducer) {
             return None;
         }
         found = Some(*reducer);
-        steps.push(Step { at, sum: *sum });
+        steps.push(Step { at, sum });
         now = *array;
     }
     (now == c.next).then_some(())?;
     Some((found?, steps))
 }
 
-/// Whether an array is a fold over the points, used once.
+/// Whether a scalar is linear in a sum: then it is the sum of what it is for each term.
+fn is_linear(n: &Nest, sum: ArrayId, value: Var) -> bool {
+    let mut linear: HashSet<Var> = HashSet::new();
+    for i in &n.body.items {
+        let Item::Let(l) = i else { return false };
+        let is = |a: &Atom| a.var().is_some_and(|v| linear.contains(&v));
+        let is_linear = match &l.exp {
+            Exp::Read { array, .. } => *array == sum,
+            Exp::Op(Op::Neg, args) => is(&args[0]),
+            Exp::Op(Op::Add | Op::Sub, args) if is(&args[0]) && is(&args[1]) => true,
+            Exp::Op(Op::Mul, args) if is(&args[0]) != is(&args[1]) => true,
+            Exp::Op(Op::Div | Op::Scale, args) if is(&args[0]) && !is(&args[1]) => true,
+            other => {
+                let mut uses = false;
+                other.visit_atoms(&mut |a| uses |= is(&a));
+                if uses {
+                    return false;
+                }
+                continue;
+            }
+        };
+        if is_linear {
+            linear.insert(l.vars[0]);
+        }
+    }
+    linear.contains(&value)
+}
+
+/// A sum of scalars of the host level as one of each point: its code with the point's own term in place of the sum.
+fn at_points(p: &mut Program, n: &mut Nest, sum: ArrayId, terms: ArrayId, from: ArrayId, to: ArrayId) {
+    n.axes = p.new_axes(&p.array(terms).dims.clone());
+    let at: Vec<Atom> = n.axes.iter().map(|a| Atom::Var(a.var)).collect();
+    for i in &mut n.body.items {
+        if let Item::Let(Let { exp: Exp::Read { array, index, .. }, .. }) = i
+            && *array == sum
+        {
+            (*array, *index) = (terms, at.clone());
+        }
+    }
+    for y in &mut n.yields {
+        if let YieldKind::Accumulate { into, index, .. } = &mut y.kind {
+            (y.array, *into, *index) = (to, from, at.clone());
+        }
+    }
+}
+
+/// Whether an array is a fold over the points, and axes after theirs, used once.
 fn is_folded(r: &Repeat, sum: ArrayId, with: Reducer, points: &[Dim]) -> bool {
     let folds = |s: &Stm| {
         let Stm::Nest(n) = s else { return false };
@@ -97,19 +149,25 @@ fn is_folded(r: &Repeat, sum: ArrayId, with: Reducer, points: &[Dim]) -> bool {
             y.array == sum
                 && matches!(&y.kind, YieldKind::Reduce { reducer, over, .. } if *reducer == with && *over == n.axes.len())
         };
-        n.axes.iter().map(|a| &a.extent).eq(points) && n.yields.iter().any(is_it)
+        let starts =
+            n.axes.len() >= points.len() && n.axes[..points.len()].iter().map(|a| &a.extent).eq(points);
+        starts && n.yields.iter().any(is_it)
     };
     let uses = r.body.iter().filter(|s| s.inputs().contains(&sum)).count();
     uses == 1 && r.body.iter().any(folds) && r.carried.iter().all(|c| c.next != sum)
 }
 
-/// What was folded is stored.
-fn stored(body: &mut [Stm], sum: ArrayId, values: ArrayId) {
+/// What was folded over the points and more is folded over the rest, or stored if there is none.
+fn folded_at_points(body: &mut [Stm], sum: ArrayId, values: ArrayId, points: usize) {
     for s in body {
         let Stm::Nest(n) = s else { continue };
         for y in n.yields.iter_mut().filter(|y| y.array == sum) {
-            if let YieldKind::Reduce { value, .. } = y.kind {
-                *y = Yield { array: values, kind: YieldKind::Store(value) };
+            if let YieldKind::Reduce { reducer, over, value } = y.kind {
+                let kind = match over - points {
+                    0 => YieldKind::Store(value),
+                    over => YieldKind::Reduce { reducer, over, value },
+                };
+                *y = Yield { array: values, kind };
             }
         }
     }

@@ -24,6 +24,7 @@ mod resources;
 mod scans;
 mod shape;
 mod sharing;
+mod small;
 mod sorts;
 mod special;
 mod training;

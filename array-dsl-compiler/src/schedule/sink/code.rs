@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::Sink;
-use crate::bulk::build::{Code, decided, renamed};
+use crate::bulk::build::{Code, decided, folded, renamed};
 use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Let, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::Node;
@@ -29,13 +29,17 @@ impl Sink<'_> {
         let exp = match &l.exp {
             Exp::Read { array, index, checked } => {
                 let index: Vec<Atom> = index.iter().map(|i| renamed(names, *i)).collect();
-                if let Some(value) = self.values.get(array) {
-                    let own = self.p.array(*array).dims.is_empty() || index == self.at;
-                    names.insert(l.vars[0], *value);
-                    return own.then_some(());
+                if let Some(values) = self.values.get(array) {
+                    // Outside is an error, which this place does not report.
+                    let place = self.place(*array, &index)??;
+                    names.insert(l.vars[0], values[place]);
+                    return Some(());
                 }
                 if self.inside.contains(array) && !self.memory.contains_key(array) {
-                    return None;
+                    // Of what is the same everywhere there may be no memory.
+                    let value = *self.constants.get(array).filter(|_| !checked)?;
+                    names.insert(l.vars[0], Atom::Const(value));
+                    return Some(());
                 }
                 Exp::Read { array: *array, index, checked: *checked }
             }
@@ -48,7 +52,7 @@ impl Sink<'_> {
             },
             Exp::Op(op, args) => {
                 let args: Vec<Atom> = args.iter().map(|a| renamed(names, *a)).collect();
-                if let Some(value) = decided(*op, &args) {
+                if let Some(value) = decided(*op, &args).or_else(|| folded(*op, &args).map(Atom::Const)) {
                     names.insert(l.vars[0], value);
                     return Some(());
                 }
@@ -129,7 +133,7 @@ impl Sink<'_> {
             let mut term = Atom::Const(Const::int(Elem::I64, c));
             for a in m.iter() {
                 let factor = match self.own_number(a) {
-                    Some(number) => *self.values.get(&number)?,
+                    Some(number) => *self.values.get(&number)?.first()?,
                     None => code.bind(self.p, Elem::I64, Exp::Size(Dim::atom(a.clone()))),
                 };
                 term = code.mul(self.p, term, factor);

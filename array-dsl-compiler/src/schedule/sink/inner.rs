@@ -20,7 +20,7 @@ struct Own<'a> {
     inside: &'a [&'a Item],
     folds: &'a [Fold],
     /// The writes and accumulations to memory.
-    changes: &'a [&'a Yield],
+    changes: &'a [Yield],
     loc: Loc,
 }
 
@@ -37,8 +37,14 @@ impl Sink<'_> {
         let mut lets = Vec::new();
         let until = self.size(count, loc, &mut lets)?;
         out.extend(lets.into_iter().map(Node::Let));
+        let most = self.bounded(count)?;
+        Some(Rounds::For(Axis { var: self.p.new_var(Elem::I64), extent: most }, until))
+    }
+
+    /// What a size is at most, whatever the numbers of the loop's own.
+    pub(super) fn bounded(&self, d: &Dim) -> Option<Dim> {
         let mut most = Dim::constant(0);
-        for (m, c) in count.terms() {
+        for (m, c) in d.terms() {
             let own: Vec<ArrayId> = m.iter().filter_map(|a| self.own_number(a)).collect();
             match own[..] {
                 [] => most = most.add(&Dim::monomial(m.clone()).scale(c)),
@@ -51,7 +57,7 @@ impl Sink<'_> {
                 _ => return None,
             }
         }
-        Some(Rounds::For(Axis { var: self.p.new_var(Elem::I64), extent: most }, until))
+        Some(most)
     }
 
     /// A nest in which each point has a few elements, or one after the other: a loop of its own.
@@ -81,7 +87,8 @@ impl Sink<'_> {
                     folds.push(Fold { array: y.array, reducer: *reducer, value: *value });
                 }
                 YieldKind::Accumulate { reducer, into, index, value } if self.is_scalar(*into) => {
-                    self.own(*into, index, &names)?;
+                    let index: Vec<Atom> = index.iter().map(|i| renamed(&names, *i)).collect();
+                    self.place(*into, &index)??;
                     let before = self.value(*into, n.loc, out)?;
                     states.push((before, self.p.elem(before)));
                     folds.push(Fold { array: y.array, reducer: *reducer, value: *value });
@@ -93,9 +100,17 @@ impl Sink<'_> {
                     if reads && !reads_own(n, *into) {
                         return None;
                     }
-                    changes.push(y);
+                    self.has_memory(*into, n.loc, out)?;
+                    changes.push(y.clone());
                 }
-                YieldKind::Reduce { .. } | YieldKind::Store(_) => return None,
+                YieldKind::Store(value) => {
+                    let memory = self.private(y.array)?;
+                    self.memory.insert(y.array, memory);
+                    let index = n.axes.iter().map(|a| Atom::Var(a.var)).collect();
+                    let kind = YieldKind::Write { into: y.array, index, value: *value, contested: false };
+                    changes.push(Yield { array: y.array, kind });
+                }
+                YieldKind::Reduce { .. } => return None,
             }
         }
         for s in &scans {
@@ -108,7 +123,7 @@ impl Sink<'_> {
         let around = self.known.clone();
         let results = self.trips(&own, inner, &states, &mut names, out);
         self.known = around;
-        self.values.extend(folds.iter().map(|f| f.array).zip(results?));
+        self.values.extend(folds.iter().map(|f| f.array).zip(results?.into_iter().map(|v| vec![v])));
         changes.iter().try_for_each(|y| self.taken_over(y))
     }
 
