@@ -8,6 +8,8 @@
 //! * Arrays live at a [`Home`]. `Row` arrays have only the dimensions beyond the first `depth`: one buffer per
 //!   worker, rewritten for each point of the first `depth` axes of the one tree that uses them; loads and stores give only
 //!   the remaining indices.
+//! * `Scratch` arrays are of one tree as well. Their indices are whole, but each worker has memory for the points that it is at, one
+//!   or the lanes of a form: [`scratch`] says of which arrays that is enough.
 //! * A tree with no axes is executed once.
 //! * A `Scan` is as in Bulk, and runs along the loop whose body it stands in: it has a state for each execution of the loop.
 //! * A [`Recurrence`] is a loop that a point makes by itself: its states are scalars. In it `Write` and `Accumulate` change elements
@@ -23,6 +25,7 @@
 mod covers;
 mod plan;
 pub mod print;
+pub mod scratch;
 pub mod together;
 pub mod uses;
 pub mod verify;
@@ -47,6 +50,8 @@ pub enum Home {
         /// How many leading dimensions it lacks.
         depth: usize,
     },
+    /// Memory of a worker for the elements of the points that it is at; see `scratch`.
+    Scratch,
     /// The memory of another array, under other dimensions.
     View(ArrayId),
     /// Nowhere: fused away.

@@ -12,7 +12,7 @@
 //!   => s.1
 //! ```
 //!
-//! `heap`, `row(depth)` and `view ... of` say where arrays live; arrays that are nowhere are left out. `once` is
+//! `heap`, `row(depth)`, `scratch` and `view ... of` say where arrays live; arrays that are nowhere are left out. `once` is
 //! a tree without axes; `y.1[%0] add= %3` accumulates, `y.1[%0] := %3` writes. Let bindings are as in Bulk.
 
 use super::{Contract, Division, Form, Home, Loop, Node, Plan, Program, Repeat, Rounds, Sorted, Step, Tree};
@@ -30,6 +30,7 @@ pub fn print(p: &Program) -> String {
             Home::Param | Home::Nowhere => {}
             Home::Heap => out.push_str(&format!("  heap {binding}\n")),
             Home::Row { depth } => out.push_str(&format!("  row({depth}) {binding}\n")),
+            Home::Scratch => out.push_str(&format!("  scratch {binding}\n")),
             Home::View(of) => out.push_str(&format!("  view {binding} of {}\n", text.array(*of))),
         }
     }
@@ -217,7 +218,7 @@ pub fn count(p: &Program) -> Counts {
     for (i, info) in p.arrays.iter().enumerate() {
         match info.home {
             Home::Heap if !results.contains(&ArrayId(i as u32)) => c.heap_arrays += 1,
-            Home::Row { .. } => c.row_arrays += 1,
+            Home::Row { .. } | Home::Scratch => c.row_arrays += 1,
             _ => {}
         }
     }

@@ -15,41 +15,55 @@ use crate::ty::Elem;
 const MANY: usize = 64;
 /// Lanes of loops that wait for the last.
 const FEW: usize = 16;
+/// The most functions in a choice that are computed for nothing.
+const FUNCTIONS: usize = 8;
 
 /// The form of points that execute these nodes together; none if they cannot. `vars` are the types of all scalars.
 pub fn together(body: &[Node], vars: &[Elem]) -> Option<Form> {
-    let mut loops = body.iter().filter_map(|n| if let Node::Recurrence(r) = n { Some(r) } else { None });
-    let (Some(r), None) = (loops.next(), loops.next()) else { return None };
-    let plain = |n: &Node| matches!(n, Node::Let(_) | Node::Store { .. } | Node::Recurrence(_));
-    if !body.iter().all(plain) {
-        return None;
+    let mut least = None;
+    for n in body {
+        match n {
+            Node::Let(_) | Node::Store { .. } => {}
+            Node::Recurrence(r) => {
+                let lanes = lanes(r, vars)?;
+                least = Some(least.map_or(lanes, |l: usize| l.min(lanes)));
+            }
+            Node::Scan(_) | Node::Loop(_) | Node::Accumulate { .. } | Node::Write { .. } => return None,
+        }
     }
+    least.map(Form::Together)
+}
+
+/// How many points make a loop together, if they can.
+fn lanes(r: &Recurrence, vars: &[Elem]) -> Option<usize> {
     match &r.rounds {
-        Rounds::For(_, None) => r.body.iter().all(is_lane).then_some(Form::Together(MANY)),
+        Rounds::For(_, None) => r.body.iter().all(|n| is_lane(n, vars)).then_some(MANY),
         Rounds::For(..) => None,
-        Rounds::While(_) => does_not_matter(r, vars).then_some(Form::Together(FEW)),
+        Rounds::While(_) => does_not_matter(r, vars).then_some(FEW),
     }
 }
 
-fn is_lane(n: &Node) -> bool {
+fn is_lane(n: &Node, vars: &[Elem]) -> bool {
     match n {
-        Node::Let(l) => selects(l),
+        Node::Let(l) => selects(l, vars),
         Node::Write { .. } | Node::Accumulate { .. } => true,
         Node::Scan(_) | Node::Loop(_) | Node::Recurrence(_) | Node::Store { .. } => false,
     }
 }
 
-/// Whether choices are between values that cost next to nothing.
-fn selects(l: &Let) -> bool {
-    let cheap = |l: &Let| match &l.exp {
-        Exp::Op(op, _) => op.is_cheap(),
+/// Whether choices are between values that may as well all be computed: of instructions, and few functions.
+fn selects(l: &Let, vars: &[Elem]) -> bool {
+    let Exp::If(_, yes, no) = &l.exp else { return true };
+    let mut functions = 0;
+    let mut is_straight = |l: &Let| match &l.exp {
+        Exp::Op(op, _) => {
+            functions += usize::from(!op.is_instruction());
+            (op.is_instruction() || op.has_vectors()) && !l.may_fail(vars)
+        }
         Exp::Size(_) | Exp::StopGradient(_) => true,
         Exp::Read { .. } | Exp::If(..) => false,
     };
-    match &l.exp {
-        Exp::If(_, yes, no) => [yes, no].into_iter().flat_map(|b| &b.block.lets).all(cheap),
-        Exp::Op(..) | Exp::Size(_) | Exp::StopGradient(_) | Exp::Read { .. } => true,
-    }
+    [yes, no].into_iter().flat_map(|b| &b.block.lets).all(&mut is_straight) && functions <= FUNCTIONS
 }
 
 /// Whether a point that has ended may go on computing.
@@ -61,7 +75,7 @@ fn does_not_matter(r: &Recurrence, vars: &[Elem]) -> bool {
         Node::Let(l) => match &l.exp {
             Exp::Read { index, checked, .. } => !checked && index.iter().all(same),
             Exp::Op(op, _) => op.has_vectors() && !l.may_fail(vars),
-            Exp::If(..) | Exp::Size(_) | Exp::StopGradient(_) => selects(l),
+            Exp::If(..) | Exp::Size(_) | Exp::StopGradient(_) => selects(l, vars),
         },
         _ => false,
     })

@@ -7,7 +7,8 @@
 //! * every `Heap` array is written whole, by a `Fill`, `Copy` or `Move`, a contraction, a sort, or by `Store`s indexed by axes
 //!   and constants that cover it, or by a `Repeat` whose state or trip number it is; `Accumulate` and `Write` come after that;
 //! * two points of the parallel axes never store to the same element;
-//! * a `Row` array belongs to one tree, whose first axes are the dimensions it lacks;
+//! * a `Row` array belongs to one tree, whose first axes are the dimensions it lacks, and so does a `Scratch` array, of which it uses
+//!   each point's own elements (`scratch`);
 //! * a chain of views ends in a `Param` or `Heap` array; a view is used after the checks that make it one of as many elements;
 //!   nothing refers to a `Nowhere` array;
 //! * a read that is not compared with its array's dimensions has a reason to be inside (`affine`);

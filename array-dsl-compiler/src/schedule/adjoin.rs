@@ -12,18 +12,26 @@
 //! 1. what one of the two stores the other reads at its own point alone, where it is a scalar then,
 //! 2. neither changes what the other one reads otherwise, nor what the other one changes,
 //! 3. nothing between them uses what it stores, or changes what it reads.
+//!
+//! Another loop of the same points is joined as well, if one of them reads what the other one changes in its trips, as the way back
+//! does with a history: then no point's history is there before or after its time (`loops::scratch`). Of what either changes the other
+//! one may use each point's own elements only, and not both may fail.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::fuse::Forward;
-use crate::bulk::build::{Renaming, renamed};
+use crate::bulk::build::{Fresh, Redirect, Renaming, int, renamed};
 use crate::bulk::uses::scalars;
-use crate::bulk::walk::Rewriter;
-use crate::bulk::{ArrayId, Atom, Exp};
+use crate::bulk::walk::{Rewriter, Visitor as Scalars};
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Item, Var};
 use crate::dim::Dim;
 use crate::loops::together::together;
-use crate::loops::uses::{Access, visit_arrays, visit_indices, visit_sizes};
+use crate::loops::uses::{Access, Visitor, places, visit_arrays, visit_indices, visit_sizes};
 use crate::loops::{Node, Program, Rounds, Step, Tree};
+use crate::ty::Elem;
+
+/// The most elements that a neighbor makes at each point.
+const MOST_ELEMENTS: i64 = 16;
 
 /// Joins what stands beside the loops of points of a program.
 pub(super) fn adjoin(p: &mut Program) {
@@ -31,7 +39,7 @@ pub(super) fn adjoin(p: &mut Program) {
     p.steps = list(p, steps);
 }
 
-fn list(p: &Program, mut steps: Vec<Step>) -> Vec<Step> {
+fn list(p: &mut Program, mut steps: Vec<Step>) -> Vec<Step> {
     for s in &mut steps {
         if let Step::Repeat(r) = s {
             r.steps = list(p, std::mem::take(&mut r.steps));
@@ -52,30 +60,30 @@ fn list(p: &Program, mut steps: Vec<Step>) -> Vec<Step> {
 }
 
 /// A neighbor of the loop of points at `at`, by its place, and both as one.
-fn beside(p: &Program, steps: &[Step], at: usize) -> Option<(usize, Tree)> {
+fn beside(p: &mut Program, steps: &[Step], at: usize) -> Option<(usize, Tree)> {
     let Step::Tree(of_points) = &steps[at] else { return None };
-    if !of_points.body.iter().any(|n| matches!(n, Node::Recurrence(_))) {
+    if !has_loops(of_points) {
         return None;
     }
     let before = (0..at).rev();
     let after = at + 1..steps.len();
-    nearest(p, steps, before, |t| joined(p, of_points, t, true))
-        .or_else(|| nearest(p, steps, after, |t| joined(p, of_points, t, false)))
+    nearest(p, steps, before, |p, t| joined(p, of_points, t, true))
+        .or_else(|| nearest(p, steps, after, |p, t| joined(p, of_points, t, false)))
 }
 
 /// The nearest tree at one of these places that can be joined, and that can be moved past those before it.
 fn nearest(
-    p: &Program,
+    p: &mut Program,
     steps: &[Step],
     places: impl Iterator<Item = usize>,
-    join: impl Fn(&Tree) -> Option<Tree>,
+    join: impl Fn(&mut Program, &Tree) -> Option<Tree>,
 ) -> Option<(usize, Tree)> {
     let mut passed = Uses::default();
     for k in places {
         let uses = Uses::of(p, &steps[k])?;
         if let Step::Tree(t) = &steps[k]
             && uses.is_apart_from(&passed)
-            && let Some(joined) = join(t)
+            && let Some(joined) = join(p, t)
         {
             return Some((k, joined));
         }
@@ -131,11 +139,172 @@ impl Uses {
     }
 }
 
+fn has_loops(t: &Tree) -> bool {
+    t.body.iter().any(|n| matches!(n, Node::Recurrence(_)))
+}
+
+/// Two loops of the same points, one after the other at each.
+fn loops_joined(p: &Program, first: &Tree, second: &Tree) -> Option<Tree> {
+    let own: Vec<Atom> = first.axes.iter().map(|a| Atom::Var(a.var)).collect();
+    let names = second.axes.iter().zip(&own).map(|(a, v)| (a.var, *v)).collect();
+    let mut second = Values { stored: HashMap::new(), names }.nodes(second.body.clone());
+    let mut first_body = first.body.clone();
+    for body in [&mut first_body, &mut second] {
+        in_own_memory(p, body);
+    }
+    let (mut a, mut b) = (Uses::default(), Uses::default());
+    for (u, body) in [(&mut a, &first_body), (&mut b, &second)] {
+        u.tree(p, &Tree::new(first.axes.clone(), body.clone(), first.loc));
+    }
+    let uses = |u: &Uses, r: &ArrayId| u.reads.contains(r) || u.changes.contains(r);
+    let shared: Vec<ArrayId> = a
+        .changes
+        .iter()
+        .filter(|r| uses(&b, r))
+        .chain(b.changes.iter().filter(|r| uses(&a, r)))
+        .copied()
+        .collect();
+    let axes: BTreeSet<Var> = first.axes.iter().map(|a| a.var).collect();
+    let both: Vec<Node> = first_body.iter().chain(&second).cloned().collect();
+    let is_own = |root: &ArrayId| {
+        let found: BTreeSet<Var> =
+            places(&both, &axes, &|a| p.root(a) == *root).into_iter().map(|(_, v)| v).collect();
+        let mut is_viewed = false;
+        visit_arrays(&both, &mut |a, _| is_viewed |= a != *root && p.root(a) == *root);
+        found == axes && !is_viewed
+    };
+    let gains = changed_in_trips(&first_body).iter().any(|c| b.reads.contains(c));
+    let fail = [&first_body, &second].map(|body| fails(body, &p.vars));
+    if !gains
+        || fail == [true, true]
+        || !shared.iter().all(is_own)
+        || !bound(&first_body).is_disjoint(&bound(&second))
+    {
+        return None;
+    }
+    let mut body = first_body;
+    let stored = stored(&body, &own);
+    body.extend(Values { stored, names: Renaming::new() }.nodes(second));
+    let keeps_lanes = together(&body, &p.vars).is_some()
+        || [first.body.as_slice(), &body[first.body.len()..]].iter().all(|b| together(b, &p.vars).is_none());
+    keeps_lanes.then(|| Tree::new(first.axes.clone(), body, first.loc))
+}
+
+/// Names the memory that views of the same dimensions have.
+fn in_own_memory(p: &Program, nodes: &mut [Node]) {
+    let mut names = HashMap::new();
+    visit_arrays(nodes, &mut |a, _| {
+        let root = p.root(a);
+        if root != a && p.arrays[root.0 as usize].dims == p.arrays[a.0 as usize].dims {
+            names.insert(a, root);
+        }
+    });
+    if !names.is_empty() {
+        redirected(nodes, &names);
+    }
+}
+
+fn redirected(nodes: &mut [Node], names: &HashMap<ArrayId, ArrayId>) {
+    for n in nodes {
+        match n {
+            Node::Let(l) => Redirect(names).binding(l),
+            Node::Scan(s) => Redirect(names).scan(s),
+            Node::Loop(l) => redirected(&mut l.body, names),
+            Node::Recurrence(r) => redirected(&mut r.body, names),
+            Node::Store { array, .. } | Node::Write { array, .. } | Node::Accumulate { array, .. } => {
+                Redirect(names).array(array);
+            }
+        }
+    }
+}
+
+/// The arrays that are changed in trips.
+fn changed_in_trips(nodes: &[Node]) -> HashSet<ArrayId> {
+    let mut changed = HashSet::new();
+    for n in nodes {
+        if let Node::Recurrence(r) = n {
+            visit_arrays(&r.body, &mut |a, access| changed.extend((access != Access::Read).then_some(a)));
+        }
+    }
+    changed
+}
+
+fn fails(nodes: &[Node], vars: &[Elem]) -> bool {
+    nodes.iter().any(|n| match n {
+        Node::Let(l) => l.may_fail(vars),
+        Node::Scan(s) => Item::Scan(s.clone()).may_fail(vars),
+        Node::Loop(l) => fails(&l.body, vars),
+        Node::Recurrence(r) => fails(&r.body, vars),
+        Node::Store { .. } | Node::Write { .. } | Node::Accumulate { .. } => false,
+    })
+}
+
+/// The scalars that nodes bind anywhere.
+fn bound(nodes: &[Node]) -> HashSet<Var> {
+    let mut found = Bound(HashSet::new());
+    found.nodes(nodes);
+    found.0
+}
+
+struct Bound(HashSet<Var>);
+
+impl Scalars for Bound {
+    fn bound_var(&mut self, v: &Var) {
+        self.0.insert(*v);
+    }
+}
+
+impl Visitor for Bound {}
+
+/// A tree of points and few elements at each, as the scalar code of a point.
+fn at_points(p: &mut Program, t: &Tree, points: usize) -> Option<Tree> {
+    let few: Vec<&Axis> = t.axes.get(points..)?.iter().collect();
+    let mut places = vec![Renaming::new()];
+    for a in few {
+        let n = a.extent.as_constant().filter(|n| (1..=MOST_ELEMENTS).contains(n))?;
+        let place = |(names, i): (&Renaming, i64)| {
+            let mut names = names.clone();
+            names.insert(a.var, int(i));
+            names
+        };
+        places = places.iter().flat_map(|names| (0..n).map(move |i| (names, i))).map(place).collect();
+        if places.len() as i64 > MOST_ELEMENTS {
+            return None;
+        }
+    }
+    if places.len() == 1 && t.axes.len() == points {
+        return Some(t.clone());
+    }
+    let mut body = Vec::new();
+    for mut names in places {
+        for n in &t.body {
+            body.push(match n {
+                Node::Let(l) => {
+                    let mut l = l.clone();
+                    Fresh { vars: &mut p.vars, names: &mut names }.binding(&mut l);
+                    Node::Let(l)
+                }
+                Node::Store { array, index, value } => {
+                    let index = index.iter().map(|i| renamed(&names, *i)).collect();
+                    Node::Store { array: *array, index, value: renamed(&names, *value) }
+                }
+                _ => return None,
+            });
+        }
+    }
+    Some(Tree::new(t.axes[..points].to_vec(), body, t.loc))
+}
+
 /// A loop of points with a neighbor, which is executed first or last at each point.
-fn joined(p: &Program, of_points: &Tree, neighbor: &Tree, is_first: bool) -> Option<Tree> {
+fn joined(p: &mut Program, of_points: &Tree, neighbor: &Tree, is_first: bool) -> Option<Tree> {
+    let neighbor = &at_points(p, neighbor, of_points.axes.len())?;
     let extents = |t: &Tree| t.axes.iter().map(|a| a.extent.clone()).collect::<Vec<_>>();
     if neighbor.axes.is_empty() || extents(of_points) != extents(neighbor) {
         return None;
+    }
+    if has_loops(neighbor) {
+        let (first, second) = if is_first { (neighbor, of_points) } else { (of_points, neighbor) };
+        return loops_joined(p, first, second);
     }
     let own: Vec<Atom> = of_points.axes.iter().map(|a| Atom::Var(a.var)).collect();
     let names = neighbor.axes.iter().zip(&own).map(|(a, v)| (a.var, *v)).collect();
@@ -171,7 +340,7 @@ fn joined(p: &Program, of_points: &Tree, neighbor: &Tree, is_first: bool) -> Opt
             Exp::Size(_) | Exp::StopGradient(_) => true,
             Exp::If(..) => false,
         },
-        Node::Store { index, .. } => *index == own,
+        Node::Store { index, .. } => is_own(index, &own),
         Node::Scan(_) | Node::Loop(_) | Node::Recurrence(_) => false,
         Node::Accumulate { .. } | Node::Write { .. } => false,
     });
@@ -182,19 +351,30 @@ fn joined(p: &Program, of_points: &Tree, neighbor: &Tree, is_first: bool) -> Opt
 
 /// The elements that nodes store at their own point, for good: those that are changed later, or in a loop, are not among them.
 fn stored(nodes: &[Node], own: &[Atom]) -> HashMap<(ArrayId, Vec<Atom>), Atom> {
-    let mut times: HashMap<ArrayId, usize> = HashMap::new();
+    let mut stores: HashMap<ArrayId, usize> = HashMap::new();
     visit_arrays(nodes, &mut |a, access| {
         if access != Access::Read {
-            *times.entry(a).or_default() += 1;
+            *stores.entry(a).or_default() += 1;
         }
     });
-    let elements = nodes.iter().filter_map(|n| match n {
-        Node::Store { array, index, value } if index == own && times[array] == 1 => {
-            Some(((*array, index.clone()), *value))
+    let mut times: HashMap<ArrayId, usize> = HashMap::new();
+    let mut elements = HashMap::new();
+    for n in nodes {
+        if let Node::Store { array, index, value } = n
+            && is_own(index, own)
+            && elements.insert((*array, index.clone()), *value).is_none()
+        {
+            *times.entry(*array).or_default() += 1;
         }
-        _ => None,
-    });
-    elements.collect()
+    }
+    elements.retain(|(array, _), _| times[array] == stores[array]);
+    elements
+}
+
+/// Whether an index is of the point, and of a known element there.
+fn is_own(index: &[Atom], own: &[Atom]) -> bool {
+    let is_known = |rest: &[Atom]| rest.iter().all(|i| matches!(i, Atom::Const(_)));
+    index.strip_prefix(own).is_some_and(is_known)
 }
 
 /// Code whose reads of elements that are stored at its point are their values.

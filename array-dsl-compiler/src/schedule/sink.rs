@@ -51,7 +51,11 @@ pub(super) struct Sunk {
 impl Sunk {
     /// Whether a state is memory that may as well be a few scalars.
     pub fn has_few_in_memory(&self, p: &Program) -> bool {
-        let is_few = |c: &Carried| p.array(c.state).dims.last().and_then(small::few).is_some();
+        let own = self.tree.axes.last().map(|a| &a.extent);
+        let is_few = |c: &Carried| {
+            let last = p.array(c.state).dims.last();
+            last != own && last.and_then(small::few).is_some()
+        };
         self.memory.iter().any(is_few)
     }
 }
@@ -84,10 +88,13 @@ pub(super) fn sunk(
         starts: Vec::new(),
         own: Vec::new(),
         most: HashMap::new(),
+        first: Vec::new(),
         known: HashMap::new(),
     };
-    let mut body = Vec::new();
-    s.repeat(r, true, &mut body)?;
+    let mut code = Vec::new();
+    s.repeat(r, true, &mut code)?;
+    let mut body: Vec<Node> = std::mem::take(&mut s.first).into_iter().map(Node::Let).collect();
+    body.append(&mut code);
     for c in &r.carried {
         if let Some(values) = s.values.get(&c.result) {
             // Every point has the same, and none of them stands for all.
@@ -178,6 +185,8 @@ struct Sink<'a> {
     own: Vec<(ArrayId, Const)>,
     /// Below what the numbers of trips are.
     most: HashMap<ArrayId, Dim>,
+    /// Elements of the point that are read before the loop.
+    first: Vec<Let>,
     /// What has been computed, with arrays as they are called outside of the points: these do not change.
     known: HashMap<Exp, Vec<Var>>,
 }

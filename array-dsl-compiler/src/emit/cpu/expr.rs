@@ -1,5 +1,7 @@
 //! Scalar code as Rust.
 
+use std::collections::BTreeSet;
+
 use super::super::constants;
 use super::region::Region;
 use super::{Cpu, runs};
@@ -174,6 +176,9 @@ impl Cpu<'_> {
     /// The position of an element in an array's memory. In the region that writes it, memory starts at the chunk's
     /// first row.
     pub(super) fn linear(&mut self, array: ArrayId, index: &[Atom], r: &mut Region) -> String {
+        if let Some(points) = r.scratch.get(&array).cloned() {
+            return self.in_scratch(array, index, &points, r);
+        }
         let dims: Vec<String> = self.memory_dims(array).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
         let local = r.is_output(self.root(array))
             && !matches!(self.p.arrays[array.0 as usize].home, Home::Row { .. });
@@ -193,6 +198,29 @@ impl Cpu<'_> {
             k += merged;
         }
         if out.is_empty() { "0i64".into() } else { out }
+    }
+
+    /// The same in scratch memory, where the points' dimensions are one of lanes, the last.
+    fn in_scratch(
+        &mut self,
+        array: ArrayId,
+        index: &[Atom],
+        points: &BTreeSet<usize>,
+        r: &mut Region,
+    ) -> String {
+        let dims = self.memory_dims(array).to_vec();
+        let own = index.iter().zip(&dims).enumerate().filter(|(k, _)| !points.contains(k));
+        let mut out = String::new();
+        for (_, (i, d)) in own {
+            let text = r.atom(*i);
+            out = if out.is_empty() { text } else { format!("({out} * {} + {text})", self.dim_in(d, r)) };
+        }
+        match (&r.width, out.is_empty()) {
+            (Some(_), true) => "lane".into(),
+            (Some(_), false) => format!("({out} * width + lane)"),
+            (None, true) => "0i64".into(),
+            (None, false) => out,
+        }
     }
 
     /// The number of points of axes that count as one, inside a region. A negative extent is that of no points: where sizes are not

@@ -43,17 +43,18 @@ impl Cpu<'_> {
                             r.rows.insert(*array);
                             format!("&mut {name}[..]")
                         }
+                        Home::Scratch => format!("&mut {name}[..]"),
                         _ => format!("&mut *{name}"),
                     };
                     let set = if self.unset.contains(array) { "init" } else { "set" };
                     out.push_str(&format!("unsafe {{ __rt::trusted::{set}({target}, {at}, {value}) }};\n"));
                 }
                 Node::Accumulate { array, reducer, index, value } => {
-                    let update = if r.owned.contains(array) { Self::own_update } else { Self::target_update };
+                    let update = update_of(*array, r);
                     out.push_str(&update(self, *array, Some(*reducer), index, *value, r));
                 }
                 Node::Write { array, index, value } => {
-                    let update = if r.owned.contains(array) { Self::own_update } else { Self::target_update };
+                    let update = update_of(*array, r);
                     out.push_str(&update(self, *array, None, index, *value, r));
                 }
             }
@@ -129,6 +130,31 @@ impl Cpu<'_> {
             expr::combine(q, self.elem(a), &format!("unsafe {{ {name}.get({at}) }}"), &value)
         });
         format!("if {test} {{ let new = {new}; unsafe {{ {name}.set({at}, new) }}; }}\n")
+    }
+
+    /// An element in scratch memory. Where the point is, it is inside.
+    fn scratch_update(
+        &mut self,
+        a: ArrayId,
+        q: Option<Reducer>,
+        index: &[Atom],
+        value: Atom,
+        r: &mut Region,
+    ) -> String {
+        let points = r.scratch.get(&a).cloned().unwrap_or_default();
+        let dims = self.memory_dims(a).to_vec();
+        let mut tests = Vec::new();
+        for (_, (i, d)) in index.iter().zip(&dims).enumerate().filter(|(k, _)| !points.contains(k)) {
+            let size = self.dim_in(d, r);
+            tests.push(format!("({0} >= 0 && {0} < {size})", r.atom(*i)));
+        }
+        let test = if tests.is_empty() { "true".into() } else { tests.join(" && ") };
+        let (at, value, name) = (self.linear(a, index, r), r.atom(value), self.name(a));
+        let old = format!("unsafe {{ __rt::trusted::get(&{name}[..], {at}) }}");
+        let new = q.map_or(value.clone(), |q| expr::combine(q, self.elem(a), &old, &value));
+        format!(
+            "if {test} {{ let new = {new}; unsafe {{ __rt::trusted::set(&mut {name}[..], {at}, new) }}; }}\n"
+        )
     }
 
     fn target_update(
@@ -238,6 +264,17 @@ impl Cpu<'_> {
             }
         }
         format!("{fixed}i64{terms}")
+    }
+}
+
+type Update<'a> = fn(&mut Cpu<'a>, ArrayId, Option<Reducer>, &[Atom], Atom, &mut Region) -> String;
+
+/// How an element of an array is changed.
+fn update_of<'a>(array: ArrayId, r: &Region) -> Update<'a> {
+    match (r.owned.contains(&array), r.scratch.contains_key(&array)) {
+        (true, _) => Cpu::own_update,
+        (_, true) => Cpu::scratch_update,
+        (false, false) => Cpu::target_update,
     }
 }
 

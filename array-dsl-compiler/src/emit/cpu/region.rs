@@ -1,6 +1,6 @@
 //! Regions: the code that one task executes, as a struct of everything it uses with a method `run`.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::angles::{self, Run};
 use super::{Cpu, expr};
@@ -16,6 +16,10 @@ pub(super) struct Region {
     /// Arrays the region writes; their memory starts at the chunk's first row.
     pub outputs: BTreeSet<ArrayId>,
     pub rows: BTreeSet<ArrayId>,
+    /// Scratch arrays, and which of their dimensions are the points'.
+    pub scratch: BTreeMap<ArrayId, BTreeSet<usize>>,
+    /// Of how many points at a time there is scratch memory, where they go together: an expression, called `width`.
+    pub width: Option<String>,
     /// Arrays that all tasks have, and of which each reads and changes elements of its own only.
     pub owned: BTreeSet<ArrayId>,
     pub free: BTreeSet<Var>,
@@ -110,6 +114,9 @@ impl Region {
             self.rows.insert(root);
             return format!("&{name}[..]");
         }
+        if self.scratch.contains_key(&root) {
+            return format!("&{name}[..]");
+        }
         if self.owned.contains(&root) {
             self.rereads = true;
             return name;
@@ -131,7 +138,13 @@ impl Cpu<'_> {
         let Given { output, value: finish, left_out, at } = given;
         let id = format!("Region{}", self.regions);
         self.regions += 1;
-        let rows: String = r.rows.clone().into_iter().map(|a| self.row_buffer(a, r, left_out)).collect();
+        let mut rows: String = r.rows.clone().into_iter().map(|a| self.row_buffer(a, r, left_out)).collect();
+        if let (Some(width), false) = (&r.width, r.scratch.is_empty()) {
+            rows.push_str(&format!("let width: i64 = {width};\n"));
+        }
+        for (a, points) in r.scratch.clone() {
+            rows.push_str(&self.scratch_buffer(a, &points, r, left_out));
+        }
         let mut fields: Vec<(String, String, String)> = Vec::new();
         let mut shared = String::new();
         for k in &r.sizes {
@@ -198,7 +211,8 @@ impl Cpu<'_> {
             true => format!("status.chunk({at}, || {left_out}, |status| {invoke})"),
             false => invoke,
         };
-        let after = if r.rows.is_empty() { "" } else { "status.allocated(&SIGNATURE)?;\n" };
+        let has_buffers = !r.rows.is_empty() || !r.scratch.is_empty();
+        let after = if has_buffers { "status.allocated(&SIGNATURE)?;\n" } else { "" };
         Call { shared, invoke, after }
     }
 
@@ -210,8 +224,27 @@ impl Cpu<'_> {
 
     /// The declaration of a row's buffer, in the region.
     fn row_buffer(&mut self, a: ArrayId, r: &mut Region, empty: &str) -> String {
-        let (name, t) = (self.name(a), self.elem(a));
         let dims: Vec<String> = self.memory_dims(a).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
+        self.buffer(a, &dims, empty)
+    }
+
+    /// The same of scratch memory: the lanes of the points are its last dimension.
+    fn scratch_buffer(
+        &mut self,
+        a: ArrayId,
+        points: &BTreeSet<usize>,
+        r: &mut Region,
+        empty: &str,
+    ) -> String {
+        let dims = self.memory_dims(a).to_vec();
+        let own = dims.iter().enumerate().filter(|(k, _)| !points.contains(k));
+        let mut dims: Vec<String> = own.map(|(_, d)| self.dim_in(d, r)).collect();
+        dims.extend(r.width.as_ref().map(|_| "width".into()));
+        self.buffer(a, &dims, empty)
+    }
+
+    fn buffer(&self, a: ArrayId, dims: &[String], empty: &str) -> String {
+        let (name, t) = (self.name(a), self.elem(a));
         format!(
             "let ::core::option::Option::Some(mut {name}) = __rt::allocate::row::<{t}>(&[{}], {:?}, status) else {{ return {empty}; }};\n",
             dims.join(", "),

@@ -5,6 +5,8 @@
 //!                            for trip { for lane { body; state[lane] = next } }
 //!                            for lane { result = state[lane]; after } }
 //! ```
+//!
+//! Of several loops what is between two of them is after one and before the other.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +15,6 @@ use super::nodes::leave_if_failed;
 use super::region::Region;
 use super::{Cpu, expr};
 use crate::bulk::{Atom, Var};
-use crate::internal;
 use crate::loops::uses::visit_atoms;
 use crate::loops::{Loop, Node, Recurrence, Rounds};
 use crate::ty::Const;
@@ -33,47 +34,44 @@ impl Cpu<'_> {
         to: &str,
         r: &mut Region,
     ) -> String {
-        let at = l.body.iter().position(|n| matches!(n, Node::Recurrence(_)));
-        let Some((before, [Node::Recurrence(q), after @ ..])) = at.map(|at| l.body.split_at(at)) else {
-            internal::broken("points that make no loop together".into())
-        };
-        let point = format!("let v{} = base + lane;\n", l.axis.var.0);
-        let kept = kept(before, &l.body[before.len()..]);
         let mut out = format!(
             "let mut base: i64 = {from};\nlet end: i64 = {to};\nwhile base < end {{\n\
              let lanes: i64 = if end - base < {width} {{ end - base }} else {{ {width} }};\n"
         );
-        for (name, v) in kept.iter().map(|v| (format!("kept{}", v.0), *v)) {
-            out.push_str(&self.lane_array(&name, v, width));
-        }
-        for s in &q.states {
-            out.push_str(&self.lane_array(&format!("state{}", s.state.0), s.state, width));
-        }
-        // What comes before.
-        let mut code = point.clone() + &self.nodes(before, r);
+        let kept = kept(&l.body);
         for v in &kept {
-            code.push_str(&set("kept", *v, &format!("v{}", v.0)));
+            out.push_str(&self.lane_array(&format!("kept{}", v.0), *v, width));
         }
-        for s in &q.states {
-            let start = r.atom(s.start);
-            code.push_str(&set("state", s.state, &start));
-            r.bound(s.state);
+        // What there is of a point so far.
+        let mut around = format!("let v{} = base + lane;\n", l.axis.var.0);
+        let mut rest = &l.body[..];
+        while let Some(at) = rest.iter().position(|n| matches!(n, Node::Recurrence(_))) {
+            let (before, after) = rest.split_at(at);
+            let [Node::Recurrence(q), after @ ..] = after else { break };
+            rest = after;
+            let mut code = around.clone() + &self.nodes(before, r);
+            for v in before.iter().flat_map(Node::binds).filter(|v| kept.contains(v)) {
+                code.push_str(&set("kept", v, &format!("v{}", v.0)));
+                around.push_str(&format!("let v{} = {};\n", v.0, get("kept", v)));
+            }
+            for s in &q.states {
+                out.push_str(&self.lane_array(&format!("state{}", s.state.0), s.state, width));
+                let start = r.atom(s.start);
+                code.push_str(&set("state", s.state, &start));
+                r.bound(s.state);
+            }
+            if let Rounds::While(on) = &q.rounds {
+                out.push_str("let mut any = false;\n");
+                code.push_str(&format!("any |= {};\n", get("state", *on)));
+            }
+            out.push_str(&lanes(&code));
+            out.push_str(&self.rounds(q, &around, r));
+            for s in &q.states {
+                r.bound(s.result);
+                around.push_str(&format!("let v{} = {};\n", s.result.0, get("state", s.state)));
+            }
         }
-        if let Rounds::While(on) = &q.rounds {
-            out.push_str("let mut any = false;\n");
-            code.push_str(&format!("any |= {};\n", get("state", *on)));
-        }
-        out.push_str(&lanes(&code));
-        let again: String = kept.iter().map(|v| format!("let v{} = {};\n", v.0, get("kept", *v))).collect();
-        let around = point + &again;
-        out.push_str(&self.rounds(q, &around, r));
-        // What comes after.
-        let mut code = around;
-        for s in &q.states {
-            r.bound(s.result);
-            code.push_str(&format!("let v{} = {};\n", s.result.0, get("state", s.state)));
-        }
-        code.push_str(&self.nodes(after, r));
+        let code = around + &self.nodes(rest, r);
         out.push_str(&lanes(&code));
         out + "base += lanes;\n}\n"
     }
@@ -127,14 +125,23 @@ fn set(what: &str, v: Var, value: &str) -> String {
     format!("unsafe {{ __rt::trusted::set(&mut {what}{}, lane, {value}) }};\n", v.0)
 }
 
-/// The scalars of nodes that later ones use.
-fn kept(before: &[Node], later: &[Node]) -> BTreeSet<Var> {
-    let bound: BTreeSet<Var> = before.iter().flat_map(Node::binds).collect();
+/// The scalars that are used after the next loop: the code between two loops is one piece.
+fn kept(body: &[Node]) -> BTreeSet<Var> {
     let mut kept = BTreeSet::new();
-    visit_atoms(later, &mut |a| {
-        if let Atom::Var(v) = a {
-            kept.extend(bound.get(&v).copied());
+    // What has been bound before the last loop so far.
+    let (mut bound, mut here) = (BTreeSet::new(), BTreeSet::new());
+    for n in body {
+        if let Node::Recurrence(_) = n {
+            bound.append(&mut here);
         }
-    });
+        visit_atoms(std::slice::from_ref(n), &mut |a| {
+            if let Atom::Var(v) = a {
+                kept.extend(bound.get(&v).copied());
+            }
+        });
+        if !matches!(n, Node::Recurrence(_)) {
+            here.extend(n.binds());
+        }
+    }
     kept
 }

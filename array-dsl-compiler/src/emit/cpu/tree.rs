@@ -9,7 +9,7 @@ use crate::bulk::uses::scalars;
 use crate::bulk::{ArrayId, Axis, Trips, Var};
 use crate::internal;
 use crate::loops::uses::{Access, visit_arrays, visit_sizes};
-use crate::loops::{Covers, Division, Home, Loop, Node, Step, Tree};
+use crate::loops::{Covers, Division, Home, Loop, Node, Step, Tree, scratch};
 
 /// The arrays a step touches.
 pub(super) fn arrays_of(c: &Cpu<'_>, s: &Step) -> Vec<ArrayId> {
@@ -136,7 +136,7 @@ impl Cpu<'_> {
         let mut out = String::new();
         let mut written = BTreeSet::new();
         stored(&t.body, &mut written);
-        written.retain(|a| !matches!(self.p.arrays[a.0 as usize].home, Home::Row { .. }));
+        written.retain(|a| !matches!(self.p.arrays[a.0 as usize].home, Home::Row { .. } | Home::Scratch));
         for a in &written {
             let fresh = self.p.arrays[a.0 as usize].home == Home::Heap && !self.allocated.contains(a);
             let mut axes = t.axes.iter().collect();
@@ -199,6 +199,7 @@ impl Cpu<'_> {
         };
         let mut r = Region { groups: merged(t), ..Region::default() };
         changed(&t.body, false, &mut |a| r.owned.extend([self.root(a)]));
+        self.declare_scratch(t, &mut r);
         self.declare_outputs(&t.body, &mut r);
         let points = Loop {
             axis: t.axes[0].clone(),
@@ -217,6 +218,22 @@ impl Cpu<'_> {
         )
     }
 
+    /// Scratch memory of a tree, for the points that go together or for one.
+    fn declare_scratch(&mut self, t: &Tree, r: &mut Region) {
+        visit_arrays(&t.body, &mut |a, _| {
+            if self.p.arrays[a.0 as usize].home == Home::Scratch
+                && let Some(points) = scratch::points(self.p, t, a)
+            {
+                r.owned.remove(&a);
+                r.scratch.insert(a, points);
+            }
+        });
+        let Some((axes, width)) = scratch::lanes(t) else { return };
+        let is_whole = axes.len() == t.axes.len() && axes.iter().zip(&t.axes).all(|(a, b)| a.var == b.var);
+        let points = if is_whole { "(hi - lo)".into() } else { self.trips_in(axes.into_iter(), r) };
+        r.width = Some(format!("{points}.max(1).min({width})"));
+    }
+
     /// The number of points of a tree, as an expression.
     pub(super) fn points_of(&self, t: &Tree) -> String {
         expr::product(t.axes.iter().map(|a| self.dim(&a.extent)))
@@ -230,6 +247,7 @@ impl Cpu<'_> {
                 Home::Row { .. } => {
                     r.rows.insert(a);
                 }
+                Home::Scratch => {}
                 _ if r.owned.contains(&self.root(a)) => {}
                 _ => {
                     r.outputs.insert(self.root(a));

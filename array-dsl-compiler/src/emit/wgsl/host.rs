@@ -83,7 +83,9 @@ impl Context<'_> {
             Home::Heap => "heap".into(),
             Home::View(of) => format!("view {}", of.0),
             Home::Nowhere => "nowhere".into(),
-            Home::Row { .. } => return Err(format!("`{}` is an array private to one point", a.name)),
+            Home::Row { .. } | Home::Scratch => {
+                return Err(format!("`{}` is an array private to one point", a.name));
+            }
         };
         let dims = if a.home == Home::Nowhere { list::<String>([]) } else { self.polys(&a.dims)? };
         Ok(format!("\n{} {} {dims} {home}", quoted(&a.name), a.elem))

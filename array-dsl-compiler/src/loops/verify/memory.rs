@@ -92,9 +92,9 @@ impl<'a> Verifier<'a> {
 
     /// A step writes every element.
     pub(super) fn whole(&mut self, a: ArrayId) {
-        if self.target(a) && matches!(self.home(a), Some(Home::Row { .. })) {
+        if self.target(a) && matches!(self.home(a), Some(Home::Row { .. } | Home::Scratch)) {
             let name = self.scope.name(a);
-            self.scope.error(format!("a step writes the row array `{name}`"));
+            self.scope.error(format!("a step writes `{name}`, which belongs to a tree"));
         }
         self.cover(a);
         self.written(a);
@@ -112,7 +112,7 @@ impl<'a> Verifier<'a> {
             return false;
         }
         let memory = self.p.end_of_views(a).and_then(|r| self.home(r));
-        let ok = matches!(memory, Some(Home::Heap | Home::Row { .. }));
+        let ok = matches!(memory, Some(Home::Heap | Home::Row { .. } | Home::Scratch));
         if ok {
             self.dims(a);
         } else {

@@ -4,7 +4,7 @@ use super::super::print::tests::sample;
 use super::super::{Form, Home, Loop, Middle, Node, Program, Recurrence, Rounds, State, Step, Tree};
 use super::{check, verify};
 use crate::bulk::build::int;
-use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Prefix, Scan, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Prefix, Scan, Var};
 use crate::dim::Dim;
 use crate::ty::Loc;
 
@@ -183,7 +183,7 @@ fn a_row_array_belongs_to_one_tree() {
         }
         p.steps.push(again);
     });
-    assert_eq!(found, ["the row array `e.1` is used in two trees"]);
+    assert_eq!(found, ["`e.1` is used in two trees and belongs to one"]);
 }
 
 fn rounds() -> Rounds {
@@ -216,6 +216,32 @@ fn points_change_elements_of_their_own() {
         body(p).insert(0, q);
     };
     assert!(!errors(own).contains(&other[0].to_string()));
+}
+
+#[test]
+fn scratch_memory_is_set_before_it_is_read() {
+    // A history: each point writes its elements in one loop and reads them in the next.
+    let at = |v| vec![Atom::Var(Var(0)), Atom::Var(Var(v))];
+    let history = |p: &mut Program, reads_first: bool| {
+        p.arrays[3].home = Home::Scratch;
+        p.arrays[3].dims = vec![tree(p).axes[0].extent.clone(), Dim::name("m")];
+        let write = Node::Write { array: ArrayId(3), index: at(9), value: int(0) };
+        let read = Exp::Read { array: ArrayId(3), index: at(9), checked: true };
+        let read = Node::Let(Let { vars: vec![Var(6)], exp: read, loc: Loc(0) });
+        let loops = [write, read].map(|n| recurrence(rounds(), vec![n]));
+        let [write, read] = loops;
+        *body(p) = if reads_first { vec![read, write] } else { vec![write, read] };
+    };
+    let wrong = "scratch memory is not enough for `c.3`".to_string();
+    assert!(errors(|p| history(p, true)).contains(&wrong));
+    assert!(!errors(|p| history(p, false)).contains(&wrong));
+    // Of another point's elements there may be none.
+    let other = |p: &mut Program| {
+        history(p, false);
+        let elsewhere = Node::Write { array: ArrayId(3), index: vec![int(0), int(0)], value: int(0) };
+        body(p).push(elsewhere);
+    };
+    assert!(errors(other).contains(&wrong));
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::super::uses::{places, visit_arrays};
-use super::super::{Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Tree, together};
+use super::super::{
+    Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Tree, scratch, together,
+};
 use super::Verifier;
 use crate::bulk::verify::unproven_read;
 use crate::bulk::{ArrayId, ArrayInfo, Atom, Var};
@@ -18,6 +20,7 @@ impl<'a> Verifier<'a> {
         self.parallel = t.axes.len();
         let bindings = self.scope.bindings();
         self.form(&t.plan, &t.body);
+        self.scratch(t);
         let within = |v: &mut Self, nodes: &'a [Node]| {
             t.axes.iter().for_each(|x| v.scope.axis(x));
             v.axes = t.axes.iter().collect();
@@ -42,11 +45,35 @@ impl<'a> Verifier<'a> {
         self.tree = None;
         for (i, info) in self.p.arrays.iter().enumerate() {
             match (&info.home, &mut self.scope.readable[i]) {
-                (Home::Row { .. }, row) => *row = None,
+                (Home::Row { .. } | Home::Scratch, own) => *own = None,
                 (_, Some(v)) => v.scalar = info.dims.is_empty(),
                 (_, None) => {}
             }
         }
+    }
+
+    /// Scratch memory is there when the tree begins.
+    fn scratch(&mut self, t: &'a Tree) {
+        let mut all = BTreeSet::new();
+        visit_arrays(&t.body, &mut |a, _| all.extend((self.home(a) == Some(&Home::Scratch)).then_some(a)));
+        for a in all {
+            self.belongs(a);
+            if scratch::points(self.p, t, a).is_none() {
+                let name = self.scope.name(a);
+                self.scope.error(format!("scratch memory is not enough for `{name}`"));
+            }
+            self.written(a);
+        }
+    }
+
+    /// An array that no other tree may use.
+    fn belongs(&mut self, a: ArrayId) {
+        let owner = &mut self.rows[a.0 as usize];
+        if owner.is_some_and(|t| Some(t) != self.tree) {
+            let name = self.scope.name(a);
+            self.scope.error(format!("`{name}` is used in two trees and belongs to one"));
+        }
+        self.rows[a.0 as usize] = self.tree;
     }
 
     fn nodes(&mut self, body: &'a [Node]) {
@@ -181,6 +208,13 @@ impl<'a> Verifier<'a> {
         {
             self.scope.error("points that go together make no loop that they can make so");
         }
+        if let Form::Together(_) = plan.form {
+            let mut has_rows = false;
+            visit_arrays(body, &mut |a, _| has_rows |= matches!(self.home(a), Some(Home::Row { .. })));
+            if has_rows {
+                self.scope.error("points that go together share a row");
+            }
+        }
         if plan.form == Form::Tiles || plan.division == Division::ColumnsAndTrips {
             if !body.iter().all(is_tiled) {
                 self.scope.error("tiles of more than scalar code, loops and stores");
@@ -225,11 +259,7 @@ impl<'a> Verifier<'a> {
     /// A row array belongs to one tree, and lacks the dimensions of the axes around it.
     fn row(&mut self, a: ArrayId, info: &ArrayInfo, depth: usize) {
         let name = self.scope.name(a);
-        let owner = &mut self.rows[a.0 as usize];
-        if owner.is_some_and(|t| Some(t) != self.tree) {
-            self.scope.error(format!("the row array `{name}` is used in two trees"));
-        }
-        self.rows[a.0 as usize] = self.tree;
+        self.belongs(a);
         let lacking = info.dims.iter().take(depth);
         if !lacking.eq(self.axes.iter().take(depth).map(|x| &x.extent)) {
             self.scope

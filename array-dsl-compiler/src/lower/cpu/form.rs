@@ -13,8 +13,11 @@
 use super::{Cpu, peel};
 use crate::affine::Facts;
 use crate::bulk::{Axis, Reducer, Var};
-use crate::loops::uses::takes_long;
-use crate::loops::{Fold, Form, LANES, Loop, Middle, Node, Recurrence, Rounds, together};
+use crate::loops::uses::{takes_long, visit_arrays};
+use crate::loops::{Fold, Form, Home, LANES, Loop, Middle, Node, Recurrence, Rounds, together};
+
+/// So many points go together at most that have scratch memory: with more of them it leaves the nearest cache.
+const WITH_SCRATCH: usize = 16;
 
 /// A place in a tree, on the way down to its loops.
 pub(super) struct Place<'a> {
@@ -74,6 +77,19 @@ impl<'a> Place<'a> {
         r
     }
 
+    /// Points that go together, fewer if each has scratch memory. A row is of one point.
+    fn together(&self, body: &[Node]) -> Option<Form> {
+        let Form::Together(width) = together(body, &self.cpu.p.vars)? else { return None };
+        let (mut has_rows, mut has_scratch) = (false, false);
+        visit_arrays(body, &mut |a, _| match self.cpu.p.arrays[a.0 as usize].home {
+            Home::Row { .. } => has_rows = true,
+            Home::Scratch => has_scratch = true,
+            _ => {}
+        });
+        let width = if has_scratch { width.min(WITH_SCRATCH) } else { width };
+        (!has_rows).then_some(Form::Together(width))
+    }
+
     /// A loop with its form, and the loops inside with theirs.
     pub fn form(&mut self, mut l: Loop) -> Loop {
         if l.folds.is_empty() && self.cpu.tiles_pay(&l.axis, &l.body, self.merged) {
@@ -81,9 +97,11 @@ impl<'a> Place<'a> {
             return l;
         }
         let axes: Vec<Axis> = l.axes().cloned().collect();
-        if let Some(form) = together(&l.body, &self.cpu.p.vars).filter(|_| l.folds.is_empty()) {
-            l.body = self.inside(&axes, 0, l.body);
+        if l.folds.is_empty()
+            && let Some(form) = self.together(&l.body)
+        {
             l.plan.form = form;
+            l.body = self.inside(&axes, 0, l.body);
             return l;
         }
         let has_loops = l.body.iter().any(|n| matches!(n, Node::Loop(_)));

@@ -7,6 +7,7 @@
 //! | `hoist` | arithmetic moved out of loops |
 //! | `merge` | several parallel axes as one |
 //! | `peel` | the middles of loops |
+//! | `scratch` | arrays of which a point needs its own elements |
 //! | `strides` | reductions that stride through memory |
 //! | `writes` | writes that never meet |
 //!
@@ -16,6 +17,7 @@ mod form;
 mod hoist;
 mod merge;
 mod peel;
+mod scratch;
 mod strides;
 mod writes;
 
@@ -35,6 +37,7 @@ struct Cpu<'a> {
 
 /// Decides how the loops of a program are executed.
 pub fn lower(p: &mut Program) {
+    scratch::scratch(p);
     let steps = std::mem::take(&mut p.steps);
     let cpu = Cpu { arrays: types(p), p };
     p.steps = cpu.steps(steps);

@@ -41,6 +41,10 @@ impl Sink<'_> {
                     names.insert(l.vars[0], Atom::Const(value));
                     return Some(());
                 }
+                if !checked && self.is_own_element(*array, &index) {
+                    names.insert(l.vars[0], self.own_element(*array, index, l.loc));
+                    return Some(());
+                }
                 Exp::Read { array: *array, index, checked: *checked }
             }
             Exp::Size(d) => match self.size(d, l.loc, out)? {
@@ -93,6 +97,32 @@ impl Sink<'_> {
         };
         out.push(Let { vars, exp, loc: l.loc });
         Some(())
+    }
+
+    /// Whether an index leads to an element of the point, wherever that is, of an array that the loop does not change.
+    fn is_own_element(&self, array: ArrayId, index: &[Atom]) -> bool {
+        let Some(rest) = index.strip_prefix(&self.at[..]) else { return false };
+        let dims = &self.p.array(array).dims;
+        let is_inside = |(i, d): (&Atom, &Dim)| match (i, d.as_constant()) {
+            (Atom::Const(c), Some(n)) => (0..n).contains(&c.as_i64()),
+            _ => false,
+        };
+        !self.inside.contains(&array)
+            && dims.starts_with(&self.points)
+            && rest.iter().zip(&dims[self.points.len()..]).all(is_inside)
+    }
+
+    /// It is read once for all trips, and not in a choice, which several points can then make together.
+    fn own_element(&mut self, array: ArrayId, index: Vec<Atom>, loc: Loc) -> Atom {
+        let elem = self.p.array(array).elem;
+        let exp = Exp::Read { array, index, checked: false };
+        let known = self.first.iter().find(|l| l.exp == exp).map(|l| l.vars[0]);
+        let var = known.unwrap_or_else(|| {
+            let var = self.p.new_var(elem);
+            self.first.push(Let { vars: vec![var], exp, loc });
+            var
+        });
+        Atom::Var(var)
     }
 
     fn branch(&mut self, b: &Branch, names: &HashMap<Var, Atom>) -> Option<Branch> {

@@ -1,7 +1,7 @@
 //! Trees, point by point: what stands in them, and their scalars.
 
 use super::Machine;
-use crate::bulk::{Atom, Block, Exp, Let, Prefix, Reducer, Scan, Var};
+use crate::bulk::{ArrayId, Atom, Block, Exp, Let, Prefix, Reducer, Scan, Var};
 use crate::loops::{Home, Loop, Middle, Node, Recurrence, Rounds, State, Tree};
 use crate::ty::Elem;
 use crate::value::{Fault, Scalar, apply, combine, improves, work};
@@ -54,8 +54,8 @@ impl Machine<'_> {
             match n {
                 Node::Loop(l) => self.prepare(&l.body)?,
                 Node::Recurrence(r) => self.prepare(&r.body)?,
-                Node::Store { array, .. }
-                    if !matches!(self.p.arrays[array.0 as usize].home, Home::Row { .. }) =>
+                Node::Store { array, .. } | Node::Write { array, .. } | Node::Accumulate { array, .. }
+                    if self.is_prepared(*array, matches!(n, Node::Store { .. })) =>
                 {
                     let shape = self.shape(*array)?;
                     work::spend_elements(&shape)?;
@@ -65,6 +65,15 @@ impl Machine<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether memory for an array is there when a tree begins: what is changed otherwise than by stores has been filled.
+    fn is_prepared(&self, array: ArrayId, is_stored: bool) -> bool {
+        match self.p.arrays[array.0 as usize].home {
+            Home::Row { .. } => false,
+            Home::Scratch => true,
+            Home::Heap | Home::Param | Home::View(_) | Home::Nowhere => is_stored,
+        }
     }
 
     fn nodes(&mut self, body: &[Node]) -> Result<(), Fault> {
