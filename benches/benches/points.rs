@@ -121,6 +121,31 @@ fn grown_by_hand(x: &Array1<f64>, steps: usize) -> Array1<f64> {
     (0..x.len()).into_par_iter().map(one).collect::<Vec<_>>().into()
 }
 
+/// A pendulum at every point, by symplectic Euler steps.
+#[kernel]
+fn pendulums(angle: [f64; n], g: f64, dt: f64, steps: usize) -> [f64; n] {
+    build(n, |i| {
+        let mut q = angle[i];
+        let mut p = 0.0;
+        for _ in 0..steps {
+            p -= dt * g * q.sin();
+            q += dt * p;
+        }
+        q
+    })
+}
+
+fn pendulums_by_hand(angle: &Array1<f64>, g: f64, dt: f64, steps: usize) -> Array1<f64> {
+    let one = |i: usize| {
+        let step = |(q, p): (f64, f64), _| {
+            let p = p - dt * g * q.sin();
+            (q + dt * p, p)
+        };
+        (0..steps).fold((angle[i], 0.0), step).0
+    };
+    (0..angle.len()).into_par_iter().map(one).collect::<Vec<_>>().into()
+}
+
 fn main() {
     let mut c = criterion();
     let n = 250_000;
@@ -140,4 +165,8 @@ fn main() {
     let value = || grown(&x, 100);
     pair(&mut c, "steps of numbers", "Rust", value, || grown_by_hand(&x, 100));
     pair(&mut c, "pullback of steps of numbers", "value", || vjp(grown)(&x, 100, &y), value);
+    let angle = Array1::from_shape_fn(20_000, |i| (i % 300) as f64 * 0.01);
+    let value = || pendulums(&angle, 9.81, 0.01, 100);
+    pair(&mut c, "pendulums", "Rust", value, || pendulums_by_hand(&angle, 9.81, 0.01, 100));
+    pair(&mut c, "pullback of pendulums", "value", || vjp(pendulums)(&angle, 9.81, 0.01, 100, &angle), value);
 }

@@ -31,7 +31,7 @@ use super::reverse::Reverse;
 use super::separate::{ScanNest, as_scan};
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{
-    ArrayId, Atom, Axis, Body, Branch, Exp, Item, Let, Nest, Prefix, Program, Scan, Stm, Var, Yield,
+    ArrayId, Atom, Axis, Body, Branch, Exp, Item, Let, Nest, Prefix, Program, Reducer, Scan, Stm, Var, Yield,
     YieldKind,
 };
 use crate::internal::expect;
@@ -224,7 +224,8 @@ impl Reverse {
         arrays
     }
 
-    /// All steps again, in any order, with their seeds known.
+    /// All steps again, in any order, with their seeds known: along several points' axes in the order in which their seeds are made,
+    /// so that nobody has to keep these.
     fn contributions(
         &mut self,
         n: &Nest,
@@ -233,18 +234,16 @@ impl Reverse {
         history: &StateHistory,
         later: &FromEnd,
     ) {
-        let mut map = Renaming::new();
-        let axes = self.p.copy_axes(&n.axes, &mut map);
-        let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        let with_seeds = n.axes.len() > 1 && !q.scan.is_associative();
         let mut code = Code::new(n.loc);
+        let (axes, from_end) = self.backward_axes(n, &mut code);
+        let counted: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        // Where the step is, and where its seed.
+        let (index, reversed) = if with_seeds { (from_end, counted) } else { (counted, from_end) };
         let points = self.points(n, q, history, &index);
         code.lets.extend(points.before.iter().chain(&points.reads).cloned());
-        let (Some(axis), Some(place)) = (axes.last(), index.last()) else { panic!("a scan without an axis") };
+        let Some(place) = index.last() else { panic!("a scan without an axis") };
         let p = &mut self.p;
-        let mut reversed = index.clone();
-        if let Some(last) = reversed.last_mut() {
-            *last = from_end(p, &mut code, axis, *last);
-        }
         let stored_adj = seeds.read_stored(p, &mut code, &index);
         code.lets.extend(points.executed.clone());
         let mut adjoints = Adjoints::default();
@@ -264,21 +263,89 @@ impl Reverse {
         // The first point passes what is left to the start. A neutral element has nothing to do with what it is combined with,
         // but only both contributions of what makes it and of the operator's free variables together are zero.
         let carried = |i: usize| matches!(points.start[i], Atom::Var(v) if before.contains(&v));
-        if q.floats.iter().any(|i| carried(*i)) {
+        let mut starts = Vec::new();
+        for (i, y) in q.floats.iter().zip(&stored_adj).filter(|(i, _)| carried(**i)) {
+            let none = zero(p.elem(points.start[*i]));
+            let mut adj = adjoints.get(points.states[*i]).unwrap_or(none);
+            if let (Prefix::Exclusive, Some(y)) = (q.scan.prefix, y) {
+                adj = code.add(p, adj, *y);
+            }
+            starts.push((*i, adj));
+        }
+        if with_seeds && let Some(lets) = same_at_all_points(p, n, q) {
+            self.starts(n, q, &lets, &axes, &code, &starts);
+        } else if !starts.is_empty() {
             let first = code.op(p, Op::Eq, &[*place, int(0)]);
-            for (i, y) in q.floats.iter().zip(&stored_adj).filter(|(i, _)| carried(**i)) {
-                let none = zero(p.elem(points.start[*i]));
-                let mut adj = adjoints.get(points.states[*i]).unwrap_or(none);
-                if let (Prefix::Exclusive, Some(y)) = (q.scan.prefix, y) {
-                    adj = code.add(p, adj, *y);
-                }
+            for (i, adj) in starts {
+                let none = zero(p.elem(points.start[i]));
                 let adj = code.select(p, first, adj, none);
-                adjoints.add(p, &mut code, points.start[*i], adj);
+                adjoints.add(p, &mut code, points.start[i], adj);
             }
         }
+        let p = &mut self.p;
         backwards(p, &mut code, &points.before, &self.active, &before, &mut adjoints, &mut out);
         self.accumulate(axes, code, out, n.loc);
     }
+
+    /// What is left at the first point, which comes last in `code`, passed on to the starts, which `lets` compute.
+    fn starts(
+        &mut self,
+        n: &Nest,
+        q: &ScanNest<'_>,
+        lets: &[Let],
+        axes: &[Axis],
+        code: &Code,
+        left: &[(usize, Atom)],
+    ) {
+        if left.is_empty() {
+            return;
+        }
+        let p = &mut self.p;
+        let mut map = Renaming::new();
+        let inner = p.copy_axes(axes, &mut map);
+        let body = p.copy_lets(&code.lets, &mut map);
+        let dims: Vec<_> = n.axes[..n.axes.len() - 1].iter().map(|a| a.extent.clone()).collect();
+        let yields: Vec<Yield> = left
+            .iter()
+            .map(|(_, adj)| {
+                let value = renamed(&map, *adj);
+                let array = p.new_array("start_adj", p.elem(value), dims.clone());
+                Yield { array, kind: YieldKind::Reduce { reducer: Reducer::Last, over: 1, value } }
+            })
+            .collect();
+        let arrays: Vec<ArrayId> = yields.iter().map(|y| y.array).collect();
+        p.stms.push(Stm::Nest(Nest { axes: inner, body: body.into(), yields, loc: n.loc }));
+        let mut map = Renaming::new();
+        let outer = p.copy_axes(&n.axes[..dims.len()], &mut map);
+        let index: Vec<Atom> = outer.iter().map(|a| Atom::Var(a.var)).collect();
+        let mut code = Code::new(n.loc);
+        code.lets = p.copy_lets(lets, &mut map);
+        let made = code.lets.clone();
+        let mut adjoints = Adjoints::default();
+        for ((i, _), array) in left.iter().zip(arrays) {
+            let adj = code.read(p, array, &index);
+            adjoints.add(p, &mut code, renamed(&map, q.scan.start[*i]), adj);
+        }
+        let active = active_scalars(p, &made, &self.active, &HashSet::new());
+        let mut out = Vec::new();
+        backwards(p, &mut code, &made, &self.active, &active, &mut adjoints, &mut out);
+        self.accumulate(outer, code, out, n.loc);
+    }
+}
+
+/// What of the code before a scan its starts need, if that can be executed once for the whole axis: also where it has no points.
+fn same_at_all_points(p: &Program, n: &Nest, q: &ScanNest<'_>) -> Option<Vec<Let>> {
+    let axis = n.axes.last()?.var;
+    let mut live: HashSet<Var> = q.scan.start.iter().filter_map(|a| a.var()).collect();
+    let mut needed = Vec::new();
+    for l in q.before.iter().rev() {
+        if l.vars.iter().any(|v| live.contains(v)) {
+            l.exp.visit_atoms(&mut |a| live.extend(a.var()));
+            needed.push(l.clone());
+        }
+    }
+    needed.reverse();
+    (!live.contains(&axis) && !needed.iter().any(|l| l.may_fail(&p.vars))).then_some(needed)
 }
 
 /// `extent - 1 - i`.

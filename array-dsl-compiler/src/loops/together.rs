@@ -2,13 +2,13 @@
 //!
 //! Of a `for` the trips are the same for all; a `while` goes on until the last lane ends, and what is computed in those that have
 //! ended is thrown away, so it must not matter: nothing is changed, what is read is the same in all trips, and nothing is computed that
-//! takes as long for one lane as for all. Choices that are no more than a selection of values stay lanes; others would be executed
-//! one lane after the other.
+//! takes as long for one lane as for all. Choices that are no more than a selection of values stay lanes, and so do those that the
+//! trip decides, which is the same in all of them; others would be executed one lane after the other.
 
 use std::collections::HashSet;
 
 use super::{Form, Node, Recurrence, Rounds};
-use crate::bulk::{Atom, Exp, Let, Var};
+use crate::bulk::{Atom, Axis, Exp, Let, Var};
 use crate::ty::Elem;
 
 /// Lanes of loops whose trips are the same for all.
@@ -18,14 +18,17 @@ const FEW: usize = 16;
 /// The most functions in a choice that are computed for nothing.
 const FUNCTIONS: usize = 8;
 
-/// The form of points that execute these nodes together; none if they cannot. `vars` are the types of all scalars.
-pub fn together(body: &[Node], vars: &[Elem]) -> Option<Form> {
+/// The form of the points of these axes that execute these nodes together; none if they cannot. `vars` are the types of all scalars.
+pub fn together<'a>(axes: impl IntoIterator<Item = &'a Axis>, body: &[Node], vars: &[Elem]) -> Option<Form> {
+    let mut differ = Differ(axes.into_iter().map(|a| a.var).collect());
     let mut least = None;
     for n in body {
         match n {
-            Node::Let(_) | Node::Store { .. } => {}
+            Node::Let(l) => differ.learn(l),
+            Node::Store { .. } => {}
             Node::Recurrence(r) => {
-                let lanes = lanes(r, vars)?;
+                differ.0.extend(r.states.iter().flat_map(|s| [s.state, s.result]));
+                let lanes = lanes(r, vars, &mut differ)?;
                 least = Some(least.map_or(lanes, |l: usize| l.min(lanes)));
             }
             Node::Scan(_) | Node::Loop(_) | Node::Accumulate { .. } | Node::Write { .. } => return None,
@@ -34,20 +37,40 @@ pub fn together(body: &[Node], vars: &[Elem]) -> Option<Form> {
     least.map(Form::Together)
 }
 
+/// The scalars that may be different in different lanes.
+struct Differ(HashSet<Var>);
+
+impl Differ {
+    fn learn(&mut self, l: &Let) {
+        let mut differs = false;
+        l.exp.visit_atoms(&mut |a| differs |= !self.is_same(a));
+        if differs {
+            self.0.extend(&l.vars);
+        }
+    }
+
+    fn is_same(&self, a: Atom) -> bool {
+        a.var().is_none_or(|v| !self.0.contains(&v))
+    }
+}
+
 /// How many points make a loop together, if they can.
-fn lanes(r: &Recurrence, vars: &[Elem]) -> Option<usize> {
+fn lanes(r: &Recurrence, vars: &[Elem], differ: &mut Differ) -> Option<usize> {
     match &r.rounds {
-        Rounds::For(_, None) => r.body.iter().all(|n| is_lane(n, vars)).then_some(MANY),
+        Rounds::For(_, None) => r.body.iter().all(|n| is_lane(n, vars, differ)).then_some(MANY),
         Rounds::For(..) => None,
         Rounds::While(_) => does_not_matter(r, vars).then_some(FEW),
     }
 }
 
-fn is_lane(n: &Node, vars: &[Elem]) -> bool {
+fn is_lane(n: &Node, vars: &[Elem], differ: &mut Differ) -> bool {
     match n {
-        Node::Let(l) => selects(l, vars),
-        Node::Write { .. } | Node::Accumulate { .. } => true,
-        Node::Scan(_) | Node::Loop(_) | Node::Recurrence(_) | Node::Store { .. } => false,
+        Node::Let(l) => {
+            differ.learn(l);
+            selects(l, vars) || is_same_choice(l, vars, differ)
+        }
+        Node::Write { .. } | Node::Accumulate { .. } | Node::Store { .. } => true,
+        Node::Scan(_) | Node::Loop(_) | Node::Recurrence(_) => false,
     }
 }
 
@@ -64,6 +87,18 @@ fn selects(l: &Let, vars: &[Elem]) -> bool {
         Exp::Read { .. } | Exp::If(..) => false,
     };
     [yes, no].into_iter().flat_map(|b| &b.block.lets).all(&mut is_straight) && functions <= FUNCTIONS
+}
+
+/// Whether a choice of simple code is made by what is the same in all lanes.
+fn is_same_choice(l: &Let, vars: &[Elem], differ: &Differ) -> bool {
+    let Exp::If(c, yes, no) = &l.exp else { return false };
+    let is_straight = |l: &Let| match &l.exp {
+        Exp::Op(op, _) => (op.is_instruction() || op.has_vectors()) && !l.may_fail(vars),
+        Exp::Read { checked, .. } => !checked,
+        Exp::Size(_) | Exp::StopGradient(_) => true,
+        Exp::If(..) => false,
+    };
+    differ.is_same(*c) && [yes, no].into_iter().flat_map(|b| &b.block.lets).all(is_straight)
 }
 
 /// Whether a point that has ended may go on computing.

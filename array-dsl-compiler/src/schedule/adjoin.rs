@@ -185,8 +185,8 @@ fn loops_joined(p: &Program, first: &Tree, second: &Tree) -> Option<Tree> {
     let mut body = first_body;
     let stored = stored(&body, &own);
     body.extend(Values { stored, names: Renaming::new() }.nodes(second));
-    let keeps_lanes = together(&body, &p.vars).is_some()
-        || [first.body.as_slice(), &body[first.body.len()..]].iter().all(|b| together(b, &p.vars).is_none());
+    let has_lanes = |body: &[Node]| together(&first.axes, body, &p.vars).is_some();
+    let keeps_lanes = has_lanes(&body) || !has_lanes(&first.body) && !has_lanes(&body[first.body.len()..]);
     keeps_lanes.then(|| Tree::new(first.axes.clone(), body, first.loc))
 }
 
@@ -332,7 +332,7 @@ fn joined(p: &mut Program, of_points: &Tree, neighbor: &Tree, is_first: bool) ->
     }
     let mut body = first.clone();
     body.extend(Values { stored, names: Renaming::new() }.nodes(second.clone()));
-    let form = together(&body, &p.vars);
+    let form = together(&of_points.axes, &body, &p.vars);
     let is_little = neighbor_body.iter().all(|n| match n {
         Node::Let(l) => match &l.exp {
             Exp::Op(op, _) => !l.may_fail(&p.vars) && (op.is_cheap() || form.is_some() && op.has_vectors()),
@@ -345,7 +345,7 @@ fn joined(p: &mut Program, of_points: &Tree, neighbor: &Tree, is_first: bool) ->
         Node::Accumulate { .. } | Node::Write { .. } => false,
     });
     // Several points make it together, or could not before either.
-    let keeps_lanes = form.is_some() || together(&of_points.body, &p.vars).is_none();
+    let keeps_lanes = form.is_some() || together(&of_points.axes, &of_points.body, &p.vars).is_none();
     (is_little && keeps_lanes).then(|| Tree::new(of_points.axes.clone(), body, of_points.loc))
 }
 

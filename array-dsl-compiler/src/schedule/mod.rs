@@ -14,6 +14,7 @@
 //! | `sums` | sums over points and trips |
 //! | `choices` | choices by one condition as one |
 //! | `sorted` | sorts of which nothing needs the positions |
+//! | `ordered` | loops of scalars at points as loops of points |
 //! | `adjoin` | what is made by the same points as a loop of points, joined with it |
 //! | `fuse` | groups of nests; loop trees |
 //! | `repeat` | loops; who takes over whose memory |
@@ -24,6 +25,7 @@ mod adjoin;
 mod choices;
 mod contract;
 mod fuse;
+mod ordered;
 mod place;
 mod repeat;
 mod settle;
@@ -113,7 +115,8 @@ fn scheduled(p: &bulk::Program, target: Target, longest: i64) -> Program {
     let results: HashSet<ArrayId> = leaves(&p.result).into_iter().collect();
     out.steps = s.block(&p.stms, &results, &HashSet::new());
     out.vars = s.vars;
-    if has_sunk {
+    let has_loops = target.can().nests && ordered::ordered(&mut out) | has_sunk;
+    if has_loops {
         adjoin::adjoin(&mut out);
     }
     std::mem::swap(&mut p.vars, &mut out.vars);
@@ -124,7 +127,7 @@ fn scheduled(p: &bulk::Program, target: Target, longest: i64) -> Program {
         unroll::without_unused(&mut out.steps, &out.vars);
     }
     // What a loop says of its trips at the host level its points may not say, nor a loop what its unrolled code needs.
-    if has_sunk || has_unrolled {
+    if has_loops || has_unrolled {
         compare(&mut out);
     }
     out

@@ -7,7 +7,8 @@ use crate::bulk::uses::scalars;
 use crate::bulk::walk::{Rewriter, Visitor};
 use crate::bulk::{self, ArrayId, Atom, Exp};
 use crate::dim::Dim;
-use crate::loops::{Home, Node, Program, Rounds, Step};
+use crate::loops::uses::visit_arrays;
+use crate::loops::{Home, Node, Program, Rounds, Step, scratch, together};
 use crate::target::Target;
 
 /// Where an array is touched: the step, and the index variables and extents of the axes around it.
@@ -38,6 +39,8 @@ pub(super) fn place(p: &mut Program, target: Target) {
             fixed.extend(a.dims.iter().flat_map(scalars));
         }
     }
+    let mut in_lanes = HashSet::new();
+    have_lanes(p, &p.steps, &mut in_lanes);
     let roots: HashSet<ArrayId> = fixed.iter().map(|a| p.root(*a)).collect();
     for i in 0..p.arrays.len() {
         let id = ArrayId(i as u32);
@@ -47,7 +50,7 @@ pub(super) fn place(p: &mut Program, target: Target) {
         let (r, w) = (reads.get(&id), writes.get(&id));
         p.arrays[i].home = match (r, w) {
             (None, _) | (_, None) => Home::Nowhere,
-            (Some(r), Some(w)) if target.can().nests => {
+            (Some(r), Some(w)) if target.can().nests && !in_lanes.contains(&id) => {
                 row_depth(r, w).map_or(Home::Heap, |depth| Home::Row { depth })
             }
             _ => Home::Heap,
@@ -62,6 +65,21 @@ pub(super) fn place(p: &mut Program, target: Target) {
             if p.arrays[r.0 as usize].home == Home::Nowhere {
                 p.arrays[i].home = Home::Nowhere;
             }
+        }
+    }
+}
+
+/// What can be scratch memory of points that go together, which have no rows.
+fn have_lanes(p: &Program, list: &[Step], found: &mut HashSet<ArrayId>) {
+    for s in list {
+        match s {
+            Step::Tree(t) if together(&t.axes, &t.body, &p.vars).is_some() => {
+                let mut used = HashSet::new();
+                visit_arrays(&t.body, &mut |a, _| used.extend([a]));
+                found.extend(used.into_iter().filter(|a| scratch::points(p, t, *a).is_some()));
+            }
+            Step::Repeat(r) => have_lanes(p, &r.steps, found),
+            _ => {}
         }
     }
 }

@@ -86,6 +86,15 @@ pub fn for_wide_chunks(n: usize, work: usize, f: impl Fn(usize, usize) + Sync) {
     for_chunks(n.div_ceil(WIDTH), work.saturating_mul(WIDTH), |lo, hi| f(lo * WIDTH, (hi * WIDTH).min(n)));
 }
 
+/// As [`for_chunks`], with chunks of whole blocks: `width` points go together, or fewer where there are few points, so that there are
+/// blocks for many threads, but enough for a vector.
+pub fn for_blocks(width: usize, n: usize, work: usize, f: impl Fn(usize, usize) + Sync) {
+    const VECTOR: usize = 8;
+    const BLOCKS: usize = 64;
+    let block = (n / BLOCKS / VECTOR * VECTOR).clamp(VECTOR.min(width), width);
+    for_chunks(n.div_ceil(block), work.saturating_mul(block), |lo, hi| f(lo * block, (hi * block).min(n)));
+}
+
 /// Folds `trips` values for each of `columns` columns, each value of about `work` scalar operations.
 ///
 /// `body(lo, hi, from, to)` folds trips `from..to` for columns `lo..hi`, no more than [`COLUMNS`] of them;
@@ -145,9 +154,28 @@ fn combined<T: Send>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
     use super::*;
+
+    #[test]
+    fn blocks_cover_everything_once_and_are_whole() {
+        for (width, n) in [(64, 0), (64, 1), (16, 100), (64, 513), (16, 20_000), (64, 1_000_003)] {
+            let seen = Mutex::new(Vec::new());
+            for_blocks(width, n, 1 << 12, |lo, hi| seen.lock().unwrap().push((lo, hi)));
+            let mut seen = seen.into_inner().unwrap();
+            seen.sort();
+            assert!(seen.iter().all(|(lo, hi)| lo % 8 == 0 && lo < hi));
+            let ends: Vec<usize> = seen.iter().map(|(_, hi)| *hi).collect();
+            let starts: Vec<usize> = seen.iter().map(|(lo, _)| *lo).collect();
+            assert_eq!(
+                starts,
+                [0].into_iter().chain(ends.iter().copied()).take(ends.len()).collect::<Vec<_>>()
+            );
+            assert_eq!(ends.last().copied().unwrap_or(0), n);
+        }
+    }
 
     #[test]
     fn chunks_cover_everything_once() {

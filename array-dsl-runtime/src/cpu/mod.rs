@@ -14,7 +14,7 @@ mod simd;
 mod sort;
 
 pub use accumulate::accumulate;
-pub use chunks::{COLUMNS, fold_chunks, fold_columns, for_chunks, for_wide_chunks};
+pub use chunks::{COLUMNS, fold_chunks, fold_columns, for_blocks, for_chunks, for_wide_chunks};
 pub use lanes::joined;
 pub use memory::{OutOfMemory, alloc, alloc_unset, collected, combine, copied, copy, fill, repeated, unset};
 pub use scan::scan_chunks;

@@ -9,7 +9,7 @@ use crate::bulk::uses::scalars;
 use crate::bulk::{ArrayId, Axis, Trips, Var};
 use crate::internal;
 use crate::loops::uses::{Access, visit_arrays, visit_sizes};
-use crate::loops::{Covers, Division, Home, Loop, Node, Step, Tree, scratch};
+use crate::loops::{Covers, Division, Form, Home, Loop, Node, Step, Tree, scratch};
 
 /// The arrays a step touches.
 pub(super) fn arrays_of(c: &Cpu<'_>, s: &Step) -> Vec<ArrayId> {
@@ -191,11 +191,12 @@ impl Cpu<'_> {
 
     /// A tree whose points are divided among tasks.
     fn parallel(&mut self, t: &Tree) -> String {
-        let function = match t.plan.division {
-            Division::Points => "for_chunks",
-            Division::Columns => "for_wide_chunks",
-            Division::ColumnsAndTrips => return self.columns(t),
-            other => internal::broken(format!("a tree is divided as {other:?}")),
+        let function = match (t.plan.division, &t.plan.form) {
+            (Division::Points, Form::Together(width)) => format!("for_blocks({width}, "),
+            (Division::Points, _) => "for_chunks(".to_string(),
+            (Division::Columns, _) => "for_wide_chunks(".to_string(),
+            (Division::ColumnsAndTrips, _) => return self.columns(t),
+            (other, _) => internal::broken(format!("a tree is divided as {other:?}")),
         };
         let mut r = Region { groups: merged(t), ..Region::default() };
         changed(&t.body, false, &mut |a| r.owned.extend([self.root(a)]));
@@ -213,7 +214,7 @@ impl Cpu<'_> {
         let (extent, work) = (self.points_of(t), self.work(&t.body));
         let call = self.region(&mut r, &run, &Given::NOTHING);
         format!(
-            "{{\n{}__rt::cpu::{function}({extent} as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }});\n{}}}\n",
+            "{{\n{}__rt::cpu::{function}{extent} as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }});\n{}}}\n",
             call.shared, call.invoke, call.after
         )
     }

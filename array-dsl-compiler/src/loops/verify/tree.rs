@@ -8,7 +8,7 @@ use super::super::{
 };
 use super::Verifier;
 use crate::bulk::verify::unproven_read;
-use crate::bulk::{ArrayId, ArrayInfo, Atom, Var};
+use crate::bulk::{ArrayId, ArrayInfo, Atom, Axis, Var};
 use crate::dim::Dim;
 use crate::ty::Elem;
 
@@ -19,7 +19,7 @@ impl<'a> Verifier<'a> {
         let mark = self.scope.mark();
         self.parallel = t.axes.len();
         let bindings = self.scope.bindings();
-        self.form(&t.plan, &t.body);
+        self.form(&t.axes.iter().collect::<Vec<_>>(), &t.plan, &t.body);
         self.scratch(t);
         let within = |v: &mut Self, nodes: &'a [Node]| {
             t.axes.iter().for_each(|x| v.scope.axis(x));
@@ -169,7 +169,7 @@ impl<'a> Verifier<'a> {
     fn sequential(&mut self, l: &'a Loop) {
         self.scope.loc(l.loc);
         let mark = self.scope.mark();
-        self.form(&l.plan, &l.body);
+        self.form(&l.axes().collect::<Vec<_>>(), &l.plan, &l.body);
         if matches!(l.plan.form, Form::Together(_)) && !l.folds.is_empty() {
             self.scope.error("trips that go together fold values");
         }
@@ -201,10 +201,10 @@ impl<'a> Verifier<'a> {
 
     /// A scan's state goes from trip to trip, so these are in order. In tiles the loops inside change places with the tile, of whose
     /// points each has its own folds and elements, and nothing else.
-    fn form(&mut self, plan: &Plan, body: &[Node]) {
+    fn form(&mut self, axes: &[&Axis], plan: &Plan, body: &[Node]) {
         let middle = plan.form.middle().map_or(&[][..], |m| &m.body);
         if let Form::Together(_) = plan.form
-            && together(body, &self.p.vars).is_none()
+            && together(axes.iter().copied(), body, &self.p.vars).is_none()
         {
             self.scope.error("points that go together make no loop that they can make so");
         }

@@ -78,8 +78,8 @@ impl<'a> Place<'a> {
     }
 
     /// Points that go together, fewer if each has scratch memory. A row is of one point.
-    fn together(&self, body: &[Node]) -> Option<Form> {
-        let Form::Together(width) = together(body, &self.cpu.p.vars)? else { return None };
+    fn together(&self, axes: &[Axis], body: &[Node]) -> Option<Form> {
+        let Form::Together(width) = together(axes, body, &self.cpu.p.vars)? else { return None };
         let (mut has_rows, mut has_scratch) = (false, false);
         visit_arrays(body, &mut |a, _| match self.cpu.p.arrays[a.0 as usize].home {
             Home::Row { .. } => has_rows = true,
@@ -98,7 +98,7 @@ impl<'a> Place<'a> {
         }
         let axes: Vec<Axis> = l.axes().cloned().collect();
         if l.folds.is_empty()
-            && let Some(form) = self.together(&l.body)
+            && let Some(form) = self.together(&axes, &l.body)
         {
             l.plan.form = form;
             l.body = self.inside(&axes, 0, l.body);
