@@ -11,7 +11,7 @@
 //! optimize    Bulk   -> Bulk
 //! finish      Bulk   -> Bulk     for each target: values with rules of the user's as ordinary ones (then optimize); where points have
 //!                                no order, one writer for each place (then optimize); `LAST`: where nothing sorts, sorts as loops;
-//!                                where arrays are changed in place, updates
+//!                                where arrays are changed in place, updates; additions to places of the points' own as writes
 //! schedule    Bulk   -> Loops    loops of points, fusion into loop trees, contractions, sorts of values
 //! lower       Loops  -> Loops    CPU: each tree hoisted, merged, formed. GPU: bounds, separate reductions, sizes, division
 //! emit        Loops  -> Rust, WGSL
@@ -97,8 +97,11 @@ pub fn derivative(p: &bulk::Program, what: Derivative) -> Result<bulk::Program, 
 pub type Takes = fn(Capabilities) -> bool;
 
 /// The last passes before scheduling, and which targets take them. They have no derivative rules of their own.
-pub const LAST: [(Pass, Takes); 2] =
-    [(("network", optimize::network), |can| !can.sorts), (("update", optimize::update), |can| can.updates)];
+pub const LAST: [(Pass, Takes); 3] = [
+    (("network", optimize::network), |can| !can.sorts),
+    (("update", optimize::update), |can| can.updates),
+    (("own", optimize::own), |_| true),
+];
 
 /// Optimized Bulk as one target takes it.
 pub fn finish(p: &mut bulk::Program, target: Target) {

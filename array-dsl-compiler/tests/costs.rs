@@ -196,13 +196,17 @@ fn in_place() -> Vec<(String, String)> {
 fn loops_in_place_cost_a_few_times_the_value() {
     for (name, text) in in_place() {
         let (f, p, d) = vjp(&text);
-        let ratio = |n: i64| {
-            let (value, both) = (work(&f, &p, n, false)[1], work(&f, &d, n, true)[1]);
-            both as f64 / value as f64
+        // Without what is counted apart, and all together.
+        let ratios = |n: i64| {
+            let (value, both) = (work(&f, &p, n, false), work(&f, &d, n, true));
+            [0, 1].map(|k| both[k] as f64 / value[k] as f64)
         };
-        let ratios = [8, 16, 32].map(ratio);
-        println!("{name}: {ratios:.1?}");
-        assert!(ratios[2] <= 14.0 && ratios[2] < 1.1 * ratios[1], "{name}: {ratios:?}");
+        let [_, half, whole] = [8, 16, 32].map(ratios);
+        println!("{name}: {half:.1?} {whole:.1?}");
+        // Both sides of its conditions are executed again for each of the arrays that they add to.
+        let most = if name == "branching" { 9.6 } else { 6.7 };
+        assert!(whole.iter().all(|w| *w <= most), "{name}: {whole:?}");
+        assert!((0..2).all(|k| whole[k] < 1.1 * half[k]), "{name}: {half:?} {whole:?}");
     }
 }
 

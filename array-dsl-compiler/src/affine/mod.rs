@@ -13,11 +13,17 @@
 //! | `exact` | integers that are their polynomials: they did not wrap |
 //! | `checked` | what the statements before a place have established |
 //! | `proof` | reads that have no reason to be inside |
+//! | `places` | which elements code reads |
+//! | `meet` | two executions that touch one element |
+//! | `inequalities` | systems of linear inequalities |
 
 pub(crate) mod bins;
 mod checked;
 mod circle;
 mod exact;
+mod inequalities;
+pub(crate) mod meet;
+pub(crate) mod places;
 mod proof;
 
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Atom, Body, Exp, Item, Let, Var};
+use super::{Atom, Body, Exp, Item, Let, Program, Var};
 
 /// A nest's code of which `live` is used: what gives that or may report an error. `live` gains what it uses.
 pub fn live_body(body: Body, live: &mut HashSet<Var>) -> Body {
@@ -22,6 +22,15 @@ pub fn live_body(body: Body, live: &mut HashSet<Var>) -> Body {
 /// As [`live_body`], of scalar code.
 pub fn live_lets(lets: Vec<Let>, live: &mut HashSet<Var>) -> Vec<Let> {
     from_end(lets, |l| is_live(l, live))
+}
+
+/// What of the code before a scan these scalars need, if they are the same along the axis and their code may be executed once for it:
+/// also where it has no points.
+pub fn same_along(p: &Program, axis: Var, before: Vec<Let>, scalars: &[Atom]) -> Option<Vec<Let>> {
+    let mut live: HashSet<Var> = scalars.iter().filter_map(|a| a.var()).collect();
+    let may_fail = |l: &Let| l.may_fail(&p.vars);
+    let needed = from_end(before, |l| l.vars.iter().any(|v| live.contains(v)) && is_live(l, &mut live));
+    (!live.contains(&axis) && !needed.iter().any(may_fail)).then_some(needed)
 }
 
 /// Those of a list that are kept, looked at from the last to the first.

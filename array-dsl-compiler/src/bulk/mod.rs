@@ -29,6 +29,7 @@
 //! * The form is closed: the bulk-operation transform produces nests, differentiation maps nests to nests,
 //!   fusion merges nests, both back ends print them.
 
+mod addition;
 mod body;
 pub mod build;
 mod import;
@@ -40,6 +41,7 @@ pub mod uses;
 pub mod verify;
 pub mod walk;
 
+pub use self::addition::Addition;
 pub use self::body::{Body, Item, Scan};
 pub use crate::check::{Check, CheckKind};
 pub use crate::reducer::{Prefix, Reducer};

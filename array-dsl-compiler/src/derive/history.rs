@@ -24,7 +24,7 @@ use std::collections::{HashMap, HashSet};
 use self::place::{Place, PlaceCode, unconditional};
 use super::reverse::guarded_read;
 use super::separate::not_negative;
-use crate::affine::Checked;
+use crate::affine::{Checked, Facts};
 use crate::bulk::build::{Code, int, redirected};
 use crate::bulk::uses::scalars;
 use crate::bulk::{
@@ -45,6 +45,7 @@ pub(super) enum History {
 }
 
 /// Something in a trip that writes into a state.
+#[derive(Clone)]
 pub(super) enum Update {
     /// A nest.
     Write(Log),
@@ -53,6 +54,7 @@ pub(super) enum Update {
 }
 
 /// What one nest overwrote: an array of the trips of the loops around, from the outside in, and of the nest's axes.
+#[derive(Clone)]
 pub(super) struct Log {
     axes: Vec<Dim>,
     place: Place,
@@ -79,7 +81,8 @@ impl Trip {
         self.numbers.iter().map(|a| code.read(p, *a, &[])).collect()
     }
 
-    fn then(&self, index: ArrayId, number: ArrayId) -> Trip {
+    /// Of a loop inside, whose trips were numbered by `index`, the trip of this number.
+    pub fn then(&self, index: ArrayId, number: ArrayId) -> Trip {
         let mut inside = self.clone();
         inside.numbers.push(number);
         inside.again.insert(index, number);
@@ -189,9 +192,11 @@ impl Logger<'_> {
             at = match body.iter().find(|s| s.results().contains(&at))? {
                 Stm::Nest(n) => {
                     let (into, index) = written(n)?;
-                    let (index, _) = unconditional(n, index);
+                    let (index, code) = unconditional(n, index);
                     // Different points write to different places, or there is one point.
-                    let distinct = n.axes.iter().all(|a| index.contains(&Atom::Var(a.var)));
+                    let mut facts = Facts::new(&n.axes, &Checked::default());
+                    n.body.lets().chain(&code).for_each(|l| facts.learn((&*self.p).into(), l));
+                    let distinct = facts.tells_all(&index, &n.axes.iter().map(|a| a.var).collect());
                     let most = n.axes.iter().map(|a| self.most(&a.extent)).collect::<Option<_>>()?;
                     out.push(Writes::Nest(at, most));
                     distinct.then_some(into)?

@@ -10,7 +10,7 @@
 
 use super::product::{self, Slopes};
 use crate::bulk::build::{Code, Renaming, renamed};
-use crate::bulk::{ArrayId, Atom, Nest, Program, Reducer, Stm, Yield, YieldKind};
+use crate::bulk::{Addition, ArrayId, Atom, Nest, Program, Reducer, Stm, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
@@ -21,6 +21,8 @@ pub(super) enum Slope {
     One,
     /// The derivative is 1, and the adjoint has one element for each point.
     Point,
+    /// As `Point`, for what a write adds.
+    Term(Addition),
     /// 1 at the last point of an axis so long.
     Last(Dim),
     /// The position of the extremum.
@@ -59,7 +61,7 @@ pub(super) fn apply(
     let elem = p.elem(d);
     let zero = Atom::Const(Const::of(elem, 0));
     match s {
-        Slope::One | Slope::Point => d,
+        Slope::One | Slope::Point | Slope::Term(_) => d,
         Slope::Last(extent) => {
             let last = code.size(p, &extent.sub(&Dim::constant(1)));
             let here = code.op(p, Op::Eq, &[axes[axes.len() - 1], last]);

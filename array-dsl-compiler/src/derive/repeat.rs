@@ -19,9 +19,10 @@
 //!       y backwards;  t = s' undone at q;  x backwards;  s = t undone at p            => s
 //! ```
 //!
-//! A state that is only written into is undone to its start, executed again as far as anything reads what was written, and undone write
-//! by write as the statements go backwards, which read it as it is then: no version of the array is needed beside the next one. A loop
-//! inside undoes what it wrote by going backwards itself.
+//! A state that is only written into is undone write by write as the statements go backwards, which read it as it is then: no version
+//! of the array is needed beside the next one. A loop inside undoes what it wrote by going backwards itself. Most trips can go straight
+//! back so, each loop of loops from what the outermost one has stored (`straight`). Else the trip is undone to its start first, and
+//! executed again as far as anything reads what was written; loops inside store histories of their own then.
 //!
 //! A `while` counts its trips first; a loop of that many trips then stores the history.
 //!
@@ -29,8 +30,11 @@
 //! one element a trip costs one element a trip backwards. Source: thesis 2.6 (loops, strip-mining, in-place updates) with old values in
 //! place of the analysis of false dependences.
 
+mod straight;
+
 use std::collections::HashMap;
 
+use self::straight::Segments;
 use super::NotDifferentiable;
 use super::forward::Forward;
 use super::history::{History, Trip, Update, from_the_end, store_history, undone};
@@ -129,24 +133,79 @@ impl Rewound<'_> {
         Rewound { carried, updates, versions, last }
     }
 
-    /// Which update a statement is that is to be undone.
-    fn update(&self, s: &Stm) -> Option<usize> {
+    /// The update that a statement is, if it is to be undone: of what, what it makes, and what undoes it.
+    fn update(&self, s: &Stm) -> Option<(ArrayId, ArrayId, &Update)> {
         let results = s.results();
-        (0..self.last).find(|u| results.contains(&self.versions[u + 1]))
+        let u = (0..self.last).find(|u| results.contains(&self.versions[u + 1]))?;
+        Some((self.versions[u], self.versions[u + 1], &self.updates[u]))
     }
+}
+
+/// A forward trip in a backward one.
+struct TripAgain<'a> {
+    /// Its statements, under names of their own.
+    body: Vec<Stm>,
+    restored: Restored,
+    written: Vec<Rewound<'a>>,
+    /// If it goes straight back.
+    segments: Option<Segments>,
+}
+
+impl TripAgain<'_> {
+    /// The updates that a statement is.
+    fn updates(&self, s: &Stm) -> impl Iterator<Item = (ArrayId, ArrayId, &Update)> {
+        self.written.iter().filter_map(move |w| w.update(s))
+    }
+}
+
+/// What a loop inside of a trip overwrote, if that has been stored of all of its states.
+fn within(r: &Repeat, undo: &[(ArrayId, ArrayId, &Update)], trip: &Trip) -> Option<Within> {
+    let mut index = None;
+    let history = r.carried.iter().map(|c| {
+        let update = undo.iter().find(|(_, after, _)| *after == c.result)?.2;
+        let Update::Loop(number, _, updates) = update else { return None };
+        index = Some(*number);
+        Some(History::Overwritten(updates.clone()))
+    });
+    let history = history.collect::<Option<Vec<History>>>()?;
+    Some(Within { trip: trip.clone(), index: index?, history })
+}
+
+/// A loop inside of one that has stored what it overwrites.
+struct Within {
+    /// The trip around.
+    trip: Trip,
+    /// The number of its trip, when it went forward.
+    index: ArrayId,
+    /// What it overwrote, by its states.
+    history: Vec<History>,
 }
 
 impl Reverse {
     /// See the module header.
     pub(super) fn repeat(&mut self, r: &Repeat) -> Result<(), NotDifferentiable> {
+        self.backwards_loop(r, None)
+    }
+
+    fn backwards_loop(&mut self, r: &Repeat, within: Option<Within>) -> Result<(), NotDifferentiable> {
         let active: Vec<Carried> =
             r.carried.iter().filter(|c| self.active.contains(&c.state)).copied().collect();
         let results: Vec<Option<ArrayId>> = active.iter().map(|c| self.total(c.result)).collect();
         if results.iter().all(Option::is_none) {
             return Ok(());
         }
+        let mut around = None;
         let (count, history) = match &r.trips {
-            Trips::For(_, count) => (count.clone(), self.with_history(r)),
+            Trips::For(_, count) => {
+                let history = match within {
+                    Some(Within { trip, index, history }) => {
+                        around = Some((trip, index));
+                        history
+                    }
+                    None => self.with_history(r),
+                };
+                (count.clone(), history)
+            }
             Trips::While(on) => {
                 let count = self.counted(r, *on);
                 (count.clone(), self.counted_history(r, count))
@@ -156,23 +215,13 @@ impl Reverse {
         let j = self.p.new_array("trip", Elem::I64, Vec::new());
         let number = from_the_end(&mut self.p, j, &count, r.loc);
         let index = if let Trips::For(i, _) = r.trips { Some(i) } else { None };
-        let trip = Trip::of(index, number);
-        let (mut restored, mut carried) = self.restored_states(r, &history, &trip);
-        restored.extend(index.map(|i| (i, number)));
-        let body = self.p.copy_stms(&r.body, &mut restored);
-        let copies = restored.iter().filter(|(old, _)| self.active.contains(old)).map(|(_, new)| *new);
-        self.active.extend(copies.collect::<Vec<_>>());
-        self.p.stms.extend(body.iter().cloned());
-        let in_trip = |a: ArrayId| restored.get(&a).copied().unwrap_or(a);
-        let mut written = Vec::new();
-        for (c, h) in r.carried.iter().zip(&history) {
-            if let History::Overwritten(updates) = h {
-                let at = written.len();
-                written.push(Rewound::new(at, updates, &body, in_trip(c.state), in_trip(c.next)));
-            }
-        }
-        let mut adjoints = self.body_adjoint(r, &active, &body, &restored, &written, &trip)?;
-        for w in &written {
+        let trip = match around {
+            Some((around, index)) => around.then(index, number),
+            None => Trip::of(index, number),
+        };
+        let (mut carried, again) = self.trip_again(r, &history, &trip, index.map(|i| (i, number)));
+        let mut adjoints = self.body_adjoint(r, &active, &again, &trip)?;
+        for w in &again.written {
             carried[w.carried].next = self.now(w.versions[0]);
         }
         let body = std::mem::replace(&mut self.p.stms, outside);
@@ -198,34 +247,88 @@ impl Reverse {
         Ok(())
     }
 
-    /// Has the states of a forward trip again, by its history, and gives what the backward loop carries for that: states that were
-    /// only written into, in their order, which go back from trip to trip.
-    fn restored_states(&mut self, r: &Repeat, history: &[History], trip: &Trip) -> (Restored, Vec<Carried>) {
-        let mut restored = Restored::new();
+    /// Has a forward trip again, as far as that is done before it goes backwards, and gives what the backward loop carries for that:
+    /// states that were only written into, in their order, which go back from trip to trip.
+    fn trip_again<'a>(
+        &mut self,
+        r: &Repeat,
+        history: &'a [History],
+        trip: &Trip,
+        number: Option<(ArrayId, ArrayId)>,
+    ) -> (Vec<Carried>, TripAgain<'a>) {
+        let mut restored: Restored = number.into_iter().collect();
         let mut carried = Vec::new();
         for (c, h) in r.carried.iter().zip(history) {
-            let start = self.now(c.result);
-            let p = &mut self.p;
-            let info = p.array(c.state).clone();
+            let info = self.p.array(c.state).clone();
             let state = match h {
-                History::States(all) => p.store(&info.name, info.elem, &info.dims, r.loc, |p, code, at| {
-                    let mut index = trip.index(p, code);
-                    index.extend(at);
-                    code.read(p, *all, &index)
-                }),
-                History::Overwritten(updates) => {
-                    let after = p.new_array(info.name.clone(), info.elem, info.dims.clone());
-                    let result = p.new_array(info.name.clone(), info.elem, info.dims.clone());
-                    let before =
-                        updates.iter().rev().fold(after, |state, u| undone(p, state, u, trip, r.loc));
-                    carried.push(Carried { state: after, start, next: before, result });
+                History::States(all) => {
+                    self.p.store(&info.name, info.elem, &info.dims, r.loc, |p, code, at| {
+                        let mut index = trip.index(p, code);
+                        index.extend(at);
+                        code.read(p, *all, &index)
+                    })
+                }
+                History::Overwritten(_) => {
+                    let [before, after, result] =
+                        [(); 3].map(|()| self.p.new_array(info.name.clone(), info.elem, info.dims.clone()));
+                    carried.push(Carried { state: after, start: self.now(c.result), next: after, result });
                     self.rewound.insert(c.result, result);
                     before
                 }
             };
             restored.insert(c.state, state);
         }
-        (restored, carried)
+        let body = self.p.copy_stms(&r.body, &mut restored);
+        let copies = restored.iter().filter(|(old, _)| self.active.contains(old)).map(|(_, new)| *new);
+        self.active.extend(copies.collect::<Vec<_>>());
+        let in_trip = |a: ArrayId| restored.get(&a).copied().unwrap_or(a);
+        let overwritten = r.carried.iter().zip(history).filter_map(|(c, h)| match h {
+            History::Overwritten(updates) => Some((in_trip(c.state), in_trip(c.next), &updates[..])),
+            History::States(_) => None,
+        });
+        let written = overwritten
+            .enumerate()
+            .map(|(at, (before, next, updates))| Rewound::new(at, updates, &body, before, next))
+            .collect();
+        let mut again = TripAgain { body, restored, written, segments: None };
+        again.segments = Segments::of(&self.p, &again.body, &again.written);
+        match &again.segments {
+            Some(segments) => {
+                for w in &mut again.written {
+                    w.last = w.updates.len();
+                    self.is_again(w.versions[w.last], carried[w.carried].state);
+                }
+                let last = segments.of.last().into_iter().flatten();
+                self.execute(segments.steady.iter().chain(last).map(|at| &again.body[*at]));
+            }
+            None => self.undo_trip(r, &mut again, &carried, trip),
+        }
+        (carried, again)
+    }
+
+    /// Undoes a whole trip and executes it again.
+    fn undo_trip(&mut self, r: &Repeat, again: &mut TripAgain<'_>, carried: &[Carried], trip: &Trip) {
+        let mut names = HashMap::new();
+        for w in &mut again.written {
+            let after = carried[w.carried].state;
+            let undone = |state, u: &Update| undone(&mut self.p, state, u, trip, r.loc);
+            let before = w.updates.iter().rev().fold(after, undone);
+            self.active.extend(self.active.contains(&w.versions[0]).then_some(before));
+            names.insert(w.versions[0], before);
+            w.versions[0] = before;
+        }
+        again.body.iter_mut().for_each(|s| Redirect(&names).stm(s));
+        again.restored.values_mut().for_each(|a| *a = names.get(a).copied().unwrap_or(*a));
+        self.p.stms.extend(again.body.iter().cloned());
+    }
+
+    /// Executes statements of a trip with the states as they are now.
+    fn execute<'s>(&mut self, stms: impl Iterator<Item = &'s Stm>) {
+        for s in stms {
+            let mut now = s.clone();
+            Redirect(&self.again).stm(&mut now);
+            self.p.stms.push(now);
+        }
     }
 
     /// A trip's body backwards: from the adjoints of the states after the trip to those before it, and from what the trips after it
@@ -234,11 +337,10 @@ impl Reverse {
         &mut self,
         r: &Repeat,
         active: &[Carried],
-        body: &[Stm],
-        restored: &Restored,
-        written: &[Rewound<'_>],
+        again: &TripAgain<'_>,
         trip: &Trip,
     ) -> Result<CarriedAdjoints, NotDifferentiable> {
+        let TripAgain { body, restored, .. } = again;
         let around = (std::mem::take(&mut self.adjoints), std::mem::take(&mut self.sums));
         let in_trip = |a: ArrayId| restored.get(&a).copied().unwrap_or(a);
         let outer = self.active_outside(r, restored).into_iter();
@@ -255,8 +357,10 @@ impl Reverse {
         for (c, adj) in active.iter().zip(&states) {
             self.contribute(in_trip(c.next), adj.state);
         }
+        let mut segments = again.segments.iter().flat_map(|s| s.of.iter().rev().skip(1));
         for s in body.iter().rev() {
-            self.statement_of_trip(s, written, trip)?;
+            let before = again.updates(s).next().and_then(|_| segments.next());
+            self.statement_of_trip(s, again, before.map_or(&[], |b| b), trip)?;
         }
         for (c, adj) in active.iter().zip(&mut states) {
             adj.next = self.total_or_zero(in_trip(c.state));
@@ -268,38 +372,41 @@ impl Reverse {
         Ok(CarriedAdjoints { states, outer })
     }
 
-    /// A statement of a trip backwards, with what it wrote into states undone: what it read of them is there again.
+    /// A statement of a trip backwards, with what it wrote into states undone: what it read of them is there again, and what was computed
+    /// `before` it is computed from that.
     fn statement_of_trip(
         &mut self,
         s: &Stm,
-        written: &[Rewound<'_>],
+        again: &TripAgain<'_>,
+        before: &[usize],
         trip: &Trip,
     ) -> Result<(), NotDifferentiable> {
-        let is_loop = matches!(s, Stm::Repeat(_));
-        let mut undo = Vec::new();
-        for w in written {
-            let Some(u) = w.update(s) else { continue };
-            undo.push((w.versions[u], w.versions[u + 1], &w.updates[u]));
+        let undo: Vec<(ArrayId, ArrayId, &Update)> = again.updates(s).collect();
+        if let Stm::Repeat(r) = s {
+            let mut now = r.clone();
+            Redirect(&self.again).walk_repeat(&mut now);
+            let within = if again.segments.is_some() { within(&now, &undo, trip) } else { None };
+            self.backwards_loop(&now, within)?;
+            // A loop that went backwards has undone what it wrote.
+            for (before, after, update) in undo {
+                let again = self.rewound.remove(&after).unwrap_or_else(|| {
+                    let after = self.now(after);
+                    undone(&mut self.p, after, update, trip, Loc::default())
+                });
+                self.is_again(before, again);
+            }
+            self.execute(before.iter().map(|at| &again.body[*at]));
+            return Ok(());
         }
-        let nests = if is_loop { &[][..] } else { &undo[..] };
-        for (before, after, update) in nests {
-            let after = self.now(*after);
+        for (before, after, update) in undo {
+            let after = self.now(after);
             let again = undone(&mut self.p, after, update, trip, Loc::default());
-            self.is_again(*before, again);
+            self.is_again(before, again);
         }
+        self.execute(before.iter().map(|at| &again.body[*at]));
         let mut now = s.clone();
         Redirect(&self.again).stm(&mut now);
-        self.statement(&now)?;
-        // A loop that went backwards has undone what it wrote.
-        for (before, after, update) in undo.iter().filter(|_| is_loop) {
-            let again = self.rewound.remove(after);
-            let again = again.unwrap_or_else(|| {
-                let after = self.now(*after);
-                undone(&mut self.p, after, update, trip, Loc::default())
-            });
-            self.is_again(*before, again);
-        }
-        Ok(())
+        self.statement(&now)
     }
 
     /// The array that has the elements of another one now.

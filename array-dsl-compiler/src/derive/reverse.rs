@@ -10,6 +10,7 @@
 //! accumulate(+) into d at [ix] of v     v's seed is y_adj[ix] (0 outside);   d_adj = y_adj
 //! accumulate(min, max, *)               see `bins`
 //! write into d at [ix] of v             likewise;   d_adj = y_adj with zeros written at the same places
+//! write into d at [ix] of d[ix] + v     as accumulate(+)
 //! overwrite ..                          likewise, for the last writers; the others have 0
 //! reshape              the adjoint is reshaped back
 //! ```
@@ -27,10 +28,11 @@ use super::{Derivative, NotDifferentiable, active_arrays, active_params, bins, b
 use crate::affine::bins::{LastWriters, inside, last_writers};
 use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{
-    ArrayId, ArrayInfo, Atom, Axis, Check, CheckKind, Exp, Nest, Param, Program, Reducer, Stm, Yield,
-    YieldKind,
+    Addition, ArrayId, ArrayInfo, Atom, Axis, Check, CheckKind, Exp, Nest, Param, Program, Reducer, Stm,
+    Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
+use crate::scalar::Op;
 use crate::ty::{Const, Loc, Name, Tree};
 
 /// See the module header and [`Derivative`].
@@ -281,8 +283,13 @@ impl Reverse {
                 Some((adj, slope))
             }
             YieldKind::Accumulate { reducer: Reducer::Add, into, .. } => {
+                // Where the adjoint is changed in place, what the points need of it is read first.
+                let seed = match self.sums.contains_key(&self.first(*into)) {
+                    true => (self.seeds(n, y, adj, None), Slope::Point),
+                    false => (adj, Slope::One),
+                };
                 self.contribute(*into, adj);
-                Some((adj, Slope::One))
+                Some(seed)
             }
             YieldKind::Accumulate { reducer: Reducer::Mul, into, .. } => {
                 let Some(slopes) = product::slopes(&mut self.p, n, y, Some(adj)) else { return Ok(None) };
@@ -296,9 +303,17 @@ impl Reverse {
                 }
                 None
             }
-            YieldKind::Write { into, .. } => {
-                let last = last_writers(&mut self.p, n, y);
+            YieldKind::Write { into, contested, .. } => {
                 let is_active = self.active.contains(into);
+                if is_active
+                    && !contested
+                    && let Some(addition) = y.kind.addition(&n.body)
+                {
+                    let seeds = self.seeds(n, y, adj, None);
+                    self.contribute(*into, adj);
+                    return Ok(Some((seeds, Slope::Term(addition))));
+                }
+                let last = last_writers(&mut self.p, n, y);
                 if !is_active && last.is_none() {
                     return Ok(Some((adj, Slope::One)));
                 }
@@ -319,7 +334,7 @@ impl Reverse {
         for c in contributions {
             let info = self.p.array(c.array).clone();
             if self.sum(c.array).is_some() {
-                later.push(c);
+                later.push((c, None));
                 continue;
             }
             let zeros = self.p.constant("zeros", &info.dims, Const::of(info.elem, 0), c.loc);
@@ -331,7 +346,15 @@ impl Reverse {
         }
         // What starts an adjoint comes before what is added to it.
         let at = self.p.stms.len();
-        for c in later {
+        if axes.is_empty() && later.len() > 1 {
+            self.computed_once(&code, &mut later, loc);
+        }
+        for (c, value) in later {
+            let mut code = Code { lets: code.lets.clone(), loc };
+            let mut c = c;
+            if let Some(value) = value {
+                c.value = code.read(&mut self.p, value, &[]);
+            }
             if let Some(sum) = self.sum(c.array) {
                 let part = self.add_in_place(&axes, &code, &c, sum, loc);
                 self.sums.insert(self.first(c.array), Some(part));
@@ -340,6 +363,20 @@ impl Reverse {
         if !yields.is_empty() {
             self.p.stms.insert(at, Stm::Nest(Nest { axes, body: code.into(), yields, loc }));
         }
+    }
+
+    /// Has one point store what it contributes to several adjoints: each is added to by a nest of its own.
+    fn computed_once(&mut self, code: &Code, later: &mut [(Contribution, Option<ArrayId>)], loc: Loc) {
+        let mut map = Renaming::new();
+        let lets = self.p.copy_lets(&code.lets, &mut map);
+        let mut yields = Vec::new();
+        for (c, stored) in later {
+            let value = renamed(&map, c.value);
+            let array = self.p.new_array("part", self.p.elem(value), Vec::new());
+            yields.push(Yield { array, kind: YieldKind::Store(value) });
+            *stored = Some(array);
+        }
+        self.p.stms.push(Stm::Nest(Nest { axes: Vec::new(), body: lets.into(), yields, loc }));
     }
 
     /// A nest of its own that adds a contribution to the adjoint so far.
@@ -391,6 +428,11 @@ impl Reverse {
         map: &Renaming,
     ) -> (Atom, Atom) {
         let p = &mut self.p;
+        if let Slope::Term(Addition { term, is_negated, .. }) = slope {
+            let seed = code.read(p, adj, index);
+            let seed = if *is_negated { code.op(p, Op::Neg, &[seed]) } else { seed };
+            return (renamed(map, *term), seed);
+        }
         match &y.kind {
             YieldKind::Store(v) => (renamed(map, *v), code.read(p, adj, index)),
             YieldKind::Reduce { over, value, .. } => {
@@ -398,7 +440,9 @@ impl Reverse {
                 let v = renamed(map, *value);
                 (v, reduce::apply(p, code, slope, index, *over, v, d))
             }
-            YieldKind::Write { value, .. } if matches!(slope, Slope::Point) => {
+            YieldKind::Write { value, .. } | YieldKind::Accumulate { value, .. }
+                if matches!(slope, Slope::Point) =>
+            {
                 (renamed(map, *value), code.read(p, adj, index))
             }
             YieldKind::Accumulate { index: at, value, .. } | YieldKind::Write { index: at, value, .. } => {
@@ -413,9 +457,11 @@ impl Reverse {
         }
     }
 
-    /// The adjoints of what the points write.
+    /// The adjoints of what the points write or add.
     fn seeds(&mut self, n: &Nest, y: &Yield, adj: ArrayId, last: Option<&LastWriters>) -> ArrayId {
-        let YieldKind::Write { index, .. } = &y.kind else { return adj };
+        let (YieldKind::Write { index, .. } | YieldKind::Accumulate { index, .. }) = &y.kind else {
+            return adj;
+        };
         let mut map = Renaming::new();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let mut code = Code::new(n.loc);

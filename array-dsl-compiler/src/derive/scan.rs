@@ -30,6 +30,7 @@ use super::form::zero;
 use super::reverse::Reverse;
 use super::separate::{ScanNest, as_scan};
 use crate::bulk::build::{Code, Renaming, int, renamed};
+use crate::bulk::live::same_along;
 use crate::bulk::{
     ArrayId, Atom, Axis, Body, Branch, Exp, Item, Let, Nest, Prefix, Program, Reducer, Scan, Stm, Var, Yield,
     YieldKind,
@@ -242,7 +243,9 @@ impl Reverse {
         let (index, reversed) = if with_seeds { (from_end, counted) } else { (counted, from_end) };
         let points = self.points(n, q, history, &index);
         code.lets.extend(points.before.iter().chain(&points.reads).cloned());
-        let Some(place) = index.last() else { panic!("a scan without an axis") };
+        let (Some(axis), Some(place)) = (n.axes.last().map(|a| a.var), index.last()) else {
+            panic!("a scan without an axis")
+        };
         let p = &mut self.p;
         let stored_adj = seeds.read_stored(p, &mut code, &index);
         code.lets.extend(points.executed.clone());
@@ -272,7 +275,7 @@ impl Reverse {
             }
             starts.push((*i, adj));
         }
-        if with_seeds && let Some(lets) = same_at_all_points(p, n, q) {
+        if with_seeds && let Some(lets) = same_along(p, axis, q.before.clone(), &q.scan.start) {
             self.starts(n, q, &lets, &axes, &code, &starts);
         } else if !starts.is_empty() {
             let first = code.op(p, Op::Eq, &[*place, int(0)]);
@@ -331,21 +334,6 @@ impl Reverse {
         backwards(p, &mut code, &made, &self.active, &active, &mut adjoints, &mut out);
         self.accumulate(outer, code, out, n.loc);
     }
-}
-
-/// What of the code before a scan its starts need, if that can be executed once for the whole axis: also where it has no points.
-fn same_at_all_points(p: &Program, n: &Nest, q: &ScanNest<'_>) -> Option<Vec<Let>> {
-    let axis = n.axes.last()?.var;
-    let mut live: HashSet<Var> = q.scan.start.iter().filter_map(|a| a.var()).collect();
-    let mut needed = Vec::new();
-    for l in q.before.iter().rev() {
-        if l.vars.iter().any(|v| live.contains(v)) {
-            l.exp.visit_atoms(&mut |a| live.extend(a.var()));
-            needed.push(l.clone());
-        }
-    }
-    needed.reverse();
-    (!live.contains(&axis) && !needed.iter().any(|l| l.may_fail(&p.vars))).then_some(needed)
 }
 
 /// `extent - 1 - i`.

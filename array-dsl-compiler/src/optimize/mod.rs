@@ -1,5 +1,5 @@
 //! Bulk to Bulk: the same values with less work. Every pass keeps the program valid; `optimize` repeats those of a round
-//! until nothing changes. `network`, `update` and `writers` are for targets, before scheduling (`pipeline::finish`).
+//! until nothing changes. `network`, `update`, `own` and `writers` are for targets, before scheduling (`pipeline::finish`).
 //!
 //! | file | subject |
 //! |---|---|
@@ -11,28 +11,37 @@
 //! | `states` | equal states of scans |
 //! | `split` | reshapes: splitting the axes of nests that read them |
 //! | `share` | equal and unused statements |
+//! | `folds` | scans of which the last state is used, as reductions |
+//! | `unread` | writes in loops that nothing reads |
+//! | `independent` | loops whose trips do not need each other, as nests |
 //! | `network` | sorts as loops, where the target has none |
 //! | `update` | accumulations into what they are added to |
+//! | `own` | accumulations of which every point has a place of its own, as writes |
 //! | `writers` | writes to one place, where the target has no order |
 //!
 //! `remaining` changes nothing: it tells which checks are left, and why.
 
 mod accumulate;
+mod folds;
+mod independent;
 mod inline;
 mod invariant;
 mod network;
+mod own;
 mod remaining;
 mod sequence;
 mod share;
 mod simplify;
 mod split;
 mod states;
+mod unread;
 mod update;
 mod writers;
 
 use crate::affine::compare;
 use crate::bulk::{Program, Stm};
 pub use network::network;
+pub use own::own;
 pub use remaining::remaining;
 pub use sequence::Sequence;
 pub use simplify::Straight;
@@ -51,6 +60,9 @@ pub const ROUND: &[Pass] = &[
     ("simplify", simplify::simplify),
     ("states", states::states),
     ("share", share::share),
+    ("folds", folds::folds),
+    ("independent", independent::independent),
+    ("unread", unread::unread),
     ("accumulate", accumulate::accumulate),
     ("invariant", invariant::invariant),
     ("inline", inline::inline),

@@ -36,6 +36,7 @@ mod unroll;
 
 use std::collections::{HashMap, HashSet};
 
+use crate::affine::Checked;
 use crate::bulk::{self, ArrayId, Stm, Yield, YieldKind};
 use crate::loops::uses::visit_arrays;
 use crate::loops::verify::compare;
@@ -111,7 +112,18 @@ fn scheduled(p: &bulk::Program, target: Target, longest: i64) -> Program {
     views(&p.stms, &sunk, &mut out);
     let fills = fill_only(&p, &known);
     let (sizes, vars) = (p.size_scalars(), p.vars.clone());
-    let mut s = Steps { p: &p, target, longest, by_value, sunk, constants: known, fills, sizes, vars };
+    let mut s = Steps {
+        p: &p,
+        target,
+        longest,
+        by_value,
+        sunk,
+        constants: known,
+        fills,
+        sizes,
+        known: Checked::default(),
+        vars,
+    };
     let results: HashSet<ArrayId> = leaves(&p.result).into_iter().collect();
     out.steps = s.block(&p.stms, &results, &HashSet::new());
     out.vars = s.vars;
@@ -165,6 +177,8 @@ struct Steps<'a> {
     fills: HashSet<ArrayId>,
     /// The arrays that sizes mention.
     sizes: HashSet<ArrayId>,
+    /// What is established before the statement at hand.
+    known: Checked,
     vars: Vec<crate::ty::Elem>,
 }
 
@@ -176,6 +190,7 @@ impl Steps<'_> {
         let mut f = fuse::Fuse::new(self.p, self.target, self.longest, std::mem::take(&mut self.vars));
         for (at, s) in stms.iter().enumerate() {
             self.stm(at, s, &memory, &mut f);
+            self.known.statement(s, self.p);
         }
         let (steps, vars) = f.finish();
         self.vars = vars;
@@ -243,7 +258,8 @@ impl Steps<'_> {
                         self.p.array(*array).name
                     );
                     let mut tree = update(n, *array, kind);
-                    let taken = self.has_memory(*into) && memory.updates_in_place(at, n, *into);
+                    let taken =
+                        self.has_memory(*into) && memory.updates_in_place(self.p, at, n, *into, &self.known);
                     let prepare = self.prepared(*array, *into, taken);
                     if matches!(prepare, Step::Move { .. }) {
                         // What is read of the old array is read before the new value is there.

@@ -8,9 +8,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Steps;
+use crate::affine::Checked;
+use crate::affine::meet::reads_only_own;
 use crate::bulk::build::Redirect;
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{self, ArrayId, Nest, Stm, Trips, YieldKind};
+use crate::bulk::{self, ArrayId, Nest, Program, Stm, Trips, YieldKind};
 use crate::loops::{Carried, Node, Repeat, Step, Tree};
 
 /// The lives of the arrays of one list of statements.
@@ -54,11 +56,11 @@ impl<'a> Memory<'a> {
     }
 
     /// Whether an update of statement `at`, the nest `n`, may be done in the memory of what it starts from.
-    pub fn updates_in_place(&self, at: usize, n: &Nest, into: ArrayId) -> bool {
+    pub fn updates_in_place(&self, p: &Program, at: usize, n: &Nest, into: ArrayId, known: &Checked) -> bool {
         let mut reads = false;
         n.body.visit_reads(&mut |a, _| reads |= a == into);
         let one_point = n.axes.iter().all(|a| a.extent.as_constant() == Some(1));
-        self.ends(at, into) && (!reads || one_point || reads_own(n, into))
+        self.ends(at, into) && (!reads || one_point || reads_own(p, n, into, known))
     }
 
     /// Whether the array is used once in statement `at`.
@@ -70,18 +72,10 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// Whether every point reads of `into` only the element that it updates itself, and different points update different ones:
-/// the index is all axes.
-pub(super) fn reads_own(n: &Nest, into: ArrayId) -> bool {
-    let updated = n.yields.iter().find_map(|y| match &y.kind {
-        // An accumulation may be made in parts, which do not have the old elements.
-        YieldKind::Write { index, .. } => Some(index.as_slice()),
-        _ => None,
-    });
-    let Some(updated) = updated else { return false };
-    let mut own = n.axes.iter().all(|a| updated.contains(&bulk::Atom::Var(a.var)));
-    n.body.visit_reads(&mut |a, index| own &= a != into || index == updated);
-    own
+/// Whether every point reads of `into` only the element that it updates itself, or such as no other point updates. An accumulation may
+/// be made in parts, which do not have the old elements.
+pub(super) fn reads_own(p: &Program, n: &Nest, into: ArrayId, known: &Checked) -> bool {
+    n.yields.iter().all(|y| matches!(y.kind, YieldKind::Write { .. })) && reads_only_own(p, n, into, known)
 }
 
 impl Steps<'_> {
@@ -94,7 +88,10 @@ impl Steps<'_> {
             Trips::For(..) => None,
         };
         let after: HashSet<ArrayId> = nexts.iter().copied().chain(condition).collect();
+        let inside = self.known.inside_repeat(r, self.p);
+        let outside = std::mem::replace(&mut self.known, inside);
         let steps = self.block(&r.body, &after, &states);
+        self.known = outside;
         let mut inside = states;
         let mut viewed: HashSet<ArrayId> = HashSet::new();
         for s in &r.body {

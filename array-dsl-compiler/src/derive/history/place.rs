@@ -14,6 +14,7 @@ use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Let, Nest, Program};
 use crate::scalar::Op;
 
 /// Where it wrote.
+#[derive(Clone)]
 pub(super) enum Place {
     /// One array for each component of the index.
     Stored(Vec<ArrayId>),

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Sink;
+use crate::affine::Checked;
 use crate::bulk::build::renamed;
 use crate::bulk::uses::scalars;
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Item, Nest, Prefix, Reducer, Scan, Var, Yield, YieldKind};
@@ -97,7 +98,7 @@ impl Sink<'_> {
                     // What is changed is not read, but at the element itself.
                     let mut reads = false;
                     n.body.visit_reads(&mut |a, _| reads |= a == *into);
-                    if reads && !reads_own(n, *into) {
+                    if reads && !reads_own(self.p, n, *into, &Checked::default()) {
                         return None;
                     }
                     self.has_memory(*into, n.loc, out)?;
