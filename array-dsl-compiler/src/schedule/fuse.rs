@@ -6,7 +6,7 @@
 //! 1. the next extents are equal,
 //! 2. what it reads of the run's members is read at the shared axes, and those members have stored it by then
 //!    (a reduction over the shared axis has not),
-//! 3. they have an array in common.
+//! 3. they have an array in common, and do not go through one crosswise.
 //!
 //! Scalar code is placed at the outermost level where its operands exist, unless it may fail: then it stays where its nest has
 //! points. What a scan starts from and what its steps use is needed before its loop all the same (its chunks are joined outside of
@@ -40,6 +40,8 @@ pub(super) struct Member {
     yields: Vec<Yield>,
     loc: Loc,
     reads: Vec<(ArrayId, Vec<Atom>)>,
+    /// The innermost axis that each scalar depends on.
+    innermost: HashMap<Var, usize>,
     /// The axes of a few points, and what is computed of them alone.
     counted: HashSet<Var>,
 }
@@ -59,7 +61,14 @@ impl Member {
         let mut counted = Counted(n.axes[points(&n.axes)..].iter().map(|a| a.var).collect());
         counted.body(&body);
         let (axes, outer, counted) = (n.axes.clone(), n.axes.len() - over, counted.0);
-        Member { axes, outer, ordered, body, yields, loc: n.loc, reads, counted }
+        let mut innermost = Innermost(axes.iter().enumerate().map(|(k, a)| (a.var, k)).collect());
+        innermost.body(&body);
+        Member { axes, outer, ordered, body, yields, loc: n.loc, reads, innermost: innermost.0, counted }
+    }
+
+    /// The axis along which neighboring points read neighboring elements.
+    fn along(&self, index: &[Atom]) -> Option<usize> {
+        self.innermost.get(&index.last()?.var()?).copied()
     }
 
     /// How many statements each of its points becomes, if these are few: those of all steps along the axes of a few points.
@@ -91,6 +100,18 @@ impl Visitor for Counted {
         {
             self.0.extend(&l.vars);
         }
+        self.walk_binding(l);
+    }
+}
+
+/// Scalars that depend on axes, and the innermost of these.
+struct Innermost(HashMap<Var, usize>);
+
+impl Visitor for Innermost {
+    fn binding(&mut self, l: &Let) {
+        let mut innermost = None;
+        l.exp.visit_atoms(&mut |a| innermost = innermost.max(a.var().and_then(|v| self.0.get(&v).copied())));
+        self.0.extend(innermost.into_iter().flat_map(|k| l.vars.iter().map(move |v| (*v, k))));
         self.walk_binding(l);
     }
 }
@@ -218,7 +239,17 @@ impl<'a> Fuse<'a> {
         }
         let legal = run.iter().all(|q| !self.depends(m, q) || self.pointwise(m, q, depth));
         let gain = run.iter().any(|q| self.depends(m, q) || self.common_input(m, q));
-        legal && gain
+        legal && gain && !run.iter().any(|q| self.is_crosswise(m, q))
+    }
+
+    /// Whether one folds rows of a matrix of which the other folds columns: in one loop one of them would stride through it.
+    fn is_crosswise(&self, m: &Member, q: &Member) -> bool {
+        let folds = |q: &Member| q.outer > 0 && q.outer < q.axes.len();
+        let crosses = |(a, ix): &(ArrayId, Vec<Atom>), (b, jx): &(ArrayId, Vec<Atom>)| {
+            let both = m.along(ix).zip(q.along(jx));
+            self.root(*a) == self.root(*b) && both.is_some_and(|(x, y)| (x < m.outer) != (y < q.outer))
+        };
+        folds(m) && folds(q) && m.reads.iter().any(|a| q.reads.iter().any(|b| crosses(a, b)))
     }
 
     fn same_space(&self, m: &Member, q: &Member) -> bool {

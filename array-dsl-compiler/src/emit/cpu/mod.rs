@@ -20,10 +20,12 @@
 //! | `fold` | reductions in lanes |
 //! | `scan` | states that go from trip to trip |
 //! | `together` | loops that several points make together |
+//! | `addresses` | integers that loops over lanes compute again |
 //! | `tile` | reductions of many neighbors at once |
 //! | `expr` | scalar code |
 //! | `runs` | long runs of it |
 
+mod addresses;
 mod angles;
 mod expr;
 mod fold;

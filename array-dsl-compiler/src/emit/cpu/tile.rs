@@ -12,12 +12,13 @@
 //! ```
 //!
 //! Code between loops becomes **points**, a loop over the tile; scalars that live from one to another, the states of the
-//! folds among them, are arrays of a tile's length. If the loop over `j` is all that is parallel, the tiles are few where
+//! folds among them, are arrays of a tile's length, but for `addresses`. If the loop over `j` is all that is parallel, the tiles are few where
 //! `j` is short: then the trips of the reduction are shared among tasks as well, each with states of its own that are
 //! combined in order.
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::addresses::Addresses;
 use super::nodes::leave_if_failed;
 use super::region::{Given, Region};
 use super::tree::merged;
@@ -25,7 +26,7 @@ use super::{Cpu, expr, fold};
 use crate::bulk::{Atom, Axis, Var};
 use crate::internal::{self, expect};
 use crate::loops::{Fold, Node, Tree};
-use crate::ty::Const;
+use crate::ty::{Const, Elem};
 
 /// The code of a tile.
 enum Part {
@@ -66,6 +67,24 @@ fn parts(nodes: &[Node], folds: &[Fold]) -> Vec<Part> {
         }
     }
     out
+}
+
+/// The parts with the integers that they use of others computed again.
+fn with_addresses(parts: &mut [Part], vars: &[Elem], known: &mut Addresses) {
+    for part in parts {
+        match part {
+            Part::Points(p) => {
+                let (_, used) = p.scalars();
+                let again = known.of(&used);
+                p.nodes.iter().for_each(|n| known.learn(n, vars));
+                p.nodes.splice(0..0, again);
+            }
+            Part::Loop { folds, parts, .. } => {
+                with_addresses(parts, vars, known);
+                folds.iter().for_each(|f| known.differs(f.result));
+            }
+        }
+    }
 }
 
 /// Which scalars of a tile are arrays: results of folds, and what one loop over the tile binds and another uses.
@@ -138,7 +157,7 @@ impl Cpu<'_> {
         to: &str,
         r: &mut Region,
     ) -> String {
-        let parts = parts(body, &[]);
+        let parts = self.tile_of(body);
         let scalars = Scalars::new(&parts);
         let declared: String = scalars.arrays.iter().map(|v| self.tile_array(*v)).collect();
         let inside = self.tile_parts(axis, &parts, &scalars, None, r);
@@ -148,6 +167,12 @@ impl Cpu<'_> {
              {inside}tile += width;\n{}}}\n",
             leave_if_failed(&inside)
         )
+    }
+
+    fn tile_of(&self, nodes: &[Node]) -> Vec<Part> {
+        let mut parts = parts(nodes, &[]);
+        with_addresses(&mut parts, &self.p.vars, &mut Addresses::default());
+        parts
     }
 
     fn tile_array(&self, v: Var) -> String {
@@ -230,7 +255,7 @@ impl Cpu<'_> {
 
         // The states of some columns for some trips.
         let mut r = region();
-        let parts_of_fold = parts(&t.body[..=at], &[]);
+        let parts_of_fold = self.tile_of(&t.body[..=at]);
         let scalars = Scalars::new(&parts_of_fold);
         let declared: String = scalars.arrays.iter().map(|v| self.tile_array(*v)).collect();
         let inside = self.tile_parts(axis, &parts_of_fold, &scalars, Some(("from", "to")), &mut r);

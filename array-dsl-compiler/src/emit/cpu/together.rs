@@ -10,6 +10,7 @@
 
 use std::collections::BTreeSet;
 
+use super::addresses::Addresses;
 use super::angles::LEAVE_IF_LONG;
 use super::nodes::leave_if_failed;
 use super::region::Region;
@@ -38,7 +39,11 @@ impl Cpu<'_> {
             "let mut base: i64 = {from};\nlet end: i64 = {to};\nwhile base < end {{\n\
              let lanes: i64 = if end - base < {width} {{ end - base }} else {{ {width} }};\n"
         );
-        let kept = kept(&l.body);
+        let mut addresses = Addresses::default();
+        let mut kept = kept(&l.body);
+        l.body.iter().for_each(|n| addresses.learn(n, &self.p.vars));
+        let again: BTreeSet<Var> = kept.iter().copied().filter(|v| addresses.contains(*v)).collect();
+        kept.retain(|v| !again.contains(v));
         for v in &kept {
             out.push_str(&self.lane_array(&format!("kept{}", v.0), *v, width));
         }
@@ -50,7 +55,9 @@ impl Cpu<'_> {
             let [Node::Recurrence(q), after @ ..] = after else { break };
             rest = after;
             let mut code = around.clone() + &self.nodes(before, r);
-            for v in before.iter().flat_map(Node::binds).filter(|v| kept.contains(v)) {
+            let here: BTreeSet<Var> = before.iter().flat_map(Node::binds).collect();
+            around.push_str(&self.nodes(&addresses.of(&here.intersection(&again).copied().collect()), r));
+            for v in here.into_iter().filter(|v| kept.contains(v)) {
                 code.push_str(&set("kept", v, &format!("v{}", v.0)));
                 around.push_str(&format!("let v{} = {};\n", v.0, get("kept", v)));
             }
