@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::mem::MaybeUninit;
 
-use bytemuck::Zeroable;
+use bytemuck::{NoUninit, Zeroable};
 use ndarray::{Array, ArrayRef, Dimension};
 
 use crate::cpu::{self, OutOfMemory};
@@ -72,7 +72,7 @@ impl Owner {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn copied<T: Copy + Send + Sync>(self, from: &[T]) -> Result<Vec<T>, Error> {
+    pub fn copied<T: NoUninit + Send + Sync>(self, from: &[T]) -> Result<Vec<T>, Error> {
         self.got(cpu::copied(from))
     }
 

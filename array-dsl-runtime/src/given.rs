@@ -6,7 +6,7 @@
 use std::any::Any;
 use std::mem::MaybeUninit;
 
-use bytemuck::Zeroable;
+use bytemuck::{NoUninit, Zeroable};
 use ndarray::{Array, Dimension};
 
 use crate::allocate::Owner;
@@ -68,7 +68,7 @@ impl Given {
 
     /// A copy of the elements.
     #[doc(hidden)]
-    pub fn copied<T: Copy + Send + Sync + 'static>(
+    pub fn copied<T: NoUninit + Send + Sync>(
         &mut self,
         position: usize,
         owner: Owner,

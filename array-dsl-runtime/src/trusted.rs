@@ -251,7 +251,7 @@ mod tests {
         let (n, m) = (1000, 3);
         let mut x = vec![0; n * m];
         let shared = Shared::new(&mut x);
-        for_chunks(n, 1 << 12, |lo, hi| {
+        for_chunks(n, 1 << 12, &|lo, hi| {
             // SAFETY: chunks are disjoint.
             for (offset, v) in unsafe { shared.rows(lo, hi, m) }.iter_mut().enumerate() {
                 *v = lo * m + offset;
@@ -270,7 +270,7 @@ mod tests {
         let mut x = vec![0; n];
         let shared = Shared::new(&mut x);
         // SAFETY: every element once.
-        for_chunks(n, 1 << 6, |lo, hi| (lo..hi).for_each(|i| unsafe { shared.set((n - 1 - i) as i64, i) }));
+        for_chunks(n, 1 << 6, &|lo, hi| (lo..hi).for_each(|i| unsafe { shared.set((n - 1 - i) as i64, i) }));
         assert!(x.iter().enumerate().all(|(i, v)| n - 1 - i == *v));
     }
 

@@ -122,7 +122,7 @@ fn run<T: ContractElem>(
         // Few long products: threads share each of them.
         (0..pieces).for_each(|p| piece(p, true));
     } else {
-        for_chunks(pieces, product::cost(work), |lo, hi| (lo..hi).for_each(|p| piece(p, false)));
+        for_chunks(pieces, product::cost(work), &|lo, hi| (lo..hi).for_each(|p| piece(p, false)));
     }
 }
 

@@ -111,7 +111,7 @@ impl Product {
             // SAFETY: ours.
             unsafe { self.split_terms(operands, add) }
         } else if n == 1 || k <= 2 {
-            for_chunks(m.div_ceil(ROWS), cost(ROWS.saturating_mul(n).saturating_mul(k)), |lo, hi| {
+            for_chunks(m.div_ceil(ROWS), cost(ROWS.saturating_mul(n).saturating_mul(k)), &|lo, hi| {
                 let (lo, hi) = (lo * ROWS, (hi * ROWS).min(m));
                 let part = Product { m: hi - lo, ..*self };
                 // SAFETY: rows `lo..hi` of ours; chunks are disjoint.
@@ -131,7 +131,7 @@ impl Product {
         let sum = fold_chunks(
             k,
             cost(m * n),
-            |lo, hi| {
+            &|lo, hi| {
                 let mut local = vec![T::ZERO; m * n];
                 let part = Product { k: hi - lo, out: [n, 1], ..*self };
                 let at = operands.offset([0, lo * a[1], lo * b[0]]);
@@ -140,7 +140,7 @@ impl Product {
                 unsafe { part.blocked(at, false, gemm::Parallelism::None) };
                 local
             },
-            |mut x, y| {
+            &|mut x, y| {
                 x.iter_mut().zip(y).for_each(|(x, y)| *x = *x + y);
                 x
             },

@@ -5,11 +5,12 @@
 //! Chunks are begun in order, too, and a copy is combined as soon as those before it are: so there are hardly more copies in
 //! memory than threads, and their memory is used again while it is in the cache.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use super::chunks::Chunks;
 use super::memory::{OutOfMemory, repeated};
+use super::tasks::{lock, on_threads};
 
 /// The greatest number of private copies; enough to keep many cores busy.
 const MAX_COPIES: usize = 64;
@@ -18,7 +19,7 @@ const MAX_ELEMENTS: usize = 1 << 24;
 
 /// Combines into `target` the contributions of iterations `0..n`, each of about `work` scalar operations:
 /// `body(lo, hi, local)` combines those of `lo..hi` into `local`, which is as long as `target` and holds either
-/// `target`'s values or `neutral`.
+/// `target`'s values or `neutral`. `combine(x, y)` combines the values of `y` into those of `x`.
 ///
 /// # Errors
 /// The memory of a private copy is refused; `target` then holds some of the contributions.
@@ -27,8 +28,8 @@ pub fn accumulate<T: Copy + Send + Sync>(
     n: usize,
     work: usize,
     neutral: T,
-    combine: impl Fn(T, T) -> T + Sync,
-    body: impl Fn(usize, usize, &mut [T]) + Sync,
+    combine: &(dyn Fn(&mut [T], &[T]) + Sync),
+    body: &(dyn Fn(usize, usize, &mut [T]) + Sync),
 ) -> Result<(), OutOfMemory> {
     if n == 0 || target.is_empty() {
         return Ok(());
@@ -58,15 +59,10 @@ pub fn accumulate<T: Copy + Send + Sync>(
             };
             let (lo, hi) = chunks.bounds(c);
             body(lo, hi, &mut local);
-            turns.combine(c, local, &combine);
+            turns.combine(c, local, combine);
         }
     };
-    rayon::scope(|s| {
-        for _ in 1..rayon::current_num_threads().min(chunks.count) {
-            s.spawn(|_| work());
-        }
-        work();
-    });
+    on_threads(rayon::current_num_threads().min(chunks.count), &work);
     let refused = *lock(&refused);
     refused.map_or(Ok(()), Err)
 }
@@ -109,7 +105,7 @@ impl<'a, T: Copy> Turns<'a, T> {
     }
 
     /// Hands in the copy of a chunk; combines what is in turn unless another thread does.
-    fn combine(&self, chunk: usize, copy: Vec<T>, combine: &impl Fn(T, T) -> T) {
+    fn combine(&self, chunk: usize, copy: Vec<T>, combine: &dyn Fn(&mut [T], &[T])) {
         let mut queue = lock(&self.queue);
         queue.waiting[chunk] = Some(copy);
         if queue.busy {
@@ -121,19 +117,12 @@ impl<'a, T: Copy> Turns<'a, T> {
             let Some(copy) = queue.waiting.get_mut(next).and_then(Option::take) else { break };
             queue.next += 1;
             drop(queue);
-            for (t, v) in lock(&self.target).iter_mut().zip(&copy) {
-                *t = combine(*t, *v);
-            }
+            combine(&mut lock(&self.target), &copy);
             queue = lock(&self.queue);
             queue.free.push(copy);
         }
         queue.busy = false;
     }
-}
-
-/// The lock, whether or not a thread has panicked: then nobody sees the target.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The chunks of iterations, one private copy of `len` elements for each: so few that filling and combining the
@@ -145,6 +134,7 @@ fn copies(len: usize, n: usize, work: usize) -> Chunks {
 
 #[cfg(test)]
 mod tests {
+    use super::super::memory::combine;
     use super::*;
 
     #[test]
@@ -163,18 +153,11 @@ mod tests {
         let index = |i: usize| i.wrapping_mul(2_654_435_761) >> 7;
         let run = |len: usize| {
             let mut target: Vec<i64> = (0..len as i64).collect();
-            accumulate(
-                &mut target,
-                n,
-                8,
-                0,
-                |a, b| a + b,
-                |lo, hi, local| {
-                    for i in lo..hi {
-                        local[index(i) % len] += i as i64;
-                    }
-                },
-            )
+            accumulate(&mut target, n, 8, 0, &|x, y| combine(x, y, |a, b| a + b), &|lo, hi, local| {
+                for i in lo..hi {
+                    local[index(i) % len] += i as i64;
+                }
+            })
             .unwrap();
             target
         };
@@ -185,18 +168,11 @@ mod tests {
         }
         let floats = || {
             let mut target = vec![1.0f32; 5];
-            accumulate(
-                &mut target,
-                n,
-                8,
-                0.0,
-                |a, b| a + b,
-                |lo, hi, local| {
-                    for i in lo..hi {
-                        local[index(i) % 5] += (i as f32 * 0.1).sin();
-                    }
-                },
-            )
+            accumulate(&mut target, n, 8, 0.0, &|x, y| combine(x, y, |a, b| a + b), &|lo, hi, local| {
+                for i in lo..hi {
+                    local[index(i) % 5] += (i as f32 * 0.1).sin();
+                }
+            })
             .unwrap();
             target.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
         };

@@ -3,7 +3,7 @@
 //! A chunk has about 2^16 scalar operations, some tens of microseconds, which makes the cost of a task negligible and
 //! leaves enough chunks to balance many cores; there are never more than 1024 of them.
 
-use rayon::prelude::*;
+use super::tasks::{both, each, gathered};
 
 /// Scalar operations in a chunk.
 const CHUNK_WORK: usize = 1 << 16;
@@ -47,7 +47,7 @@ impl Chunks {
 
 /// Calls `f(lo, hi)` for chunks that cover `0..n`, in parallel where that pays. `work` is an estimate of the scalar
 /// operations in one iteration; the chunks depend on `n` and `work` only.
-pub fn for_chunks(n: usize, work: usize, f: impl Fn(usize, usize) + Sync) {
+pub fn for_chunks(n: usize, work: usize, f: &(dyn Fn(usize, usize) + Sync)) {
     let chunks = Chunks::new(n, work, MAX_CHUNKS);
     let run = |c| {
         let (lo, hi) = chunks.bounds(c);
@@ -56,7 +56,7 @@ pub fn for_chunks(n: usize, work: usize, f: impl Fn(usize, usize) + Sync) {
     if chunks.sequential() {
         (0..chunks.count).for_each(run);
     } else {
-        (0..chunks.count).into_par_iter().for_each(run);
+        each(chunks.count, &run);
     }
 }
 
@@ -65,8 +65,8 @@ pub fn for_chunks(n: usize, work: usize, f: impl Fn(usize, usize) + Sync) {
 pub fn fold_chunks<T: Send>(
     n: usize,
     work: usize,
-    f: impl Fn(usize, usize) -> T + Sync,
-    combine: impl Fn(T, T) -> T,
+    f: &(dyn Fn(usize, usize) -> T + Sync),
+    combine: &dyn Fn(T, T) -> T,
 ) -> Option<T> {
     let chunks = Chunks::new(n, work, MAX_CHUNKS);
     let run = |c| {
@@ -76,23 +76,22 @@ pub fn fold_chunks<T: Send>(
     if chunks.sequential() {
         return (0..chunks.count).map(run).reduce(combine);
     }
-    let parts: Vec<T> = (0..chunks.count).into_par_iter().map(run).collect();
-    parts.into_iter().reduce(combine)
+    gathered(chunks.count, &run).into_iter().reduce(combine)
 }
 
 /// As [`for_chunks`], with chunks of no fewer than [`COLUMNS`] / 8 iterations: those of neighbors that are done together.
-pub fn for_wide_chunks(n: usize, work: usize, f: impl Fn(usize, usize) + Sync) {
+pub fn for_wide_chunks(n: usize, work: usize, f: &(dyn Fn(usize, usize) + Sync)) {
     const WIDTH: usize = COLUMNS / 8;
-    for_chunks(n.div_ceil(WIDTH), work.saturating_mul(WIDTH), |lo, hi| f(lo * WIDTH, (hi * WIDTH).min(n)));
+    for_chunks(n.div_ceil(WIDTH), work.saturating_mul(WIDTH), &|lo, hi| f(lo * WIDTH, (hi * WIDTH).min(n)));
 }
 
 /// As [`for_chunks`], with chunks of whole blocks: `width` points go together, or fewer where there are few points, so that there are
 /// blocks for many threads, but enough for a vector.
-pub fn for_blocks(width: usize, n: usize, work: usize, f: impl Fn(usize, usize) + Sync) {
+pub fn for_blocks(width: usize, n: usize, work: usize, f: &(dyn Fn(usize, usize) + Sync)) {
     const VECTOR: usize = 8;
     const BLOCKS: usize = 64;
     let block = (n / BLOCKS / VECTOR * VECTOR).clamp(VECTOR.min(width), width);
-    for_chunks(n.div_ceil(block), work.saturating_mul(block), |lo, hi| f(lo * block, (hi * block).min(n)));
+    for_chunks(n.div_ceil(block), work.saturating_mul(block), &|lo, hi| f(lo * block, (hi * block).min(n)));
 }
 
 /// Folds `trips` values for each of `columns` columns, each value of about `work` scalar operations.
@@ -105,9 +104,9 @@ pub fn fold_columns<T: Send>(
     columns: usize,
     trips: usize,
     work: usize,
-    body: impl Fn(usize, usize, usize, usize) -> T + Sync,
-    combine: impl Fn(&mut T, T) + Sync,
-    finish: impl Fn(usize, usize, T) + Sync,
+    body: &(dyn Fn(usize, usize, usize, usize) -> T + Sync),
+    combine: &(dyn Fn(&mut T, T) + Sync),
+    finish: &(dyn Fn(usize, usize, T) + Sync),
 ) {
     let blocks = columns.div_ceil(COLUMNS);
     if blocks == 0 {
@@ -124,10 +123,10 @@ pub fn fold_columns<T: Send>(
             let (from, to) = chunks.bounds(part);
             body(lo, hi, from, to)
         };
-        finish(lo, hi, combined(0, parts, parallel, &part, &combine));
+        finish(lo, hi, combined(0, parts, parallel, &part, combine));
     };
     if parallel {
-        (0..blocks).into_par_iter().for_each(block);
+        each(blocks, &block);
     } else {
         (0..blocks).for_each(block);
     }
@@ -138,8 +137,8 @@ fn combined<T: Send>(
     lo: usize,
     hi: usize,
     parallel: bool,
-    part: &(impl Fn(usize) -> T + Sync),
-    combine: &(impl Fn(&mut T, T) + Sync),
+    part: &(dyn Fn(usize) -> T + Sync),
+    combine: &(dyn Fn(&mut T, T) + Sync),
 ) -> T {
     if hi - lo <= 1 {
         return part(lo);
@@ -147,7 +146,16 @@ fn combined<T: Send>(
     let middle = lo + (hi - lo) / 2;
     let left = || combined(lo, middle, parallel, part, combine);
     let right = || combined(middle, hi, parallel, part, combine);
-    let (mut x, y) = if parallel { rayon::join(left, right) } else { (left(), right()) };
+    let (mut x, y) = if parallel {
+        let (mut x, mut y) = (None, None);
+        both(&mut || x = Some(left()), &mut || y = Some(right()));
+        match (x, y) {
+            (Some(x), Some(y)) => (x, y),
+            _ => unreachable!("both have been called"),
+        }
+    } else {
+        (left(), right())
+    };
     combine(&mut x, y);
     x
 }
@@ -163,7 +171,7 @@ mod tests {
     fn blocks_cover_everything_once_and_are_whole() {
         for (width, n) in [(64, 0), (64, 1), (16, 100), (64, 513), (16, 20_000), (64, 1_000_003)] {
             let seen = Mutex::new(Vec::new());
-            for_blocks(width, n, 1 << 12, |lo, hi| seen.lock().unwrap().push((lo, hi)));
+            for_blocks(width, n, 1 << 12, &|lo, hi| seen.lock().unwrap().push((lo, hi)));
             let mut seen = seen.into_inner().unwrap();
             seen.sort();
             assert!(seen.iter().all(|(lo, hi)| lo % 8 == 0 && lo < hi));
@@ -182,7 +190,7 @@ mod tests {
         for n in [0, 1, 63, 64, 65, 1000, 1 << 16, (1 << 16) + 1, 200_000] {
             for work in [0, 1, 7, 1000, 1 << 16, usize::MAX] {
                 let seen: Vec<AtomicU32> = (0..n).map(|_| AtomicU32::new(0)).collect();
-                for_chunks(n, work, |lo, hi| {
+                for_chunks(n, work, &|lo, hi| {
                     assert!(lo < hi);
                     seen[lo..hi].iter().for_each(|s| {
                         s.fetch_add(1, Relaxed);
@@ -215,14 +223,14 @@ mod tests {
                     columns,
                     trips,
                     2,
-                    |lo, hi, from, to| {
+                    &|lo, hi, from, to| {
                         assert!(hi - lo <= COLUMNS);
                         (lo..hi)
                             .map(|j| (from..to).map(|k| 1.0 / (1 + k + j) as f32).sum::<f32>())
                             .collect::<Vec<f32>>()
                     },
-                    |x, y| x.iter_mut().zip(y).for_each(|(x, y)| *x += y),
-                    |lo, hi, s| (lo..hi).zip(s).for_each(|(j, s)| out[j].store(s.to_bits(), Relaxed)),
+                    &|x, y| x.iter_mut().zip(y).for_each(|(x, y)| *x += y),
+                    &|lo, hi, s| (lo..hi).zip(s).for_each(|(j, s)| out[j].store(s.to_bits(), Relaxed)),
                 );
                 out.into_iter().map(AtomicU32::into_inner).collect::<Vec<_>>()
             };
@@ -241,7 +249,7 @@ mod tests {
     fn wide_chunks_cover_everything_once() {
         for n in [0, 1, 63, 64, 1000] {
             let seen: Vec<AtomicU32> = (0..n).map(|_| AtomicU32::new(0)).collect();
-            for_wide_chunks(n, 1 << 20, |lo, hi| {
+            for_wide_chunks(n, 1 << 20, &|lo, hi| {
                 (lo..hi).for_each(|i| {
                     seen[i].fetch_add(1, Relaxed);
                 })
@@ -253,7 +261,7 @@ mod tests {
     #[test]
     fn folds_do_not_depend_on_threads() {
         let xs: Vec<f32> = (0..500_000).map(|i| (i as f32 * 0.37).sin()).collect();
-        let sum = || fold_chunks(xs.len(), 1, |lo, hi| xs[lo..hi].iter().sum::<f32>(), |a, b| a + b);
+        let sum = || fold_chunks(xs.len(), 1, &|lo, hi| xs[lo..hi].iter().sum::<f32>(), &|a, b| a + b);
         let with = |threads| {
             rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)
@@ -264,6 +272,6 @@ mod tests {
                 .to_bits()
         };
         assert_eq!(with(1), with(4));
-        assert_eq!(fold_chunks(0, 1, |_, _| 1, |a, b| a + b), None);
+        assert_eq!(fold_chunks(0, 1, &|_, _| 1, &|a, b| a + b), None);
     }
 }

@@ -5,10 +5,10 @@
 
 use std::mem::{ManuallyDrop, MaybeUninit};
 
-use bytemuck::Zeroable;
-use rayon::prelude::*;
+use bytemuck::{NoUninit, Zeroable};
 
-use crate::trusted::mark_unset;
+use super::tasks::each;
+use crate::trusted::{Shared, all_set, mark_unset};
 
 /// Elements in a task of a parallel fill or copy.
 const PART: usize = 1 << 17;
@@ -119,7 +119,7 @@ pub fn fill<T: Copy + Send + Sync>(x: &mut [T], value: T) {
     if x.len() <= PART {
         x.fill(value);
     } else {
-        x.par_chunks_mut(PART).for_each(|part| part.fill(value));
+        in_parts(x, &|_, part| part.fill(value));
     }
 }
 
@@ -131,19 +131,36 @@ pub fn copy<T: Copy + Zeroable + Send + Sync>(to: &mut [T], from: &[T]) {
     } else if to.len() <= PART || to.len() != from.len() {
         to.copy_from_slice(from);
     } else {
-        to.par_chunks_mut(PART).zip(from.par_chunks(PART)).for_each(|(to, from)| to.copy_from_slice(from));
+        in_parts(to, &|at, to| to.copy_from_slice(&from[at..at + to.len()]));
     }
 }
 
+/// Calls `f(at, part)` for parts of an array, on all cores; they begin at `at`.
+fn in_parts<T: Send>(x: &mut [T], f: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    let len = x.len();
+    let x = Shared::new(x);
+    each(len.div_ceil(PART), &|i| {
+        let at = i * PART;
+        // SAFETY: parts of different numbers are disjoint.
+        f(at, unsafe { x.rows(at, (at + PART).min(len), 1) });
+    });
+}
+
 /// A copy of all elements.
-pub fn copied<T: Copy + Send + Sync>(from: &[T]) -> Result<Vec<T>, OutOfMemory> {
-    let mut to = room(from.len())?;
+pub fn copied<T: NoUninit + Send + Sync>(from: &[T]) -> Result<Vec<T>, OutOfMemory> {
     if from.len() <= PART {
+        let mut to = room(from.len())?;
         to.extend_from_slice(from);
-    } else {
-        from.par_iter().copied().collect_into_vec(&mut to);
+        return Ok(to);
     }
-    Ok(to)
+    let mut to = alloc_unset(from.len() as i64)?;
+    in_parts(&mut to, &|at, to| {
+        to.iter_mut().zip(&from[at..]).for_each(|(to, from)| {
+            to.write(*from);
+        });
+    });
+    // SAFETY: the parts cover the array, and of each every element was set.
+    Ok(unsafe { all_set(to) })
 }
 
 /// Combines the elements of `y` into those of `x`.

@@ -3,6 +3,7 @@
 //! * Chunk boundaries and every other choice that affects rounding depend on sizes only, never on the number of
 //!   threads: results have the same bits for 1 and for 64 threads.
 //! * All of it is safe. What generated code is trusted with stands in [`trusted`](crate::trusted).
+//! * What threads have to do with it is compiled once, in `tasks`, and not again for each loop of a user's.
 //! * Memory that is refused is an error ([`OutOfMemory`]).
 
 mod accumulate;
@@ -12,6 +13,7 @@ mod memory;
 mod scan;
 mod simd;
 mod sort;
+mod tasks;
 
 pub use accumulate::accumulate;
 pub use chunks::{COLUMNS, fold_chunks, fold_columns, for_blocks, for_chunks, for_wide_chunks};

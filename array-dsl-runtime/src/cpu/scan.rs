@@ -7,9 +7,8 @@
 //! A chunk that one thread has folded is soon run, while it is in a cache: chunks are taken in batches. That decides when
 //! a chunk is run, not what is computed.
 
-use rayon::prelude::*;
-
 use super::chunks::Chunks;
+use super::tasks::gathered;
 
 /// The greatest number of chunks.
 const MAX_CHUNKS: usize = 1024;
@@ -26,10 +25,10 @@ pub fn scan_chunks<S: Send + Sync, T: Send>(
     n: usize,
     work: usize,
     neutral: S,
-    fold: impl Fn(usize, usize) -> S + Sync,
-    combine: impl Fn(&S, &S) -> S,
-    run: impl Fn(usize, usize, &S) -> T + Sync,
-    join: impl Fn(T, T) -> T,
+    fold: &(dyn Fn(usize, usize) -> S + Sync),
+    combine: &dyn Fn(&S, &S) -> S,
+    run: &(dyn Fn(usize, usize, &S) -> T + Sync),
+    join: &dyn Fn(T, T) -> T,
 ) -> Option<T> {
     let chunks = Chunks::new(n, work, MAX_CHUNKS);
     let batch = if chunks.sequential() { 1 } else { BATCH * rayon::current_num_threads() };
@@ -38,26 +37,22 @@ pub fn scan_chunks<S: Send + Sync, T: Send>(
     while first < chunks.count {
         let last = (first + batch).min(chunks.count);
         // Nothing comes after the last chunk, so its fold is not needed.
-        let folded = first..last.min(chunks.count - 1);
-        let one = |c| {
-            let (lo, hi) = chunks.bounds(c);
+        let folded = last.min(chunks.count - 1) - first;
+        let one = |c: usize| {
+            let (lo, hi) = chunks.bounds(first + c);
             fold(lo, hi)
         };
-        let folds: Vec<S> =
-            if batch == 1 { folded.map(one).collect() } else { folded.into_par_iter().map(one).collect() };
+        let folds: Vec<S> = if batch == 1 { (0..folded).map(one).collect() } else { gathered(folded, &one) };
         let mut starts = vec![state];
         for f in &folds {
             starts.push(combine(&starts[starts.len() - 1], f));
         }
         let one = |c: usize| {
-            let (lo, hi) = chunks.bounds(c);
-            run(lo, hi, &starts[c - first])
+            let (lo, hi) = chunks.bounds(first + c);
+            run(lo, hi, &starts[c])
         };
-        let parts: Vec<T> = if batch == 1 {
-            (first..last).map(one).collect()
-        } else {
-            (first..last).into_par_iter().map(one).collect()
-        };
+        let parts: Vec<T> =
+            if batch == 1 { (0..last - first).map(one).collect() } else { gathered(last - first, &one) };
         for part in parts {
             out = Some(match out {
                 Some(before) => join(before, part),
@@ -91,9 +86,9 @@ mod tests {
                         n,
                         work,
                         0u64,
-                        |lo, hi| (lo..hi).map(|i| i as u64).sum(),
-                        |x, y| x + y,
-                        |lo, hi, start| {
+                        &|lo, hi| (lo..hi).map(|i| i as u64).sum(),
+                        &|x, y| x + y,
+                        &|lo, hi, start| {
                             let mut s = *start;
                             for (i, place) in out.iter().enumerate().take(hi).skip(lo) {
                                 s += i as u64;
@@ -101,7 +96,7 @@ mod tests {
                             }
                             s
                         },
-                        |_, y| y,
+                        &|_, y| y,
                     )
                 });
                 let expected = |i: u64| i * (i + 1) / 2;
@@ -119,7 +114,7 @@ mod tests {
         let then = |x: &(f64, f64), y: &(f64, f64)| (x.0 * y.0, x.1 * y.0 + y.1);
         let fold = |lo: usize, hi: usize| (lo..hi).fold((1.0, 0.0), |s, i| then(&s, &f(i)));
         let all = threads(2, || {
-            scan_chunks(n, 1 << 12, (1.0, 0.0), fold, then, |lo, hi, s| then(s, &fold(lo, hi)), |_, y| y)
+            scan_chunks(n, 1 << 12, (1.0, 0.0), &fold, &then, &|lo, hi, s| then(s, &fold(lo, hi)), &|_, y| y)
         });
         let expected = fold(0, n);
         let found = all.unwrap_or_default();
@@ -135,16 +130,16 @@ mod tests {
                 xs.len(),
                 8,
                 0.0f32,
-                |lo, hi| xs[lo..hi].iter().sum::<f32>(),
-                |x, y| x + y,
-                |lo, hi, start| {
+                &|lo, hi| xs[lo..hi].iter().sum::<f32>(),
+                &|x, y| x + y,
+                &|lo, hi, start| {
                     let mut s = *start;
                     for i in lo..hi {
                         s += xs[i];
                         out[i].store(s.to_bits(), Relaxed);
                     }
                 },
-                |_, ()| (),
+                &|_, ()| (),
             );
             out.into_iter().map(AtomicU32::into_inner).collect::<Vec<_>>()
         };

@@ -107,7 +107,7 @@ mod tests {
         let (rows, columns) = (3i64, 1000);
         let mut x = vec![1i64; 3 * columns];
         let shared = Owned::new(&mut x);
-        for_chunks(columns, 1 << 12, |lo, hi| {
+        for_chunks(columns, 1 << 12, &|lo, hi| {
             for p in lo as i64..hi as i64 {
                 for k in 0..rows {
                     let at = k * columns as i64 + p;

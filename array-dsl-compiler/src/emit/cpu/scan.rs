@@ -115,8 +115,8 @@ impl Cpu<'_> {
         let combine = self.combined_states(l, host);
         format!(
             "let ({names}) = {{\n{}__rt::cpu::scan_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, ({starts}), \
-             |lo, hi| {{ {} }}, |x: &{state_type}, y: &{state_type}| {{ {combine} }}, \
-             |lo, hi, start: &{state_type}| {{ {} }}, |x: {output}, y: {output}| ({join}))\n}}.unwrap_or(({empty}));\n{}{}",
+             &|lo, hi| {{ {} }}, &|x: &{state_type}, y: &{state_type}| {{ {combine} }}, \
+             &|lo, hi, start: &{state_type}| {{ {} }}, &|x: {output}, y: {output}| ({join}))\n}}.unwrap_or(({empty}));\n{}{}",
             from_start.shared, alone.invoke, from_start.invoke, alone.after, from_start.after
         )
     }

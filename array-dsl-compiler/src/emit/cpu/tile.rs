@@ -305,7 +305,7 @@ impl Cpu<'_> {
         let after = rest.after;
         format!(
             "{{\n{}__rt::cpu::fold_columns({extent} as usize, ({trips}).max(0) as usize, ({work}).max(1) as usize, \
-             |lo, hi, from, to| {{ {} }}, |x: &mut {output}, y: {output}| {{ {combine} }}, |lo, hi, ({names}): {output}| {{ {}; }});\n{after}}}\n",
+             &|lo, hi, from, to| {{ {} }}, &|x: &mut {output}, y: {output}| {{ {combine} }}, &|lo, hi, ({names}): {output}| {{ {}; }});\n{after}}}\n",
             rest.shared, fold.invoke, rest.invoke
         )
     }

@@ -214,7 +214,7 @@ impl Cpu<'_> {
         let (extent, work) = (self.points_of(t), self.work(&t.body));
         let call = self.region(&mut r, &run, &Given::NOTHING);
         format!(
-            "{{\n{}__rt::cpu::{function}{extent} as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }});\n{}}}\n",
+            "{{\n{}__rt::cpu::{function}{extent} as usize, ({work}).max(1) as usize, &|lo, hi| {{ {} }});\n{}}}\n",
             call.shared, call.invoke, call.after
         )
     }
@@ -277,7 +277,7 @@ impl Cpu<'_> {
         l.folds.iter().for_each(|f| host.bound(f.result));
         if l.folds.is_empty() {
             return format!(
-                "{{\n{}__rt::cpu::for_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, |lo, hi| {{ {}; }});\n{}}}\n",
+                "{{\n{}__rt::cpu::for_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, &|lo, hi| {{ {}; }});\n{}}}\n",
                 call.shared, call.invoke, call.after
             );
         }
@@ -285,7 +285,7 @@ impl Cpu<'_> {
             l.folds.iter().enumerate().map(|(i, f)| fold::combine_states(self, f, i) + ", ").collect();
         let names: String = l.folds.iter().map(|f| fold::result_pattern(f) + ", ").collect();
         format!(
-            "let ({names}) = {{\n{}__rt::cpu::fold_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }}, |x: {output}, y: {output}| ({combine}))\n}}.unwrap_or({empty});\n{}",
+            "let ({names}) = {{\n{}__rt::cpu::fold_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, &|lo, hi| {{ {} }}, &|x: {output}, y: {output}| ({combine}))\n}}.unwrap_or({empty});\n{}",
             call.shared, call.invoke, call.after
         )
     }
@@ -334,7 +334,7 @@ impl Cpu<'_> {
                 let neutral = expr::constant(q.neutral(elem));
                 let combine = expr::combine(q, elem, "x", "y");
                 format!(
-                    "{{\n{}{}.got(__rt::cpu::accumulate({name}, {extent}.max(0) as usize, ({work}).max(1) as usize, {neutral}, |x: {elem}, y: {elem}| {combine}, |lo, hi, target| {{ {} }}))?;\n{}}}\n",
+                    "{{\n{}{}.got(__rt::cpu::accumulate({name}, {extent}.max(0) as usize, ({work}).max(1) as usize, {neutral}, &|x: &mut [{elem}], y: &[{elem}]| __rt::cpu::combine(x, y, |x: {elem}, y: {elem}| {combine}), &|lo, hi, target| {{ {} }}))?;\n{}}}\n",
                     call.shared,
                     self.owner(array),
                     call.invoke,
@@ -342,7 +342,7 @@ impl Cpu<'_> {
                 )
             }
             None if distinct => format!(
-                "{{\n{}let target = __rt::trusted::Shared::new({name});\n__rt::cpu::for_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, |lo, hi| {{ {} }});\n{}}}\n",
+                "{{\n{}let target = __rt::trusted::Shared::new({name});\n__rt::cpu::for_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, &|lo, hi| {{ {} }});\n{}}}\n",
                 call.shared, call.invoke, call.after
             ),
             // In order, so that the last of several values for one place stays.
