@@ -12,26 +12,19 @@ pub trait Region {
 
 /// Runs a region with the widest vectors that the processor has. Generated code contains only plain
 /// multiplications and additions, so the result has the same bits whichever variant is chosen.
-#[cfg(target_arch = "x86_64")]
+///
+/// With debug assertions there is one variant: code that is not optimized has no use for vectors, and is compiled in a third of the
+/// time.
 #[inline]
 pub fn simd<R: Region>(region: R) -> R::Output {
-    match x86::level() {
-        // SAFETY: `level` has seen all the features that the variant enables.
-        x86::Level::Avx512 => unsafe { x86::avx512(region) },
-        // SAFETY: as above.
-        x86::Level::Avx2 => unsafe { x86::avx2(region) },
-        x86::Level::Baseline => region.run(),
-    }
+    #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
+    let output = x86::widest(region);
+    #[cfg(any(not(target_arch = "x86_64"), debug_assertions))]
+    let output = region.run();
+    output
 }
 
-/// Runs a region with the widest vectors that the processor has; here those are part of the baseline.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-pub fn simd<R: Region>(region: R) -> R::Output {
-    region.run()
-}
-
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
 mod x86 {
     use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -58,6 +51,18 @@ mod x86 {
             1 => Level::Baseline,
             2 => Level::Avx2,
             _ => Level::Avx512,
+        }
+    }
+
+    /// Runs a region with all that the processor can do.
+    #[inline]
+    pub fn widest<R: Region>(region: R) -> R::Output {
+        match level() {
+            // SAFETY: `level` has seen all the features that the variant enables.
+            Level::Avx512 => unsafe { avx512(region) },
+            // SAFETY: as above.
+            Level::Avx2 => unsafe { avx2(region) },
+            Level::Baseline => region.run(),
         }
     }
 
@@ -107,6 +112,8 @@ mod tests {
         let xs: Vec<f64> = (0..1000).map(|i| 1.0 / (1.0 + f64::from(i))).collect();
         let plain = Sum(&xs).run();
         assert_eq!(simd(Sum(&xs)).to_bits(), plain.to_bits());
+        #[cfg(target_arch = "x86_64")]
+        assert_eq!(x86::widest(Sum(&xs)).to_bits(), plain.to_bits());
         #[cfg(target_arch = "x86_64")]
         if x86::level() != x86::Level::Baseline {
             // SAFETY: the level is at least AVX2.

@@ -55,13 +55,14 @@ pub(super) fn angles(
         () => format!("{n}, "),
     };
     let lent: String = fields.iter().map(lent).collect();
+    // A constant that it is asked for: so it is compiled where it is used, and not in a library whose kernel nobody calls.
     let functions = format!(
-        "#[cold]\n#[inline(never)]\nfn {id}_long(lo: i64, hi: i64, status: &__rt::status::Status, {parameters}) -> {output} {{\n\
-         {id}_run::<true>(&mut false, lo, hi, status, {names})\n}}\n"
+        "#[cold]\n#[inline(never)]\nfn {id}_long<const LONG: bool>(lo: i64, hi: i64, status: &__rt::status::Status, {parameters}) -> {output} {{\n\
+         {id}_run::<LONG>(&mut false, lo, hi, status, {names})\n}}\n"
     );
     let code = format!(
         "let mut long = false;\nlet out = {id}_run::<false>(&mut long, lo, hi, status, {lent});\n\
-         if long {{ {id}_long(lo, hi, status, {names}) }} else {{ out }}"
+         if long {{ {id}_long::<true>(lo, hi, status, {names}) }} else {{ out }}"
     );
     Run { constants, parameter, functions, code }
 }

@@ -55,6 +55,7 @@ impl Variant {
         quote! {
             impl ::core::ops::Deref for #name {
                 type Target = fn(#(#args),*) -> #output;
+                #[inline]
                 fn deref(&self) -> &Self::Target {
                     const CALL: fn(#(#args),*) -> #output = |#(#names),*| {
                         match <#name as __rt::host::Kernel>::run((#(#names,)*)) {
