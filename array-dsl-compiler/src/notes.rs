@@ -1,5 +1,5 @@
 //! What the author of a legal kernel may not have meant, for `explain`: where no gradient goes through, and where it is zero
-//! altogether. Why loops run in order is found where that is decided, in `elaborate`.
+//! altogether; which functions are slow. Why loops run in order is found where that is decided, in `elaborate`.
 //!
 //! A float **varies** with a parameter if it is computed from it by functions whose derivatives are not zero everywhere. What
 //! varies with a parameter is a superset of what has a gradient by it, so a note that there is none is certain.
@@ -38,6 +38,31 @@ pub fn of_gradients(f: &Function) -> Vec<(Loc, String)> {
         (p.active && floats(p) && !reached.contains(&i)).then_some((p.loc, note))
     };
     f.params.iter().enumerate().filter_map(zero).chain(flow.notes).collect()
+}
+
+/// Notes on functions in loops that CPUs compute for one element after the other: the runtime has no vectors of them.
+pub fn of_functions(f: &Function) -> Vec<(Loc, String)> {
+    fn visit(f: &Function, b: &Body, in_loop: bool, notes: &mut Vec<(Loc, String)>) {
+        for s in &b.stms {
+            let is_float = s.vars.iter().any(|v| f.ty(*v).elem.is_float());
+            match &s.exp {
+                Exp::Op(op, _) if in_loop && is_float && !op.has_vectors() => {
+                    let name = op.row().map_or("a function", |r| r.name);
+                    let note = format!(
+                        "`{name}` has no vectors on CPUs: it is computed for one element after the other"
+                    );
+                    notes.push((s.loc, note));
+                }
+                e => {
+                    let in_loop = in_loop || !matches!(e, Exp::If(..) | Exp::Derivative(_));
+                    e.bodies().into_iter().for_each(|b| visit(f, b, in_loop, notes));
+                }
+            }
+        }
+    }
+    let mut notes = Vec::new();
+    visit(f, &f.body, false, &mut notes);
+    notes
 }
 
 /// Remarks as `explain` shows them, with the lines they are about; nothing if there are none. Each once: of what is written once,

@@ -318,3 +318,51 @@ fn updates_in_place() {
         assert_near(&found, changed);
     }
 }
+
+#[kernel]
+fn extremes_at(x: [f64; n], y: [i32; n]) -> (i64, i64, i64, i64) {
+    (argmin(x), argmax(x), argmin(y), argmax(y))
+}
+
+/// With more than `min` and `max` do: a costly value, and ends that are split off.
+#[kernel]
+fn peak_at(x: [f64; n]) -> (i64, f64) {
+    let slopes = build(n, |i| if i == 0 || i == n - 1 { 0.0 } else { (x[i + 1] - x[i - 1]).tanh() });
+    (argmax(slopes), sum(exp(slopes)))
+}
+
+fn first_best(x: impl Iterator<Item = f64>, is_better: fn(f64, f64) -> bool, neutral: f64) -> i64 {
+    let best = |(at, best): (i64, f64), (i, x): (usize, f64)| {
+        if is_better(x, best) { (i as i64, x) } else { (at, best) }
+    };
+    x.enumerate().fold((0, neutral), best).0
+}
+
+/// Of equal values the first one, however many are looked at together; what is no number is never the best one.
+#[test]
+fn where_extremes_are() {
+    for n in [1, 2, 7, 31, 32, 33, 63, 64, 65, 100, 1000, 40_000] {
+        for kinds in [1, 2, 5, 1 << 30] {
+            let value = |i: usize| ((i * 2_654_435_761 + 7) % 1_000_003) as i64 % kinds;
+            let number = |i: usize| if i % 11 == 3 { f64::NAN } else { value(i) as f64 };
+            let x = Array1::from_shape_fn(n, number);
+            let y = x.mapv(|v| if v.is_nan() { 0 } else { v as i32 });
+            let (low, high) = (|a: f64, b: f64| a < b, |a: f64, b: f64| a > b);
+            let floats = |z: &Array1<i32>| z.mapv(f64::from).into_iter();
+            let expected = (
+                first_best(x.iter().copied(), low, f64::INFINITY),
+                first_best(x.iter().copied(), high, f64::NEG_INFINITY),
+                first_best(floats(&y), low, f64::INFINITY),
+                first_best(floats(&y), high, f64::NEG_INFINITY),
+            );
+            assert_eq!(extremes_at(&x, &y), expected, "{n} of {kinds} kinds");
+            let x = Array1::from_shape_fn(n, |i| value(i) as f64);
+            let slope = |i: usize| if i == 0 || i == n - 1 { 0.0 } else { (x[i + 1] - x[i - 1]).tanh() };
+            assert_eq!(
+                peak_at(&x).0,
+                first_best((0..n).map(slope), high, f64::NEG_INFINITY),
+                "{n} of {kinds} kinds"
+            );
+        }
+    }
+}

@@ -150,6 +150,11 @@ impl Checked {
         self.trips.contains(&a)
     }
 
+    /// The numbers of the trips around.
+    pub(super) fn trips(&self) -> &[ArrayId] {
+        &self.trips
+    }
+
     /// The checks that have been made, those of trips included.
     pub fn checks(&self) -> &[Check] {
         &self.checks

@@ -1,6 +1,7 @@
 //! Integers wrap, polynomials do not: which of the program's integers are the polynomials that they are computed as.
 
 use super::{Affine, Facts};
+use crate::bulk::ArrayId;
 use crate::dim::{Dim, SizeAtom};
 
 impl Facts {
@@ -26,15 +27,18 @@ impl Facts {
 
     fn cannot_wrap(&self, f: &Affine) -> bool {
         const SMALL: u64 = 1 << 32;
-        if let (Some(c), true) = (offset_of_scalar(&f.rest), f.axes.is_empty()) {
+        let is_count = |a: &SizeAtom| match a {
+            SizeAtom::Name(_) => true,
+            SizeAtom::Scalar(s) => self.trips.contains(&ArrayId(*s)),
+        };
+        if let (Some(c), true) = (offset_of_scalar(&f.rest), f.axes.is_empty())
+            && !f.rest.atoms().iter().all(is_count)
+        {
             let atom = f.rest.sub(&Dim::constant(c));
             return c == 0 || (c < 0 && c.unsigned_abs() < SMALL && self.sizes.contains(&atom));
         }
         let counts = |d: &Dim, degree: usize| {
-            d.terms().all(|(m, c)| {
-                let names = m.iter().all(|a| matches!(a, SizeAtom::Name(_)));
-                names && m.len() <= degree && c.unsigned_abs() < SMALL
-            })
+            d.terms().all(|(m, c)| m.iter().all(is_count) && m.len() <= degree && c.unsigned_abs() < SMALL)
         };
         counts(&f.rest, 2) && f.axes.values().all(|c| counts(c, 1))
     }

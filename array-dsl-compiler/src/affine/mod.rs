@@ -12,6 +12,7 @@
 //! | `circle` | remainders as polynomials around a circle |
 //! | `exact` | integers that are their polynomials: they did not wrap |
 //! | `checked` | what the statements before a place have established |
+//! | `counts` | numbers of trips as extents |
 //! | `proof` | reads that have no reason to be inside |
 //! | `places` | which elements code reads |
 //! | `meet` | two executions that touch one element |
@@ -20,6 +21,7 @@
 pub(crate) mod bins;
 mod checked;
 mod circle;
+mod counts;
 mod exact;
 mod inequalities;
 pub(crate) mod meet;
@@ -30,6 +32,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 pub(crate) use checked::Checked;
 use circle::Around;
+pub(crate) use counts::not_negative;
 pub(crate) use proof::{Proof, check, compare};
 
 use crate::bulk::{ArrayId, ArrayInfo, Atom, Axis, Branch, Exp, Let, Program, Var};
@@ -113,6 +116,8 @@ pub(crate) struct Facts {
     pub below: HashMap<Var, Dim>,
     /// Integers of the host level that are polynomials over others.
     values: HashMap<ArrayId, Dim>,
+    /// Those that are numbers of trips around.
+    trips: Vec<ArrayId>,
     /// Polynomials over sizes that are at least zero.
     sizes: Vec<Dim>,
     /// Those that are only if all of some dimensions are positive.
@@ -152,6 +157,7 @@ impl Facts {
             positions: checked.positions().clone(),
             below: HashMap::new(),
             values: checked.values().cloned().collect(),
+            trips: checked.trips().to_vec(),
             sizes: always,
             guarded,
             here: Vec::new(),

@@ -23,8 +23,8 @@ use std::collections::{HashMap, HashSet};
 
 use self::place::{Place, PlaceCode, unconditional};
 use super::reverse::guarded_read;
-use super::separate::not_negative;
-use crate::affine::{Checked, Facts};
+
+use crate::affine::{Checked, Facts, not_negative};
 use crate::bulk::build::{Code, int, redirected};
 use crate::bulk::uses::scalars;
 use crate::bulk::{
@@ -197,7 +197,11 @@ impl Logger<'_> {
                     let mut facts = Facts::new(&n.axes, &Checked::default());
                     n.body.lets().chain(&code).for_each(|l| facts.learn((&*self.p).into(), l));
                     let distinct = facts.tells_all(&index, &n.axes.iter().map(|a| a.var).collect());
-                    let most = n.axes.iter().map(|a| self.most(&a.extent)).collect::<Option<_>>()?;
+                    let most = n
+                        .axes
+                        .iter()
+                        .map(|a| self.most(&polynomial(body, &a.extent)))
+                        .collect::<Option<_>>()?;
                     out.push(Writes::Nest(at, most));
                     distinct.then_some(into)?
                 }
@@ -285,7 +289,7 @@ impl Logger<'_> {
             panic!("array {} is not written by a nest", result.0)
         };
         let (into, index) = expect(written(&n), || format!("array {} is not written by element", result.0));
-        let axes: Vec<Dim> = n.axes.iter().map(|a| a.extent.clone()).collect();
+        let axes: Vec<Dim> = n.axes.iter().map(|a| polynomial(&r.body, &a.extent)).collect();
         let most: Vec<Dim> = most.iter().map(|d| self.extent(d)).collect();
         let code = PlaceCode::new(&n, index);
         let now = Trip::default();
@@ -377,7 +381,7 @@ fn written(n: &Nest) -> Option<(ArrayId, &[Atom])> {
     }
 }
 
-/// A number of trips; where `separate` has made it of a polynomial, that.
+/// A number of trips or points; where it has been made of a polynomial (`affine::not_negative`), that.
 fn polynomial(body: &[Stm], count: &Dim) -> Dim {
     let made = || {
         let Some(SizeAtom::Scalar(a)) = count.as_atom() else { return None };

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::affine::{Affine, Checked, Facts};
-use crate::bulk::build::{Code, Fresh, Renaming, int};
+use crate::affine::{Checked, not_negative};
+use crate::bulk::build::{Code, Fresh, Renaming};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{
     ArrayId, Atom, Axis, Body, Check, CheckKind, Exp, Item, Let, Nest, Prefix, Program, Reducer, Repeat,
@@ -12,7 +12,6 @@ use crate::bulk::{
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
 use crate::scalar::Op;
-use crate::ty::{Elem, Loc};
 
 /// Statements with their nests in parts, each of which is ordinary, or has one scan as its last item and yields its states.
 pub(super) fn separate(p: &mut Program, stms: &[Stm]) -> Vec<Stm> {
@@ -87,29 +86,6 @@ fn separate_scans(p: &mut Program, mut n: Nest, known: &Checked) -> Vec<Stm> {
         .collect();
     out.push(Stm::Nest(Nest { axes, body, yields, loc: n.loc }));
     out
-}
-
-/// The number of trips as a dimension: of no trips if it is negative, as `n - 1` may be. The check, which always holds, says
-/// to the proofs that reads are inside what the number is where there are trips.
-pub(super) fn not_negative(
-    p: &mut Program,
-    count: &Dim,
-    known: &Checked,
-    loc: Loc,
-    out: &mut Vec<Stm>,
-) -> Dim {
-    if Facts::new(&[], known).nonnegative(&Affine::constant(count.clone())) {
-        return count.clone();
-    }
-    let trips = p.store("trips", Elem::I64, &[], loc, |p, code, _| {
-        let count = code.size(p, count);
-        code.op(p, Op::Max, &[count, int(0)])
-    });
-    out.extend(p.stms.pop());
-    let trips = Dim::atom(SizeAtom::Scalar(trips.0));
-    let kind = CheckKind::AtLeast(trips.clone(), count.clone());
-    out.push(Stm::Check(Check { kind, guards: vec![trips.clone()] }, loc));
-    trips
 }
 
 /// The counts of trips that are the same in each trip of the loop around, and the other statements: histories have these counts

@@ -126,7 +126,8 @@ pub(super) fn build(
 /// What `explain` tells of the front end.
 fn explained(elaborated: &Elaborated) -> String {
     let f = &elaborated.function;
-    let notes: Vec<_> = elaborated.notes.iter().cloned().chain(notes::of_gradients(f)).collect();
+    let of_core = notes::of_gradients(f).into_iter().chain(notes::of_functions(f));
+    let notes: Vec<_> = elaborated.notes.iter().cloned().chain(of_core).collect();
     let notes = notes::section("notes", &f.name, &f.places, &notes);
     format!("{notes}== typed and lifted ==\n{}\n", core::print::pretty(f))
 }

@@ -25,8 +25,8 @@ use std::collections::{HashMap, HashSet};
 
 use self::access::{Access, Kind, accesses};
 use super::Sequence;
-use crate::affine::Checked;
 use crate::affine::meet::{Meeting, Side};
+use crate::affine::{Checked, not_negative};
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::uses::scalars;
 use crate::bulk::walk::Rewriter;
@@ -63,8 +63,14 @@ fn nests(p: &mut Program, r: &Repeat, known: &Checked) -> Option<Vec<Stm>> {
     additions.into_iter().for_each(|at| added(p, &mut body[at]));
     let made: HashSet<ArrayId> =
         body.iter().flat_map(|n| &n.yields).map(|y| y.array).filter(|a| !states.at.contains_key(a)).collect();
+    // What has no points may as well have less than none, but an array may not.
+    let mut out = Vec::new();
+    let extent = match made.is_empty() {
+        true => count.clone(),
+        false => not_negative(p, count, known, r.loc, &mut out),
+    };
     for a in &made {
-        p.arrays[a.0 as usize].dims.insert(0, count.clone());
+        p.arrays[a.0 as usize].dims.insert(0, extent.clone());
     }
     let mut names: HashMap<ArrayId, ArrayId> = HashMap::new();
     for c in &r.carried {
@@ -73,9 +79,10 @@ fn nests(p: &mut Program, r: &Repeat, known: &Checked) -> Option<Vec<Stm>> {
     let nest = |n| {
         let var = p.new_var(Elem::I64);
         let mut a = Along { index: *index, var, made: &made, states: &names, names: Renaming::new() };
-        a.nest(p, n, count.clone())
+        a.nest(p, n, extent.clone())
     };
-    Some(body.into_iter().map(nest).map(Stm::Nest).collect())
+    out.extend(body.into_iter().map(nest).map(Stm::Nest));
+    Some(out)
 }
 
 /// The nests of a loop's body, if it has nothing else, no size depends on the trip or on what it makes, and not all begin with the same

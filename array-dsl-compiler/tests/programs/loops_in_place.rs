@@ -127,3 +127,38 @@ fn downwards(x: [[f64; n]; n]) -> [[f64; n]; n] {
     }
     a
 }
+
+/// Ends that are before the starts, numbers and rows of each trip's own, and elements of the row above.
+#[kernel]
+fn short_of_two(x: [[f64; n]; n], y: [f64; n]) -> [[f64; n]; n] {
+    let mut a = x;
+    for i in 0..n {
+        for j in i + 2..n {
+            let mut s = y[j];
+            for k in 0..i {
+                s -= a[k][i] * x[j][k];
+            }
+            a[i][j] += s * s;
+        }
+        for j in i + 1..n - 1 {
+            a[i][i] *= 1.0 + 0.1 * x[j][i];
+        }
+    }
+    a
+}
+
+/// Neighbors along a diagonal, which have to wait, and across it, which do not; a row that is read after it was changed.
+#[kernel]
+fn across(x: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut a = x;
+    for d in 1..n {
+        for i in 0..n - d {
+            a[i][i + d] = a[i][i + d - 1] * a[i + 1][i + d] + 0.5;
+        }
+        for i in 0..n - d {
+            a[i + d][i] = a[i][i + d] - a[i][0];
+            a[i][0] += 0.25 * a[i + d][i];
+        }
+    }
+    a
+}

@@ -98,20 +98,28 @@ impl Cpu<'_> {
             let lane = format!("lanes{k}[lane]");
             append(&mut start, initial(self, f));
             append(&mut declared, format!("let mut lanes{k}: [{e}; {LANES}] = [{neutral}; {LANES}];\n"));
-            append(&mut update, format!("{lane} = {};\n", accumulated(f, e, &lane, &value)));
+            if f.reducer.is_extremum() {
+                let better = better(f, &value, &lane);
+                append(&mut declared, format!("let mut at{k}: [i64; {LANES}] = [0i64; {LANES}];\n"));
+                append(
+                    &mut update,
+                    format!(
+                        "let better = {better};\nat{k}[lane] = if better {{ v{v} }} else {{ at{k}[lane] }};\n\
+                         {lane} = if better {{ {value} }} else {{ {lane} }};\n"
+                    ),
+                );
+            } else {
+                append(&mut update, format!("{lane} = {};\n", accumulated(f, e, &lane, &value)));
+            }
             if is_costly {
                 append(&mut rest, format!("let mut rest{k}: [{e}; {LANES}] = [{neutral}; {LANES}];\n"));
                 append(&mut keep, format!("rest{k}[at] = {value};\n"));
-                append(
-                    &mut last,
-                    format!("{state} = {};\n", accumulated(f, e, &state, &format!("rest{k}[i]"))),
-                );
+                append(&mut last, next(f, e, &state, &format!("rest{k}[i]"), "(left + i as i64)"));
             } else {
-                append(&mut keep, format!("{state} = {};\n", accumulated(f, e, &state, &value)));
+                append(&mut keep, next(f, e, &state, &value, &format!("v{v}")));
             }
-            append(&mut end_step, format!("{state} = {};\n", accumulated(f, e, &state, &end_value)));
-            let joined = accumulated(f, e, "x", "y");
-            append(&mut join, format!("{state} = __rt::cpu::joined(lanes{k}, |x: {e}, y: {e}| {joined});\n"));
+            append(&mut end_step, next(f, e, &state, &end_value, &format!("v{v}")));
+            append(&mut join, joined(f, e));
         }
         // No more than the margins, which are less than the lanes.
         let (ends, from, to, at_ends) = match middle {
@@ -129,7 +137,7 @@ impl Cpu<'_> {
         let leave = leave_if_failed(&body);
         let left = if is_costly {
             format!(
-                "if base < end {{\n{rest}let mut at = 0usize;\nwhile base < end && at < {LANES} {{\nlet v{v}: i64 = base;\n{body}{keep}at += 1;\nbase += 1;\n}}\n\
+                "if base < end {{\n{rest}let left: i64 = base;\nlet mut at = 0usize;\nwhile base < end && at < {LANES} {{\nlet v{v}: i64 = base;\n{body}{keep}at += 1;\nbase += 1;\n}}\n\
                  let mut i = 0usize;\nwhile i < at && i < {LANES} {{\n{last}i += 1;\n}}\n}}\n"
             )
         } else {
@@ -144,6 +152,36 @@ impl Cpu<'_> {
         };
         format!("{start}{ends}let mut base: i64 = {from};\nlet end: i64 = {to};\n{in_lanes}{left}{at_ends}")
     }
+}
+
+/// Whether a value is better than the best one so far.
+fn better(f: &Fold, value: &str, best: &str) -> String {
+    let less = if f.reducer == Reducer::ArgMin { "<" } else { ">" };
+    format!("({value} {less} {best})")
+}
+
+/// The state with the value of trip `at`. Of equal values that of the first trip is the best, whatever their order here.
+fn next(f: &Fold, e: Elem, state: &str, value: &str, at: &str) -> String {
+    if !f.reducer.is_extremum() {
+        return format!("{state} = {};\n", accumulated(f, e, state, value));
+    }
+    let better = better(f, value, &format!("{state}.0"));
+    format!("if {better} || ({value} == {state}.0 && {at} < {state}.1) {{ {state} = ({value}, {at}); }}\n")
+}
+
+/// The state that the lanes have together.
+fn joined(f: &Fold, e: Elem) -> String {
+    let (k, state) = (f.result.0, state_value(f));
+    if !f.reducer.is_extremum() {
+        let sum = accumulated(f, e, "x", "y");
+        return format!("{state} = __rt::cpu::joined(lanes{k}, |x: {e}, y: {e}| {sum});\n");
+    }
+    let better = better(f, "y.0", "x.0");
+    format!(
+        "let both: [({e}, i64); {LANES}] = ::core::array::from_fn(|i| (lanes{k}[i], at{k}[i]));\n\
+         {state} = __rt::cpu::joined(both, |x: ({e}, i64), y: ({e}, i64)| \
+         if {better} || (y.0 == x.0 && y.1 < x.1) {{ y }} else {{ x }});\n"
+    )
 }
 
 /// Whether a trip computes more than a few simple operations.

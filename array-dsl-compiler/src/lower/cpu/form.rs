@@ -4,7 +4,7 @@
 //! |---|---|
 //! | together | of which each trip makes a loop that several can make in lanes |
 //! | tiles | whose inner loops stride through memory where neighboring trips read neighbors |
-//! | lanes | innermost, that folds by `+`, `*`, `min` or `max`, unless it is known to be short |
+//! | lanes | innermost, that folds by `+`, `*`, `min` or `max` or tells where these are, unless it is known to be short |
 //! | peeled | whose code is simpler away from its ends |
 //! | plain | of any kind |
 //!
@@ -146,7 +146,10 @@ fn folding(lanes: bool, middle: Option<Middle>) -> Form {
 /// Whether a loop's folds go to lanes.
 fn in_lanes(l: &Loop) -> bool {
     let plain = |n: &Node| matches!(n, Node::Let(_) | Node::Store { .. });
-    let regroups = |f: &Fold| matches!(f.reducer, Reducer::Add | Reducer::Mul | Reducer::Min | Reducer::Max);
+    let regroups = |f: &Fold| {
+        f.reducer.is_extremum()
+            || matches!(f.reducer, Reducer::Add | Reducer::Mul | Reducer::Min | Reducer::Max)
+    };
     let is_short = l.extent().as_constant().is_some_and(|n| n < LANES as i64);
     !l.folds.is_empty()
         && l.body.iter().all(plain)
