@@ -30,7 +30,7 @@ use crate::ty::{Const, Elem, Loc};
 
 /// A nest with yields of one depth.
 #[derive(Clone)]
-pub(super) struct Member {
+struct Member {
     axes: Vec<Axis>,
     /// How many of the axes are dimensions of the results; the rest is folded.
     outer: usize,
@@ -42,12 +42,19 @@ pub(super) struct Member {
     reads: Vec<(ArrayId, Vec<Atom>)>,
     /// The innermost axis that each scalar depends on.
     innermost: HashMap<Var, usize>,
+    /// The arrays that it reads, views looked through. This and what follows is asked of each pair of members.
+    sources: HashSet<ArrayId>,
+    /// Those of which it reads elements by an index.
+    indexed: HashSet<ArrayId>,
     /// The axes of a few points, and what is computed of them alone.
     counted: HashSet<Var>,
+    /// How many statements each of its points becomes, if these are few.
+    length: Option<i64>,
 }
 
 impl Member {
-    pub fn new(n: &Nest, over: usize, yields: Vec<Yield>) -> Member {
+    /// `root` looks through views.
+    fn new(n: &Nest, over: usize, yields: Vec<Yield>, root: impl Fn(ArrayId) -> ArrayId) -> Member {
         let mut live: HashSet<Var> = HashSet::new();
         for y in &yields {
             live.extend(
@@ -56,14 +63,36 @@ impl Member {
         }
         let body = live_body(n.body.clone(), &mut live);
         let mut reads = Vec::new();
-        body.visit_reads(&mut |a, ix| reads.push((a, ix.to_vec())));
+        let (mut sources, mut indexed) = (HashSet::new(), HashSet::new());
+        body.visit_reads(&mut |a, ix| {
+            let source = root(a);
+            sources.insert(source);
+            indexed.extend((!ix.is_empty()).then_some(source));
+            reads.push((a, ix.to_vec()));
+        });
         let ordered = body.is_ordered();
         let mut counted = Counted(n.axes[points(&n.axes)..].iter().map(|a| a.var).collect());
         counted.body(&body);
         let (axes, outer, counted) = (n.axes.clone(), n.axes.len() - over, counted.0);
         let mut innermost = Innermost(axes.iter().enumerate().map(|(k, a)| (a.var, k)).collect());
         innermost.body(&body);
-        Member { axes, outer, ordered, body, yields, loc: n.loc, reads, innermost: innermost.0, counted }
+        let length = length(&axes, outer, &body);
+        let innermost = innermost.0;
+        let loc = n.loc;
+        Member {
+            axes,
+            outer,
+            ordered,
+            body,
+            yields,
+            loc,
+            reads,
+            innermost,
+            sources,
+            indexed,
+            counted,
+            length,
+        }
     }
 
     /// The axis along which neighboring points read neighboring elements.
@@ -71,17 +100,27 @@ impl Member {
         self.innermost.get(&index.last()?.var()?).copied()
     }
 
-    /// How many statements each of its points becomes, if these are few: those of all steps along the axes of a few points.
-    fn length(&self) -> Option<i64> {
-        let inner = &self.axes[points(&self.axes)..];
-        let trips = inner.iter().try_fold(1i64, |t, a| t.checked_mul(a.extent.as_constant()?))?;
-        let code: i64 = self.body.items.iter().map(unroll::length).sum();
-        (self.outer >= points(&self.axes) && trips <= unroll::ALL).then(|| trips.saturating_mul(code + 1))
-    }
-
     fn produces(&self, a: ArrayId) -> bool {
         self.yields.iter().any(|y| y.array == a)
     }
+}
+
+/// Whether a member reads what another one makes.
+fn depends(m: &Member, on: &Member) -> bool {
+    on.yields.iter().any(|y| m.sources.contains(&y.array))
+}
+
+/// Whether they read elements of one array.
+fn common_input(m: &Member, q: &Member) -> bool {
+    m.indexed.iter().any(|a| q.sources.contains(a))
+}
+
+/// How many statements each point becomes, if these are few: those of all steps along the axes of a few points.
+fn length(axes: &[Axis], outer: usize, body: &Body) -> Option<i64> {
+    let inner = &axes[points(axes)..];
+    let trips = inner.iter().try_fold(1i64, |t, a| t.checked_mul(a.extent.as_constant()?))?;
+    let code: i64 = body.items.iter().map(unroll::length).sum();
+    (outer >= points(axes) && trips <= unroll::ALL).then(|| trips.saturating_mul(code + 1))
 }
 
 /// How many axes there are before those of a few points.
@@ -165,32 +204,15 @@ impl<'a> Fuse<'a> {
         self.floor = self.groups.len();
     }
 
-    /// Adds a nest to a group that can take it, or as a new one.
-    pub fn member(&mut self, m: Member) {
-        let mut first = self.floor;
-        for (i, g) in self.groups.iter().enumerate() {
-            let depends = match g {
-                Group::Members(ms) => ms.iter().any(|q| self.depends(&m, q)),
-                Group::Step(_, produced) => {
-                    m.reads.iter().any(|(a, _)| produced.contains(&self.root(*a)) || produced.contains(a))
-                }
-            };
-            // Sizes that are computed count as well.
-            let sized = match g {
-                Group::Members(ms) => {
-                    ms.iter().any(|q| q.yields.iter().any(|y| self.sizes_mention(&m, y.array)))
-                }
-                Group::Step(_, produced) => produced.iter().any(|a| self.sizes_mention(&m, *a)),
-            };
-            if depends {
-                first = first.max(i);
-            }
-            if sized {
-                first = first.max(i + 1);
-            }
-        }
+    /// Adds the yields of a nest with so many folded axes to a group that can take them, or as a new one.
+    pub fn nest(&mut self, n: &Nest, over: usize, yields: Vec<Yield>) {
+        let m = Member::new(n, over, yields, |a| self.root(a));
+        let first = self.first(&m);
         for i in (first..self.groups.len()).rev() {
-            let joins = matches!(&self.groups[i], Group::Members(ms) if self.joins(&m, ms, 0));
+            let joins = match &self.groups[i] {
+                Group::Members(ms) => self.joins(&m, &ms.iter().collect::<Vec<_>>(), 0),
+                Group::Step(..) => false,
+            };
             if let (true, Group::Members(ms)) = (joins, &mut self.groups[i]) {
                 ms.push(m);
                 return;
@@ -199,13 +221,41 @@ impl<'a> Fuse<'a> {
         self.groups.push(Group::Members(vec![m]));
     }
 
-    fn sizes_mention(&self, m: &Member, a: ArrayId) -> bool {
-        let mut found = false;
-        let mut mention = |d: &Dim| found |= scalars(d).any(|s| s == a);
+    /// The first group that a member may join: it is not before what it reads, and after what its sizes are.
+    fn first(&self, m: &Member) -> usize {
+        let sizes = self.sizes(m);
+        let mut first = self.floor;
+        for (i, g) in self.groups.iter().enumerate() {
+            let (depends, sized) = match g {
+                Group::Members(ms) => (
+                    ms.iter().any(|q| depends(m, q)),
+                    !sizes.is_empty() && ms.iter().flat_map(|q| &q.yields).any(|y| sizes.contains(&y.array)),
+                ),
+                Group::Step(_, produced) => (
+                    !produced.is_empty()
+                        && (produced.iter().any(|a| m.sources.contains(a))
+                            || m.reads.iter().any(|(a, _)| produced.contains(a))),
+                    produced.iter().any(|a| sizes.contains(a)),
+                ),
+            };
+            if depends {
+                first = first.max(i);
+            }
+            if sized {
+                first = first.max(i + 1);
+            }
+        }
+        first
+    }
+
+    /// The arrays that the sizes of a member mention.
+    fn sizes(&self, m: &Member) -> HashSet<ArrayId> {
+        let mut out = HashSet::new();
+        let mut mention = |d: &Dim| out.extend(scalars(d));
         m.axes.iter().for_each(|x| mention(&x.extent));
         m.body.visit_sizes(&mut mention);
         m.reads.iter().flat_map(|(r, _)| &self.p.array(*r).dims).for_each(mention);
-        found
+        out
     }
 
     fn root(&self, a: ArrayId) -> ArrayId {
@@ -216,13 +266,9 @@ impl<'a> Fuse<'a> {
         a
     }
 
-    fn depends(&self, m: &Member, on: &Member) -> bool {
-        m.reads.iter().any(|(a, _)| on.produces(self.root(*a)))
-    }
-
     /// Whether `m` can share axis number `depth` with a run whose members already share it.
-    fn joins(&self, m: &Member, run: &[Member], depth: usize) -> bool {
-        let Some(first) = run.first() else { return false };
+    fn joins(&self, m: &Member, run: &[&Member], depth: usize) -> bool {
+        let Some(first) = run.first().copied() else { return false };
         let (Some(a), Some(b)) = (m.axes.get(depth), first.axes.get(depth)) else {
             // Scalars of the host level stay together.
             return depth == 0 && m.axes.is_empty() && first.axes.is_empty();
@@ -237,8 +283,8 @@ impl<'a> Fuse<'a> {
         if depth == 0 && [m, first].iter().any(|q| q.ordered && q.axes.len() == 1) {
             return false;
         }
-        let legal = run.iter().all(|q| !self.depends(m, q) || self.pointwise(m, q, depth));
-        let gain = run.iter().any(|q| self.depends(m, q) || self.common_input(m, q));
+        let legal = run.iter().all(|q| !depends(m, q) || self.pointwise(m, q, depth));
+        let gain = run.iter().any(|q| depends(m, q) || common_input(m, q));
         legal && gain && !run.iter().any(|q| self.is_crosswise(m, q))
     }
 
@@ -249,7 +295,8 @@ impl<'a> Fuse<'a> {
             let both = m.along(ix).zip(q.along(jx));
             self.root(*a) == self.root(*b) && both.is_some_and(|(x, y)| (x < m.outer) != (y < q.outer))
         };
-        folds(m) && folds(q) && m.reads.iter().any(|a| q.reads.iter().any(|b| crosses(a, b)))
+        let may_cross = folds(m) && folds(q) && !m.indexed.is_disjoint(&q.indexed);
+        may_cross && m.reads.iter().any(|a| q.reads.iter().any(|b| crosses(a, b)))
     }
 
     fn same_space(&self, m: &Member, q: &Member) -> bool {
@@ -258,33 +305,34 @@ impl<'a> Fuse<'a> {
             && plain(q)
             && m.axes.len() == q.axes.len()
             && m.axes.iter().zip(&q.axes).all(|(a, b)| a.extent == b.extent)
-            && (0..m.axes.len()).all(|d| self.pointwise(m, q, d) || !self.depends(m, q))
+            && (!depends(m, q) || (0..m.axes.len()).all(|d| self.pointwise(m, q, d)))
     }
 
     /// Whether `m` and the run are work of the same points, of which each has so little that it becomes scalar code (`unroll`).
-    fn is_small(&self, m: &Member, run: &[Member]) -> bool {
+    fn is_small(&self, m: &Member, run: &[&Member]) -> bool {
         let depth = points(&m.axes);
         let same = |q: &Member| {
             points(&q.axes) == depth
                 && m.axes[..depth].iter().zip(&q.axes).all(|(a, b)| a.extent == b.extent)
-                && (0..depth).all(|d| self.pointwise(m, q, d) || !self.depends(m, q))
+                && (!depends(m, q) || (0..depth).all(|d| self.pointwise(m, q, d)))
         };
         // An element is known by constants and by counters, which become constants.
         let named = |q: &Member| {
             let own = |a: &Atom| a.var().is_none_or(|v| m.counted.contains(&v));
-            m.reads
-                .iter()
-                .filter(|(a, _)| q.produces(self.root(*a)))
-                .all(|(a, ix)| self.root(*a) == *a && ix[depth.min(ix.len())..].iter().all(own))
+            !depends(m, q)
+                || m.reads
+                    .iter()
+                    .filter(|(a, _)| q.produces(self.root(*a)))
+                    .all(|(a, ix)| self.root(*a) == *a && ix[depth.min(ix.len())..].iter().all(own))
         };
         let updates = |m: &Member| {
             m.yields.iter().any(|y| matches!(y.kind, YieldKind::Accumulate { .. } | YieldKind::Write { .. }))
         };
-        let length = run.iter().chain([m]).try_fold(0i64, |sum, q| Some(sum + q.length()?));
+        let length = run.iter().copied().chain([m]).try_fold(0i64, |sum, q| Some(sum + q.length?));
         depth > 0
+            && length.is_some_and(|n| n <= self.longest)
             && !updates(m)
             && run.iter().all(|q| same(q) && named(q) && !updates(q))
-            && length.is_some_and(|n| n <= self.longest)
     }
 
     /// Whether all that `m` reads of `q` is read at the shared axis `depth`, where `q` has stored it.
@@ -295,12 +343,6 @@ impl<'a> Fuse<'a> {
             let dims = |x: ArrayId| self.p.array(x).dims.get(..=depth).map(<[Dim]>::to_vec);
             depth < q.outer && ix.get(depth) == Some(&Atom::Var(m.axes[depth].var)) && dims(*a) == dims(root)
         })
-    }
-
-    fn common_input(&self, m: &Member, q: &Member) -> bool {
-        m.reads
-            .iter()
-            .any(|(a, ix)| !ix.is_empty() && q.reads.iter().any(|(b, _)| self.root(*a) == self.root(*b)))
     }
 
     /// The steps of all groups, and the types of all scalars.
@@ -342,7 +384,7 @@ impl<'a> Fuse<'a> {
         let parallel = |m: &Member| depth < m.outer && !(m.ordered && depth + 1 == m.axes.len());
         open.iter().all(|o| parallel(&o.m) && o.m.axes[depth].extent == first.axes[depth].extent)
             && open.iter().enumerate().all(|(i, o)| {
-                open[..i].iter().all(|q| !self.depends(&o.m, &q.m) || self.pointwise(&o.m, &q.m, depth))
+                open[..i].iter().all(|q| !depends(&o.m, &q.m) || self.pointwise(&o.m, &q.m, depth))
             })
     }
 
@@ -359,12 +401,12 @@ impl<'a> Fuse<'a> {
             let m = &members[i].m;
             let mut first = 0;
             for (r, run) in runs.iter().enumerate() {
-                if run.iter().any(|q| self.depends(m, &members[*q].m)) {
+                if run.iter().any(|q| depends(m, &members[*q].m)) {
                     first = r;
                 }
             }
             let fits = (first..runs.len()).rev().find(|r| {
-                let run: Vec<Member> = runs[*r].iter().map(|q| members[*q].m.clone()).collect();
+                let run: Vec<&Member> = runs[*r].iter().map(|q| &members[*q].m).collect();
                 m.axes.len() > depth && run[0].axes.len() > depth && self.joins(m, &run, depth)
             });
             match fits {

@@ -43,7 +43,6 @@ use crate::loops::verify::compare;
 use crate::loops::{ArrayInfo, Home, Node, Program, Sort, Sorted, Step, Tree};
 use crate::target::Target;
 use crate::ty::Const;
-use fuse::Member;
 use settle::SunkLoops;
 use sink::Sunk;
 
@@ -277,7 +276,7 @@ impl Steps<'_> {
                     if yields.iter().all(|y| self.fills.contains(&y.array)) {
                         continue;
                     }
-                    f.member(Member::new(n, over, yields));
+                    f.nest(n, over, yields);
                 }
             }
             Stm::Sort(bulk::Sort { result, keys }) => {
