@@ -13,7 +13,8 @@
 //!                                no order, one writer for each place (then optimize); `LAST`: where nothing sorts, sorts as loops;
 //!                                where arrays are changed in place, updates; additions to places of the points' own as writes
 //! schedule    Bulk   -> Loops    loops of points, fusion into loop trees, contractions, sorts of values
-//! lower       Loops  -> Loops    CPU: each tree hoisted, merged, formed. GPU: bounds, separate reductions, sizes, division
+//! lower       Loops  -> Loops    CPU: each tree hoisted, merged, formed. GPU: bounds, separate reductions, elements of
+//!                                a point's own, sizes, division
 //! emit        Loops  -> Rust, WGSL
 //! ```
 //!
@@ -139,6 +140,7 @@ pub fn lower(l: &mut loops::Program, target: Target) {
             // Before reductions stand alone, so that what is made of them stands with them.
             lower::gpu::bounds(l);
             lower::gpu::separate(l);
+            lower::gpu::private(l);
             lower::gpu::read_computed(l);
             lower::gpu::divide(l);
         }

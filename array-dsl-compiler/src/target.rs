@@ -15,6 +15,12 @@ pub struct Capabilities {
     /// Loops nest: a parallel loop with sequential loops inside, whose rows stay in cache. Else every tree is a flat space of points:
     /// only nests over equal spaces share one, and each reduction stays alone.
     pub nests: bool,
+    /// Neighboring points of a loop go together, in lanes. Else each has a thread of its own: a few points leave most of the device
+    /// idle, and what a host asks for one after the other is worth more than a thread that goes through much alone.
+    pub lanes: bool,
+    /// So many arrays a tree may use, with what is joined to it. A device that binds fewer says so and refuses the kernel, and some bind
+    /// no more than eight: what uses many more than these is better off in several trees.
+    pub arrays: usize,
     /// Points may be executed in order.
     pub orders_points: bool,
     /// The runtime sorts rows.
@@ -42,6 +48,8 @@ impl Target {
         match self {
             Target::Cpu => Capabilities {
                 nests: true,
+                lanes: true,
+                arrays: usize::MAX,
                 orders_points: true,
                 sorts: true,
                 updates: true,
@@ -49,6 +57,8 @@ impl Target {
             },
             Target::Gpu => Capabilities {
                 nests: false,
+                lanes: false,
+                arrays: 12,
                 orders_points: false,
                 sorts: false,
                 updates: false,

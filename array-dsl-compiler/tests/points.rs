@@ -1,5 +1,8 @@
 //! What becomes of loops that points make by themselves: one parallel loop, in lanes where the trips of neighbors are alike.
 
+use array_dsl_compiler::bulk;
+use array_dsl_compiler::derive::Derivative;
+use array_dsl_compiler::emit::wgsl;
 use array_dsl_compiler::loops::print::print;
 use array_dsl_compiler::loops::{Form, Home, Node, Program, Step, Tree};
 use array_dsl_compiler::pipeline;
@@ -15,7 +18,12 @@ fn loops(text: &str) -> Program {
 
 /// A kernel of the tests across crates.
 fn kernel(name: &str) -> String {
-    let file = syn::parse_file(include_str!("../../tests/tests/points.rs")).expect("it is Rust");
+    kernel_of(include_str!("../../tests/tests/points.rs"), name)
+}
+
+/// A kernel of a file.
+fn kernel_of(file: &str, name: &str) -> String {
+    let file = syn::parse_file(file).expect("it is Rust");
     let mut kernels = file.items.into_iter().filter_map(|i| match i {
         syn::Item::Fn(f) if f.sig.ident == name => Some(f),
         _ => None,
@@ -142,4 +150,80 @@ fn small_arrays_are_scalars() {
             assert_eq!((trees.len(), loops, memory), (1, 0, results), "{name}, {target:?}\n{}", print(&p));
         }
     }
+}
+
+/// The steps of a program for a GPU, each a dispatch, a copy, or a loop of the host level with such.
+fn asked(steps: &[Step]) -> Vec<String> {
+    let named = |s: &Step| match s {
+        Step::Tree(t) if has_recurrence(&t.body) => "loop".into(),
+        Step::Tree(t) if t.axes.is_empty() => "once".into(),
+        Step::Tree(_) => "points".into(),
+        Step::Fill { .. } => "fill".into(),
+        Step::Copy { .. } | Step::Move { .. } => "copy".into(),
+        Step::Contract(_) => "contract".into(),
+        Step::Repeat(r) => format!("repeat ({})", asked(&r.steps).join(", ")),
+        Step::Check(..) => String::new(),
+        Step::Sort(_) => "sort".into(),
+    };
+    steps.iter().map(named).filter(|name| !name.is_empty()).collect()
+}
+
+/// What a GPU is asked for to execute a program.
+fn asked_of_gpu(p: &bulk::Program) -> (String, String) {
+    let loops = pipeline::back(p, Target::Gpu).unwrap_or_else(|e| panic!("{e:?}"));
+    wgsl::emit(&loops).unwrap_or_else(|e| panic!("{e}"));
+    (asked(&loops.steps).join(", "), print(&loops))
+}
+
+/// Points with loops of their own are one dispatch of a GPU, a thread for each; what they share is summed up after it.
+#[test]
+fn each_is_one_dispatch() {
+    let expected = [
+        ("escape", "", "loop"),
+        ("escape", "vjp", "loop, once, once, loop"),
+        ("fibonacci", "", "loop"),
+        ("picture", "", "loop"),
+        ("march", "", "loop, once"),
+        ("march", "grad", "loop, once, once, loop, once"),
+        ("march", "hvp", "loop, once, once, loop, once"),
+        ("interpolated", "", "loop"),
+        (
+            "interpolated",
+            "vjp",
+            "loop, fill, points, fill, points, fill, points, fill, points, points, points",
+        ),
+        ("flown", "", "loop"),
+        (
+            "flown",
+            "vjp",
+            "once, fill, fill, loop, once, repeat (points, once, points, once, once, copy, once, once, copy, once, once, once, copy, once, copy, points, copy, points, copy, once, copy, points, once, copy, once, copy, points, once, copy, once, copy, points, once, copy, once, copy, points, once, copy, once, copy, points, once, copy, once)",
+        ),
+        ("flight", "", "loop"),
+        ("flight", "vjp", "once, loop, loop, points, once, once, points"),
+        ("factors", "", "fill, loop"),
+        ("factors", "vjp", "once, fill, fill, fill, loop, fill, copy, copy, fill, loop"),
+        ("log_dets", "", "loop"),
+        ("log_dets", "vjp", "fill, fill, loop, points, fill, copy, copy, loop"),
+        ("filtered", "", "points"),
+        ("filtered", "vjp", "points, fill, points, points"),
+        ("recurrent_rows", "", "loop"),
+        (
+            "recurrent_rows",
+            "vjp",
+            "loop, once, once, fill, fill, fill, loop, points, points, repeat (points, copy, points, copy, points)",
+        ),
+        ("histograms", "", "fill, loop"),
+    ];
+    let mut wrong = String::new();
+    for (name, what, steps) in expected {
+        let mut p = program(&kernel_of(include_str!("../../tests/tests/gpu/points.rs"), name));
+        if let Some(d) = Derivative::ALL.iter().find(|d| d.name() == what) {
+            p = pipeline::derivative(&p, *d).expect("it is differentiable");
+        }
+        let (found, shown) = asked_of_gpu(&p);
+        if found != steps {
+            wrong.push_str(&format!("{what} {name}: {found}\n{shown}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
 }

@@ -178,6 +178,8 @@ pub enum Word {
     High(usize),
     /// What must be added to a shader's site numbers (one number space per device).
     SiteBase,
+    /// The most trips of a `while` in the shader.
+    MostTrips,
     /// Only in `GpuStep::Reduce`'s `groups`, the number of parts, and in the passes of `GpuStep::Scan`, of chunks.
     Parts,
     /// Only in the passes of `GpuStep::Scan`: the points of a thread.

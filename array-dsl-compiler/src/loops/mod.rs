@@ -25,6 +25,7 @@
 mod covers;
 mod plan;
 pub mod print;
+pub mod rename;
 pub mod scratch;
 pub mod together;
 pub mod uses;

@@ -58,9 +58,12 @@ pub fn lanes(t: &Tree) -> Option<(Vec<&Axis>, usize)> {
     Points::of(t).lanes
 }
 
-/// Which of the array's dimensions are the points', if it may live in scratch memory as far as the tree is concerned.
-pub fn points(p: &Program, t: &Tree, array: ArrayId) -> Option<BTreeSet<usize>> {
-    let around = Points::of(t);
+/// Which of the array's dimensions are the points', each at one axis, if all accesses in the tree are to a point's own elements.
+pub fn own(p: &Program, t: &Tree, array: ArrayId) -> Option<BTreeMap<usize, Var>> {
+    own_of(p, &Points::of(t), t, array)
+}
+
+fn own_of(p: &Program, around: &Points<'_>, t: &Tree, array: ArrayId) -> Option<BTreeMap<usize, Var>> {
     let axes: BTreeSet<Var> = around.axes.iter().map(|a| a.var).collect();
     let mut viewed = false;
     visit_arrays(&t.body, &mut |a, _| viewed |= a != array && p.end_of_views(a) == Some(array));
@@ -68,8 +71,15 @@ pub fn points(p: &Program, t: &Tree, array: ArrayId) -> Option<BTreeSet<usize>> 
     for (k, v) in places(&t.body, &axes, &|a| a == array) {
         at.entry(v).or_insert(k);
     }
-    let own = !axes.is_empty() && at.len() == axes.len() && !viewed;
-    (own && is_set_first(p, around, array)).then(|| at.into_values().collect())
+    let is_own = !axes.is_empty() && at.len() == axes.len() && !viewed;
+    is_own.then(|| at.into_iter().map(|(v, k)| (k, v)).collect())
+}
+
+/// Which of the array's dimensions are the points', if it may live in scratch memory as far as the tree is concerned.
+pub fn points(p: &Program, t: &Tree, array: ArrayId) -> Option<BTreeSet<usize>> {
+    let around = Points::of(t);
+    let own = own_of(p, &around, t, array)?;
+    is_set_first(p, around, array).then(|| own.into_keys().collect())
 }
 
 fn is_set_first(p: &Program, points: Points<'_>, array: ArrayId) -> bool {

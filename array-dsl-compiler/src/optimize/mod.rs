@@ -45,7 +45,7 @@ pub use own::own;
 pub use remaining::remaining;
 pub use sequence::Sequence;
 pub use simplify::Straight;
-pub use update::update;
+pub use update::{update, updated};
 pub use writers::only_last;
 
 /// What a pass does to a list of statements of a program.

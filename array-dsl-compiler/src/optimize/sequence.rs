@@ -28,6 +28,11 @@ impl Sequence {
         assert!(results.next().is_none(), "a pass adds no result");
     }
 
+    /// Runs a pass that relies on nothing before on the sequences of a loop.
+    pub(super) fn run_within(r: &mut Repeat, p: &mut Program, pass: Run) {
+        body(r, Checked::default(), p, pass);
+    }
+
     fn pass(&mut self, p: &mut Program, pass: Run) {
         pass(self, p);
         let mut known = self.known.clone();

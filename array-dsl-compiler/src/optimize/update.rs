@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use super::Sequence;
 use crate::bulk::build::{Rename, Renaming};
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{ArrayId, Atom, Exp, Nest, Program, Reducer, Stm, Var, Yield, YieldKind};
+use crate::bulk::{ArrayId, Atom, Exp, Nest, Program, Reducer, Repeat, Stm, Var, Yield, YieldKind};
 use crate::scalar::Op;
 
 /// Rewrites until there is no such sum any more.
@@ -21,6 +21,11 @@ pub fn update(seq: &mut Sequence, p: &mut Program) {
     while let Some((from, to, sum)) = find(seq, p) {
         rewrite(seq, p, from, to, sum);
     }
+}
+
+/// Rewrites the sums in a loop.
+pub fn updated(r: &mut Repeat, p: &mut Program) {
+    Sequence::run_within(r, p, update);
 }
 
 /// A term of a stored sum.

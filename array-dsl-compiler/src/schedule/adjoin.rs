@@ -16,39 +16,50 @@
 //! Another loop of the same points is joined as well, if one of them reads what the other one changes in its trips, as the way back
 //! does with a history: then no point's history is there before or after its time (`loops::scratch`). Of what either changes the other
 //! one may use each point's own elements only, and not both may fail.
+//!
+//! Where each point has a thread of its own there are no lanes to lose, and a step costs more than scalar code does: what is joined may
+//! be any such code, with loops of few trips, and may use what the loop changes at its own point. It may fail as well: of the failures
+//! of several threads one is told by chance in any case, and the steps after it work with the harmless values that it left.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::fuse::Forward;
-use crate::bulk::build::{Fresh, Redirect, Renaming, int, renamed};
+use super::users::Users;
+use crate::bulk::build::{Fresh, Renaming, int, renamed};
 use crate::bulk::uses::scalars;
 use crate::bulk::walk::{Rewriter, Visitor as Scalars};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Item, Var};
 use crate::dim::Dim;
+use crate::loops::rename::redirect;
 use crate::loops::together::together;
 use crate::loops::uses::{Access, Visitor, places, visit_arrays, visit_indices, visit_sizes};
-use crate::loops::{Node, Program, Rounds, Step, Tree};
-use crate::ty::Elem;
+use crate::loops::{Loop, Node, Program, Rounds, Step, Tree};
+use crate::target::Target;
+use crate::ty::{Elem, Loc};
 
 /// The most elements that a neighbor makes at each point.
 const MOST_ELEMENTS: i64 = 16;
+/// The most trips of loops that a neighbor's point has, where a thread makes them.
+const MOST_TRIPS: i64 = 64;
 
 /// Joins what stands beside the loops of points of a program.
-pub(super) fn adjoin(p: &mut Program) {
+pub(super) fn adjoin(p: &mut Program, target: Target) {
+    let mut users = Users::of(p);
     let steps = std::mem::take(&mut p.steps);
-    p.steps = list(p, steps);
+    p.steps = list(p, steps, &mut users, target);
 }
 
-fn list(p: &mut Program, mut steps: Vec<Step>) -> Vec<Step> {
+fn list(p: &mut Program, mut steps: Vec<Step>, users: &mut Users, target: Target) -> Vec<Step> {
     for s in &mut steps {
         if let Step::Repeat(r) = s {
-            r.steps = list(p, std::mem::take(&mut r.steps));
+            r.steps = list(p, std::mem::take(&mut r.steps), users, target);
         }
     }
     let mut at = 0;
     while at < steps.len() {
-        match beside(p, &steps, at) {
+        match beside(p, &steps, at, users, target) {
             Some((neighbor, joined)) => {
+                users.join(p, &steps[at], &steps[neighbor]);
                 steps[at] = Step::Tree(joined);
                 steps.remove(neighbor);
                 at -= usize::from(neighbor < at);
@@ -60,15 +71,26 @@ fn list(p: &mut Program, mut steps: Vec<Step>) -> Vec<Step> {
 }
 
 /// A neighbor of the loop of points at `at`, by its place, and both as one.
-fn beside(p: &mut Program, steps: &[Step], at: usize) -> Option<(usize, Tree)> {
+fn beside(
+    p: &mut Program,
+    steps: &[Step],
+    at: usize,
+    users: &Users,
+    target: Target,
+) -> Option<(usize, Tree)> {
     let Step::Tree(of_points) = &steps[at] else { return None };
     if !has_loops(of_points) {
         return None;
     }
     let before = (0..at).rev();
     let after = at + 1..steps.len();
-    nearest(p, steps, before, |p, t| joined(p, of_points, t, true))
-        .or_else(|| nearest(p, steps, after, |p, t| joined(p, of_points, t, false)))
+    let joined = |p: &mut Program, t: &Tree, is_first: bool| {
+        let joined = joined(p, of_points, t, is_first, target)?;
+        let most = target.can().arrays;
+        (most == usize::MAX || users.arrays_of_two(p, &joined, [of_points, t]) <= most).then_some(joined)
+    };
+    nearest(p, steps, before, |p, t| joined(p, t, true))
+        .or_else(|| nearest(p, steps, after, |p, t| joined(p, t, false)))
 }
 
 /// The nearest tree at one of these places that can be joined, and that can be moved past those before it.
@@ -95,14 +117,14 @@ fn nearest(
 
 /// The memory that a step uses.
 #[derive(Default)]
-struct Uses {
-    reads: HashSet<ArrayId>,
-    changes: HashSet<ArrayId>,
+pub(super) struct Uses {
+    pub reads: HashSet<ArrayId>,
+    pub changes: HashSet<ArrayId>,
 }
 
 impl Uses {
     /// Of a step that others may be moved past; none of others.
-    fn of(p: &Program, s: &Step) -> Option<Uses> {
+    pub fn of(p: &Program, s: &Step) -> Option<Uses> {
         let mut u = Uses::default();
         match s {
             Step::Tree(t) => u.tree(p, t),
@@ -121,7 +143,7 @@ impl Uses {
         Some(u)
     }
 
-    fn tree(&mut self, p: &Program, t: &Tree) {
+    pub fn tree(&mut self, p: &Program, t: &Tree) {
         visit_arrays(&t.body, &mut |a, access| {
             let memory = if access == Access::Read { &mut self.reads } else { &mut self.changes };
             memory.insert(p.root(a));
@@ -132,19 +154,19 @@ impl Uses {
         visit_sizes(&t.body, &mut size);
     }
 
-    fn is_apart_from(&self, other: &Uses) -> bool {
+    pub fn is_apart_from(&self, other: &Uses) -> bool {
         self.changes.is_disjoint(&other.changes)
             && self.changes.is_disjoint(&other.reads)
             && self.reads.is_disjoint(&other.changes)
     }
 }
 
-fn has_loops(t: &Tree) -> bool {
+pub(super) fn has_loops(t: &Tree) -> bool {
     t.body.iter().any(|n| matches!(n, Node::Recurrence(_)))
 }
 
 /// Two loops of the same points, one after the other at each.
-fn loops_joined(p: &Program, first: &Tree, second: &Tree) -> Option<Tree> {
+fn loops_joined(p: &Program, first: &Tree, second: &Tree, target: Target) -> Option<Tree> {
     let own: Vec<Atom> = first.axes.iter().map(|a| Atom::Var(a.var)).collect();
     let names = second.axes.iter().zip(&own).map(|(a, v)| (a.var, *v)).collect();
     let mut second = Values { stored: HashMap::new(), names }.nodes(second.body.clone());
@@ -152,32 +174,13 @@ fn loops_joined(p: &Program, first: &Tree, second: &Tree) -> Option<Tree> {
     for body in [&mut first_body, &mut second] {
         in_own_memory(p, body);
     }
-    let (mut a, mut b) = (Uses::default(), Uses::default());
-    for (u, body) in [(&mut a, &first_body), (&mut b, &second)] {
-        u.tree(p, &Tree::new(first.axes.clone(), body.clone(), first.loc));
-    }
-    let uses = |u: &Uses, r: &ArrayId| u.reads.contains(r) || u.changes.contains(r);
-    let shared: Vec<ArrayId> = a
-        .changes
-        .iter()
-        .filter(|r| uses(&b, r))
-        .chain(b.changes.iter().filter(|r| uses(&a, r)))
-        .copied()
-        .collect();
-    let axes: BTreeSet<Var> = first.axes.iter().map(|a| a.var).collect();
-    let both: Vec<Node> = first_body.iter().chain(&second).cloned().collect();
-    let is_own = |root: &ArrayId| {
-        let found: BTreeSet<Var> =
-            places(&both, &axes, &|a| p.root(a) == *root).into_iter().map(|(_, v)| v).collect();
-        let mut is_viewed = false;
-        visit_arrays(&both, &mut |a, _| is_viewed |= a != *root && p.root(a) == *root);
-        found == axes && !is_viewed
-    };
+    let mut b = Uses::default();
+    b.tree(p, &Tree::new(first.axes.clone(), second.clone(), Loc::default()));
     let gains = changed_in_trips(&first_body).iter().any(|c| b.reads.contains(c));
     let fail = [&first_body, &second].map(|body| fails(body, &p.vars));
     if !gains
-        || fail == [true, true]
-        || !shared.iter().all(is_own)
+        || (target.can().lanes && fail == [true, true])
+        || !share_own(p, &first.axes, &first_body, &second)
         || !bound(&first_body).is_disjoint(&bound(&second))
     {
         return None;
@@ -185,9 +188,29 @@ fn loops_joined(p: &Program, first: &Tree, second: &Tree) -> Option<Tree> {
     let mut body = first_body;
     let stored = stored(&body, &own);
     body.extend(Values { stored, names: Renaming::new() }.nodes(second));
-    let has_lanes = |body: &[Node]| together(&first.axes, body, &p.vars).is_some();
+    let has_lanes = |body: &[Node]| target.can().lanes && together(&first.axes, body, &p.vars).is_some();
     let keeps_lanes = has_lanes(&body) || !has_lanes(&first.body) && !has_lanes(&body[first.body.len()..]);
     keeps_lanes.then(|| Tree::new(first.axes.clone(), body, first.loc))
+}
+
+/// Whether nodes use each point's own elements only of what others of the same points change, and the other way round.
+fn share_own(p: &Program, axes: &[Axis], first: &[Node], second: &[Node]) -> bool {
+    let [a, b] = [first, second].map(|body| {
+        let mut uses = Uses::default();
+        uses.tree(p, &Tree::new(axes.to_vec(), body.to_vec(), Loc::default()));
+        uses
+    });
+    let uses = |u: &Uses, r: &ArrayId| u.reads.contains(r) || u.changes.contains(r);
+    let mut shared = a.changes.iter().filter(|r| uses(&b, r)).chain(b.changes.iter().filter(|r| uses(&a, r)));
+    let axes: BTreeSet<Var> = axes.iter().map(|a| a.var).collect();
+    let both: Vec<Node> = first.iter().chain(second).cloned().collect();
+    shared.all(|root| {
+        let found: BTreeSet<Var> =
+            places(&both, &axes, &|a| p.root(a) == *root).into_iter().map(|(_, v)| v).collect();
+        let mut is_viewed = false;
+        visit_arrays(&both, &mut |a, _| is_viewed |= a != *root && p.root(a) == *root);
+        found == axes && !is_viewed
+    })
 }
 
 /// Names the memory that views of the same dimensions have.
@@ -200,21 +223,7 @@ fn in_own_memory(p: &Program, nodes: &mut [Node]) {
         }
     });
     if !names.is_empty() {
-        redirected(nodes, &names);
-    }
-}
-
-fn redirected(nodes: &mut [Node], names: &HashMap<ArrayId, ArrayId>) {
-    for n in nodes {
-        match n {
-            Node::Let(l) => Redirect(names).binding(l),
-            Node::Scan(s) => Redirect(names).scan(s),
-            Node::Loop(l) => redirected(&mut l.body, names),
-            Node::Recurrence(r) => redirected(&mut r.body, names),
-            Node::Store { array, .. } | Node::Write { array, .. } | Node::Accumulate { array, .. } => {
-                Redirect(names).array(array);
-            }
-        }
+        redirect(nodes, &names);
     }
 }
 
@@ -296,7 +305,13 @@ fn at_points(p: &mut Program, t: &Tree, points: usize) -> Option<Tree> {
 }
 
 /// A loop of points with a neighbor, which is executed first or last at each point.
-fn joined(p: &mut Program, of_points: &Tree, neighbor: &Tree, is_first: bool) -> Option<Tree> {
+fn joined(
+    p: &mut Program,
+    of_points: &Tree,
+    neighbor: &Tree,
+    is_first: bool,
+    target: Target,
+) -> Option<Tree> {
     let neighbor = &at_points(p, neighbor, of_points.axes.len())?;
     let extents = |t: &Tree| t.axes.iter().map(|a| a.extent.clone()).collect::<Vec<_>>();
     if neighbor.axes.is_empty() || extents(of_points) != extents(neighbor) {
@@ -304,14 +319,20 @@ fn joined(p: &mut Program, of_points: &Tree, neighbor: &Tree, is_first: bool) ->
     }
     if has_loops(neighbor) {
         let (first, second) = if is_first { (neighbor, of_points) } else { (of_points, neighbor) };
-        return loops_joined(p, first, second);
+        return loops_joined(p, first, second, target);
     }
     let own: Vec<Atom> = of_points.axes.iter().map(|a| Atom::Var(a.var)).collect();
     let names = neighbor.axes.iter().zip(&own).map(|(a, v)| (a.var, *v)).collect();
-    let neighbor_body = Values { stored: HashMap::new(), names }.nodes(neighbor.body.clone());
+    let mut neighbor_body = Values { stored: HashMap::new(), names }.nodes(neighbor.body.clone());
+    let mut of_points_body = of_points.body.clone();
+    let has_lanes = target.can().lanes;
+    if !has_lanes {
+        in_own_memory(p, &mut neighbor_body);
+        in_own_memory(p, &mut of_points_body);
+    }
     let (first, second) = match is_first {
-        true => (&neighbor_body, &of_points.body),
-        false => (&of_points.body, &neighbor_body),
+        true => (&neighbor_body, &of_points_body),
+        false => (&of_points_body, &neighbor_body),
     };
     let stored = stored(first, &own);
     let mut uses = [Uses::default(), Uses::default()];
@@ -327,11 +348,15 @@ fn joined(p: &mut Program, of_points: &Tree, neighbor: &Tree, is_first: bool) ->
         }
     });
     b.reads.retain(|r| other_reads.contains(r) || !stored.keys().any(|(s, _)| s == r));
-    if !a.is_apart_from(b) {
+    if !a.is_apart_from(b) && (has_lanes || !share_own(p, &of_points.axes, first, second)) {
         return None;
     }
     let mut body = first.clone();
     body.extend(Values { stored, names: Renaming::new() }.nodes(second.clone()));
+    if !has_lanes {
+        let is_little = neighbor_body.iter().all(|n| is_little(n, &own));
+        return is_little.then(|| Tree::new(of_points.axes.clone(), body, of_points.loc));
+    }
     let form = together(&of_points.axes, &body, &p.vars);
     let is_little = neighbor_body.iter().all(|n| match n {
         Node::Let(l) => match &l.exp {
@@ -347,6 +372,24 @@ fn joined(p: &mut Program, of_points: &Tree, neighbor: &Tree, is_first: bool) ->
     // Several points make it together, or could not before either.
     let keeps_lanes = form.is_some() || together(&of_points.axes, &of_points.body, &p.vars).is_none();
     (is_little && keeps_lanes).then(|| Tree::new(of_points.axes.clone(), body, of_points.loc))
+}
+
+/// Whether a thread that goes through its point's loop does this as well: scalar code, and loops of few trips.
+fn is_little(n: &Node, own: &[Atom]) -> bool {
+    fn trips(l: &Loop) -> Option<i64> {
+        let inside = l.body.iter().try_fold(1i64, |most, n| match n {
+            Node::Let(_) => Some(most),
+            Node::Loop(l) => Some(most.max(trips(l)?)),
+            _ => None,
+        });
+        l.extent().as_constant()?.max(0).checked_mul(inside?)
+    }
+    match n {
+        Node::Let(_) => true,
+        Node::Store { index, .. } => is_own(index, own),
+        Node::Loop(l) => trips(l).is_some_and(|n| n <= MOST_TRIPS),
+        Node::Scan(_) | Node::Recurrence(_) | Node::Accumulate { .. } | Node::Write { .. } => false,
+    }
 }
 
 /// The elements that nodes store at their own point, for good: those that are changed later, or in a loop, are not among them.
@@ -378,13 +421,13 @@ fn is_own(index: &[Atom], own: &[Atom]) -> bool {
 }
 
 /// Code whose reads of elements that are stored at its point are their values.
-struct Values {
-    stored: HashMap<(ArrayId, Vec<Atom>), Atom>,
-    names: Renaming,
+pub(super) struct Values {
+    pub stored: HashMap<(ArrayId, Vec<Atom>), Atom>,
+    pub names: Renaming,
 }
 
 impl Values {
-    fn nodes(&mut self, nodes: Vec<Node>) -> Vec<Node> {
+    pub fn nodes(&mut self, nodes: Vec<Node>) -> Vec<Node> {
         nodes.into_iter().filter_map(|n| self.node(n)).collect()
     }
 

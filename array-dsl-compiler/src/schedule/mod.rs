@@ -16,12 +16,15 @@
 //! | `sorted` | sorts of which nothing needs the positions |
 //! | `ordered` | loops of scalars at points as loops of points |
 //! | `adjoin` | what is made by the same points as a loop of points, joined with it |
+//! | `again` | what the points of a loop compute again |
 //! | `fuse` | groups of nests; loop trees |
 //! | `repeat` | loops; who takes over whose memory |
 //! | `unroll` | short loops as scalar code, small arrays as scalars |
+//! | `users` | how many steps use an array |
 //! | `place` | homes of arrays |
 
 mod adjoin;
+mod again;
 mod choices;
 mod contract;
 mod fuse;
@@ -33,6 +36,7 @@ mod sink;
 mod sorted;
 mod sums;
 mod unroll;
+mod users;
 
 use std::collections::{HashMap, HashSet};
 
@@ -46,43 +50,59 @@ use crate::ty::Const;
 use settle::SunkLoops;
 use sink::Sunk;
 
-/// The most arrays of one tree that small arrays may lead to. A device that binds fewer says so and refuses the kernel, and some bind
-/// no more than eight: what uses many more than these is better off in several trees.
-const ARRAYS: usize = 12;
-
-/// Schedules a program. Points' small arrays that become scalars join what is flat into one tree, as long as that uses few arrays.
+/// Schedules a program. Points' small arrays that become scalars join what is flat into one tree, and loops go into their points, as
+/// long as that uses few arrays.
 pub fn schedule(p: &bulk::Program, target: Target) -> Program {
-    let mut longest = unroll::LONGEST;
+    let most = target.can().arrays;
+    let mut limits = Limits { longest: unroll::LONGEST, arrays: usize::MAX };
     loop {
-        let scheduled = scheduled(p, target, longest);
-        if target.can().nests || longest == 0 || most_arrays(&scheduled, &scheduled.steps) <= ARRAYS {
+        let scheduled = scheduled(p, target, limits);
+        let [of_loops, of_others] =
+            [true, false].map(|with_loops| most_arrays(&scheduled, &scheduled.steps, with_loops));
+        if of_loops > most && limits.arrays > 0 {
+            // What nobody reads in the end counts as well at first sight.
+            limits.arrays = if limits.arrays > most { most } else { 0 };
+        } else if of_others > most && limits.longest > 0 {
+            limits.longest = if limits.longest > 500 { limits.longest / 4 } else { 0 };
+        } else {
             return scheduled;
         }
-        longest = if longest > 500 { longest / 4 } else { 0 };
     }
 }
 
-/// The greatest number of arrays that a tree uses.
-fn most_arrays(p: &Program, steps: &[Step]) -> usize {
+/// What becomes scalar code, and loops of points.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// On targets without loops in loops at most so many statements become the scalar code of a point.
+    longest: i64,
+    /// Loops with more arrays than these do not go into their points.
+    arrays: usize,
+}
+
+/// The greatest number of arrays that a tree uses, of those with loops of points or of the others.
+fn most_arrays(p: &Program, steps: &[Step], with_loops: bool) -> usize {
     let arrays = |s: &Step| match s {
-        Step::Tree(t) => {
-            let mut all = HashSet::new();
-            visit_arrays(&t.body, &mut |a, _| all.extend([p.root(a)]));
-            all.len()
-        }
-        Step::Repeat(r) => most_arrays(p, &r.steps),
+        Step::Tree(t) if adjoin::has_loops(t) == with_loops => arrays(p, &t.body),
+        Step::Repeat(r) => most_arrays(p, &r.steps, with_loops),
         _ => 0,
     };
     steps.iter().map(arrays).max().unwrap_or(0)
 }
 
-/// The same; on targets without loops in loops at most so many statements become the scalar code of a point.
-fn scheduled(p: &bulk::Program, target: Target, longest: i64) -> Program {
+/// The number of arrays whose memory nodes use.
+fn arrays(p: &Program, nodes: &[Node]) -> usize {
+    let mut all = HashSet::new();
+    visit_arrays(nodes, &mut |a, _| all.extend([p.root(a)]));
+    all.len()
+}
+
+/// The same, within limits.
+fn scheduled(p: &bulk::Program, target: Target, Limits { longest, arrays: most }: Limits) -> Program {
     let mut p = p.clone();
     let by_value = sorted::by_value(&mut p);
     let mut known = HashMap::new();
     constants(&p.stms, &mut known);
-    let sunk = settle::settled(&mut p, &known, target);
+    let sunk = settle::settled(&mut p, &known, target, most);
     let has_sunk = !sunk.is_empty();
     let params: HashSet<ArrayId> = p.params.iter().flat_map(|q| leaves(&q.arrays)).collect();
     let arrays = p
@@ -126,9 +146,13 @@ fn scheduled(p: &bulk::Program, target: Target, longest: i64) -> Program {
     let results: HashSet<ArrayId> = leaves(&p.result).into_iter().collect();
     out.steps = s.block(&p.stms, &results, &HashSet::new());
     out.vars = s.vars;
-    let has_loops = target.can().nests && ordered::ordered(&mut out) | has_sunk;
+    let has_ordered = ordered::ordered(&mut out, target);
+    let has_loops = has_ordered || has_sunk;
     if has_loops {
-        adjoin::adjoin(&mut out);
+        adjoin::adjoin(&mut out, target);
+        if !target.can().lanes {
+            again::again(&mut out, target);
+        }
     }
     std::mem::swap(&mut p.vars, &mut out.vars);
     let has_unrolled = unroll::unroll(&mut p, &mut out.steps, target);

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! A scan along an axis is the form that derivatives have rules for, and that devices without loops in loops execute; one point's has
-//! an order and no lanes, its neighbors' have. A tree is rewritten as a whole or not at all, and not if its points are few.
+//! an order and no lanes, its neighbors' have. A tree is rewritten as a whole or not at all, and not if its points are few. Where each
+//! point has a thread of its own the loop is the same in either form, but for what can be joined with it (`adjoin`).
 
 use std::collections::HashMap;
 
@@ -17,34 +18,35 @@ use crate::dim::Dim;
 use crate::loops::together::together;
 use crate::loops::{ArrayInfo, Fold, Home, Loop, Node, Program, Recurrence, Rounds, State, Step, Tree};
 use crate::scalar::Op;
+use crate::target::Target;
 use crate::ty::{Elem, Loc};
 
 /// So few points, where their number is known, gain nothing from lanes.
 const FEW: i64 = 8;
 
 /// Rewrites what can be; whether there was any.
-pub(super) fn ordered(p: &mut Program) -> bool {
+pub(super) fn ordered(p: &mut Program, target: Target) -> bool {
     let before = std::mem::take(&mut p.steps);
-    let (steps, any) = list(p, before);
+    let (steps, any) = list(p, before, target);
     p.steps = steps;
     any
 }
 
-fn list(p: &mut Program, steps: Vec<Step>) -> (Vec<Step>, bool) {
+fn list(p: &mut Program, steps: Vec<Step>, target: Target) -> (Vec<Step>, bool) {
     let (mut out, mut any) = (Vec::new(), false);
     for s in steps {
         match s {
             Step::Repeat(mut r) => {
-                let (steps, inner) = list(p, r.steps);
+                let (steps, inner) = list(p, r.steps, target);
                 r.steps = steps;
                 any |= inner;
                 out.push(Step::Repeat(r));
             }
             Step::Tree(t) => {
-                if let Some(body) = at_points(&mut p.vars, &t) {
+                if let Some(body) = at_points(&mut p.vars, &t, target) {
                     out.push(Step::Tree(Tree { body, ..t }));
                     any = true;
-                } else if let Some((points, sums)) = apart(p, &t) {
+                } else if let Some((points, sums)) = apart(p, &t, target) {
                     out.extend([points, sums].map(Step::Tree));
                     any = true;
                 } else {
@@ -63,7 +65,7 @@ fn list(p: &mut Program, steps: Vec<Step>) -> (Vec<Step>, bool) {
 /// once { a; for p < n { for t < m { .. scan .. } fold s = ..; c } fold r = add s; b }
 ///     = par p < n { a; for t < m with .. { .. } => s; c; each[p] = s }   once { a; for p < n { s = each[p] } fold r = add s; b }
 /// ```
-fn apart(p: &mut Program, t: &Tree) -> Option<(Tree, Tree)> {
+fn apart(p: &mut Program, t: &Tree, target: Target) -> Option<(Tree, Tree)> {
     let at = t.body.iter().position(|n| !matches!(n, Node::Let(_)))?;
     let (before, [Node::Loop(l), after @ ..]) = t.body.split_at(at) else { return None };
     let fails = |n: &Node| matches!(n, Node::Let(l) if l.may_fail(&p.vars));
@@ -72,7 +74,7 @@ fn apart(p: &mut Program, t: &Tree) -> Option<(Tree, Tree)> {
     }
     let axes = vec![l.axis.clone()];
     let around = Tree::new(axes.clone(), before.iter().chain(&l.body).cloned().collect(), t.loc);
-    let mut body = at_points(&mut p.vars, &around)?;
+    let mut body = at_points(&mut p.vars, &around, target)?;
     let place = vec![Atom::Var(l.axis.var)];
     let (mut reads, mut folds) = (Vec::new(), Vec::new());
     for f in &l.folds {
@@ -96,8 +98,11 @@ fn apart(p: &mut Program, t: &Tree) -> Option<(Tree, Tree)> {
 }
 
 /// The nodes of a tree without its scans.
-fn at_points(vars: &mut Vec<Elem>, t: &Tree) -> Option<Vec<Node>> {
-    let has_scans = |n: &Node| matches!(n, Node::Loop(l) if l.scans().next().is_some());
+fn at_points(vars: &mut Vec<Elem>, t: &Tree, target: Target) -> Option<Vec<Node>> {
+    let has_lanes = target.can().lanes;
+    // A thread of its own for each chunk of an associative one is what the device is made for.
+    let is_divided = |l: &Loop| !has_lanes && l.scans().all(Scan::is_associative);
+    let has_scans = |n: &Node| matches!(n, Node::Loop(l) if l.is_ordered() && !is_divided(l));
     let points = Dim::product(t.axes.iter().map(|a| &a.extent));
     if !t.body.iter().any(has_scans) || points.as_constant().is_some_and(|n| n < FEW) {
         return None;
@@ -116,7 +121,12 @@ fn at_points(vars: &mut Vec<Elem>, t: &Tree) -> Option<Vec<Node>> {
             n => body.iter_mut().for_each(|b| b.push(n.clone())),
         }
     }
-    let body = body.filter(|b| together(&t.axes, b, vars).is_some());
+    let are_loops = |n: &Node| matches!(n, Node::Let(_) | Node::Store { .. } | Node::Recurrence(_));
+    let goes = |b: &Vec<Node>| match has_lanes {
+        true => together(&t.axes, b, vars).is_some(),
+        false => b.iter().all(are_loops),
+    };
+    let body = body.filter(goes);
     if body.is_none() {
         vars.truncate(before);
     }

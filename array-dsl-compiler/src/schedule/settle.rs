@@ -1,21 +1,30 @@
 //! Where each loop is executed: by every point for itself (`sink`), or step by step at the host level, where it has one condition.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::constants;
 use super::sink::{Sunk, points, sunk};
 use super::sums::{OwnSums, with_own_sums};
 use crate::bulk::{ArrayId, Carried, Program, Reducer, Repeat, Stm, Trips};
-use crate::target::Target;
+use crate::dim::Dim;
+use crate::loops::uses::visit_arrays;
+use crate::loops::{Node, Rounds, Tree};
+use crate::optimize;
+use crate::target::{Capabilities, Target};
 use crate::ty::{Const, Elem, Loc};
 
 /// The loops that stand in their points, by their first state.
 pub(super) type SunkLoops = HashMap<ArrayId, Sunk>;
 
 /// Decides it for every loop. A `while` of several points that stays looks at one state, which says whether any of them goes on.
-pub(super) fn settled(p: &mut Program, known: &HashMap<ArrayId, Const>, target: Target) -> SunkLoops {
+pub(super) fn settled(
+    p: &mut Program,
+    known: &HashMap<ArrayId, Const>,
+    target: Target,
+    arrays: usize,
+) -> SunkLoops {
     let constants = known.clone();
-    let mut s = Settle { constants, sinks: target.can().nests, sunk: HashMap::new() };
+    let mut s = Settle { constants, target, arrays, sunk: HashMap::new() };
     let stms = std::mem::take(&mut p.stms);
     p.stms = s.list(p, stms);
     s.sunk
@@ -23,7 +32,9 @@ pub(super) fn settled(p: &mut Program, known: &HashMap<ArrayId, Const>, target: 
 
 struct Settle {
     constants: HashMap<ArrayId, Const>,
-    sinks: bool,
+    target: Target,
+    /// The most arrays of a loop that stands in its points.
+    arrays: usize,
     sunk: SunkLoops,
 }
 
@@ -40,7 +51,15 @@ impl Settle {
     }
 
     fn repeat(&mut self, p: &mut Program, mut r: Repeat) {
-        if self.sinks && self.sinks_to_points(p, &r) {
+        // At points what is added to an element is added where it is, whatever the host level does.
+        if !self.target.can().updates {
+            let mut updated = r.clone();
+            optimize::updated(&mut updated, p);
+            if updated != r && self.sinks_to_points(p, &updated) {
+                return;
+            }
+        }
+        if self.sinks_to_points(p, &r) {
             return;
         }
         r.body = self.list(p, r.body);
@@ -54,6 +73,7 @@ impl Settle {
         if found.as_ref().is_none_or(|(_, sunk)| sunk.has_few_in_memory(p)) {
             found = self.sunk(p, r, true).or(found);
         }
+        let found = found.filter(|(_, sunk)| is_of_points(&sunk.tree, self.target.can(), self.arrays));
         found.is_some_and(|found| self.add(p, r, found))
     }
 
@@ -62,7 +82,7 @@ impl Settle {
         let (vars, arrays) = (p.vars.len(), p.arrays.len());
         let mut attempt = || {
             let points = points(p, r, small)?;
-            let own = with_own_sums(p, r, &points);
+            let own = with_own_sums(p, r, &points, &self.constants);
             let mut known = self.constants.clone();
             if let Some(OwnSums { before, .. }) = &own {
                 constants(before, &mut known);
@@ -91,6 +111,46 @@ impl Settle {
         p.stms.extend(after);
         true
     }
+}
+
+/// So few points, where their number is known, leave most of a device's threads idle.
+const FEW_POINTS: i64 = 32;
+/// So few trips take a thread no longer than the host takes to ask for a step.
+const FEW_TRIPS: i64 = 1024;
+
+/// Whether a loop that points can make by themselves is one that they do make. Then there is one step in place of several for each
+/// trip, nobody waits to see whether a loop goes on, and what goes from trip to trip is in registers. It is not, if
+///
+/// 1. it uses more arrays than a tree may (`schedule` says how many);
+/// 2. a point has a thread of its own, the points are known to be few, and inside of a trip there are loops that are not known to be
+///    short: the points' loop would go through them one by one, where a step for each trip has threads for all of them.
+fn is_of_points(t: &Tree, can: Capabilities, most: usize) -> bool {
+    let mut arrays = HashSet::new();
+    visit_arrays(&t.body, &mut |a, _| arrays.extend([a]));
+    if arrays.len() > most {
+        return false;
+    }
+    let points = Dim::product(t.axes.iter().map(|a| &a.extent));
+    let are_few = points.as_constant().is_some_and(|n| n < FEW_POINTS);
+    let is_short = t.body.iter().all(|n| match n {
+        Node::Recurrence(r) => trips(&r.body).is_some_and(|n| n <= FEW_TRIPS),
+        _ => true,
+    });
+    can.lanes || !are_few || is_short
+}
+
+/// How many trips the loops among nodes make at most, if that is known; 1 if there are none.
+fn trips(nodes: &[Node]) -> Option<i64> {
+    nodes.iter().try_fold(1i64, |sum, n| match n {
+        Node::Recurrence(r) => match &r.rounds {
+            Rounds::For(axis, _) => {
+                let inside = trips(&r.body)?.checked_mul(axis.extent.as_constant()?)?;
+                sum.checked_add(inside)
+            }
+            Rounds::While(_) => None,
+        },
+        _ => Some(sum),
+    })
 }
 
 fn with_one_condition(p: &mut Program, mut r: Repeat) -> Repeat {

@@ -5,9 +5,11 @@
 //!     = repeat with t: [n]f64 = 0 { x = nest [p < n] store v; t' = nest [p < n] accumulate(add) t[p] x[p]; => t' };  a + sum(t)
 //! ```
 //!
+//! What begins as nothing, as adjoints do, is the sum itself.
+//!
 //! The adjoint of what all points share is such a sum. What is added may be linear in the sum of the points: a multiple, say.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::bulk::build::Code;
 use crate::bulk::{
@@ -15,7 +17,7 @@ use crate::bulk::{
 };
 use crate::dim::Dim;
 use crate::scalar::Op;
-use crate::ty::Loc;
+use crate::ty::{Const, Loc};
 
 /// A loop whose points have sums of their own, and what comes before and after it.
 pub(super) struct OwnSums {
@@ -25,7 +27,12 @@ pub(super) struct OwnSums {
 }
 
 /// The same loop, if it has such sums.
-pub(super) fn with_own_sums(p: &mut Program, r: &Repeat, points: &[Dim]) -> Option<OwnSums> {
+pub(super) fn with_own_sums(
+    p: &mut Program,
+    r: &Repeat,
+    points: &[Dim],
+    constants: &HashMap<ArrayId, Const>,
+) -> Option<OwnSums> {
     let mut q = r.clone();
     let outside = std::mem::take(&mut p.stms);
     let (mut before, mut after) = (Vec::new(), Vec::new());
@@ -51,7 +58,13 @@ pub(super) fn with_own_sums(p: &mut Program, r: &Repeat, points: &[Dim]) -> Opti
         q.carried[k] = Carried { state, start, next, result };
         let total = p.reduced(&name, reducer, result, r.loc);
         after.append(&mut p.stms);
-        after.push(Stm::Nest(accumulation(p, reducer, total, c.start, c.result, r.loc)));
+        match after.last_mut() {
+            // What begins as nothing is the sum.
+            Some(Stm::Nest(n)) if constants.get(&c.start) == Some(&reducer.neutral(elem)) => {
+                n.yields.iter_mut().for_each(|y| y.array = c.result);
+            }
+            _ => after.push(Stm::Nest(accumulation(p, reducer, total, c.start, c.result, r.loc))),
+        }
     }
     p.stms = outside;
     any.then_some(OwnSums { before, repeat: q, after })

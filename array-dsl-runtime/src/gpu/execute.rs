@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::Gpu;
 use super::builtin::Builtin;
@@ -448,6 +449,7 @@ impl<'a> Run<'a> {
             Word::Scalar(array) => Ok(self.scalar_bits(*array)? as u32),
             Word::High(array) => Ok((self.scalar_bits(*array)? >> 32) as u32),
             Word::SiteBase => Ok(self.plan.site_base),
+            Word::MostTrips => Ok(u32::try_from(self.gpu.most_trips.load(Relaxed)).unwrap_or(u32::MAX)),
             Word::Parts => Ok(split[0]),
             Word::Each => Ok(split[1]),
         };

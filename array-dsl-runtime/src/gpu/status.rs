@@ -5,7 +5,7 @@
 //! |---|---|
 //! | 0 | 0, or 1 + the number of the failing place among the places of all programs of the device |
 //! | 1 | the index, as the bits of an `i32` |
-//! | 2 | the length, likewise; -1 for an integer division by zero, -2 for the place of an extremum of nothing |
+//! | 2 | the length, likewise; -1 for an integer division by zero, -2 for the place of an extremum of nothing, -3 for a `while` that makes more trips than the index, -4 for loops in loops that make more than 2^30 |
 //!
 //! Word 0 is set first, by compare-and-exchange, and whoever reads comes after whole dispatches, so all three belong
 //! together.
@@ -242,6 +242,12 @@ impl Sites {
         Err(match length.cast_signed() {
             -1 => Error::DivisionByZero { kernel, file, line },
             -2 => Error::EmptyExtremum { kernel, file, line },
+            -3 => Error::TooManyTrips { kernel, trips: u64::from(index) },
+            -4 => Error::UnsupportedOnGpu {
+                kernel,
+                what: format!("loops in loops make more than 2^30 trips ({file}:{line})"),
+                help: "make fewer trips, or run it on the CPU".into(),
+            },
             length => {
                 let (index, length) = (i64::from(index.cast_signed()), i64::from(length));
                 Error::IndexOutOfRange { kernel, index, length, file, line }
@@ -276,6 +282,14 @@ mod tests {
             sites.error([1, 0, u32::MAX - 1, 0]),
             Err(Error::EmptyExtremum { kernel: "f", file: "a.rs", line: 1 })
         );
+        assert_eq!(
+            sites.error([3, 1 << 24, u32::MAX - 2, 0]),
+            Err(Error::TooManyTrips { kernel: "g", trips: 1 << 24 })
+        );
+        assert!(matches!(
+            sites.error([3, 0, u32::MAX - 3, 0]),
+            Err(Error::UnsupportedOnGpu { kernel: "g", .. })
+        ));
         assert!(matches!(sites.error([4, 0, 1, 0]), Err(Error::Internal { .. })));
     }
 }

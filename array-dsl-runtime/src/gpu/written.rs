@@ -169,6 +169,7 @@ impl Reader {
                 "scalar" => Word::Scalar(r.number()?),
                 "high" => Word::High(r.number()?),
                 "site-base" => Word::SiteBase,
+                "most-trips" => Word::MostTrips,
                 "parts" => Word::Parts,
                 "each" => Word::Each,
                 _ => return None,

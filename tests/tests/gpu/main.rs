@@ -18,6 +18,7 @@ mod inside;
 mod integers;
 mod loops;
 mod matrices;
+mod points;
 mod records;
 mod reduction;
 mod resources;

@@ -1,10 +1,12 @@
 //! Nodes as WGSL statements.
 //!
 //! Combining into an array: integers have native atomics for all but products; products and floats go through
-//! compare-and-exchange on the bits. Values that change nothing (adding zero, a minimum that is none) end after one load.
+//! compare-and-exchange on the bits. Values that change nothing (adding zero, a minimum that is none) end after one load. Elements of
+//! a point's own, which its loops change, have no other thread to take care of.
 
 use std::fmt::{self, Write};
 
+use super::recurrence::is_innermost;
 use super::shader::Shader;
 use super::types::Kind;
 use crate::bulk::{ArrayId, Atom, Branch, Exp, Let, Prefix, Reducer, Scan};
@@ -22,9 +24,7 @@ impl Shader<'_, '_> {
                 Node::Let(l) => self.bind(l)?,
                 Node::Scan(s) => self.scan(s)?,
                 Node::Loop(l) => self.looped(l)?,
-                Node::Recurrence(_) => {
-                    internal::broken("a loop of a point on a device where steps repeat".into())
-                }
+                Node::Recurrence(r) => self.recurrence(r)?,
                 Node::Store { array, index, value } => self.assign(*array, index, *value)?,
                 Node::Write { array, index, value } => {
                     self.guarded(*array, index, |sh| sh.assign(*array, index, *value))?;
@@ -155,7 +155,7 @@ impl Shader<'_, '_> {
 
     /// Has the runtime refuse so many trips in loops in loops that a thread would not end, which a device takes for a failure:
     /// no more than of a single loop.
-    fn bound_trips(&mut self) -> Result<(), String> {
+    pub(super) fn bound_trips(&mut self) -> Result<(), String> {
         let total = Dim::product(&self.around);
         self.cx.check_size(&total)?;
         if self.around.len() > 1 && total.as_constant().is_none() && !self.made.contains(&total) {
@@ -278,8 +278,28 @@ impl Shader<'_, '_> {
         let root = self.cx.root(array);
         let (at, kind) = (self.offset(array, index)?, self.elem_kind(value)?);
         let value = self.atom_as(value, kind)?;
+        if self.access(root)? == Access::Write {
+            return self.combine_own(root, (reducer, kind), &at, &value);
+        }
         let target = if self.private == Some(root) { Target::Private } else { Target::Array(root) };
         self.combine_into(target, reducer, kind, &at, &value);
+        Ok(())
+    }
+
+    /// A value is combined into an element that no other thread has.
+    fn combine_own(
+        &mut self,
+        root: ArrayId,
+        (reducer, kind): (Reducer, Kind),
+        at: &str,
+        value: &str,
+    ) -> Result<(), String> {
+        let op = reducer.op().ok_or_else(|| format!("`{}` as a way to combine values", reducer.name()))?;
+        let place = self.fresh();
+        self.line(format!("let {place} = {at};"));
+        let element = format!("a{}[{place}]", root.0);
+        let combined = self.combine(op, kind, &kind.load(&element), value)?;
+        self.line(format!("{element} = {};", kind.store(&combined)));
         Ok(())
     }
 
@@ -306,11 +326,6 @@ impl Shader<'_, '_> {
 /// The variable of a scan's state.
 pub(super) fn state(s: &Scan, k: usize) -> String {
     format!("scan{}_{k}", s.vars[0].0)
-}
-
-/// Whether there is no loop in a loop's body.
-pub(super) fn is_innermost(body: &[Node]) -> bool {
-    !body.iter().any(|n| matches!(n, Node::Loop(_)))
 }
 
 /// Memory that threads combine values into.

@@ -6,8 +6,9 @@
 //! * **Groups**, for a tree that is a [`Reduction`]: one or more workgroups per point; their threads stride over the inner
 //!   points, each with its own accumulator, and then combine pairwise in workgroup memory.
 
-use super::body::{Target, is_innermost};
+use super::body::Target;
 use super::context::Context;
+use super::recurrence::is_innermost;
 use super::shader::{Finished, Shader};
 use super::types::Kind;
 use super::words::Word;
@@ -19,6 +20,7 @@ use crate::lower::gpu::Reduction;
 /// One thread per point of the tree's axes.
 pub(super) fn points(cx: &mut Context<'_>, tree: &Tree, label: String) -> Result<Finished, String> {
     let mut sh = Shader::new(cx, &tree.body)?;
+    sh.own_arrays(tree)?;
     sh.enter("point", &tree.axes);
     let body = sh.apart(|sh| sh.nodes(&tree.body))?;
     let axes = sh.decode(0)?;

@@ -168,6 +168,8 @@ impl Shader<'_, '_> {
             let name = &self.cx.program.arrays[array.0 as usize].name;
             return Err(format!("`{name}` is indexed as an array private to one point"));
         }
+        let root = self.cx.root(array);
+        let (index, dims) = (&self.beside_points(root, index)[..], self.beside_points(root, &dims));
         // A constant index that is outside is never used, but would make the shader invalid.
         if let Some(at) = constant_offset(index, &dims) {
             return Ok(int(i32::try_from(at).unwrap_or(0).max(0)));

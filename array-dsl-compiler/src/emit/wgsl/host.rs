@@ -82,12 +82,17 @@ impl Context<'_> {
             Home::Heap if self.is_host_scalar(id) => "host".into(),
             Home::Heap => "heap".into(),
             Home::View(of) => format!("view {}", of.0),
-            Home::Nowhere => "nowhere".into(),
-            Home::Row { .. } | Home::Scratch => {
+            // A thread's own elements are in its shader.
+            Home::Nowhere | Home::Scratch => "nowhere".into(),
+            Home::Row { .. } => {
                 return Err(format!("`{}` is an array private to one point", a.name));
             }
         };
-        let dims = if a.home == Home::Nowhere { list::<String>([]) } else { self.polys(&a.dims)? };
+        let dims = if matches!(a.home, Home::Nowhere | Home::Scratch) {
+            list::<String>([])
+        } else {
+            self.polys(&a.dims)?
+        };
         Ok(format!("\n{} {} {dims} {home}", quoted(&a.name), a.elem))
     }
 
@@ -117,6 +122,7 @@ impl Context<'_> {
                 Word::Scalar(a) => format!("scalar {}", a.0),
                 Word::High(a) => format!("high {}", a.0),
                 Word::SiteBase => "site-base".into(),
+                Word::MostTrips => "most-trips".into(),
                 Word::Parts => "parts".into(),
                 Word::Each => "each".into(),
             });

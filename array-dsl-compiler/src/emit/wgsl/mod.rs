@@ -1,13 +1,15 @@
 //! The GPU back end: WGSL shaders and the constant that tells the runtime how to run them.
 //!
 //! * `context` knows the program's arrays, sizes and places;
-//! * `entry` makes the shaders of a tree, `body` its statements, `expr` its expressions, `prelude` the functions they call;
+//! * `entry` makes the shaders of a tree, `body` its statements, `recurrence` those that are loops of a point, `expr` its
+//!   expressions, `prelude` the functions they call;
 //! * `scan` makes the shaders of prefixes;
 //! * `shader` keeps a shader's interface, `words` its uniform words, `types` maps element types;
 //! * `host` prints the constant.
 //!
 //! What fails while running is put into the status words as the place, an index and a length. A length of -1 stands for an
-//! integer division by zero, -2 for the place of an extremum of nothing.
+//! integer division by zero, -2 for the place of an extremum of nothing, -3 for a `while` that makes more trips than it may (the index
+//! is their number), -4 for a thread that makes more than 2^30 in loops in loops.
 //!
 //! A program that cannot run on a GPU is refused with the construct that stands in the way, never compiled wrong.
 
@@ -17,6 +19,7 @@ mod entry;
 mod expr;
 mod host;
 mod prelude;
+mod recurrence;
 mod scan;
 mod shader;
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //! uses them, and an array indexed by the leading axes of its own shape is indexed by the number itself, so an element-wise
 //! shader divides nothing.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
 use super::body::Target;
@@ -19,7 +19,7 @@ use super::words::Word;
 use crate::bulk::{ArrayId, Atom, Axis, Reducer, Var};
 use crate::dim::Dim;
 use crate::loops::uses::{Access, visit_arrays};
-use crate::loops::{Home, Node};
+use crate::loops::{Home, Node, Tree, scratch};
 
 /// A shader with the data that describes its interface.
 pub(super) struct Finished {
@@ -71,6 +71,8 @@ pub(super) struct Shader<'c, 'p> {
     /// Sizes that are made of the words, and numbers of trips that are bounded.
     pub(super) made: Vec<Dim>,
     bindings: Vec<(ArrayId, Access)>,
+    /// The arrays of which a thread has its own elements, and which of their dimensions are the points'.
+    own: BTreeMap<ArrayId, BTreeSet<usize>>,
     /// Sizes that have a name in `main`.
     pub(super) sizes: Vec<Dim>,
     spaces: Vec<Space>,
@@ -82,6 +84,9 @@ pub(super) struct Shader<'c, 'p> {
     pub(super) private: Option<ArrayId>,
     /// The extents of the loops around the code.
     pub(super) around: Vec<Dim>,
+    /// Whether loops of the point count their trips, and whether some have.
+    pub(super) counts: bool,
+    pub(super) has_counted: bool,
     /// How much of the code so far may fail.
     pub(super) failing: usize,
     body: String,
@@ -100,8 +105,16 @@ impl<'c, 'p> Shader<'c, 'p> {
                 None => uses.push((array, access)),
             }
         });
+        let mut own = BTreeSet::new();
+        changed_by_points(nodes, false, &mut |array| own.extend([cx.root(array)]));
+        for (array, access) in &mut uses {
+            if own.contains(array) {
+                *access = (*access).min(Access::Write);
+            }
+        }
         uses.retain(|u| !cx.is_host_scalar(u.0));
         uses.sort_by_key(|u| u.1);
+        uses.retain(|u| cx.program.arrays[u.0.0 as usize].home != Home::Scratch);
         for (array, _) in &uses {
             let info = &cx.program.arrays[array.0 as usize];
             if !matches!(info.home, Home::Param | Home::Heap) {
@@ -113,12 +126,15 @@ impl<'c, 'p> Shader<'c, 'p> {
             words: Vec::new(),
             made: Vec::new(),
             bindings: uses,
+            own: BTreeMap::new(),
             sizes: Vec::new(),
             spaces: Vec::new(),
             extents: HashMap::new(),
             combiners: BTreeSet::new(),
             private: None,
             around: Vec::new(),
+            counts: false,
+            has_counted: false,
             failing: 0,
             body: String::new(),
             depth: 1,
@@ -138,8 +154,36 @@ impl<'c, 'p> Shader<'c, 'p> {
         self.bindings.push((array, access));
     }
 
+    /// Declares the arrays of which a thread has its own elements.
+    pub(super) fn own_arrays(&mut self, tree: &Tree) -> Result<(), String> {
+        let mut all = BTreeSet::new();
+        let is_own = |a: ArrayId| self.cx.program.arrays[a.0 as usize].home == Home::Scratch;
+        visit_arrays(&tree.body, &mut |a, _| all.extend(Some(a).filter(|a| is_own(*a))));
+        for a in all {
+            let info = &self.cx.program.arrays[a.0 as usize];
+            let points = scratch::points(self.cx.program, tree, a);
+            let points = points.ok_or_else(|| format!("`{}` as memory of one point", info.name))?;
+            let own = info.dims.iter().enumerate().filter(|(k, _)| !points.contains(k)).map(|(_, d)| d);
+            let elements = Dim::product(own).as_constant().filter(|n| *n > 0);
+            let elements = elements.ok_or_else(|| format!("`{}`, whose size is not known", info.name))?;
+            let kind = Kind::of(info.elem)?;
+            self.line(format!("var a{}: array<{}, {elements}>;", a.0, kind.stored()));
+            self.own.insert(a, points);
+        }
+        Ok(())
+    }
+
+    /// What of an index, or of the dimensions of an array, is not the points', which have elements of their own.
+    pub(super) fn beside_points<T: Clone>(&self, root: ArrayId, all: &[T]) -> Vec<T> {
+        let is_beside = |k: &usize| self.own.get(&root).is_none_or(|points| !points.contains(k));
+        (0..all.len()).filter(is_beside).map(|k| all[k].clone()).collect()
+    }
+
     /// How the array is bound.
     pub(super) fn access(&self, root: ArrayId) -> Result<Access, String> {
+        if self.own.contains_key(&root) {
+            return Ok(Access::Write);
+        }
         let bound = self.bindings.iter().find(|b| b.0 == root);
         bound.map(|b| b.1).ok_or_else(|| {
             format!(
@@ -332,5 +376,21 @@ fn main(
         let needs = Need::of(out.get(comments..).unwrap_or_default());
         let Shader { words, made, bindings, .. } = self;
         Ok(Finished { label, wgsl: out, words, made, bindings, status, needs })
+    }
+}
+
+/// Calls `f` with every array that loops of points combine into: every access to it leads to an element of the point's own.
+fn changed_by_points(nodes: &[Node], is_inside: bool, f: &mut impl FnMut(ArrayId)) {
+    for n in nodes {
+        match n {
+            Node::Loop(l) => changed_by_points(&l.body, is_inside, f),
+            Node::Recurrence(r) => changed_by_points(&r.body, true, f),
+            Node::Accumulate { array, .. } if is_inside => f(*array),
+            Node::Let(_)
+            | Node::Scan(_)
+            | Node::Store { .. }
+            | Node::Accumulate { .. }
+            | Node::Write { .. } => {}
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod counts;
 mod empty;
+mod recurrences;
 mod sequences;
 
 use std::slice::from_ref;

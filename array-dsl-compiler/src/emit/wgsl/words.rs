@@ -20,6 +20,8 @@ pub(super) enum Word {
     /// The second word of a scalar of 64 bits.
     High(ArrayId),
     SiteBase,
+    /// The most trips of a `while`.
+    MostTrips,
     Parts,
     Each,
 }

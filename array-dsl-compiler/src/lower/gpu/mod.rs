@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `mod` | what is divided among threads |
 //! | `separate` | reductions get trees of their own; what the runtime's steps cannot do becomes trees |
+//! | `private` | elements of a point's own |
 //! | `sizes` | sizes that only the device knows |
 //! | `bounds` | how great they can be |
 //! | `narrow` | integers that are short |
@@ -17,6 +18,7 @@ mod bounds;
 mod copies;
 mod narrow;
 mod prefixes;
+mod private;
 mod reduction;
 mod separate;
 mod sizes;
@@ -24,6 +26,7 @@ mod sizes;
 pub use bounds::bounds;
 pub(crate) use narrow::{MOST, narrow};
 pub(crate) use prefixes::{Prefixes, needed};
+pub use private::private;
 pub(crate) use reduction::Reduction;
 pub use separate::separate;
 pub(crate) use sizes::{bound, computed, is_composed, known_scalars};

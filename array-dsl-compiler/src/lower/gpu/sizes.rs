@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use crate::bulk::{ArrayId, Atom, Exp, Let, Trips, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::uses::{Access, visit_arrays};
-use crate::loops::{Home, Node, Program, Repeat, Step};
+use crate::loops::{Home, Node, Program, Repeat, Rounds, Step};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
@@ -163,9 +163,22 @@ fn host_sizes(steps: &[Step], f: &mut impl FnMut(&Dim)) {
 
 fn extents(nodes: &[Node], f: &mut impl FnMut(&Dim)) {
     for node in nodes {
-        if let Node::Loop(l) = node {
-            f(&l.axis.extent);
-            extents(&l.body, f);
+        match node {
+            Node::Loop(l) => {
+                f(&l.axis.extent);
+                extents(&l.body, f);
+            }
+            Node::Recurrence(r) => {
+                if let Rounds::For(a, _) = &r.rounds {
+                    f(&a.extent);
+                }
+                extents(&r.body, f);
+            }
+            Node::Let(_)
+            | Node::Scan(_)
+            | Node::Store { .. }
+            | Node::Accumulate { .. }
+            | Node::Write { .. } => {}
         }
     }
 }

@@ -1,5 +1,5 @@
 // The first failure of all threads is kept. `site` counts from 0, so that 0 in the status means no failure.
-// Lengths: -1 for a division by zero, -2 for the place of an extremum of nothing.
+// Lengths: -1 for a division by zero, -2 for the place of an extremum of nothing, -3 and -4 for too many trips.
 fn adsl_fail(index: i32, length: i32, site: u32) {
     var seen = atomicCompareExchangeWeak(&status[0], 0u, site + 1u);
     while !seen.exchanged && seen.old_value == 0u {

@@ -1,0 +1,105 @@
+//! How many steps use the memory of arrays.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::adjoin::Uses;
+use crate::bulk::uses::scalars;
+use crate::bulk::{self, ArrayId};
+use crate::dim::Dim;
+use crate::loops::uses::{Access, visit_arrays, visit_sizes};
+use crate::loops::{Program, Step, Tree};
+
+/// By memory, the number of steps that use it; those whose size it is in as well, and the caller.
+pub(super) struct Users(HashMap<ArrayId, usize>);
+
+impl Users {
+    pub fn of(p: &Program) -> Users {
+        let mut uses = HashMap::new();
+        count(p, &p.steps, &mut uses);
+        for a in p.result.leaves() {
+            *uses.entry(p.root(*a)).or_default() += 1;
+        }
+        Users(uses)
+    }
+
+    pub fn count(&self, root: ArrayId) -> usize {
+        self.0.get(&root).copied().unwrap_or(0)
+    }
+
+    /// Two steps are one.
+    pub fn join(&mut self, p: &Program, a: &Step, b: &Step) {
+        let roots = [a, b].map(|s| {
+            let mut one = HashMap::new();
+            count(p, std::slice::from_ref(s), &mut one);
+            one
+        });
+        for root in roots[0].keys().filter(|root| roots[1].contains_key(root)) {
+            self.0.entry(*root).and_modify(|n| *n -= 1);
+        }
+    }
+
+    /// The number of arrays that a tree made of two has to have: what it stores and nobody reads is gone in the end.
+    pub fn arrays_of_two(&self, p: &Program, t: &Tree, [a, b]: [&Tree; 2]) -> usize {
+        let both = [a, b].map(|t| {
+            let mut uses = Uses::default();
+            uses.tree(p, t);
+            uses
+        });
+        let uses = |u: &Uses, root: &ArrayId| u.reads.contains(root) || u.changes.contains(root);
+        let is_shared = |root: &ArrayId| both.iter().all(|u| uses(u, root));
+        self.needed(p, t, |root| self.count(root).saturating_sub(usize::from(is_shared(&root))))
+    }
+
+    /// The number of arrays that a tree has to have.
+    pub fn arrays(&self, p: &Program, t: &Tree) -> usize {
+        self.needed(p, t, |root| self.count(root))
+    }
+
+    fn needed(&self, p: &Program, t: &Tree, users: impl Fn(ArrayId) -> usize) -> usize {
+        let mut all: BTreeMap<ArrayId, bool> = BTreeMap::new();
+        visit_arrays(&t.body, &mut |a, access| *all.entry(p.root(a)).or_default() |= access != Access::Write);
+        all.into_iter().filter(|(root, is_read)| *is_read || users(*root) > 1).count()
+    }
+}
+
+fn count(p: &Program, steps: &[Step], uses: &mut HashMap<ArrayId, usize>) {
+    for s in steps {
+        let mut all: Vec<ArrayId> = Vec::new();
+        let mut sizes: Vec<Dim> = Vec::new();
+        match s {
+            Step::Tree(t) => {
+                visit_arrays(&t.body, &mut |a, _| all.push(a));
+                visit_sizes(&t.body, &mut |d| sizes.push(d.clone()));
+                sizes.extend(t.axes.iter().map(|a| a.extent.clone()));
+            }
+            Step::Contract(c) => {
+                all.extend([c.result, c.a.0, c.b.0]);
+                sizes.extend(c.extents.iter().cloned());
+            }
+            Step::Check(c, _) => sizes.extend(c.dims().into_iter().cloned()),
+            Step::Fill { array, .. } => all.push(*array),
+            Step::Copy { array, source } | Step::Move { array, source } => all.extend([*array, *source]),
+            Step::Sort(s) => all.extend([s.result, s.keys]),
+            Step::Repeat(r) => {
+                for c in &r.carried {
+                    let bulk::Carried { state, start, next, result } = c.arrays;
+                    all.extend([state, start, next, result]);
+                }
+                match &r.trips {
+                    bulk::Trips::For(index, count) => {
+                        all.push(*index);
+                        sizes.push(count.clone());
+                    }
+                    bulk::Trips::While(on) => all.push(*on),
+                }
+                count(p, &r.steps, uses);
+            }
+        }
+        sizes.extend(all.iter().flat_map(|a| p.arrays[a.0 as usize].dims.iter().cloned()));
+        all.extend(sizes.iter().flat_map(scalars));
+        let mut roots: Vec<ArrayId> = all.into_iter().map(|a| p.root(a)).collect();
+        roots.sort();
+        roots.dedup();
+        roots.into_iter().for_each(|r| *uses.entry(r).or_default() += 1);
+    }
+}
