@@ -201,7 +201,7 @@ fn each_is_one_dispatch() {
         ("flight", "", "loop"),
         ("flight", "vjp", "once, loop, loop, points, once, once, points"),
         ("factors", "", "fill, loop"),
-        ("factors", "vjp", "once, fill, fill, fill, loop, fill, copy, copy, fill, loop"),
+        ("factors", "vjp", "once, fill, loop, copy, copy, fill, loop"),
         ("log_dets", "", "loop"),
         ("log_dets", "vjp", "fill, fill, loop, points, fill, copy, copy, loop"),
         ("filtered", "", "points"),

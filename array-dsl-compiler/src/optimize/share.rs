@@ -9,7 +9,7 @@ use crate::bulk::uses::scalars;
 use crate::bulk::verify::same_product;
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Body, Check, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
+    ArrayId, Atom, Axis, Body, Carried, Check, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::Loc;
@@ -221,23 +221,20 @@ fn dead(seq: &mut Sequence, p: &mut Program) {
     seq.stms = kept;
 }
 
-/// Keeps the states that the results in `live` need, or the condition of the loop.
-fn states(r: &mut Repeat, live: &HashSet<ArrayId>) {
+/// Which states of a loop the results in `live` need, and the arrays that its trips use for these.
+fn needed(r: &Repeat, live: &HashSet<ArrayId>) -> (Vec<bool>, HashSet<ArrayId>) {
     // Checks may need what no result needs.
     let checks: HashSet<ArrayId> =
         r.body.iter().filter(|s| matches!(s, Stm::Check(..))).flat_map(Stm::inputs).collect();
     let condition = |a: ArrayId| matches!(r.trips, Trips::While(c) if c == a);
-    let mut needed: Vec<bool> = r
-        .carried
-        .iter()
-        .map(|c| live.contains(&c.result) || condition(c.state) || checks.contains(&c.state))
-        .collect();
+    let is_needed = |c: &Carried| live.contains(&c.result) || condition(c.state) || checks.contains(&c.state);
+    let mut needed: Vec<bool> = r.carried.iter().map(is_needed).collect();
     loop {
-        let mut used: HashSet<ArrayId> =
-            r.carried.iter().zip(&needed).filter(|(_, n)| **n).map(|(c, _)| c.next).collect();
+        let next = r.carried.iter().zip(&needed).filter(|(_, n)| **n).map(|(c, _)| c.next);
+        let mut used: HashSet<ArrayId> = next.collect();
         for s in r.body.iter().rev() {
             if matches!(s, Stm::Check(..)) || s.results().iter().any(|a| used.contains(a)) {
-                used.extend(s.inputs());
+                used.extend(uses(s, &used));
                 s.visit_sizes(&mut |d| used.extend(scalars(d)));
             }
         }
@@ -246,14 +243,33 @@ fn states(r: &mut Repeat, live: &HashSet<ArrayId>) {
             *n |= used.contains(&c.state);
         }
         if before == needed {
-            break;
+            return (needed, used);
         }
     }
+}
+
+/// The arrays that a statement uses for its results in `live`. A state of a loop that only goes through to the next trip uses nothing.
+fn uses(s: &Stm, live: &HashSet<ArrayId>) -> Vec<ArrayId> {
+    let Stm::Repeat(r) = s else { return s.inputs() };
+    let (needed, inside) = needed(r, live);
+    let starts = r.carried.iter().zip(needed).filter(|(_, n)| *n).map(|(c, _)| c.start);
+    starts.chain(inside).collect()
+}
+
+/// Keeps the states that the results in `live` need, or the condition of the loop.
+fn states(r: &mut Repeat, live: &HashSet<ArrayId>) {
+    let (needed, used) = needed(r, live);
     let mut i = 0;
     r.carried.retain(|_| {
         i += 1;
         needed[i - 1]
     });
+    // A loop inside no longer has what its states started from.
+    for s in &mut r.body {
+        if let Stm::Repeat(inner) = s {
+            states(inner, &used);
+        }
+    }
 }
 
 /// The arrays that the sizes of a statement mention, and those of what it binds.
