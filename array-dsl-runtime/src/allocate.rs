@@ -45,8 +45,13 @@ impl Owner {
     ///
     /// # Errors
     /// [`Error::SizeOverflow`] if the array would not fit an address space.
+    #[inline]
     pub fn elements<T>(self, dims: &[i64]) -> Result<i64, Error> {
-        elements::<T>(dims).ok_or_else(|| {
+        self.elements_of(size_of::<T>(), dims)
+    }
+
+    fn elements_of(self, bytes: usize, dims: &[i64]) -> Result<i64, Error> {
+        elements(bytes, dims).ok_or_else(|| {
             let Signature { kernel, file, line, .. } = *self.signature;
             Error::SizeOverflow { kernel, array: self.array, file, line }
         })
@@ -111,13 +116,15 @@ impl Owner {
         for (s, d) in shape.slice_mut().iter_mut().zip(dims) {
             *s = usize::try_from(*d).unwrap_or(0);
         }
-        Array::from_shape_vec(shape, data).map_err(|_| {
-            let Signature { kernel, file, line, .. } = *self.signature;
-            let array = self.array;
-            let message =
-                format!("{found} elements for the dimensions {dims:?} of `{array}` ({file}:{line})");
-            Error::Internal { kernel, message }
-        })
+        Array::from_shape_vec(shape, data).map_err(|_| self.misshapen(found, dims))
+    }
+
+    #[cold]
+    fn misshapen(self, found: usize, dims: &[i64]) -> Error {
+        let Signature { kernel, file, line, .. } = *self.signature;
+        let array = self.array;
+        let message = format!("{found} elements for the dimensions {dims:?} of `{array}` ({file}:{line})");
+        Error::Internal { kernel, message }
     }
 
     /// An array of zeros with the shape of another.
@@ -133,10 +140,10 @@ impl Owner {
     }
 }
 
-/// The number of elements of an array of `T` with these dimensions; `None` if it would not fit an address space. An array
+/// The number of elements of so many bytes in an array with these dimensions; `None` if it would not fit an address space. An array
 /// without elements must not be too long in its other dimensions either: ndarray counts those, too.
-fn elements<T>(dims: &[i64]) -> Option<i64> {
-    let (mut count, mut bytes) = (1i64, size_of::<T>() as i64);
+fn elements(bytes: usize, dims: &[i64]) -> Option<i64> {
+    let (mut count, mut bytes) = (1i64, i64::try_from(bytes).ok()?);
     for d in dims {
         count = count.checked_mul((*d).max(0))?;
         bytes = bytes.checked_mul((*d).max(1))?;
@@ -146,7 +153,7 @@ fn elements<T>(dims: &[i64]) -> Option<i64> {
 
 /// The buffer of a task for a row with these dimensions, of zeros; `None`, and a record, if it cannot be had.
 pub fn row<T: Zeroable>(dims: &[i64], array: &'static str, status: &Status) -> Option<Vec<T>> {
-    let refused = match elements::<T>(dims).map(cpu::alloc) {
+    let refused = match elements(size_of::<T>(), dims).map(cpu::alloc) {
         Some(Ok(x)) => return Some(x),
         Some(Err(refused)) => refused,
         None => OutOfMemory { bytes: u64::MAX },

@@ -107,18 +107,28 @@ impl Status {
         left_out: impl FnOnce() -> T,
         run: impl FnOnce(&Status) -> T,
     ) -> T {
-        if self.has_failed() && self.first().is_some_and(|(failed, ..)| failed < at) {
+        if self.has_failed() && self.has_failed_before(at) {
             return left_out();
         }
         let own = Status::new();
         let given = run(&own);
-        if let Some((_, site, failure)) = *own.first() {
+        self.take_over(&own, at);
+        given
+    }
+
+    #[cold]
+    fn has_failed_before(&self, at: (usize, usize)) -> bool {
+        self.first().is_some_and(|(failed, ..)| failed < at)
+    }
+
+    /// Records what has failed in a chunk.
+    fn take_over(&self, chunk: &Status, at: (usize, usize)) {
+        if let Some((_, site, failure)) = *chunk.first() {
             self.record((at, site, failure));
         }
-        if let Some(refused) = *own.refused.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(refused) = *chunk.refused.lock().unwrap_or_else(PoisonError::into_inner) {
             self.refuse(refused);
         }
-        given
     }
 
     /// The first failure as an error; a site number is a position in `sites`.

@@ -66,6 +66,16 @@ pub fn collected<T>(from: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, Ou
 /// more than most loops over it, and that cost is one for each page.
 #[cfg(target_os = "linux")]
 fn advise_huge_pages<T>(x: &mut [T]) {
+    // SAFETY: the bytes of an array.
+    unsafe { advise(x.as_mut_ptr().cast(), size_of_val(x)) };
+}
+
+/// The same of so many bytes, whatever they are.
+///
+/// # Safety
+/// They are those of an array.
+#[cfg(target_os = "linux")]
+unsafe fn advise(start: *mut u8, bytes: usize) {
     use std::ffi::{c_int, c_void};
 
     const LARGE: usize = 1 << 22;
@@ -77,13 +87,16 @@ fn advise_huge_pages<T>(x: &mut [T]) {
         fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
     }
 
-    if size_of_val(x) >= LARGE {
-        let start = x.as_mut_ptr().cast::<u8>();
+    if bytes >= LARGE {
         let offset = start.align_offset(PAGE);
         // SAFETY: a range of whole pages inside the array, whose contents the advice does not affect. If it is refused, or
         // pages are larger than assumed, nothing happens.
         let _ = unsafe {
-            madvise(start.wrapping_add(offset).cast(), (size_of_val(x) - offset) / PAGE * PAGE, MADV_HUGEPAGE)
+            madvise(
+                start.wrapping_add(offset).cast::<c_void>(),
+                (bytes - offset) / PAGE * PAGE,
+                MADV_HUGEPAGE,
+            )
         };
     }
 }
