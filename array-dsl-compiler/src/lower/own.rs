@@ -41,6 +41,12 @@ impl Uses {
         self.trees.iter().filter(fits).map(|(a, _)| *a)
     }
 
+    /// The arrays that one tree uses, and steps that fill them.
+    pub fn once(&self) -> impl Iterator<Item = ArrayId> {
+        let is_once = |(a, uses): &(&ArrayId, &Vec<Use>)| uses.len() == 1 && !self.fixed.contains(a);
+        self.trees.iter().filter(is_once).map(|(a, _)| *a)
+    }
+
     /// The arrays of which all trees use elements of the points' own, and which dimensions are the points'.
     pub fn of_points(&self) -> impl Iterator<Item = (ArrayId, BTreeSet<usize>)> {
         let free = self.trees.iter().filter(|(a, _)| !self.fixed.contains(a));
@@ -102,4 +108,14 @@ impl Uses {
             self.trees.entry(a).or_default().push(Use { points, is_scratch });
         }
     }
+}
+
+/// Gives an array another home, scratch memory or none, of which there are no views.
+pub(super) fn move_home(p: &mut Program, a: ArrayId, home: Home) {
+    let all = (0..p.arrays.len() as u32).map(ArrayId);
+    let views: Vec<ArrayId> = all.filter(|v| *v != a && p.end_of_views(*v) == Some(a)).collect();
+    for v in views {
+        p.arrays[v.0 as usize].home = Home::Nowhere;
+    }
+    p.arrays[a.0 as usize].home = home;
 }

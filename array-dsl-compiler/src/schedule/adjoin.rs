@@ -33,7 +33,7 @@ use crate::dim::Dim;
 use crate::loops::rename::redirect;
 use crate::loops::together::together;
 use crate::loops::uses::{Access, Visitor, places, visit_arrays, visit_indices, visit_sizes};
-use crate::loops::{Loop, Node, Program, Rounds, Step, Tree};
+use crate::loops::{Home, Loop, Node, Program, Rounds, Step, Tree};
 use crate::target::Target;
 use crate::ty::{Elem, Loc};
 
@@ -44,9 +44,42 @@ const MOST_TRIPS: i64 = 64;
 
 /// Joins what stands beside the loops of points of a program.
 pub(super) fn adjoin(p: &mut Program, target: Target) {
+    let mut steps = std::mem::take(&mut p.steps);
+    if !target.can().lanes {
+        moved_for_good(p, &mut steps);
+    }
+    p.steps = steps;
     let mut users = Users::of(p);
     let steps = std::mem::take(&mut p.steps);
     p.steps = list(p, steps, &mut users, target);
+}
+
+/// What takes over the memory of another array once is a name of it, and nothing stands between the steps that use one and the other.
+fn moved_for_good(p: &mut Program, steps: &mut Vec<Step>) {
+    steps.retain(|s| {
+        let Step::Move { array, source } = s else { return true };
+        let [to, from] = [array, source].map(|a| &p.arrays[a.0 as usize]);
+        let is_name = to.dims == from.dims
+            && to.home == Home::Heap
+            && p.arrays[p.root(*source).0 as usize].home == Home::Heap
+            && !to.dims.is_empty();
+        if is_name {
+            p.arrays[array.0 as usize].home = Home::View(*source);
+        }
+        !is_name
+    });
+    named(p, steps);
+}
+
+/// Has trees name the memory that they use.
+fn named(p: &Program, steps: &mut [Step]) {
+    for s in steps {
+        match s {
+            Step::Tree(t) => in_own_memory(p, &mut t.body),
+            Step::Repeat(r) => named(p, &mut r.steps),
+            _ => {}
+        }
+    }
 }
 
 fn list(p: &mut Program, mut steps: Vec<Step>, users: &mut Users, target: Target) -> Vec<Step> {
@@ -376,10 +409,11 @@ fn joined(
 
 /// Whether a thread that goes through its point's loop does this as well: scalar code, and loops of few trips.
 fn is_little(n: &Node, own: &[Atom]) -> bool {
-    fn trips(l: &Loop) -> Option<i64> {
+    fn trips(l: &Loop, own: &[Atom]) -> Option<i64> {
         let inside = l.body.iter().try_fold(1i64, |most, n| match n {
             Node::Let(_) => Some(most),
-            Node::Loop(l) => Some(most.max(trips(l)?)),
+            Node::Store { index, .. } => index.starts_with(own).then_some(most),
+            Node::Loop(l) => Some(most.max(trips(l, own)?)),
             _ => None,
         });
         l.extent().as_constant()?.max(0).checked_mul(inside?)
@@ -387,7 +421,7 @@ fn is_little(n: &Node, own: &[Atom]) -> bool {
     match n {
         Node::Let(_) => true,
         Node::Store { index, .. } => is_own(index, own),
-        Node::Loop(l) => trips(l).is_some_and(|n| n <= MOST_TRIPS),
+        Node::Loop(l) => trips(l, own).is_some_and(|n| n <= MOST_TRIPS),
         Node::Scan(_) | Node::Recurrence(_) | Node::Accumulate { .. } | Node::Write { .. } => false,
     }
 }

@@ -5,7 +5,7 @@
 //!     = par p < n { for t < m with x.. = a.., q' = 0 { b; step of x.., v..; c } => r', q;  r = if m > 0 { r' } else { 0 } }
 //! ```
 //!
-//! A scan along an axis is the form that derivatives have rules for, and that devices without loops in loops execute; one point's has
+//! A scan along an axis is the form that derivatives have rules for, and that a GPU divides among threads; one point's has
 //! an order and no lanes, its neighbors' have. A tree is rewritten as a whole or not at all, and not if its points are few. Where each
 //! point has a thread of its own the loop is the same in either form, but for what can be joined with it (`adjoin`).
 

@@ -3,20 +3,12 @@
 
 use crate::bulk::ArrayId;
 use crate::loops::{Home, Program, Step};
-use crate::lower::own::Uses;
+use crate::lower::own::{Uses, move_home};
 
 /// Moves what can live there to scratch memory.
 pub(super) fn scratch(p: &mut Program) {
     let found: Vec<ArrayId> = Uses::of(p).alone().collect();
-    for a in found {
-        p.arrays[a.0 as usize].home = Home::Scratch;
-        for i in 0..p.arrays.len() {
-            let id = ArrayId(i as u32);
-            if id != a && p.end_of_views(id) == Some(a) {
-                p.arrays[i].home = Home::Nowhere;
-            }
-        }
-    }
+    found.into_iter().for_each(|a| move_home(p, a, Home::Scratch));
     let homes: Vec<Home> = p.arrays.iter().map(|a| a.home.clone()).collect();
     without_fills(&mut p.steps, &homes);
 }

@@ -18,7 +18,7 @@ use crate::dim::Dim;
 use crate::loops::rename::redirect;
 use crate::loops::uses::{Access, visit_arrays};
 use crate::loops::{ArrayInfo, Covers, Home, Node, Program, Recurrence, Rounds, Step, Tree, scratch};
-use crate::lower::own::Uses;
+use crate::lower::own::{Uses, move_home};
 use crate::ty::{Const, Elem, Loc};
 
 /// The most words of 32 bits that are a thread's own.
@@ -28,8 +28,9 @@ const MOST_WORDS: i64 = 256;
 pub fn private(p: &mut Program) {
     let uses = Uses::of(p);
     let mut steps = std::mem::take(&mut p.steps);
-    let alone: BTreeSet<ArrayId> = uses.alone().collect();
-    in_threads(p, &mut steps, &alone);
+    let who = Who { alone: uses.alone().collect(), once: uses.once().collect() };
+    in_threads(p, &mut steps, &who);
+    without(&mut steps, &|a| p.arrays[a.0 as usize].home == Home::Scratch);
     p.steps = steps;
     for array in Uses::of(p).alone().collect::<Vec<_>>() {
         without_fills(p, array);
@@ -40,57 +41,76 @@ pub fn private(p: &mut Program) {
     }
 }
 
-fn in_threads(p: &mut Program, steps: &mut Vec<Step>, alone: &BTreeSet<ArrayId>) {
+/// The arrays that only one tree uses.
+struct Who {
+    /// It sets its points' elements before it does anything else with them.
+    alone: BTreeSet<ArrayId>,
+    /// Any, and what fills them.
+    once: BTreeSet<ArrayId>,
+}
+
+fn in_threads(p: &mut Program, steps: &mut Vec<Step>, who: &Who) {
     let mut at = 0;
     while at < steps.len() {
-        match &mut steps[at] {
-            Step::Repeat(r) => in_threads(p, &mut r.steps, alone),
-            Step::Tree(t) => {
-                let mut left = MOST_WORDS;
-                for (array, words) in candidates(p, t) {
-                    if words > left {
-                        continue;
-                    }
-                    left -= words;
-                    let fills: Vec<usize> = fill(p, &steps[..at], array).into_iter().collect();
-                    let Step::Tree(t) = &mut steps[at] else { break };
-                    if alone.contains(&array) && scratch::points(p, t, array).is_some() {
-                        p.arrays[array.0 as usize].home = Home::Scratch;
-                    } else {
-                        let value = fills.first().and_then(|k| filled(&steps[*k]));
-                        let Step::Tree(t) = &mut steps[at] else { break };
-                        within(p, t, array, value);
-                    }
-                    for k in fills {
-                        steps.remove(k);
-                        at -= 1;
-                    }
-                }
+        if let Step::Repeat(r) = &mut steps[at] {
+            in_threads(p, &mut r.steps, who);
+        }
+        let found = if let Step::Tree(t) = &steps[at] { candidates(p, t) } else { Vec::new() };
+        let mut left = MOST_WORDS;
+        for (array, words) in found {
+            let began = began(p, &steps[..=at], array);
+            let Step::Tree(t) = &mut steps[at] else { break };
+            if words > left {
+                continue;
             }
-            _ => {}
+            left -= words;
+            if who.alone.contains(&array) && scratch::points(p, t, array).is_some() {
+                move_home(p, array, Home::Scratch);
+            } else {
+                let from = began.map_or(From::Array(array), |(_, from)| from);
+                let is_needed = began.is_none() || !who.once.contains(&array);
+                within(p, t, array, from, is_needed);
+            }
+            if let Some((k, _)) = began {
+                steps.remove(k);
+                at -= 1;
+            }
         }
         at += 1;
     }
 }
 
-fn filled(s: &Step) -> Option<Const> {
-    if let Step::Fill { value, .. } = s { Some(*value) } else { None }
+/// The step that prepares an array, if that is what the steps before a tree, the last of them, did to it last: what it begins as.
+fn began(p: &Program, steps: &[Step], array: ArrayId) -> Option<(usize, From)> {
+    let (tree, before) = steps.split_last()?;
+    let at = before.iter().rposition(|s| uses(p, s, array, Access::Read))?;
+    match &before[at] {
+        Step::Fill { value, .. } => Some((at, From::Constant(*value))),
+        Step::Copy { array: to, source } if *to == array => {
+            let root = p.root(*source);
+            let stays = |s: &Step| !uses(p, s, root, Access::Write);
+            let same = p.arrays[source.0 as usize].dims == p.arrays[array.0 as usize].dims;
+            (same && before[at + 1..].iter().chain([tree]).all(stays)).then_some((at, From::Array(*source)))
+        }
+        _ => None,
+    }
 }
 
-/// The step that fills an array with what it begins as, if that is what the steps did to it last.
-fn fill(p: &Program, before: &[Step], array: ArrayId) -> Option<usize> {
-    let uses = |s: &Step| {
-        let mut found = false;
-        match s {
-            Step::Tree(t) => visit_arrays(&t.body, &mut |a, _| found |= p.end_of_views(a) == Some(array)),
-            Step::Fill { array: a, .. } => found = *a == array,
-            Step::Check(..) => {}
-            _ => found = true,
+/// Whether a step uses some memory, so much at least.
+fn uses(p: &Program, s: &Step, root: ArrayId, least: Access) -> bool {
+    let mut found = false;
+    match s {
+        Step::Tree(t) => visit_arrays(&t.body, &mut |a, access| {
+            found |= access >= least && p.end_of_views(a) == Some(root);
+        }),
+        Step::Fill { array, .. } => found = p.root(*array) == root,
+        Step::Copy { array, source } => {
+            found = p.root(*array) == root || (least == Access::Read && p.root(*source) == root);
         }
-        found
-    };
-    let at = before.iter().rposition(uses)?;
-    filled(&before[at]).map(|_| at)
+        Step::Check(..) => {}
+        _ => found = true,
+    }
+    found
 }
 
 /// The arrays of a tree whose elements can be a thread's own, with the words that they take.
@@ -124,10 +144,11 @@ fn words(p: &Program, t: &Tree, array: ArrayId) -> Option<i64> {
     points.iter().all(is_whole).then(|| elements.checked_mul(each))?
 }
 
-/// Has a tree work with elements of the thread's own in place of those of an array, which it stores in the end.
-fn within(p: &mut Program, t: &mut Tree, array: ArrayId, value: Option<Const>) {
+/// Has a tree work with elements of the thread's own in place of those of an array, which it stores in the end if they are needed.
+fn within(p: &mut Program, t: &mut Tree, array: ArrayId, from: From, is_needed: bool) {
     let Some(points) = scratch::own(p, t, array) else { return };
     let ArrayInfo { name, elem, dims, .. } = p.arrays[array.0 as usize].clone();
+    let is_made = stores(&t.body, array);
     let own = ArrayId(p.arrays.len() as u32);
     p.arrays.push(ArrayInfo { name, elem, dims: dims.clone(), home: Home::Scratch, most: None });
     let names = HashMap::from([(array, own)]);
@@ -135,16 +156,31 @@ fn within(p: &mut Program, t: &mut Tree, array: ArrayId, value: Option<Const>) {
     let mut copies = Copies { p, dims: &dims, points: &points, elem, loc: t.loc };
     let mut body = Vec::new();
     if !copies.is_set_first(t, own) {
-        let from = value.map_or(From::Array(array), From::Constant);
-        body.extend(copies.nodes(from, own));
+        body.extend(copies.nodes(from, own, true));
     }
     body.append(&mut t.body);
-    body.extend(copies.nodes(From::Array(own), array));
+    if is_needed {
+        // What has elements from before is not made anew.
+        body.extend(copies.nodes(From::Array(own), array, is_made || from != From::Array(array)));
+    }
     t.body = body;
+    if !is_needed {
+        move_home(p, array, Home::Nowhere);
+    }
+}
+
+/// Whether nodes make an array anew.
+fn stores(nodes: &[Node], array: ArrayId) -> bool {
+    nodes.iter().any(|n| match n {
+        Node::Loop(l) => stores(&l.body, array),
+        Node::Recurrence(r) => stores(&r.body, array),
+        Node::Store { array: a, .. } => *a == array,
+        Node::Let(_) | Node::Scan(_) | Node::Write { .. } | Node::Accumulate { .. } => false,
+    })
 }
 
 /// What elements become.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum From {
     Array(ArrayId),
     Constant(Const),
@@ -165,7 +201,7 @@ impl Copies<'_> {
     }
 
     /// Sets all elements of the point.
-    fn nodes(&mut self, from: From, to: ArrayId) -> Vec<Node> {
+    fn nodes(&mut self, from: From, to: ArrayId, is_new: bool) -> Vec<Node> {
         let mut axes = Vec::new();
         let mut index = Vec::new();
         for (k, d) in self.dims.iter().enumerate() {
@@ -188,7 +224,10 @@ impl Copies<'_> {
             }
             From::Constant(c) => Atom::Const(c),
         };
-        body.push(Node::Store { array: to, index, value });
+        body.push(match is_new {
+            true => Node::Store { array: to, index, value },
+            false => Node::Write { array: to, index, value },
+        });
         axes.into_iter().rev().fold(body, |body, axis| {
             let rounds = Rounds::For(axis, None);
             vec![Node::Recurrence(Recurrence { rounds, states: Vec::new(), body, loc: self.loc })]
@@ -274,20 +313,22 @@ fn without_fills(p: &mut Program, array: ArrayId) {
             }
         }
     }
-    fn without(steps: &mut Vec<Step>, array: ArrayId) {
-        steps.retain(|s| !matches!(s, Step::Fill { array: a, .. } if *a == array));
-        for s in steps {
-            if let Step::Repeat(r) = s {
-                without(&mut r.steps, array);
-            }
-        }
-    }
     let (mut steps, mut is_set) = (std::mem::take(&mut p.steps), false);
     in_steps(p, &mut steps, array, &mut is_set);
     if is_set {
-        without(&mut steps, array);
+        without(&mut steps, &|a| a == array);
     }
     p.steps = steps;
+}
+
+/// Takes out the steps that fill such arrays.
+fn without(steps: &mut Vec<Step>, is_it: &impl Fn(ArrayId) -> bool) {
+    steps.retain(|s| !matches!(s, Step::Fill { array, .. } if is_it(*array)));
+    for s in steps {
+        if let Step::Repeat(r) = s {
+            without(&mut r.steps, is_it);
+        }
+    }
 }
 
 /// The first access to an array, which sets all of it, as a store.
