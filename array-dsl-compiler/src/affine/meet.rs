@@ -125,7 +125,7 @@ impl<'a> Meeting<'a> {
     }
 
     /// Whether they certainly touch different elements, by indices of which some components are known.
-    pub fn is_impossible(mut self, first: &Place, second: &Place) -> bool {
+    pub fn rules_out(mut self, first: &Place, second: &Place) -> bool {
         for (a, b) in first.iter().zip(second) {
             if let (Some(a), Some(b)) = (a, b) {
                 self.equal(a, b);
@@ -151,7 +151,7 @@ pub(crate) fn reads_only_own(p: &Program, n: &Nest, array: ArrayId, known: &Chec
         n.axes.iter().all(|a| {
             let mut m = both.clone();
             m.less(&Affine::axis(a.var));
-            m.is_impossible(first, second)
+            m.rules_out(first, second)
         })
     };
     written.all(|w| {

@@ -206,7 +206,7 @@ impl Order<'_> {
             m.trip(side, self.index, self.count);
         }
         m.earlier(self.index);
-        m.is_impossible(&earlier.place, &later.place)
+        m.rules_out(&earlier.place, &later.place)
     }
 }
 

@@ -151,12 +151,12 @@ fn is_seen(meeting: &Meeting<'_>, write: &Access, read: &Access) -> bool {
     for (w, r) in write.path.iter().zip(&read.path) {
         let mut later = both.clone();
         w.trips.iter().for_each(|(index, _)| later.earlier(*index));
-        if !later.is_impossible(&write.place, &read.place) {
+        if !later.rules_out(&write.place, &read.place) {
             return true;
         }
         w.trips.iter().for_each(|(index, _)| both.same(*index));
         if w.position != r.position {
-            return w.position < r.position && !both.is_impossible(&write.place, &read.place);
+            return w.position < r.position && !both.rules_out(&write.place, &read.place);
         }
     }
     // One nest reads before it writes.
