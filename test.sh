@@ -73,7 +73,8 @@ export RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings
 alone='target."cfg(all())".runner = ["env", "--unset=RUSTC_WORKSPACE_WRAPPER", "--unset=CLIPPY_ARGS"]'
 
 run format cargo fmt --all --check
-run build-and-lints cargo test --workspace --all-targets --no-run
+run build-and-lints cargo test --workspace --no-run
+run benches-and-lints cargo test --workspace --benches --no-run
 if [ "$gpu" = yes ]; then
     run adapter "$examples/adapters"
 fi
