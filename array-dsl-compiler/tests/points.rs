@@ -203,7 +203,7 @@ fn each_is_one_dispatch() {
         ("factors", "", "fill, loop"),
         ("factors", "vjp", "once, fill, loop, copy, copy, fill, loop"),
         ("log_dets", "", "loop"),
-        ("log_dets", "vjp", "fill, fill, fill, loop"),
+        ("log_dets", "vjp", "fill, loop"),
         ("filtered", "", "points"),
         ("filtered", "vjp", "points, fill, points, points"),
         ("recurrent_rows", "", "loop"),
