@@ -69,7 +69,7 @@ examples=$CARGO_TARGET_DIR/debug/examples
 
 # Clippy looks at each crate of the workspace while it is compiled: a run of its own would expand and check everything once more. What
 # tests build themselves, the wrong programs, is for rustc alone.
-export RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings
+export RUSTC_WORKSPACE_WRAPPER=$PWD/tests/lint.sh CLIPPY_ARGS=-Dwarnings
 alone='target."cfg(all())".runner = ["env", "--unset=RUSTC_WORKSPACE_WRAPPER", "--unset=CLIPPY_ARGS"]'
 
 run format cargo fmt --all --check
