@@ -227,3 +227,29 @@ fn each_is_one_dispatch() {
     }
     assert!(wrong.is_empty(), "{wrong}");
 }
+
+/// A thread goes through a point's loops alone. Where the points are known to be few and their loops are not known to be short, each
+/// trip is a step with more threads.
+#[test]
+fn few_points_with_long_loops_stay_at_the_host() {
+    let text = |n: &str, m: &str| {
+        format!(
+            "fn f(x: [[f32; {m}]; {n}], most: i32) -> [f32; {n}] {{
+                build({n}, |i| {{
+                    let (mut s, mut k) = (0.0, 0);
+                    while s < 100.0 && k < most {{
+                        let mut t = 0.0;
+                        for j in 0..{m} {{ t = t * s + x[i][j]; }}
+                        s += t * t;
+                        k += 1;
+                    }}
+                    s
+                }})
+            }}"
+        )
+    };
+    for (n, m, stays) in [("n", "m", false), ("100", "m", false), ("4", "m", true), ("4", "50", false)] {
+        let (found, shown) = asked_of_gpu(&program(&text(n, m)));
+        assert_eq!(found.contains("repeat"), stays, "{n}, {m}: {found}\n{shown}");
+    }
+}

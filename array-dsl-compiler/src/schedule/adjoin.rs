@@ -23,17 +23,15 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::fuse::Forward;
-use super::users::Users;
+use super::users::{Users, Uses};
+use super::values::{Values, is_own, stored};
 use crate::bulk::build::{Fresh, Renaming, int, renamed};
-use crate::bulk::uses::scalars;
 use crate::bulk::walk::{Rewriter, Visitor as Scalars};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Item, Var};
-use crate::dim::Dim;
 use crate::loops::rename::redirect;
 use crate::loops::together::together;
-use crate::loops::uses::{Access, Visitor, places, visit_arrays, visit_indices, visit_sizes};
-use crate::loops::{Home, Loop, Node, Program, Rounds, Step, Tree};
+use crate::loops::uses::{Access, Visitor, places, visit_arrays, visit_indices};
+use crate::loops::{Home, Loop, Node, Program, Step, Tree};
 use crate::target::Target;
 use crate::ty::{Elem, Loc};
 
@@ -146,52 +144,6 @@ fn nearest(
         passed.changes.extend(uses.changes);
     }
     None
-}
-
-/// The memory that a step uses.
-#[derive(Default)]
-pub(super) struct Uses {
-    pub reads: HashSet<ArrayId>,
-    pub changes: HashSet<ArrayId>,
-}
-
-impl Uses {
-    /// Of a step that others may be moved past; none of others.
-    pub fn of(p: &Program, s: &Step) -> Option<Uses> {
-        let mut u = Uses::default();
-        match s {
-            Step::Tree(t) => u.tree(p, t),
-            Step::Fill { array, .. } => drop(u.changes.insert(p.root(*array))),
-            Step::Copy { array, source } => {
-                u.changes.insert(p.root(*array));
-                u.reads.insert(p.root(*source));
-            }
-            Step::Move { array, source } => u.changes.extend([array, source].map(|a| p.root(*a))),
-            Step::Contract(_) | Step::Check(..) | Step::Sort(_) | Step::Repeat(_) => return None,
-        }
-        // Whose memory has a size that is computed needs that.
-        let sizes: Vec<ArrayId> =
-            u.changes.iter().flat_map(|a| &p.arrays[a.0 as usize].dims).flat_map(scalars).collect();
-        u.reads.extend(sizes.into_iter().map(|a| p.root(a)));
-        Some(u)
-    }
-
-    pub fn tree(&mut self, p: &Program, t: &Tree) {
-        visit_arrays(&t.body, &mut |a, access| {
-            let memory = if access == Access::Read { &mut self.reads } else { &mut self.changes };
-            memory.insert(p.root(a));
-            self.reads.extend(p.arrays[a.0 as usize].dims.iter().flat_map(scalars).map(|s| p.root(s)));
-        });
-        let mut size = |d: &Dim| self.reads.extend(scalars(d).map(|s| p.root(s)));
-        t.axes.iter().for_each(|a| size(&a.extent));
-        visit_sizes(&t.body, &mut size);
-    }
-
-    pub fn is_apart_from(&self, other: &Uses) -> bool {
-        self.changes.is_disjoint(&other.changes)
-            && self.changes.is_disjoint(&other.reads)
-            && self.reads.is_disjoint(&other.changes)
-    }
 }
 
 pub(super) fn has_loops(t: &Tree) -> bool {
@@ -423,86 +375,5 @@ fn is_little(n: &Node, own: &[Atom]) -> bool {
         Node::Store { index, .. } => is_own(index, own),
         Node::Loop(l) => trips(l, own).is_some_and(|n| n <= MOST_TRIPS),
         Node::Scan(_) | Node::Recurrence(_) | Node::Accumulate { .. } | Node::Write { .. } => false,
-    }
-}
-
-/// The elements that nodes store at their own point, for good: those that are changed later, or in a loop, are not among them.
-fn stored(nodes: &[Node], own: &[Atom]) -> HashMap<(ArrayId, Vec<Atom>), Atom> {
-    let mut stores: HashMap<ArrayId, usize> = HashMap::new();
-    visit_arrays(nodes, &mut |a, access| {
-        if access != Access::Read {
-            *stores.entry(a).or_default() += 1;
-        }
-    });
-    let mut times: HashMap<ArrayId, usize> = HashMap::new();
-    let mut elements = HashMap::new();
-    for n in nodes {
-        if let Node::Store { array, index, value } = n
-            && is_own(index, own)
-            && elements.insert((*array, index.clone()), *value).is_none()
-        {
-            *times.entry(*array).or_default() += 1;
-        }
-    }
-    elements.retain(|(array, _), _| times[array] == stores[array]);
-    elements
-}
-
-/// Whether an index is of the point, and of a known element there.
-fn is_own(index: &[Atom], own: &[Atom]) -> bool {
-    let is_known = |rest: &[Atom]| rest.iter().all(|i| matches!(i, Atom::Const(_)));
-    index.strip_prefix(own).is_some_and(is_known)
-}
-
-/// Code whose reads of elements that are stored at its point are their values.
-pub(super) struct Values {
-    pub stored: HashMap<(ArrayId, Vec<Atom>), Atom>,
-    pub names: Renaming,
-}
-
-impl Values {
-    pub fn nodes(&mut self, nodes: Vec<Node>) -> Vec<Node> {
-        nodes.into_iter().filter_map(|n| self.node(n)).collect()
-    }
-
-    fn node(&mut self, n: Node) -> Option<Node> {
-        let mut code = Forward { stored: &self.stored, map: &mut self.names };
-        Some(match n {
-            Node::Let(mut l) => {
-                code.binding(&mut l);
-                if let Some(value) = code.value(&l.exp) {
-                    self.names.insert(l.vars[0], value);
-                    return None;
-                }
-                Node::Let(l)
-            }
-            Node::Scan(mut s) => {
-                code.scan(&mut s);
-                Node::Scan(s)
-            }
-            Node::Loop(mut l) => {
-                l.body = self.nodes(l.body);
-                l.folds.iter_mut().for_each(|f| f.value = renamed(&self.names, f.value));
-                Node::Loop(l)
-            }
-            Node::Recurrence(mut r) => {
-                r.states.iter_mut().for_each(|s| code.atom(&mut s.start));
-                if let Rounds::For(_, Some(until)) = &mut r.rounds {
-                    code.atom(until);
-                }
-                r.body = self.nodes(r.body);
-                r.states.iter_mut().for_each(|s| s.next = renamed(&self.names, s.next));
-                Node::Recurrence(r)
-            }
-            mut n => {
-                if let Node::Store { index, value, .. }
-                | Node::Write { index, value, .. }
-                | Node::Accumulate { index, value, .. } = &mut n
-                {
-                    index.iter_mut().chain([value]).for_each(|a| code.atom(a));
-                }
-                n
-            }
-        })
     }
 }

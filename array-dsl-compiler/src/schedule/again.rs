@@ -11,8 +11,9 @@
 
 use std::collections::HashMap;
 
-use super::adjoin::{Uses, Values, has_loops};
-use super::users::Users;
+use super::adjoin::has_loops;
+use super::users::{Users, Uses};
+use super::values::Values;
 use crate::bulk::build::{Fresh, Renaming, renamed};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{self, ArrayId, Atom, Exp};

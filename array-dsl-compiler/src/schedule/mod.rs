@@ -20,7 +20,8 @@
 //! | `fuse` | groups of nests; loop trees |
 //! | `repeat` | loops; who takes over whose memory |
 //! | `unroll` | short loops as scalar code, small arrays as scalars |
-//! | `users` | how many steps use an array |
+//! | `users` | which memory a step uses, and how many steps use some |
+//! | `values` | elements that are read where they were stored |
 //! | `place` | homes of arrays |
 
 mod adjoin;
@@ -37,6 +38,7 @@ mod sorted;
 mod sums;
 mod unroll;
 mod users;
+mod values;
 
 use std::collections::{HashMap, HashSet};
 

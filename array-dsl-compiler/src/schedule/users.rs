@@ -1,13 +1,58 @@
-//! How many steps use the memory of arrays.
+//! Which memory a step uses, and how many steps use some memory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::adjoin::Uses;
 use crate::bulk::uses::scalars;
 use crate::bulk::{self, ArrayId};
 use crate::dim::Dim;
 use crate::loops::uses::{Access, visit_arrays, visit_sizes};
 use crate::loops::{Program, Step, Tree};
+
+/// The memory that a step uses.
+#[derive(Default)]
+pub(super) struct Uses {
+    pub reads: HashSet<ArrayId>,
+    pub changes: HashSet<ArrayId>,
+}
+
+impl Uses {
+    /// Of a step that others may be moved past; none of others.
+    pub fn of(p: &Program, s: &Step) -> Option<Uses> {
+        let mut u = Uses::default();
+        match s {
+            Step::Tree(t) => u.tree(p, t),
+            Step::Fill { array, .. } => drop(u.changes.insert(p.root(*array))),
+            Step::Copy { array, source } => {
+                u.changes.insert(p.root(*array));
+                u.reads.insert(p.root(*source));
+            }
+            Step::Move { array, source } => u.changes.extend([array, source].map(|a| p.root(*a))),
+            Step::Contract(_) | Step::Check(..) | Step::Sort(_) | Step::Repeat(_) => return None,
+        }
+        // Whose memory has a size that is computed needs that.
+        let sizes: Vec<ArrayId> =
+            u.changes.iter().flat_map(|a| &p.arrays[a.0 as usize].dims).flat_map(scalars).collect();
+        u.reads.extend(sizes.into_iter().map(|a| p.root(a)));
+        Some(u)
+    }
+
+    pub fn tree(&mut self, p: &Program, t: &Tree) {
+        visit_arrays(&t.body, &mut |a, access| {
+            let memory = if access == Access::Read { &mut self.reads } else { &mut self.changes };
+            memory.insert(p.root(a));
+            self.reads.extend(p.arrays[a.0 as usize].dims.iter().flat_map(scalars).map(|s| p.root(s)));
+        });
+        let mut size = |d: &Dim| self.reads.extend(scalars(d).map(|s| p.root(s)));
+        t.axes.iter().for_each(|a| size(&a.extent));
+        visit_sizes(&t.body, &mut size);
+    }
+
+    pub fn is_apart_from(&self, other: &Uses) -> bool {
+        self.changes.is_disjoint(&other.changes)
+            && self.changes.is_disjoint(&other.reads)
+            && self.reads.is_disjoint(&other.changes)
+    }
+}
 
 /// By memory, the number of steps that use it; those whose size it is in as well, and the caller.
 pub(super) struct Users(HashMap<ArrayId, usize>);

@@ -442,6 +442,13 @@ fn threads_end() {
         let more = gpu.run(counted_down, (&start,)).and_then(|k| k.download());
         assert_eq!(more, Err(Error::TooManyTrips { kernel: "counted_down", trips: most }));
     }
+    // A trip more than 2^30 in all, counted before it is made.
+    gpu.set_most_trips(100);
+    let start = gpu.upload(&array![0, 1, 0]).unwrap();
+    let error = gpu.run(triangles, (&start, 1 << 30)).and_then(|k| k.download()).unwrap_err();
+    assert!(error.to_string().contains("more than 2^30 trips"), "{error}");
+    let start = gpu.upload(&array![2, 1, 0]).unwrap();
+    assert_eq!(gpu.run(triangles, (&start, 3)).and_then(|k| k.download()), Ok(array![9, 3, 0]));
     for n in POINTS {
         agree(triangles, (noise(n, 1).mapv(|x| (x * 10.0) as i32), 7i64), 0.0);
     }
