@@ -9,15 +9,14 @@ case " $* " in
 esac
 shown=$(mktemp -d)
 trap 'rm -rf "$shown"' EXIT
-arguments=()
+arguments=() last=""
 for argument in "$@"; do
-    case ${arguments[-1]:-} in
-    --out-dir) argument=$shown ;;
-    esac
+    if [ "$last" = --out-dir ]; then argument=$shown; fi
     case $argument in
     --emit=*) argument=--emit=metadata ;;
     esac
     arguments+=("$argument")
+    last=$argument
 done
 clippy-driver "${arguments[@]}"
 "$@"
