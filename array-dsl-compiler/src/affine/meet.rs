@@ -26,7 +26,7 @@ type Unknown = (Monomial, Option<Var>, Option<Side>);
 /// Two executions on their way to one element.
 #[derive(Clone)]
 pub(crate) struct Meeting<'a> {
-    /// The integers of the host level that may be others on the other side: numbers of trips.
+    /// The integers of the host level that may be others on the other side: numbers of trips, and what trips compute.
     own: &'a HashSet<ArrayId>,
     unknowns: HashMap<Unknown, usize>,
     system: System,

@@ -56,7 +56,9 @@ fn nests(p: &mut Program, r: &Repeat, known: &Checked) -> Option<Vec<Stm>> {
     let states = States::of(r, &body)?;
     let inside = known.inside_repeat(r, p);
     let all = accesses(p, &body, &states, &inside);
-    let own = HashSet::from([*index]);
+    // What a trip computes for itself may be another number in each.
+    let mut own = HashSet::from([*index]);
+    own.extend(r.bound().into_iter().chain(r.body.iter().flat_map(Stm::results)));
     let meeting = Meeting::new(&own, &inside);
     let order = Order { all: &all, meeting, index: *index, count };
     let additions = order.additions()?;

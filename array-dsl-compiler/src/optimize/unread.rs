@@ -76,7 +76,7 @@ struct Memory<'a> {
     members: HashSet<ArrayId>,
     reads: Vec<Access>,
     writes: Vec<Write>,
-    /// The numbers of all trips.
+    /// What may be another number in each trip: the numbers of the trips, states, and what trips compute.
     trips: HashSet<ArrayId>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Memory<'a> {
     fn repeat(&mut self, r: &Repeat, around: &[Level], known: &Checked) -> Option<()> {
         let trips =
             if let Trips::For(index, count) = &r.trips { Some((*index, count.clone())) } else { None };
-        self.trips.extend(trips.iter().map(|(index, _)| *index));
+        self.trips.extend(r.bound());
         let mut known = known.inside_repeat(r, self.p);
         let mut path = around.to_vec();
         for (position, s) in r.body.iter().enumerate() {
@@ -109,6 +109,7 @@ impl<'a> Memory<'a> {
                 s => s.inputs().iter().all(|a| !self.members.contains(a)).then_some(())?,
             }
             known.statement(s, self.p);
+            self.trips.extend(s.results());
         }
         let stays = |c: &Carried| self.members.contains(&c.state) == self.members.contains(&c.next);
         r.carried.iter().all(stays).then_some(())
