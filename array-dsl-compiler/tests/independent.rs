@@ -1,4 +1,4 @@
-//! Random loops in loops that write in place at indices that their counters make: values through every stage, derivatives in both
+//! Random loops in loops that write in place at indices that their counters make, or that trips compute from data: values through every stage, derivatives in both
 //! modes against each other and against differences. Whether trips need each other, whether what is undone is read, whether a point
 //! reads what another one writes: every answer that is wrong gives wrong numbers here.
 
@@ -15,6 +15,8 @@ struct Program {
     text: String,
     /// The counters in scope.
     counters: Vec<String>,
+    /// The indices in scope that a trip computes.
+    computed: Vec<String>,
     loops: usize,
 }
 
@@ -30,6 +32,10 @@ impl Program {
 
     /// An index between 0 and 13, as counters are below 4.
     fn index(&mut self) -> String {
+        if !self.computed.is_empty() && self.rng.below(3) == 0 {
+            let at = self.rng.below(self.computed.len());
+            return self.computed[at].clone();
+        }
         let (i, j) = (self.counter(), self.counter());
         match self.rng.below(8) {
             0 => self.pick(&["0", "3", "5", "9"]),
@@ -45,7 +51,7 @@ impl Program {
     fn element(&mut self, array: &str) -> String {
         match array {
             "a" => format!("a[{}][{}]", self.index(), self.index()),
-            _ => format!("b[{}]", self.index()),
+            _ => format!("{array}[{}]", self.index()),
         }
     }
 
@@ -67,6 +73,9 @@ impl Program {
         if depth > 0 && self.rng.below(3) > 0 {
             return self.looped(depth);
         }
+        if self.rng.below(5) == 0 {
+            self.compute();
+        }
         let array = self.pick(&["a", "a", "b"]);
         let (target, value, counter) = (self.element(&array), self.value(), self.counter());
         let text = match self.rng.below(6) {
@@ -84,6 +93,15 @@ impl Program {
         self.text.push_str(&text);
     }
 
+    /// An index between 0 and 9 that data decide, as a pivot's row is.
+    fn compute(&mut self) {
+        let array = self.pick(&["a", "b", "x"]);
+        let (name, element) = (format!("p{}", self.loops), self.element(&array));
+        self.loops += 1;
+        let _ = write!(self.text, "let {name} = (9.0 * abs(sin({element}))) as i64;");
+        self.computed.push(name);
+    }
+
     fn looped(&mut self, depth: usize) {
         let name = format!("i{}", self.loops);
         self.loops += 1;
@@ -97,16 +115,19 @@ impl Program {
         };
         let _ = write!(self.text, "for {name} in {range} {{");
         self.counters.push(name);
+        let outside = self.computed.len();
         for _ in 0..1 + self.rng.below(2) {
             self.statement(depth - 1);
         }
         self.counters.pop();
+        self.computed.truncate(outside);
         self.text.push('}');
     }
 }
 
 fn program(seed: u64) -> String {
-    let mut p = Program { rng: Rng::new(seed), text: String::new(), counters: Vec::new(), loops: 0 };
+    let (rng, text) = (Rng::new(seed), String::new());
+    let mut p = Program { rng, text, counters: Vec::new(), computed: Vec::new(), loops: 0 };
     p.looped(3);
     p.looped(2);
     format!(

@@ -52,6 +52,53 @@ fn lu_factors() {
     assert_checks!(lu, (&dominant(1),));
 }
 
+/// By elimination, with rows exchanged where the largest element of a column decides.
+#[kernel]
+fn determinant(x: [[f64; n]; n]) -> f64 {
+    let mut a = x;
+    let mut d = 1.0;
+    for k in 0..n {
+        let mut p = k;
+        for i in k + 1..n {
+            if a[i][k].abs() > a[p][k].abs() {
+                p = i;
+            }
+        }
+        if p > k {
+            d = -d;
+            for j in 0..n {
+                let t = a[k][j];
+                a[k][j] = a[p][j];
+                a[p][j] = t;
+            }
+        }
+        d *= a[k][k];
+        for i in k + 1..n {
+            let f = a[i][k] / a[k][k];
+            for j in k..n {
+                a[i][j] -= f * a[k][j];
+            }
+        }
+    }
+    d
+}
+
+/// The derivative of a determinant are the cofactors: the determinant times the inverse, transposed.
+#[test]
+fn rows_are_exchanged() {
+    for n in [1, 2, 3, 7, 16] {
+        // Without exchanges the first pivot is zero.
+        let a = Array2::from_shape_fn((n, n), |(i, j)| {
+            let last = if i + j + 1 == n { 2.0 } else { 0.0 };
+            if n > 1 && i == 0 && j == 0 { 0.0 } else { last + ((3 * i + 5 * j) as f64).sin() }
+        });
+        let (d, g) = value_and_grad(determinant)(&a);
+        assert!(d.abs() > 1e-3, "{n}: {d}");
+        assert_close(a.dot(&g.t()) / d, Array2::eye(n), 1e-9);
+        assert_checks!(determinant, (&a,));
+    }
+}
+
 #[test]
 fn cholesky_factors() {
     let b = matrix(4, 4);

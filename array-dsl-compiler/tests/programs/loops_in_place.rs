@@ -162,3 +162,42 @@ fn across(x: [[f64; n]; n]) -> [[f64; n]; n] {
     }
     a
 }
+
+/// Rows change places where the largest element of a column decides.
+#[kernel]
+fn pivoted_lu(x: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut a = x;
+    for k in 0..n {
+        let mut p = k;
+        for i in k + 1..n {
+            if abs(a[i][k]) > abs(a[p][k]) {
+                p = i;
+            }
+        }
+        for j in 0..n {
+            let t = a[k][j];
+            a[k][j] = a[p][j];
+            a[p][j] = t;
+        }
+        for i in k + 1..n {
+            a[i][k] /= a[k][k];
+            for j in k + 1..n {
+                a[i][j] -= a[i][k] * a[k][j];
+            }
+        }
+    }
+    a
+}
+
+/// The place of the smallest element is found by a function of the library.
+#[kernel]
+fn selection_sort(x: [f64; n]) -> [f64; n] {
+    let mut a = x;
+    for i in 0..n {
+        let p = argmin(build(n, |j| if j < i { 1e9 } else { a[j] }));
+        let t = a[i];
+        a[i] = a[p];
+        a[p] = t * 1.0;
+    }
+    a
+}
