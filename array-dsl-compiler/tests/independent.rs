@@ -34,7 +34,13 @@ impl Program {
     fn index(&mut self) -> String {
         if !self.computed.is_empty() && self.rng.below(3) == 0 {
             let at = self.rng.below(self.computed.len());
-            return self.computed[at].clone();
+            let (p, i) = (self.computed[at].clone(), self.counter());
+            return match self.rng.below(4) {
+                0 => format!("{p} + 1"),
+                1 => format!("{p} + {i}"),
+                2 => format!("13 - {p}"),
+                _ => p,
+            };
         }
         let (i, j) = (self.counter(), self.counter());
         match self.rng.below(8) {
@@ -98,7 +104,10 @@ impl Program {
         let array = self.pick(&["a", "b", "x"]);
         let (name, element) = (format!("p{}", self.loops), self.element(&array));
         self.loops += 1;
-        let _ = write!(self.text, "let {name} = (9.0 * abs(sin({element}))) as i64;");
+        let any = format!("(9.0 * abs(sin({element}))) as i64");
+        // The compiler does not see the bounds of the former.
+        let index = self.pick(&["any", "min(max(any, 0), 9)"]).replace("any", &any);
+        let _ = write!(self.text, "let {name} = {index};");
         self.computed.push(name);
     }
 
