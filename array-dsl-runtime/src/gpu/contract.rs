@@ -228,19 +228,7 @@ impl Run<'_> {
             let (parts, length) = split(blocks, sums, results, u64::from(lanes) * 4);
             (Builtin::Thin { float, counts, a_along_sums }, [blocks, 1], parts, length)
         } else {
-            let tiles = |tile: Tile| {
-                let [down, across] = tile.sides();
-                [rows.div_ceil(down), columns.div_ceil(across)]
-            };
-            let [down, across] = tiles(Tile::Large);
-            let tile = if columns <= NARROW {
-                Tile::Narrow
-            } else if rows.min(columns) >= 128 && down * across * batch >= MANY_LARGE_TILES {
-                Tile::Large
-            } else {
-                Tile::Medium
-            };
-            let tiles = tiles(tile);
+            let (tile, tiles) = tiles(rows, columns, batch);
             let b_along_sums = classes.along_sums(&classes.columns, |axis| axis.b);
             let (parts, length) = split(tiles[0] * tiles[1] * batch, sums, results, 16);
             (Builtin::Tiled { float, counts, tile, a_along_sums, b_along_sums }, tiles, parts, length)
@@ -271,6 +259,23 @@ impl Run<'_> {
             groups,
         )
     }
+}
+
+/// The tile for a product that is not thin, and how many there are down and across.
+fn tiles(rows: u64, columns: u64, batch: u64) -> (Tile, [u64; 2]) {
+    let divided = |tile: Tile| {
+        let [down, across] = tile.sides();
+        [rows.div_ceil(down), columns.div_ceil(across)]
+    };
+    let [down, across] = divided(Tile::Large);
+    let tile = if columns <= NARROW {
+        Tile::Narrow
+    } else if rows.min(columns) >= 128 && down * across * batch >= MANY_LARGE_TILES {
+        Tile::Large
+    } else {
+        Tile::Medium
+    };
+    (tile, divided(tile))
 }
 
 #[cfg(test)]

@@ -115,6 +115,15 @@ pub(super) fn tiled(
     for operand in &operands {
         operand.fetch_next(&mut text);
     }
+    add_products(&mut text, tile, &operands, depth);
+    text.push_str("        workgroupBarrier();\n    }\n    let base = start.z + part * words[2].x;\n");
+    write_results(&mut text, tile, name);
+    text
+}
+
+/// Adds the products of the sums in workgroup memory.
+fn add_products(text: &mut String, tile: Tile, operands: &[Operand; 2], depth: usize) {
+    let blocks = tile.blocks();
     for line in 0..depth {
         text.push_str("        {\n");
         for v in 0..blocks {
@@ -128,7 +137,11 @@ pub(super) fn tiled(
         }
         text.push_str("        }\n");
     }
-    text.push_str("        workgroupBarrier();\n    }\n    let base = start.z + part * words[2].x;\n");
+}
+
+/// Writes the sums of a thread where there are results, and ends the shader.
+fn write_results(text: &mut String, tile: Tile, name: &str) {
+    let (blocks, [down, across]) = (tile.blocks(), tile.threads());
     for v in 0..blocks {
         for j in 0..4 {
             let row = v * down * 4 + j;
@@ -158,7 +171,6 @@ pub(super) fn tiled(
         );
     }
     text.push_str("}\n");
-    text
 }
 
 const COMPONENTS: [&str; 4] = ["x", "y", "z", "w"];

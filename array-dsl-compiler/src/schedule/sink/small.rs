@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Sink;
 use crate::bulk::build::{int, renamed};
-use crate::bulk::{ArrayId, Atom, Axis, Exp, Item, Nest, Prefix, Reducer, Scan, Var, YieldKind};
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Item, Nest, Prefix, Reducer, Scan, Var, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::loops::Node;
 use crate::scalar::Op;
@@ -92,28 +92,8 @@ impl Sink<'_> {
             return None;
         }
         let mut states: Vec<Vec<Atom>> = vec![Vec::new(); n.body.scans().count()];
-        let mut made: Vec<Vec<Atom>> = Vec::new();
+        let mut made = n.yields.iter().map(|y| self.before_trips(y, n, out)).collect::<Option<Vec<_>>>()?;
         let mut folded: Vec<Option<Folded>> = vec![None; n.yields.len()];
-        for y in &n.yields {
-            made.push(match &y.kind {
-                YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. }
-                    if self.is_scalar(*into) =>
-                {
-                    self.all(*into, n.loc, out)?
-                }
-                // Points' memory is changed trip by trip: what they read is not it.
-                YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } => {
-                    let mut reads = false;
-                    n.body.visit_reads(&mut |a, _| reads |= a == *into);
-                    if reads {
-                        return None;
-                    }
-                    self.has_memory(*into, n.loc, out)?;
-                    Vec::new()
-                }
-                YieldKind::Store(_) | YieldKind::Reduce { .. } => Vec::new(),
-            });
-        }
         for place in places(&extents) {
             let before = out.len();
             names.extend(inner.iter().map(|a| a.var).zip(place.iter().copied().map(int)));
@@ -167,6 +147,26 @@ impl Sink<'_> {
             }
         }
         Some(())
+    }
+
+    /// The elements that a yield has before the trips: those of what it updates, unless they are in points' memory.
+    fn before_trips(&mut self, y: &Yield, n: &Nest, out: &mut Vec<Node>) -> Option<Vec<Atom>> {
+        match &y.kind {
+            YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } if self.is_scalar(*into) => {
+                self.all(*into, n.loc, out)
+            }
+            // Points' memory is changed trip by trip: what they read is not it.
+            YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } => {
+                let mut reads = false;
+                n.body.visit_reads(&mut |a, _| reads |= a == *into);
+                if reads {
+                    return None;
+                }
+                self.has_memory(*into, n.loc, out)?;
+                Some(Vec::new())
+            }
+            YieldKind::Store(_) | YieldKind::Reduce { .. } => Some(Vec::new()),
+        }
     }
 
     /// One more value of a reduction, at place `k`.
