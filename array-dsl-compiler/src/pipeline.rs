@@ -114,6 +114,9 @@ pub fn finish(p: &mut bulk::Program, target: Target) {
     if !can.orders_points && optimize::only_last(p) {
         optimize::optimize(p);
     }
+    if can.exact_trips && bulk::condition::rely_on_conditions(p) {
+        optimize::optimize(p);
+    }
     for ((_, pass), _) in LAST.iter().filter(|(_, takes)| takes(can)) {
         Sequence::run(p, *pass);
     }

@@ -27,6 +27,9 @@ pub struct Capabilities {
     pub sorts: bool,
     /// Arrays are changed in place where nothing else needs what they were.
     pub updates: bool,
+    /// A loop of the host level ends where its condition says. Else nobody waits to see it: some trips too many are made, and change
+    /// nothing.
+    pub exact_trips: bool,
     /// A number of the host level has memory that another array can take over; else it is a variable.
     pub scalars_in_memory: bool,
 }
@@ -53,6 +56,7 @@ impl Target {
                 orders_points: true,
                 sorts: true,
                 updates: true,
+                exact_trips: true,
                 scalars_in_memory: false,
             },
             Target::Gpu => Capabilities {
@@ -62,6 +66,7 @@ impl Target {
                 orders_points: false,
                 sorts: false,
                 updates: false,
+                exact_trips: false,
                 scalars_in_memory: true,
             },
         }

@@ -32,6 +32,7 @@
 mod addition;
 mod body;
 pub mod build;
+pub mod condition;
 mod import;
 pub mod interp;
 pub mod live;

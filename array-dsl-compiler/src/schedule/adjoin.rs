@@ -140,8 +140,7 @@ fn nearest(
         {
             return Some((k, joined));
         }
-        passed.reads.extend(uses.reads);
-        passed.changes.extend(uses.changes);
+        passed.extend(uses);
     }
     None
 }
@@ -185,6 +184,9 @@ fn share_own(p: &Program, axes: &[Axis], first: &[Node], second: &[Node]) -> boo
         uses.tree(p, &Tree::new(axes.to_vec(), body.to_vec(), Loc::default()));
         uses
     });
+    if !a.keeps_sizes_of(&b) {
+        return false;
+    }
     let uses = |u: &Uses, r: &ArrayId| u.reads.contains(r) || u.changes.contains(r);
     let mut shared = a.changes.iter().filter(|r| uses(&b, r)).chain(b.changes.iter().filter(|r| uses(&a, r)));
     let axes: BTreeSet<Var> = axes.iter().map(|a| a.var).collect();
@@ -299,7 +301,7 @@ fn joined(
 ) -> Option<Tree> {
     let neighbor = &at_points(p, neighbor, of_points.axes.len())?;
     let extents = |t: &Tree| t.axes.iter().map(|a| a.extent.clone()).collect::<Vec<_>>();
-    if neighbor.axes.is_empty() || extents(of_points) != extents(neighbor) {
+    if extents(of_points) != extents(neighbor) {
         return None;
     }
     if has_loops(neighbor) {
@@ -345,6 +347,8 @@ fn joined(
     let form = together(&of_points.axes, &body, &p.vars);
     let is_little = neighbor_body.iter().all(|n| match n {
         Node::Let(l) => match &l.exp {
+            // One point has no lanes to lose.
+            _ if own.is_empty() => !l.may_fail(&p.vars),
             Exp::Op(op, _) => !l.may_fail(&p.vars) && (op.is_cheap() || form.is_some() && op.has_vectors()),
             Exp::Read { checked, .. } => !checked,
             Exp::Size(_) | Exp::StopGradient(_) => true,

@@ -81,8 +81,10 @@ fn computed_again(p: &mut Program, steps: &[Step], users: &Users, target: Target
         own.is_apart_from(&Uses::of(p, s)?).then_some(())?;
     }
     let place = place(made, of_points, &stored)?;
-    let changed = Uses::of(p, &Step::Tree(of_points.clone()))?.changes;
-    (changed.is_disjoint(&own.reads) && changed.is_disjoint(&own.changes)).then_some(())?;
+    let Uses { changes: changed, sizes, .. } = Uses::of(p, &Step::Tree(of_points.clone()))?;
+    stored.keys().all(|a| !sizes.contains(a)).then_some(())?;
+    let mut all = own.reads.iter().chain(&own.changes).chain(&own.sizes);
+    all.all(|a| !changed.contains(a)).then_some(())?;
     let mut names: Renaming = made.axes.iter().map(|a| a.var).zip(place.iter().copied()).collect();
     let mut body = Vec::new();
     for n in &made.body {

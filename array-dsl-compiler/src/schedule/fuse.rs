@@ -12,13 +12,11 @@
 //! points. What a scan starts from and what its steps use is needed before its loop all the same (its chunks are joined outside of
 //! it), and is computed there if the loop has trips.
 
-mod computed;
 mod member;
 mod tree;
 
 use std::collections::{HashMap, HashSet};
 
-pub(super) use computed::Forward;
 use member::{Member, common_input, depends, points};
 
 use crate::bulk::uses::scalars;

@@ -18,6 +18,7 @@
 //! | `adjoin` | what is made by the same points as a loop of points, joined with it |
 //! | `again` | what the points of a loop compute again |
 //! | `fuse` | groups of nests; loop trees |
+//! | `computed` | what is known at a place of a tree |
 //! | `repeat` | loops; who takes over whose memory |
 //! | `unroll` | short loops as scalar code, small arrays as scalars |
 //! | `users` | which memory a step uses, and how many steps use some |
@@ -27,6 +28,7 @@
 mod adjoin;
 mod again;
 mod choices;
+mod computed;
 mod contract;
 mod fuse;
 mod ordered;

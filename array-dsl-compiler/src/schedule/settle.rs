@@ -123,7 +123,8 @@ const FEW_TRIPS: i64 = 1024;
 ///
 /// 1. it uses more arrays than a tree may (`schedule` says how many);
 /// 2. a point has a thread of its own, the points are known to be few, and inside of a trip there are loops that are not known to be
-///    short: the points' loop would go through them one by one, where a step for each trip has threads for all of them.
+///    short: the points' loop would go through them one by one, where a step for each trip has threads for all of them. Where all
+///    is one point no step has more than one thread anyway.
 fn is_of_points(t: &Tree, can: Capabilities, most: usize) -> bool {
     let mut arrays = HashSet::new();
     visit_arrays(&t.body, &mut |a, _| arrays.extend([a]));
@@ -136,7 +137,7 @@ fn is_of_points(t: &Tree, can: Capabilities, most: usize) -> bool {
         Node::Recurrence(r) => trips(&r.body).is_some_and(|n| n <= FEW_TRIPS),
         _ => true,
     });
-    can.lanes || !are_few || is_short
+    can.lanes || !are_few || t.axes.is_empty() || is_short
 }
 
 /// How many trips the loops among nodes make at most, if that is known; 1 if there are none.

@@ -29,6 +29,7 @@ mod small;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::choices;
+use super::computed::Computed;
 use crate::bulk::build::{int, renamed};
 use crate::bulk::uses::scalars;
 use crate::bulk::{
@@ -89,7 +90,7 @@ pub(super) fn sunk(
         own: Vec::new(),
         most: HashMap::new(),
         first: Vec::new(),
-        known: HashMap::new(),
+        known: Computed::default(),
     };
     let mut code = Vec::new();
     s.repeat(r, true, &mut code)?;
@@ -121,7 +122,8 @@ pub(super) fn sunk(
     is_own.then_some(Sunk { tree, memory, own })
 }
 
-/// The extents that all nests of a loop begin with, but for those of scalars; with `small` also but for those of a few elements.
+/// The extents that all nests of a loop begin with, but for those of scalars; with `small` also but for those of a few elements: if
+/// there are no others, all of the loop is one point.
 pub(super) fn points(p: &Program, r: &Repeat, small: bool) -> Option<Vec<Dim>> {
     fn shortest<'a>(stms: &'a [Stm], small: bool, found: &mut Option<&'a [Axis]>) {
         for s in stms {
@@ -145,7 +147,8 @@ pub(super) fn points(p: &Program, r: &Repeat, small: bool) -> Option<Vec<Dim>> {
     }
     let mut found = None;
     shortest(&r.body, small, &mut found);
-    let points: Vec<Dim> = found?.iter().map(|a| a.extent.clone()).collect();
+    let axes = if small { found.unwrap_or_default() } else { found? };
+    let points: Vec<Dim> = axes.iter().map(|a| a.extent.clone()).collect();
     match &r.trips {
         Trips::While(on) if p.array(*on).dims != points => None,
         _ => Some(points),
@@ -188,7 +191,7 @@ struct Sink<'a> {
     /// Elements of the point that are read before the loop.
     first: Vec<Let>,
     /// What has been computed, with arrays as they are called outside of the points: these do not change.
-    known: HashMap<Exp, Vec<Var>>,
+    known: Computed,
 }
 
 impl Sink<'_> {
@@ -267,7 +270,7 @@ impl Sink<'_> {
                 held.push((*c, memory));
             }
         }
-        let around = self.known.clone();
+        let outside = self.known.enter();
         for (c, s) in &states {
             self.values.insert(c.state, s.iter().map(|s| Atom::Var(s.state)).collect());
         }
@@ -299,7 +302,7 @@ impl Sink<'_> {
             }
             self.memory.insert(c.result, memory);
         }
-        self.known = around;
+        self.known.leave(outside);
         for (c, s) in &states {
             self.values.insert(c.result, s.iter().map(|s| Atom::Var(s.result)).collect());
         }

@@ -13,6 +13,8 @@ use crate::loops::{Program, Step, Tree};
 pub(super) struct Uses {
     pub reads: HashSet<ArrayId>,
     pub changes: HashSet<ArrayId>,
+    /// Numbers of the host level that sizes mention.
+    pub sizes: HashSet<ArrayId>,
 }
 
 impl Uses {
@@ -32,7 +34,7 @@ impl Uses {
         // Whose memory has a size that is computed needs that.
         let sizes: Vec<ArrayId> =
             u.changes.iter().flat_map(|a| &p.arrays[a.0 as usize].dims).flat_map(scalars).collect();
-        u.reads.extend(sizes.into_iter().map(|a| p.root(a)));
+        u.sizes.extend(sizes.into_iter().map(|a| p.root(a)));
         Some(u)
     }
 
@@ -40,17 +42,30 @@ impl Uses {
         visit_arrays(&t.body, &mut |a, access| {
             let memory = if access == Access::Read { &mut self.reads } else { &mut self.changes };
             memory.insert(p.root(a));
-            self.reads.extend(p.arrays[a.0 as usize].dims.iter().flat_map(scalars).map(|s| p.root(s)));
+            self.sizes.extend(p.arrays[a.0 as usize].dims.iter().flat_map(scalars).map(|s| p.root(s)));
         });
-        let mut size = |d: &Dim| self.reads.extend(scalars(d).map(|s| p.root(s)));
+        let mut size = |d: &Dim| self.sizes.extend(scalars(d).map(|s| p.root(s)));
         t.axes.iter().for_each(|a| size(&a.extent));
         visit_sizes(&t.body, &mut size);
     }
 
     pub fn is_apart_from(&self, other: &Uses) -> bool {
-        self.changes.is_disjoint(&other.changes)
+        self.keeps_sizes_of(other)
+            && self.changes.is_disjoint(&other.changes)
             && self.changes.is_disjoint(&other.reads)
             && self.reads.is_disjoint(&other.changes)
+    }
+
+    /// Whether neither changes a number that is in a size of the other one.
+    pub fn keeps_sizes_of(&self, other: &Uses) -> bool {
+        self.changes.is_disjoint(&other.sizes) && self.sizes.is_disjoint(&other.changes)
+    }
+
+    /// Adds what another step uses.
+    pub fn extend(&mut self, other: Uses) {
+        self.reads.extend(other.reads);
+        self.changes.extend(other.changes);
+        self.sizes.extend(other.sizes);
     }
 }
 

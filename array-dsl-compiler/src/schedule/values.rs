@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::fuse::Forward;
+use super::computed::Forward;
 use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom};

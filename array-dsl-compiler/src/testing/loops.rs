@@ -166,10 +166,10 @@ impl Machine<'_> {
                     }
                     self.set(*index, vec![Some(Scalar::I64(trip))]);
                 }
-                // Some trips too many, as a GPU may make them, change nothing.
+                // Where a target makes some trips too many they change nothing.
                 Trips::While(state) => {
                     if self.whole(*state)?.item() != Some(Scalar::Bool(true)) {
-                        if too_many == 2 {
+                        if self.target.can().exact_trips || too_many == 2 {
                             return Ok(());
                         }
                         too_many += 1;

@@ -18,6 +18,7 @@ mod inside;
 mod integers;
 mod loops;
 mod matrices;
+mod one_point;
 mod points;
 mod records;
 mod reduction;
@@ -33,6 +34,9 @@ mod wide;
 
 #[path = "../../../array-dsl-compiler/tests/programs/textbook.rs"]
 mod textbook;
+
+#[path = "../common/one_point.rs"]
+mod one_point_kernels;
 
 // The example's network and images, so that what is trained here is what is trained there.
 #[path = "../../../examples/digits/data.rs"]

@@ -168,10 +168,10 @@ impl Cpu<'_> {
         for a in &r.outputs {
             let name = self.name(*a);
             let t = self.output_type(*a);
-            // Chunks are of the first axis, which may be the first few dimensions in one.
-            let leading = r.groups.first().map_or(1, Vec::len);
+            // Chunks are of the first axis, which may be the first few dimensions in one. A point of the host level has all.
+            let leading = if r.host { 0 } else { r.groups.first().map_or(1, Vec::len) };
             let stride = expr::product(self.memory_dims(*a)[leading..].iter().map(|d| self.dim(d)));
-            shared.push_str(&format!("let {name} = __rt::trusted::Shared::new(&mut {name}[..]);\n"));
+            shared.push_str(&format!("let {name} = __rt::trusted::Shared::new({});\n", self.slice_mut(*a)));
             fields.push((
                 name.clone(),
                 format!("&'a mut [{t}]"),
@@ -206,7 +206,8 @@ impl Cpu<'_> {
              #[inline(always)]\n\
              fn {id}_run{constants}({parameter}lo: i64, hi: i64, status: &__rt::status::Status, {plain}) -> {output} {{\n{rows}{run}{finish}\n}}\n"
         ));
-        let invoke = format!("__rt::cpu::simd({id} {{ lo: lo as i64, hi: hi as i64, status, {values}}})");
+        let by = if r.host { "Region::run" } else { "simd" };
+        let invoke = format!("__rt::cpu::{by}({id} {{ lo: lo as i64, hi: hi as i64, status, {values}}})");
         let invoke = match can_fail(run) {
             true => format!("status.chunk({at}, || {left_out}, |status| {invoke})"),
             false => invoke,

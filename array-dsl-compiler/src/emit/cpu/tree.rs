@@ -166,6 +166,9 @@ impl Cpu<'_> {
         if !t.axes.is_empty() {
             return self.parallel(t);
         }
+        if t.body.iter().any(|n| matches!(n, Node::Recurrence(_))) {
+            return self.point(t);
+        }
         // At the host level: scalars in order; each loop is a region of its own.
         let mut out = String::new();
         let mut host = Region { host: true, ..Region::default() };
@@ -217,6 +220,16 @@ impl Cpu<'_> {
             "{{\n{}__rt::cpu::{function}{extent} as usize, ({work}).max(1) as usize, &|lo, hi| {{ {} }});\n{}}}\n",
             call.shared, call.invoke, call.after
         )
+    }
+
+    /// A tree that is one point with loops of its own: a function of its own, as the host's would be too long for the Rust compiler.
+    fn point(&mut self, t: &Tree) -> String {
+        let mut r = Region { host: true, ..Region::default() };
+        changed(&t.body, false, &mut |a| r.owned.extend([self.root(a)]));
+        self.declare_outputs(&t.body, &mut r);
+        let run = self.nodes(&t.body, &mut r);
+        let call = self.region(&mut r, &run, &Given::NOTHING);
+        format!("{{\n{}let (lo, hi) = (0usize, 1usize);\n{};\n{}}}\n", call.shared, call.invoke, call.after)
     }
 
     /// Scratch memory of a tree, for the points that go together or for one.
@@ -291,7 +304,7 @@ impl Cpu<'_> {
     }
 
     /// An array's elements, to be changed.
-    fn slice_mut(&self, a: ArrayId) -> String {
+    pub(super) fn slice_mut(&self, a: ArrayId) -> String {
         let name = self.name(a);
         if self.rank(a) == 0 {
             format!("::core::slice::from_mut(&mut {name})")

@@ -130,9 +130,6 @@ impl<'a> Verifier<'a> {
                 self.scope.expect(Atom::Var(*on), Elem::Bool, "the condition of a loop");
             }
         }
-        if self.parallel == 0 {
-            self.scope.error("a loop of a point where there are no points");
-        }
         self.nodes(&r.body);
         for (s, elem) in r.states.iter().zip(&elems) {
             elem.iter().for_each(|e| self.scope.expect(s.next, *e, "the next value of a state"));
@@ -155,7 +152,7 @@ impl<'a> Verifier<'a> {
         for root in changed {
             // Through a view it would be at other places.
             let is_viewed = |a: ArrayId| a != root && self.p.end_of_views(a) == Some(root);
-            let mut own = !axes.is_empty();
+            let mut own = true;
             visit_arrays(&t.body, &mut |a, _| own &= !is_viewed(a));
             let places: BTreeSet<Var> =
                 places(&t.body, &axes, &|a| a == root).into_iter().map(|(_, v)| v).collect();

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use super::super::computed::{Computed, Forwarded};
 use super::Fuse;
-use super::computed::{Computed, Forwarded};
 use super::member::{Member, depends};
 use crate::bulk::build::{Fresh, Renaming, renamed};
 use crate::bulk::walk::Rewriter;
@@ -104,7 +104,9 @@ impl Fuse<'_> {
                 let o = &mut members[*i];
                 o.map.insert(o.m.axes[depth].var, Atom::Var(var));
             }
-            let body = computed.inside(|computed| self.level(members, &run, depth + 1, computed));
+            let outside = computed.enter();
+            let body = self.level(members, &run, depth + 1, computed);
+            computed.leave(outside);
             let mut folds = Vec::new();
             for i in &run {
                 let o = &mut members[*i];

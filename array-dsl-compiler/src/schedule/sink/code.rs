@@ -82,13 +82,13 @@ impl Sink<'_> {
                 c => Exp::If(c, self.branch(yes, names)?, self.branch(no, names)?),
             },
         };
-        if let Some(vars) = self.known.get(&exp) {
+        if let Some(vars) = self.known.expression(&exp) {
             names.extend(l.vars.iter().copied().zip(vars.iter().map(|v| Atom::Var(*v))));
             return Some(());
         }
         let vars: Vec<Var> = l.vars.iter().map(|v| self.p.new_var(self.p.vars[v.0 as usize])).collect();
         names.extend(l.vars.iter().copied().zip(vars.iter().map(|v| Atom::Var(*v))));
-        self.known.insert(exp.clone(), vars.clone());
+        self.known.add_expression(exp.clone(), vars.clone());
         let exp = match exp {
             Exp::Read { array, index, checked } => {
                 Exp::Read { array: self.memory.get(&array).copied().unwrap_or(array), index, checked }
@@ -125,14 +125,14 @@ impl Sink<'_> {
         Atom::Var(var)
     }
 
-    fn branch(&mut self, b: &Branch, names: &HashMap<Var, Atom>) -> Option<Branch> {
-        let (mut names, around) = (names.clone(), self.known.clone());
+    fn branch(&mut self, b: &Branch, names: &mut HashMap<Var, Atom>) -> Option<Branch> {
+        let outside = self.known.enter();
         let mut lets = Vec::new();
         for l in &b.block.lets {
-            self.simplified(l, &mut names, &mut lets)?;
+            self.simplified(l, names, &mut lets)?;
         }
-        self.known = around;
-        let results = b.results.iter().map(|a| renamed(&names, *a)).collect();
+        self.known.leave(outside);
+        let results = b.results.iter().map(|a| renamed(names, *a)).collect();
         Some(Branch { block: Block { lets }, results })
     }
 
@@ -149,7 +149,7 @@ impl Sink<'_> {
         if !d.atoms().iter().any(|a| self.own_number(a).is_some()) {
             return Some(None);
         }
-        if let Some(known) = self.known.get(&Exp::Size(d.clone())) {
+        if let Some(known) = self.known.expression(&Exp::Size(d.clone())) {
             return Some(Some(Atom::Var(known[0])));
         }
         let mut code = Code::new(loc);
@@ -175,7 +175,7 @@ impl Sink<'_> {
         }
         let rest = code.bind(self.p, Elem::I64, Exp::Size(rest));
         let size = code.op(self.p, Op::Add, &[rest, sum?]);
-        self.known.insert(Exp::Size(d.clone()), size.var().into_iter().collect());
+        self.known.add_expression(Exp::Size(d.clone()), size.var().into_iter().collect());
         out.append(&mut code.lets);
         Some(Some(size))
     }

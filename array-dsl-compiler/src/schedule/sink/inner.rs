@@ -121,9 +121,9 @@ impl Sink<'_> {
             }
         }
         let own = Own { inside: &inside, folds: &folds, changes: &changes, loc: n.loc };
-        let around = self.known.clone();
+        let outside = self.known.enter();
         let results = self.trips(&own, inner, &states, &mut names, out);
-        self.known = around;
+        self.known.leave(outside);
         self.values.extend(folds.iter().map(|f| f.array).zip(results?.into_iter().map(|v| vec![v])));
         changes.iter().try_for_each(|y| self.taken_over(y))
     }

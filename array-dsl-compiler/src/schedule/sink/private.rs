@@ -72,9 +72,9 @@ impl Sink<'_> {
         if let Rounds::For(Axis { var, .. }, _) = &rounds {
             index.push(Atom::Var(*var));
         }
-        let around = self.known.clone();
+        let outside = self.known.enter();
         let body = self.fills(array, value, dims, of_points, index, loc)?;
-        self.known = around;
+        self.known.leave(outside);
         out.push(Node::Recurrence(Recurrence { rounds, states: Vec::new(), body, loc }));
         Some(out)
     }

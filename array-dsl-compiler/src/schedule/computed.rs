@@ -17,6 +17,9 @@ pub(super) struct Computed {
     trail: Vec<Key>,
 }
 
+/// The beginning of a scope.
+pub(super) struct Entered(usize);
+
 type Element = (ArrayId, Vec<Atom>);
 
 enum Key {
@@ -31,18 +34,20 @@ pub(super) enum Forwarded {
 }
 
 impl Computed {
-    /// Runs what may compute more in a loop of its own, outside of which that is unknown.
-    pub fn inside<T>(&mut self, body: impl FnOnce(&mut Computed) -> T) -> T {
-        let before = self.trail.len();
-        let result = body(self);
-        for key in self.trail.drain(before..) {
+    /// Enters a loop or a branch.
+    pub fn enter(&self) -> Entered {
+        Entered(self.trail.len())
+    }
+
+    /// Leaves it: what was computed inside is not known outside.
+    pub fn leave(&mut self, entered: Entered) {
+        for key in self.trail.drain(entered.0..) {
             match key {
                 Key::Expression(e) => drop(self.expressions.remove(&e)),
                 Key::Scan(s) => drop(self.scans.remove(&s)),
                 Key::Stored(element) => drop(self.stored.remove(&element)),
             }
         }
-        result
     }
 
     /// The names that an expression, renamed, has here.
@@ -86,7 +91,7 @@ impl Computed {
 }
 
 /// Renames, and drops the reads of elements that are stored in scope: their values are their names from there on.
-pub(in crate::schedule) struct Forward<'a> {
+pub(super) struct Forward<'a> {
     pub stored: &'a HashMap<Element, Atom>,
     pub map: &'a mut Renaming,
 }
