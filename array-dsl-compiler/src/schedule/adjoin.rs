@@ -346,9 +346,9 @@ fn joined(
     }
     let form = together(&of_points.axes, &body, &p.vars);
     let is_little = neighbor_body.iter().all(|n| match n {
+        // One point has no lanes to lose.
+        n if own.is_empty() => is_little(n, &own) && !fails(std::slice::from_ref(n), &p.vars),
         Node::Let(l) => match &l.exp {
-            // One point has no lanes to lose.
-            _ if own.is_empty() => !l.may_fail(&p.vars),
             Exp::Op(op, _) => !l.may_fail(&p.vars) && (op.is_cheap() || form.is_some() && op.has_vectors()),
             Exp::Read { checked, .. } => !checked,
             Exp::Size(_) | Exp::StopGradient(_) => true,

@@ -16,7 +16,8 @@
 //! | of more, changed in place | memory, of which every access has each point's axes at one place: the point's own elements |
 //! | folded over the points, for a sum so far | a sum of the point's own; the points' sums are joined after the loop |
 //!
-//! A trip of a `while` finds its point on, so what it does elsewhere is gone; a point that is off makes no more trips.
+//! A trip of a `while` finds its point on, so what it does elsewhere is gone; a point that is off makes no more trips. Where all is one
+//! point a `while` of a few points goes on as long as any of them does.
 //!
 //! A loop stays where it is if one point reads what another one makes, if it builds arrays of many elements for each point, if a
 //! size inside that is no bounded polynomial of counters is a number of the points' own, or if it reduces many elements.
@@ -24,6 +25,7 @@
 mod code;
 mod inner;
 mod private;
+mod repeat;
 mod small;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -37,7 +39,7 @@ use crate::bulk::{
 };
 use crate::dim::Dim;
 use crate::loops::uses::places;
-use crate::loops::{Node, Recurrence, Rounds, State, Tree};
+use crate::loops::{Node, Tree};
 use crate::ty::{Const, Elem, Loc};
 
 /// A loop that stands in the points.
@@ -150,7 +152,8 @@ pub(super) fn points(p: &Program, r: &Repeat, small: bool) -> Option<Vec<Dim>> {
     let axes = if small { found.unwrap_or_default() } else { found? };
     let points: Vec<Dim> = axes.iter().map(|a| a.extent.clone()).collect();
     match &r.trips {
-        Trips::While(on) if p.array(*on).dims != points => None,
+        // One point may as well make the trips of several, each of them with its condition.
+        Trips::While(on) if p.array(*on).dims != points && !points.is_empty() => None,
         _ => Some(points),
     }
 }
@@ -240,75 +243,6 @@ impl Sink<'_> {
         let v = self.p.new_var(elem);
         out.push(Node::Let(Let { vars: vec![v], exp, loc }));
         Atom::Var(v)
-    }
-
-    fn repeat(&mut self, r: &Repeat, is_outermost: bool, out: &mut Vec<Node>) -> Option<()> {
-        let mut states = Vec::new();
-        let mut held = Vec::new();
-        for c in &r.carried {
-            if self.is_scalar(c.state) {
-                let starts = self.all(c.start, r.loc, out)?;
-                let elem = self.p.array(c.state).elem;
-                let state = |start| {
-                    let [state, result] = [(), ()].map(|()| self.p.new_var(elem));
-                    State { state, start, next: start, result }
-                };
-                states.push((*c, starts.into_iter().map(state).collect::<Vec<State>>()));
-            } else {
-                let memory = match self.memory.remove(&c.start) {
-                    Some(memory) => memory,
-                    None if is_outermost => {
-                        self.starts.push(*c);
-                        c.state
-                    }
-                    None => {
-                        let value = *self.constants.get(&c.start)?;
-                        self.filled(c.state, value, r.loc, out)?
-                    }
-                };
-                self.memory.insert(c.state, memory);
-                held.push((*c, memory));
-            }
-        }
-        let outside = self.known.enter();
-        for (c, s) in &states {
-            self.values.insert(c.state, s.iter().map(|s| Atom::Var(s.state)).collect());
-        }
-        let rounds = match &r.trips {
-            Trips::For(index, count) => {
-                let rounds = self.rounds(count, r.loc, out)?;
-                if let Rounds::For(axis, _) = &rounds {
-                    self.values.insert(*index, vec![Atom::Var(axis.var)]);
-                    self.most.insert(*index, axis.extent.clone());
-                }
-                rounds
-            }
-            Trips::While(on) => {
-                let (_, s) = states.iter().find(|(c, _)| c.state == *on)?;
-                let [s] = &s[..] else { return None };
-                self.values.insert(*on, vec![Atom::Const(Const::bool(true))]);
-                Rounds::While(s.state)
-            }
-        };
-        let mut body = Vec::new();
-        self.list(&r.body, &mut body)?;
-        for (c, s) in &mut states {
-            let next = self.all(c.next, r.loc, &mut body)?;
-            s.iter_mut().zip(next).for_each(|(s, next)| s.next = next);
-        }
-        for (c, memory) in held {
-            if self.memory.remove(&c.next) != Some(memory) {
-                return None;
-            }
-            self.memory.insert(c.result, memory);
-        }
-        self.known.leave(outside);
-        for (c, s) in &states {
-            self.values.insert(c.result, s.iter().map(|s| Atom::Var(s.result)).collect());
-        }
-        let states = states.into_iter().flat_map(|(_, s)| s).collect();
-        out.push(Node::Recurrence(Recurrence { rounds, states, body, loc: r.loc }));
-        Some(())
     }
 
     fn nest(&mut self, n: &Nest, out: &mut Vec<Node>) -> Option<()> {
