@@ -6,7 +6,7 @@ mod kernels;
 
 use array_dsl::Cpu;
 use array_dsl::prelude::*;
-use common::assert_close;
+use common::{assert_close, assert_gradient};
 use kernels::{filtered, landing, roots, shuffled};
 use ndarray::{Array1, Array2, array};
 
@@ -64,6 +64,8 @@ fn a_small_state_and_a_long_array() {
         }
         assert_close(filtered(&x, &w), h, 1e-12);
         assert_checks!(filtered, (&x, &w));
+        let (_, (slope, _)) = vjp(filtered)(&x, &w, &array![1.0, 1.0, 1.0]);
+        assert_gradient(|x: &Array1<f64>| filtered(x, &w).sum(), &x, &slope);
     }
 }
 
