@@ -12,6 +12,14 @@ use array_dsl_compiler::{bulk, pipeline};
 /// What was wrong, and a program.
 const FOUND: &[(&str, &str)] = &[
     (
+        "a result that a loop of points does not read was computed in it alone",
+        "fn f(n: usize, y: [f64; m], z: [f64; k]) -> f64 {
+            let mut h = y;
+            for i in 0..n { if (if i < m { h[i] } else { 0.3 }) > 0.1 { h = sin(h) + 0.5 * h; } }
+            sin(sum(h)) + sum(z)
+        }",
+    ),
+    (
         "the states of a loop in a branch started from what was computed in the loop",
         "fn f(x: [[f64; g]; m], at: [i64; k], first: [i64; q], e: [f64; l]) -> [f64; l] {
             build(l, |i| {

@@ -3,7 +3,7 @@
 //! of its trip. That a loop's state is an array of positions is shown by induction: its start is one, and its next value is one if
 //! the state is.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Facts;
 use crate::bulk::{
@@ -20,6 +20,8 @@ pub(crate) struct Checked {
     values: Vec<(ArrayId, Dim)>,
     /// Arrays of positions, and the dimension that they are positions in.
     positions: HashMap<ArrayId, Dim>,
+    /// Arrays of which some elements are no positions.
+    others: HashSet<ArrayId>,
     /// The numbers of the trips around.
     trips: Vec<ArrayId>,
 }
@@ -91,16 +93,26 @@ impl Checked {
     /// From here on the elements of an array are not what they were.
     pub fn forget(&mut self, array: ArrayId) {
         self.positions.remove(&array);
+        self.others.remove(&array);
     }
 
-    /// After this integer has been stored at every place of an array; what is known here learns it as well.
+    /// After this integer has been stored at every place of an array, or at some: then all that is stored has to be positions in one
+    /// dimension. What is known here learns it as well.
     pub fn stored(&mut self, array: ArrayId, value: Atom, facts: &mut Facts) {
         if let Some(form) = facts.form(value).filter(|f| facts.exact(f))
             && let Some(d) = form.as_dim()
         {
             self.values.push((array, d.clone()));
         }
-        let position = facts.position(value);
+        let found = facts.position(value);
+        let position = match self.positions.get(&array) {
+            Some(d) if found.as_ref() == Some(d) || facts.inside(value, d) => Some(d.clone()),
+            None if !self.others.contains(&array) => found,
+            _ => None,
+        };
+        if position.is_none() {
+            self.others.insert(array);
+        }
         for positions in [&mut self.positions, &mut facts.positions] {
             match &position {
                 Some(d) => positions.insert(array, d.clone()),

@@ -312,13 +312,11 @@ impl Facts {
         known.or_else(|| self.extent_around(a)).cloned()
     }
 
-    /// The extent of an axis that an integer is a neighbor on, within the ends.
+    /// The extent of an axis that an integer is a neighbor on, within the ends: a constant away, or another axis.
     fn extent_around(&self, a: Atom) -> Option<&Dim> {
-        let form = self.form(a)?;
-        let (axis, _) = form.axes.first_key_value().filter(|_| form.axes.len() == 1)?;
-        let extent = self.extents.get(axis)?;
-        form.sub(&Affine::axis(*axis)).as_dim()?.as_constant()?;
-        self.inside(a, extent).then_some(extent)
+        let form = self.form(a).filter(|f| f.axes.len() <= 2)?;
+        let mut extents = form.axes.keys().filter_map(|axis| self.extents.get(axis));
+        extents.find(|extent| self.inside(a, extent))
     }
 
     /// The polynomial an integer is; one that data decide is its own name, which is like an axis of unknown range: conditions on

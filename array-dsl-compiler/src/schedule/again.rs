@@ -69,10 +69,12 @@ fn computed_again(p: &mut Program, steps: &[Step], users: &Users, target: Target
         return None;
     }
     // The loop is what uses it, and nothing changes it or what it is made of before.
+    let of_loop = Uses::of(p, &Step::Tree(of_points.clone()))?;
     let mut stored: HashMap<ArrayId, Atom> = HashMap::new();
     for n in &made.body {
         if let Node::Store { array, value, .. } = n {
-            let is_used_there = users.count(p.root(*array)) == 2 && p.root(*array) == *array;
+            let is_used_there =
+                users.count(*array) == 2 && p.root(*array) == *array && of_loop.reads.contains(array);
             (is_used_there && stored.insert(*array, *value).is_none()).then_some(())?;
         }
     }
@@ -81,10 +83,9 @@ fn computed_again(p: &mut Program, steps: &[Step], users: &Users, target: Target
         own.is_apart_from(&Uses::of(p, s)?).then_some(())?;
     }
     let place = place(made, of_points, &stored)?;
-    let Uses { changes: changed, sizes, .. } = Uses::of(p, &Step::Tree(of_points.clone()))?;
-    stored.keys().all(|a| !sizes.contains(a)).then_some(())?;
+    stored.keys().all(|a| !of_loop.sizes.contains(a)).then_some(())?;
     let mut all = own.reads.iter().chain(&own.changes).chain(&own.sizes);
-    all.all(|a| !changed.contains(a)).then_some(())?;
+    all.all(|a| !of_loop.changes.contains(a)).then_some(())?;
     let mut names: Renaming = made.axes.iter().map(|a| a.var).zip(place.iter().copied()).collect();
     let mut body = Vec::new();
     for n in &made.body {
