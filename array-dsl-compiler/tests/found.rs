@@ -12,6 +12,13 @@ use array_dsl_compiler::{bulk, pipeline};
 /// What was wrong, and a program.
 const FOUND: &[(&str, &str)] = &[
     (
+        "an index that wraps around was computed as a size",
+        "fn f(x: [f64; n], y: [i64; 0]) -> [f64; n] {
+            let p = minimum(y);
+            hist(add, 0.0, n, build(n, |i| i + 2 * p + 2), x)
+        }",
+    ),
+    (
         "a result that a loop of points does not read was computed in it alone",
         "fn f(n: usize, y: [f64; m], z: [f64; k]) -> f64 {
             let mut h = y;

@@ -284,6 +284,24 @@ impl Code {
         }
     }
 
+    /// A polynomial in arithmetic that wraps, as that of scalars does: numbers that data decide may be of any size, and what they add
+    /// up to is no size.
+    pub fn polynomial(&mut self, p: &mut Program, d: &Dim) -> Atom {
+        if d.atoms().iter().all(|a| matches!(a, SizeAtom::Name(_))) {
+            return self.size(p, d);
+        }
+        let mut sum = int(0);
+        for (m, c) in d.terms() {
+            let mut term = int(c);
+            for a in m {
+                let factor = self.size(p, &Dim::atom(a.clone()));
+                term = self.mul(p, term, factor);
+            }
+            sum = self.add(p, sum, term);
+        }
+        sum
+    }
+
     /// `if c { a } else { b }` of values at hand.
     pub fn select(&mut self, p: &mut Program, c: Atom, a: Atom, b: Atom) -> Atom {
         self.op(p, Op::Select, &[c, a, b])

@@ -279,7 +279,7 @@ fn gather(
     for (part, place) in s.parts.iter().zip(&axes) {
         let Some(v) = part.axis else { continue };
         let place = Atom::Var(place.var);
-        let offset = code.size(p, &part.form.rest);
+        let offset = code.polynomial(p, &part.form.rest);
         let solution = match (part.sign, offset) {
             (1, Atom::Const(c)) if c.is_zero() => place,
             (1, o) => code.op(p, Op::Sub, &[place, o]),
@@ -305,9 +305,9 @@ fn gather(
             continue;
         }
         // A component that repeats solved axes, or has none, must agree.
-        let mut sum = code.size(p, &part.form.rest);
+        let mut sum = code.polynomial(p, &part.form.rest);
         for (v, c) in &part.form.axes {
-            let c = code.size(p, c);
+            let c = code.polynomial(p, c);
             let term = code.mul(p, *expect(solved.get(v), || format!("%{} is not solved for", v.0)), c);
             sum = code.add(p, sum, term);
         }
