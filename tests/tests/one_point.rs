@@ -7,7 +7,7 @@ mod kernels;
 use array_dsl::Cpu;
 use array_dsl::prelude::*;
 use common::{assert_close, assert_gradient};
-use kernels::{filtered, landing, roots, shuffled};
+use kernels::{filtered, landing, relaxed, roots, shuffled};
 use ndarray::{Array1, Array2, array};
 
 /// Fails unless forward mode, reverse mode and differences agree.
@@ -67,6 +67,23 @@ fn a_small_state_and_a_long_array() {
         let (_, (slope, _)) = vjp(filtered)(&x, &w, &array![1.0, 1.0, 1.0]);
         assert_gradient(|x: &Array1<f64>| filtered(x, &w).sum(), &x, &slope);
     }
+}
+
+#[test]
+fn two_points_end_at_different_times() {
+    let by_hand = |w: f64| {
+        let (mut x, mut trips) = ([w, 1.0], 0);
+        while x[0] * x[0] + x[1] * x[1] > 0.5 {
+            x = [0.6 * x[1] + 0.1, 0.9 * x[0].sin()];
+            trips += 1;
+        }
+        (x[0] + 2.0 * x[1], trips)
+    };
+    for w in [array![0.2, 3.0], array![-5.0, 0.1], array![1.0, 1.0]] {
+        assert_close(relaxed(&w), w.mapv(|w| by_hand(w).0), 1e-14);
+        assert_checks!(relaxed, (&w,));
+    }
+    assert_ne!(by_hand(-5.0).1, by_hand(0.1).1);
 }
 
 #[test]

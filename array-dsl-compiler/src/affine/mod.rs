@@ -312,7 +312,7 @@ impl Facts {
         known.or_else(|| self.extent_around(a)).cloned()
     }
 
-    /// The extent of an axis that an integer is a neighbor on, within the ends: a constant away, or another axis.
+    /// The extent of one of the axes that an integer is made of, if it is certainly inside: it is a neighbor there, within the ends.
     fn extent_around(&self, a: Atom) -> Option<&Dim> {
         let form = self.form(a).filter(|f| f.axes.len() <= 2)?;
         let mut extents = form.axes.keys().filter_map(|axis| self.extents.get(axis));

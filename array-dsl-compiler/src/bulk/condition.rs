@@ -13,8 +13,17 @@ use super::walk::Rewriter;
 use super::{ArrayId, Atom, Exp, Let, Program, Repeat, Stm, Trips};
 use crate::ty::Const;
 
+/// A loop whose trips rely on its condition, if that is one number.
+pub fn relying_on_condition(p: &Program, r: &Repeat) -> Option<Repeat> {
+    matches!(r.trips, Trips::While(on) if p.array(on).dims.is_empty()).then(|| {
+        let mut r = r.clone();
+        rely_on_condition(p, &mut r);
+        r
+    })
+}
+
 /// Has the trips of a loop rely on its condition, if that is one number; whether they look at it.
-pub fn rely_on_condition(p: &Program, r: &mut Repeat) -> bool {
+fn rely_on_condition(p: &Program, r: &mut Repeat) -> bool {
     let Trips::While(on) = r.trips else { return false };
     if !p.array(on).dims.is_empty() {
         return false;

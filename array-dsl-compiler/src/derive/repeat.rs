@@ -40,7 +40,7 @@ use super::forward::Forward;
 use super::history::{History, Trip, Update, from_the_end, store_history, undone};
 use super::reverse::Reverse;
 use crate::bulk::build::{Redirect, int};
-use crate::bulk::condition::rely_on_condition;
+use crate::bulk::condition::relying_on_condition;
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Carried, Reducer, Repeat, Stm, Trips, YieldKind};
 use crate::dim::{Dim, SizeAtom};
@@ -189,9 +189,10 @@ impl Reverse {
     }
 
     fn backwards_loop(&mut self, r: &Repeat, within: Option<Within>) -> Result<(), NotDifferentiable> {
-        // The trips that were counted are those where the condition holds.
-        let mut relying = r.clone();
-        let r = if rely_on_condition(&self.p, &mut relying) { &relying } else { r };
+        // The trips that are counted are those where the condition holds. The loop that counts them still asks it: it is the one that
+        // stands before, which is found by its states.
+        let relying = relying_on_condition(&self.p, r);
+        let r = relying.as_ref().unwrap_or(r);
         let active: Vec<Carried> =
             r.carried.iter().filter(|c| self.active.contains(&c.state)).copied().collect();
         let results: Vec<Option<ArrayId>> = active.iter().map(|c| self.total(c.result)).collect();

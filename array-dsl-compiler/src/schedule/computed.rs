@@ -1,6 +1,8 @@
 //! What is known at a place of a tree, so that it is not computed or read again.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::rc::Rc;
 
 use crate::bulk::build::{Renaming, renamed};
@@ -10,23 +12,48 @@ use crate::bulk::{ArrayId, Atom, Block, Exp, Scan, Var};
 /// What has been computed at the places in scope.
 #[derive(Default)]
 pub(super) struct Computed {
-    expressions: HashMap<Rc<Exp>, Vec<Var>>,
-    scans: HashMap<Rc<Scan>, Vec<Var>>,
-    stored: HashMap<Element, Atom>,
-    /// In the order in which they came.
-    trail: Vec<Key>,
+    expressions: Scoped<Rc<Exp>, Vec<Var>>,
+    scans: Scoped<Rc<Scan>, Vec<Var>>,
+    stored: Scoped<Element, Atom>,
 }
-
-/// The beginning of a scope.
-pub(super) struct Entered(usize);
 
 type Element = (ArrayId, Vec<Atom>);
 
-enum Key {
-    Expression(Rc<Exp>),
-    Scan(Rc<Scan>),
-    Stored(Element),
+/// What is known by its key, in the order in which it came: what came last goes first. Copying all of it for each loop and branch
+/// would cost their number squared.
+struct Scoped<K, V> {
+    map: HashMap<K, V>,
+    trail: Vec<K>,
 }
+
+impl<K, V> Default for Scoped<K, V> {
+    fn default() -> Self {
+        Scoped { map: HashMap::new(), trail: Vec::new() }
+    }
+}
+
+impl<K: Clone + Eq + Hash, V> Scoped<K, V> {
+    fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.map.get(key)
+    }
+
+    fn add(&mut self, key: K, value: V) {
+        self.trail.push(key.clone());
+        self.map.insert(key, value);
+    }
+
+    fn leave(&mut self, before: usize) {
+        for key in self.trail.drain(before..) {
+            self.map.remove(&key);
+        }
+    }
+}
+
+/// The beginning of a scope: how much was known.
+pub(super) struct Entered([usize; 3]);
 
 pub(super) enum Forwarded {
     Atom(Atom),
@@ -36,18 +63,14 @@ pub(super) enum Forwarded {
 impl Computed {
     /// Enters a loop or a branch.
     pub fn enter(&self) -> Entered {
-        Entered(self.trail.len())
+        Entered([self.expressions.trail.len(), self.scans.trail.len(), self.stored.trail.len()])
     }
 
     /// Leaves it: what was computed inside is not known outside.
-    pub fn leave(&mut self, entered: Entered) {
-        for key in self.trail.drain(entered.0..) {
-            match key {
-                Key::Expression(e) => drop(self.expressions.remove(&e)),
-                Key::Scan(s) => drop(self.scans.remove(&s)),
-                Key::Stored(element) => drop(self.stored.remove(&element)),
-            }
-        }
+    pub fn leave(&mut self, Entered([expressions, scans, stored]): Entered) {
+        self.expressions.leave(expressions);
+        self.scans.leave(scans);
+        self.stored.leave(stored);
     }
 
     /// The names that an expression, renamed, has here.
@@ -56,9 +79,7 @@ impl Computed {
     }
 
     pub fn add_expression(&mut self, e: Exp, vars: Vec<Var>) {
-        let e = Rc::new(e);
-        self.trail.push(Key::Expression(e.clone()));
-        self.expressions.insert(e, vars);
+        self.expressions.add(Rc::new(e), vars);
     }
 
     pub fn scan(&self, s: &Scan) -> Option<&[Var]> {
@@ -66,19 +87,16 @@ impl Computed {
     }
 
     pub fn add_scan(&mut self, s: Scan, vars: Vec<Var>) {
-        let s = Rc::new(s);
-        self.trail.push(Key::Scan(s.clone()));
-        self.scans.insert(s, vars);
+        self.scans.add(Rc::new(s), vars);
     }
 
     pub fn add_stored(&mut self, array: ArrayId, index: Vec<Atom>, value: Atom) {
-        self.trail.push(Key::Stored((array, index.clone())));
-        self.stored.insert((array, index), value);
+        self.stored.add((array, index), value);
     }
 
     /// A renaming that looks for elements that are stored in scope.
     pub fn forwarding<'a>(&'a self, map: &'a mut Renaming) -> Forward<'a> {
-        Forward { stored: &self.stored, map }
+        Forward { stored: &self.stored.map, map }
     }
 
     /// An expression renamed. A read of an element stored in scope is its value.

@@ -47,6 +47,18 @@ pub fn filtered(x: [f64; n], w: [[f64; 3]; 3]) -> [f64; 3] {
     h
 }
 
+/// A vector for each of two points, which end at different times.
+#[kernel]
+pub fn relaxed(w: [f64; 2]) -> [f64; 2] {
+    build(2, |i| {
+        let mut x = [w[i], 1.0];
+        while dot(x, x) > 0.5 {
+            x = [0.6 * x[1] + 0.1, 0.9 * x[0].sin()];
+        }
+        x[0] + 2.0 * x[1]
+    })
+}
+
 /// In place, with elements of which the data tell the place.
 #[kernel]
 pub fn shuffled(x: [f64; n], at: [i64; m]) -> [f64; n] {

@@ -4,7 +4,7 @@ use array_dsl::prelude::*;
 use ndarray::{Array1, Array2, array};
 
 use super::agreement::{agree, is_skipped, own_gpu};
-use super::one_point_kernels::{filtered, landing, roots, shuffled};
+use super::one_point_kernels::{filtered, landing, relaxed, roots, shuffled};
 
 #[test]
 fn values_and_derivatives() {
@@ -22,6 +22,10 @@ fn values_and_derivatives() {
         let x = Array1::from_shape_fn(n, |i| (i as f64 * 0.7).sin());
         agree(filtered, (x.clone(), w.clone()), 1e-10);
         agree(vjp(filtered), (x, w.clone(), array![1.0, -0.5, 0.25]), 1e-9);
+    }
+    for w in [array![0.2, 3.0], array![-5.0, 0.1], array![1.0, 1.0]] {
+        agree(relaxed, (w.clone(),), 1e-10);
+        agree(vjp(relaxed), (w, array![1.0, -0.5]), 1e-9);
     }
     let x = Array1::from_shape_fn(5, |i| 1.0 + i as f64 * 0.1);
     for at in [vec![], vec![3], vec![0i64, 4, 4, 1, 0, 2, 3, 3]] {
@@ -44,8 +48,11 @@ fn they_are_one_dispatch() {
         gpu.statistics().dispatches - before.dispatches
     };
     let of_landing = dispatches(&|| drop(gpu.run(landing, (3.0,)).unwrap()));
+    let w = gpu.upload(&array![-5.0, 0.1]).unwrap();
+    // The squares that its first conditions compare are summed before it.
+    let of_two = dispatches(&|| drop(gpu.run(relaxed, (&w,)).unwrap()));
     let of_roots = dispatches(&|| drop(gpu.run(roots, (2.0, 5)).unwrap()));
     // One that counts the trips, which tells how long the history is, and one for the way there and back.
     let of_slope = dispatches(&|| drop(gpu.run(grad(landing), (3.0,)).unwrap()));
-    assert_eq!([of_landing, of_roots, of_slope], [1, 1, 2]);
+    assert_eq!([of_landing, of_two, of_roots, of_slope], [1, 2, 1, 2]);
 }
