@@ -156,7 +156,10 @@ impl Elaborator<'_> {
         };
         let (f, e) = (self.inference.describe(found), self.inference.describe(expected));
         let help = match (self.inference.resolve(expected), self.inference.resolve(found)) {
-            (Elem::Bool, _) => "compare it with something: `x != 0`".to_string(),
+            (Elem::Bool, _) => {
+                let zero = if self.inference.is_float(found) { "0.0" } else { "0" };
+                format!("compare it with something: `x != {zero}`")
+            }
             (_, Elem::Infer(_)) if self.inference.is_float(expected) => {
                 "write the number with a point: `2.0`".to_string()
             }
