@@ -1,7 +1,6 @@
 //! Dimensions: polynomials with integer coefficients over size atoms, in normal form, so that equality of
 //! dimensions is `==` (`n + m` is `m + n`).
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::ty::Name;
@@ -25,16 +24,19 @@ pub type Monomial = Vec<SizeAtom>;
 /// array can have it. `elaborate` refuses such sizes where the user wrote them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Dim {
-    terms: BTreeMap<Monomial, i64>,
+    constant: i64,
+    /// The other terms, in order, none with coefficient zero. Nearly all of what is computed with are constants, which
+    /// take no memory.
+    terms: Vec<(Monomial, i64)>,
     too_large: bool,
 }
+
+const NO_ATOMS: &Monomial = &Monomial::new();
 
 impl Dim {
     /// A constant.
     pub fn constant(c: i64) -> Dim {
-        let mut d = Dim::default();
-        d.add_term(Vec::new(), c, 1);
-        d
+        Dim { constant: c, ..Dim::default() }
     }
 
     /// A named size.
@@ -44,18 +46,32 @@ impl Dim {
 
     /// One atom.
     pub fn atom(atom: SizeAtom) -> Dim {
-        let mut d = Dim::default();
-        d.add_term(vec![atom], 1, 1);
-        d
+        Dim { terms: vec![(vec![atom], 1)], ..Dim::default() }
     }
 
     /// Adds `c * k * m`.
     fn add_term(&mut self, m: Monomial, c: i64, k: i64) {
-        let before = self.terms.remove(&m).unwrap_or(0);
-        match c.checked_mul(k).and_then(|c| c.checked_add(before)) {
-            Some(0) => {}
-            Some(c) => _ = self.terms.insert(m, c),
-            None => self.too_large = true,
+        let Some(c) = c.checked_mul(k) else {
+            self.too_large = true;
+            return;
+        };
+        if m.is_empty() {
+            let sum = self.constant.checked_add(c);
+            self.too_large |= sum.is_none();
+            self.constant = sum.unwrap_or(0);
+            return;
+        }
+        match self.terms.binary_search_by(|(n, _)| n.cmp(&m)) {
+            Ok(at) => match self.terms[at].1.checked_add(c) {
+                Some(0) => _ = self.terms.remove(at),
+                Some(sum) => self.terms[at].1 = sum,
+                None => {
+                    self.too_large = true;
+                    self.terms.remove(at);
+                }
+            },
+            Err(_) if c == 0 => {}
+            Err(at) => self.terms.insert(at, (m, c)),
         }
     }
 
@@ -65,8 +81,19 @@ impl Dim {
     }
 
     /// The terms in normal order: monomial and coefficient.
-    pub fn terms(&self) -> impl Iterator<Item = (&Monomial, i64)> {
-        self.terms.iter().map(|(m, &c)| (m, c))
+    pub fn terms(&self) -> impl DoubleEndedIterator<Item = (&Monomial, i64)> {
+        let constant = (self.constant != 0).then_some((NO_ATOMS, self.constant));
+        constant.into_iter().chain(self.terms.iter().map(|(m, c)| (m, *c)))
+    }
+
+    /// The one term this is, if it is one.
+    fn as_term(&self) -> Option<(&Monomial, i64)> {
+        match &self.terms[..] {
+            _ if self.too_large => None,
+            [] if self.constant != 0 => Some((NO_ATOMS, self.constant)),
+            [(m, c)] if self.constant == 0 => Some((m, *c)),
+            _ => None,
+        }
     }
 
     /// `self + other`.
@@ -83,15 +110,16 @@ impl Dim {
     fn plus(&self, other: &Dim, k: i64) -> Dim {
         let mut d = self.clone();
         d.too_large |= other.too_large;
-        for (m, c) in other.terms() {
-            d.add_term(m.clone(), c, k);
+        d.add_term(Monomial::new(), other.constant, k);
+        for (m, c) in &other.terms {
+            d.add_term(m.clone(), *c, k);
         }
         d
     }
 
     /// `self * other`.
     pub fn mul(&self, other: &Dim) -> Dim {
-        let mut d = Dim { terms: BTreeMap::new(), too_large: self.too_large || other.too_large };
+        let mut d = Dim { too_large: self.too_large || other.too_large, ..Dim::default() };
         for (m, c) in self.terms() {
             for (n, k) in other.terms() {
                 let mut mn: Monomial = m.iter().chain(n).cloned().collect();
@@ -114,19 +142,13 @@ impl Dim {
 
     /// The constant this is, if it is one.
     pub fn as_constant(&self) -> Option<i64> {
-        match self.terms.len() {
-            _ if self.too_large => None,
-            0 => Some(0),
-            1 => self.terms.get(&Vec::new()).copied(),
-            _ => None,
-        }
+        (self.terms.is_empty() && !self.too_large).then_some(self.constant)
     }
 
     /// The single atom this is, if it is one.
     pub fn as_atom(&self) -> Option<&SizeAtom> {
-        let (m, c) = self.terms().next()?;
-        match m.as_slice() {
-            [atom] if c == 1 && self.terms.len() == 1 && !self.too_large => Some(atom),
+        match self.as_term()? {
+            (m, 1) if m.len() == 1 => m.first(),
             _ => None,
         }
     }
@@ -140,8 +162,7 @@ impl Dim {
 
     /// The product of atoms this is, if it is one.
     pub fn as_monomial(&self) -> Option<&Monomial> {
-        let (m, c) = self.terms().next()?;
-        (self.terms.len() == 1 && c == 1 && !self.too_large).then_some(m)
+        self.as_term().filter(|(_, c)| *c == 1).map(|(m, _)| m)
     }
 
     /// Whether every term has all these atoms: then this is zero if one of them is.
@@ -150,12 +171,12 @@ impl Dim {
             let mut rest = m.clone();
             atoms.iter().all(|a| rest.iter().position(|b| b == a).map(|i| rest.remove(i)).is_some())
         };
-        !self.too_large && self.terms.keys().all(has)
+        !self.too_large && self.terms().all(|(m, _)| has(m))
     }
 
     /// Every atom that occurs, once.
     pub fn atoms(&self) -> Vec<SizeAtom> {
-        let mut out: Vec<SizeAtom> = self.terms.keys().flatten().cloned().collect();
+        let mut out: Vec<SizeAtom> = self.terms.iter().flat_map(|(m, _)| m).cloned().collect();
         out.sort();
         out.dedup();
         out
@@ -169,19 +190,19 @@ impl Dim {
     /// The last term that is negative for some sizes, or may be any number, and its sign.
     pub fn uncertain(&self) -> Option<(&Monomial, i64)> {
         let named = |m: &Monomial| m.iter().all(|a| matches!(a, SizeAtom::Name(_)));
-        self.terms.iter().rev().find(|(m, c)| **c < 0 || !named(m)).map(|(m, c)| (m, c.signum()))
+        self.terms().rev().find(|(m, c)| *c < 0 || !named(m)).map(|(m, c)| (m, c.signum()))
     }
 
     /// The coefficient of a product of atoms, which are in order.
     pub fn coefficient(&self, m: &Monomial) -> i64 {
-        self.terms.get(m).copied().unwrap_or(0)
+        self.terms().find(|(n, _)| *n == m).map_or(0, |(_, c)| c)
     }
 
     /// Replaces atoms by dimensions.
     pub fn substitute(&self, f: &mut impl FnMut(&SizeAtom) -> Dim) -> Dim {
-        let mut d = Dim { terms: BTreeMap::new(), too_large: self.too_large };
-        for (m, c) in self.terms() {
-            let mut p = Dim::constant(c);
+        let mut d = Dim { too_large: self.too_large, constant: self.constant, ..Dim::default() };
+        for (m, c) in &self.terms {
+            let mut p = Dim::constant(*c);
             for a in m {
                 p = p.mul(&f(a));
             }
@@ -226,13 +247,13 @@ impl Dim {
         if self.too_large {
             return "a number beyond 64 bits".into();
         }
-        if self.terms.is_empty() {
+        if self.terms.is_empty() && self.constant == 0 {
             return "0".into();
         }
         let mut out = String::new();
         // Constants last: `n + 1` reads better than `1 + n`.
-        let ordered =
-            self.terms().filter(|(m, _)| !m.is_empty()).chain(self.terms().filter(|(m, _)| m.is_empty()));
+        let constant = (self.constant != 0).then_some((NO_ATOMS, self.constant));
+        let ordered = self.terms.iter().map(|(m, c)| (m, *c)).chain(constant);
         for (i, (m, c)) in ordered.enumerate() {
             let sign = if c < 0 { "-" } else { "+" };
             match (i, c < 0) {

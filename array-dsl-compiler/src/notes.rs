@@ -10,7 +10,9 @@
 //! y = a[i], if c { .. }  varies with a and with both branches, not with i and c
 //! ```
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
 
 use crate::core::{Atom, Body, Derivative, Exp, Function, Operator, Stm, Var};
 use crate::scalar::{Gives, Op};
@@ -24,7 +26,7 @@ pub fn of_gradients(f: &Function) -> Vec<(Loc, String)> {
     if !f.result_types.iter().any(|t| t.elem.is_float()) {
         return Vec::new();
     }
-    let mut flow = Flow { f, varies: HashMap::new(), notes: Vec::new() };
+    let mut flow = Flow { f, varies: FxHashMap::default(), notes: Vec::new() };
     for (i, p) in f.params.iter().enumerate().filter(|(_, p)| p.active) {
         for v in p.vars.leaves() {
             flow.bind(*v, &Params::from([i]));
@@ -85,7 +87,7 @@ pub fn section(title: &str, kernel: &str, places: &[Place], remarks: &[(Loc, Str
 
 struct Flow<'a> {
     f: &'a Function,
-    varies: HashMap<Var, Params>,
+    varies: FxHashMap<Var, Params>,
     notes: Vec<(Loc, String)>,
 }
 

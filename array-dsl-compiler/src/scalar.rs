@@ -12,8 +12,9 @@ mod meaning;
 mod partial;
 mod special;
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
+
+use rustc_hash::FxHashMap;
 
 use crate::ty::Elem;
 pub use meaning::{Binary, Floats, Form, Ints, Meaning, Power, Relation, Test, Types, Unary};
@@ -308,7 +309,7 @@ impl Op {
 
     /// The function of that printed name.
     pub fn from_name(name: &str) -> Option<Op> {
-        static NAMES: OnceLock<HashMap<&'static str, Op>> = OnceLock::new();
+        static NAMES: OnceLock<FxHashMap<&'static str, Op>> = OnceLock::new();
         if let Some(e) = name.strip_prefix("as_").and_then(Elem::from_name) {
             return Some(Op::Cast(e));
         }

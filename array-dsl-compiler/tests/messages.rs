@@ -106,7 +106,7 @@ fn messages_of(source: &str) -> Vec<String> {
                 let tokens = match definition::read(&input, &mut Diagnostics::default()) {
                     // Records in records: as if they were linked.
                     Some(d) if d.fields.iter().any(|f| !f.host.records().is_empty()) => {
-                        let mut records = Records::new();
+                        let mut records = Records::default();
                         let paths = d.fields.iter().flat_map(|f| f.host.records()).map(definition::path_text);
                         let all = paths.map(|p| {
                             let id = record::read(known.get(&p)?, &mut records)?;

@@ -76,7 +76,7 @@ fn functions(items: Vec<syn::Item>, path: &str, found: &mut BTreeMap<String, syn
 fn read(path: &Path) -> File {
     let text = std::fs::read_to_string(path).expect("a test file can be read");
     let file = syn::parse_file(&text).expect("a test file is Rust");
-    let mut known = Records::new();
+    let mut known = Records::default();
     records(&file.items, &mut known);
     let mut kernels = BTreeMap::new();
     functions(file.items, "", &mut kernels);

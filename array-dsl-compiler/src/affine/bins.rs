@@ -48,7 +48,7 @@ impl<'a> ByIndex<'a> {
         start: ArrayId,
         f: impl FnOnce(&mut Program, &mut Code, &Renaming, &mut [Atom], Atom) -> Atom,
     ) -> ArrayId {
-        let mut map = Renaming::new();
+        let mut map = Renaming::default();
         let axes = p.copy_axes(&self.nest.axes, &mut map);
         let mut code = Code::new(self.nest.loc);
         code.lets = p.copy_lets(&self.nest.body.unordered(), &mut map);
@@ -109,7 +109,7 @@ impl Numbering {
         number: Atom,
         bin: &[Atom],
     ) -> Renaming {
-        let mut map = Renaming::new();
+        let mut map = Renaming::default();
         let mut own: Vec<&Axis> = Vec::new();
         for (axis, component) in axes.iter().zip(&self.components) {
             match component {

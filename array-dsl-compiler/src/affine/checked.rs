@@ -3,7 +3,7 @@
 //! of its trip. That a loop's state is an array of positions is shown by induction: its start is one, and its next value is one if
 //! the state is.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Facts;
 use crate::bulk::{
@@ -19,9 +19,9 @@ pub(crate) struct Checked {
     /// Integers of the host level and what they are equal to.
     values: Vec<(ArrayId, Dim)>,
     /// Arrays of positions, and the dimension that they are positions in.
-    positions: HashMap<ArrayId, Dim>,
+    positions: FxHashMap<ArrayId, Dim>,
     /// Arrays of which some elements are no positions.
-    others: HashSet<ArrayId>,
+    others: FxHashSet<ArrayId>,
     /// The numbers of the trips around.
     trips: Vec<ArrayId>,
 }
@@ -198,7 +198,7 @@ impl Checked {
         self.values.iter()
     }
 
-    pub(super) fn positions(&self) -> &HashMap<ArrayId, Dim> {
+    pub(super) fn positions(&self) -> &FxHashMap<ArrayId, Dim> {
         &self.positions
     }
 }

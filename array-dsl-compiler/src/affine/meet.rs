@@ -5,7 +5,7 @@
 //! equal, with what is known of the unknowns, is a system of linear inequalities, in which a product of unknowns is one more. They
 //! cannot meet if it has no solution.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::inequalities::{Linear, System};
 use super::places::Place;
@@ -27,16 +27,16 @@ type Unknown = (Monomial, Option<Var>, Option<Side>);
 #[derive(Clone)]
 pub(crate) struct Meeting<'a> {
     /// The integers of the host level that may be others on the other side: numbers of trips, and what trips compute.
-    own: &'a HashSet<ArrayId>,
-    unknowns: HashMap<Unknown, usize>,
+    own: &'a FxHashSet<ArrayId>,
+    unknowns: FxHashMap<Unknown, usize>,
     system: System,
 }
 
 impl<'a> Meeting<'a> {
     /// Of executions in which `own` may be different, after statements that have established `checked`. What cannot be written down of
     /// them is left out: then less is impossible.
-    pub fn new(own: &'a HashSet<ArrayId>, checked: &Checked) -> Meeting<'a> {
-        let mut m = Meeting { own, unknowns: HashMap::new(), system: System::default() };
+    pub fn new(own: &'a FxHashSet<ArrayId>, checked: &Checked) -> Meeting<'a> {
+        let mut m = Meeting { own, unknowns: FxHashMap::default(), system: System::default() };
         for d in checked.sizes().0 {
             for side in [Side::First, Side::Second] {
                 m.at_least_zero(side, &Affine::constant(d.clone()));
@@ -143,7 +143,7 @@ pub(crate) fn reads_only_own(p: &Program, n: &Nest, array: ArrayId, known: &Chec
         YieldKind::Write { into, index, .. } if *into == array => Some(facts.place(index)),
         _ => None,
     });
-    let nobody = HashSet::new();
+    let nobody = FxHashSet::default();
     let mut both = Meeting::new(&nobody, known);
     both.axes(Side::First, &n.axes);
     both.axes(Side::Second, &n.axes);

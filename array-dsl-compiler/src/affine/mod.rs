@@ -28,7 +28,9 @@ pub(crate) mod meet;
 pub(crate) mod places;
 mod proof;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(crate) use checked::Checked;
 use circle::Around;
@@ -103,19 +105,19 @@ impl<'a> From<&'a Program> for Types<'a> {
 /// What is known at some place of a nest.
 #[derive(Clone)]
 pub(crate) struct Facts {
-    pub extents: HashMap<Var, Dim>,
-    pub forms: HashMap<Var, Affine>,
+    pub extents: FxHashMap<Var, Dim>,
+    pub forms: FxHashMap<Var, Affine>,
     /// Remainders: see `circle`.
-    pub around: HashMap<Var, Around>,
+    pub around: FxHashMap<Var, Around>,
     /// Integers that are quotients of a polynomial and a size.
-    pub quotients: HashMap<Var, (Affine, Dim)>,
-    conditions: HashMap<Var, (Op, Atom, Atom)>,
+    pub quotients: FxHashMap<Var, (Affine, Dim)>,
+    conditions: FxHashMap<Var, (Op, Atom, Atom)>,
     /// Arrays of positions, and the dimension that they are positions in.
-    positions: HashMap<ArrayId, Dim>,
+    positions: FxHashMap<ArrayId, Dim>,
     /// Other integers that are not negative and less than a dimension.
-    pub below: HashMap<Var, Dim>,
+    pub below: FxHashMap<Var, Dim>,
     /// Integers of the host level that are polynomials over others.
-    values: HashMap<ArrayId, Dim>,
+    values: FxHashMap<ArrayId, Dim>,
     /// Those that are numbers of trips around.
     trips: Vec<ArrayId>,
     /// Polynomials over sizes that are at least zero.
@@ -125,7 +127,7 @@ pub(crate) struct Facts {
     /// Polynomials over axes, names and sizes that are at least zero.
     here: Vec<Affine>,
     /// How integers are computed.
-    definitions: HashMap<Var, (Op, Atom, Atom)>,
+    definitions: FxHashMap<Var, (Op, Atom, Atom)>,
     /// Integers that conditions are about, although they may have wrapped: they stand for themselves.
     names: Vec<Var>,
     /// Integers that are less than what a size is when running.
@@ -149,19 +151,19 @@ impl Facts {
     pub fn new(axes: &[Axis], checked: &Checked) -> Facts {
         let (always, guarded) = checked.sizes();
         let mut f = Facts {
-            extents: HashMap::new(),
-            forms: HashMap::new(),
-            around: HashMap::new(),
-            quotients: HashMap::new(),
-            conditions: HashMap::new(),
+            extents: FxHashMap::default(),
+            forms: FxHashMap::default(),
+            around: FxHashMap::default(),
+            quotients: FxHashMap::default(),
+            conditions: FxHashMap::default(),
             positions: checked.positions().clone(),
-            below: HashMap::new(),
+            below: FxHashMap::default(),
             values: checked.values().cloned().collect(),
             trips: checked.trips().to_vec(),
             sizes: always,
             guarded,
             here: Vec::new(),
-            definitions: HashMap::new(),
+            definitions: FxHashMap::default(),
             names: Vec::new(),
             less: Vec::new(),
             learned: Vec::new(),
@@ -481,11 +483,11 @@ impl Facts {
 
     /// Whether `index` tells the values of all `axes`, so that different points have different indices: each component
     /// tells the one axis in it that the others have not told, or several that it counts like digits.
-    pub fn tells_all(&self, index: &[Atom], axes: &HashSet<Var>) -> bool {
+    pub fn tells_all(&self, index: &[Atom], axes: &FxHashSet<Var>) -> bool {
         let mut forms: Vec<Affine> =
             index.iter().filter_map(|i| self.form(*i).or_else(|| self.once_around(*i))).collect();
         forms.extend(self.flat(index));
-        let mut told: HashSet<Var> = HashSet::new();
+        let mut told: FxHashSet<Var> = FxHashSet::default();
         while !axes.iter().all(|a| told.contains(a)) {
             let new = forms.iter().position(|f| self.digits(f, &told));
             let Some(i) = new else { return false };
@@ -495,7 +497,7 @@ impl Facts {
     }
 
     /// Whether `f` has axes that are not told, and tells them: one alone, or `.. + a * |b| * |c| + b * |c| + c`.
-    fn digits(&self, f: &Affine, told: &HashSet<Var>) -> bool {
+    fn digits(&self, f: &Affine, told: &FxHashSet<Var>) -> bool {
         let mut rest: Vec<(&Var, &Dim)> = f.axes.iter().filter(|(v, _)| !told.contains(v)).collect();
         if rest.len() < 2 {
             return rest.len() == 1;

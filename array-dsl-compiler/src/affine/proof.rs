@@ -3,7 +3,7 @@
 //! A pass may leave a read in a form from which its reason cannot be told any more. It is compared again then ([`compare`]): that
 //! costs time, and nothing else.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::{Checked, Facts, Types};
 use crate::bulk::verify;
@@ -86,7 +86,7 @@ pub(crate) fn compare(p: &mut Program) {
     let mut unproven = Vec::new();
     of_stms(p, &p.stms, Checked::default(), &mut unproven);
     if !unproven.is_empty() {
-        let vars: HashSet<Var> = unproven.into_iter().map(|(v, _)| v).collect();
+        let vars: FxHashSet<Var> = unproven.into_iter().map(|(v, _)| v).collect();
         p.stms.iter_mut().for_each(|s| Compare(&vars).stm(s));
     }
 }
@@ -115,7 +115,7 @@ fn of_stms(p: &Program, stms: &[Stm], mut checked: Checked, out: &mut Vec<(Var, 
 }
 
 /// Has the reads of these scalars compared.
-struct Compare<'a>(&'a HashSet<Var>);
+struct Compare<'a>(&'a FxHashSet<Var>);
 
 impl Rewriter for Compare<'_> {
     fn binding(&mut self, l: &mut Let) {

@@ -1,6 +1,6 @@
 //! Building scalar code and nests: names for other ones, fresh copies, and statements with the obvious simplifications.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::walk::Rewriter;
 use super::{
@@ -13,7 +13,7 @@ use crate::ty::{Const, Elem, Loc};
 use crate::value;
 
 /// What variables have been renamed to.
-pub type Renaming = HashMap<Var, Atom>;
+pub type Renaming = FxHashMap<Var, Atom>;
 
 /// The new name of an atom.
 pub fn renamed(map: &Renaming, a: Atom) -> Atom {
@@ -49,7 +49,7 @@ impl YieldKind {
 }
 
 /// Gives the arrays that are used, in sizes as well, their new names.
-pub struct Redirect<'a>(pub &'a HashMap<ArrayId, ArrayId>);
+pub struct Redirect<'a>(pub &'a FxHashMap<ArrayId, ArrayId>);
 
 impl Rewriter for Redirect<'_> {
     fn array(&mut self, a: &mut ArrayId) {
@@ -97,7 +97,7 @@ impl Rewriter for Fresh<'_> {
 struct Copy<'a> {
     p: &'a mut Program,
     vars: Renaming,
-    arrays: &'a mut HashMap<ArrayId, ArrayId>,
+    arrays: &'a mut FxHashMap<ArrayId, ArrayId>,
 }
 
 impl Rewriter for Copy<'_> {
@@ -149,17 +149,17 @@ impl Program {
 
     /// A copy of statements that binds new arrays and scalars; `arrays` holds the renaming of arrays bound before and gains
     /// that of those bound by the statements.
-    pub fn copy_stms(&mut self, stms: &[Stm], arrays: &mut HashMap<ArrayId, ArrayId>) -> Vec<Stm> {
+    pub fn copy_stms(&mut self, stms: &[Stm], arrays: &mut FxHashMap<ArrayId, ArrayId>) -> Vec<Stm> {
         let mut copy = stms.to_vec();
-        let mut copier = Copy { p: self, vars: Renaming::new(), arrays };
+        let mut copier = Copy { p: self, vars: Renaming::default(), arrays };
         copy.iter_mut().for_each(|s| copier.stm(s));
         copy
     }
 
     /// As `copy_stms`, of a loop.
-    pub fn copy_repeat(&mut self, r: &Repeat, arrays: &mut HashMap<ArrayId, ArrayId>) -> Repeat {
+    pub fn copy_repeat(&mut self, r: &Repeat, arrays: &mut FxHashMap<ArrayId, ArrayId>) -> Repeat {
         let mut copy = r.clone();
-        Copy { p: self, vars: Renaming::new(), arrays }.walk_repeat(&mut copy);
+        Copy { p: self, vars: Renaming::default(), arrays }.walk_repeat(&mut copy);
         copy
     }
 
@@ -217,12 +217,12 @@ impl Program {
     }
 }
 
-fn new_name(a: ArrayId, arrays: &HashMap<ArrayId, ArrayId>) -> ArrayId {
+fn new_name(a: ArrayId, arrays: &FxHashMap<ArrayId, ArrayId>) -> ArrayId {
     arrays.get(&a).copied().unwrap_or(a)
 }
 
 /// A dimension with the arrays it mentions renamed.
-pub fn redirected(d: &Dim, arrays: &HashMap<ArrayId, ArrayId>) -> Dim {
+pub fn redirected(d: &Dim, arrays: &FxHashMap<ArrayId, ArrayId>) -> Dim {
     d.substitute(&mut |a| match a {
         SizeAtom::Scalar(s) => Dim::atom(SizeAtom::Scalar(new_name(ArrayId(*s), arrays).0)),
         name => Dim::atom(name.clone()),

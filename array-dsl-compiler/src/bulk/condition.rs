@@ -28,7 +28,7 @@ fn rely_on_condition(p: &Program, r: &mut Repeat) -> bool {
     if !p.array(on).dims.is_empty() {
         return false;
     }
-    let mut holds = Holds { on, names: Renaming::new() };
+    let mut holds = Holds { on, names: Renaming::default() };
     r.body.iter_mut().for_each(|s| holds.stm(s));
     !holds.names.is_empty()
 }

@@ -1,6 +1,6 @@
 //! The statements of another program in this one.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::walk::Rewriter;
 use super::{ArrayId, Atom, Program, Stm, Var};
@@ -14,7 +14,7 @@ impl Program {
     pub fn import(
         &mut self,
         other: &Program,
-        sizes: &HashMap<Name, Dim>,
+        sizes: &FxHashMap<Name, Dim>,
     ) -> (Vec<Stm>, Vec<ArrayId>, Vec<ArrayId>) {
         let mut shift = Shift {
             arrays: self.arrays.len() as u32,
@@ -45,7 +45,7 @@ struct Shift<'a> {
     vars: u32,
     places: u32,
     rules: usize,
-    sizes: &'a HashMap<Name, Dim>,
+    sizes: &'a FxHashMap<Name, Dim>,
 }
 
 impl Shift<'_> {

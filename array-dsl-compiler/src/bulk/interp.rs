@@ -12,8 +12,9 @@ mod order;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::control::Control;
 pub use self::extremes::Extremes;
@@ -83,18 +84,18 @@ struct Machine<'a> {
     p: &'a Program,
     /// If the run goes on after faults.
     recovery: Option<Recovery>,
-    sizes: HashMap<Name, i64>,
+    sizes: FxHashMap<Name, i64>,
     arrays: Vec<Option<Value>>,
     /// Views that have a shape and no elements: see `has_negative_dim`.
-    unreadable: HashSet<ArrayId>,
+    unreadable: FxHashSet<ArrayId>,
     vars: Vec<Scalar>,
     /// The states of scans after the last point, by their first variable.
-    states: HashMap<Var, Vec<Scalar>>,
+    states: FxHashMap<Var, Vec<Scalar>>,
     /// Whether the point is the first along the last axis.
     first: bool,
     control: Control,
     /// Of the scans of the current nest.
-    in_order: Rc<HashMap<Var, Block>>,
+    in_order: Rc<FxHashMap<Var, Block>>,
     counts: Counts,
     extremes: Extremes,
 }
@@ -107,7 +108,7 @@ struct Target {
     /// For `Reduce`: how many points make one element.
     over: usize,
     /// For `Write`: the places that were written.
-    written: HashSet<usize>,
+    written: FxHashSet<usize>,
 }
 
 impl<'a> Machine<'a> {
@@ -115,11 +116,11 @@ impl<'a> Machine<'a> {
         Machine {
             p,
             recovery: None,
-            sizes: HashMap::new(),
+            sizes: FxHashMap::default(),
             arrays: vec![None; p.arrays.len()],
-            unreadable: HashSet::new(),
+            unreadable: FxHashSet::default(),
             vars: vec![Scalar::Bool(false); p.vars.len()],
-            states: HashMap::new(),
+            states: FxHashMap::default(),
             first: true,
             control: Control::new(p),
             in_order: Rc::default(),
@@ -362,7 +363,7 @@ impl<'a> Machine<'a> {
 
     /// A result before the first point.
     fn target(&self, kind: &YieldKind, extents: &[usize]) -> Result<Target, Fault> {
-        let plain = |value| Target { value, best: Vec::new(), over: 1, written: HashSet::new() };
+        let plain = |value| Target { value, best: Vec::new(), over: 1, written: FxHashSet::default() };
         Ok(match kind {
             YieldKind::Store(v) => plain(Value::filled(extents.to_vec(), Scalar::zero(self.p.elem(*v)))),
             YieldKind::Reduce { reducer, over, value } => {
@@ -374,12 +375,12 @@ impl<'a> Machine<'a> {
                         value: Value::filled(outer.to_vec(), neutral),
                         best: Vec::new(),
                         over,
-                        written: HashSet::new(),
+                        written: FxHashSet::default(),
                     });
                 }
                 let value = Value::filled(outer.to_vec(), Scalar::I64(0));
                 let best = vec![neutral; value.data().len()];
-                Target { value, best, over, written: HashSet::new() }
+                Target { value, best, over, written: FxHashSet::default() }
             }
             YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } => {
                 let into = self.array(*into)?;

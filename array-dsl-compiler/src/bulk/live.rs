@@ -1,11 +1,11 @@
 //! Scalar code without what nobody uses.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::{Atom, Body, Exp, Item, Let, Program, Var};
 
 /// A nest's code of which `live` is used: what gives that or may report an error. `live` gains what it uses.
-pub fn live_body(body: Body, live: &mut HashSet<Var>) -> Body {
+pub fn live_body(body: Body, live: &mut FxHashSet<Var>) -> Body {
     let items = from_end(body.items, |i| match i {
         Item::Let(l) => is_live(l, live),
         Item::Scan(s) => {
@@ -20,14 +20,14 @@ pub fn live_body(body: Body, live: &mut HashSet<Var>) -> Body {
 }
 
 /// As [`live_body`], of scalar code.
-pub fn live_lets(lets: Vec<Let>, live: &mut HashSet<Var>) -> Vec<Let> {
+pub fn live_lets(lets: Vec<Let>, live: &mut FxHashSet<Var>) -> Vec<Let> {
     from_end(lets, |l| is_live(l, live))
 }
 
 /// What of the code before a scan these scalars need, if they are the same along the axis and their code may be executed once for it:
 /// also where it has no points.
 pub fn same_along(p: &Program, axis: Var, before: Vec<Let>, scalars: &[Atom]) -> Option<Vec<Let>> {
-    let mut live: HashSet<Var> = scalars.iter().filter_map(|a| a.var()).collect();
+    let mut live: FxHashSet<Var> = scalars.iter().filter_map(|a| a.var()).collect();
     let may_fail = |l: &Let| l.may_fail(&p.vars);
     let needed = from_end(before, |l| l.vars.iter().any(|v| live.contains(v)) && is_live(l, &mut live));
     (!live.contains(&axis) && !needed.iter().any(may_fail)).then_some(needed)
@@ -42,7 +42,7 @@ fn from_end<T>(list: Vec<T>, is_kept: impl FnMut(&mut T) -> bool) -> Vec<T> {
 }
 
 /// Whether a statement is kept, which then has no result that is not used.
-fn is_live(l: &mut Let, live: &mut HashSet<Var>) -> bool {
+fn is_live(l: &mut Let, live: &mut FxHashSet<Var>) -> bool {
     if !l.vars.iter().any(|v| live.contains(v)) && !l.may_be_outside() {
         return false;
     }
@@ -55,7 +55,7 @@ fn is_live(l: &mut Let, live: &mut HashSet<Var>) -> bool {
         keep(&mut l.vars, &used);
         for b in [x, y] {
             keep(&mut b.results, &used);
-            let mut inner: HashSet<Var> = b.results.iter().copied().filter_map(Atom::var).collect();
+            let mut inner: FxHashSet<Var> = b.results.iter().copied().filter_map(Atom::var).collect();
             b.block.lets = live_lets(std::mem::take(&mut b.block.lets), &mut inner);
             live.extend(inner);
         }

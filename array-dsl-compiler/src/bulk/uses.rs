@@ -1,6 +1,6 @@
 //! What statements and scalar code use and bind. The integers in a size are used as well, which no read shows.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::walk::Visitor;
 use super::{ArrayId, Atom, Block, Body, Branch, Exp, Item, Let, Nest, Program, Scan, Stm, Var, YieldKind};
@@ -96,7 +96,7 @@ visits! {
 #[derive(Default)]
 struct Arrays {
     used: Vec<ArrayId>,
-    bound: HashSet<ArrayId>,
+    bound: FxHashSet<ArrayId>,
 }
 
 impl Visitor for Arrays {
@@ -201,7 +201,7 @@ impl Scan {
         if !self.is_associative() {
             return needed;
         }
-        let mut inside: HashSet<Var> = self.left.iter().chain(&self.right).copied().collect();
+        let mut inside: FxHashSet<Var> = self.left.iter().chain(&self.right).copied().collect();
         self.step.visit_bound(&mut |v| inside.extend([v]));
         self.step.visit_atoms(&mut |a| {
             if !matches!(a, Atom::Var(v) if inside.contains(&v)) {
@@ -214,8 +214,9 @@ impl Scan {
 
 impl Program {
     /// The arrays that some size mentions.
-    pub fn size_scalars(&self) -> HashSet<ArrayId> {
-        let mut out: HashSet<ArrayId> = self.arrays.iter().flat_map(|a| &a.dims).flat_map(scalars).collect();
+    pub fn size_scalars(&self) -> FxHashSet<ArrayId> {
+        let mut out: FxHashSet<ArrayId> =
+            self.arrays.iter().flat_map(|a| &a.dims).flat_map(scalars).collect();
         self.stms.iter().for_each(|s| s.visit_sizes(&mut |d| out.extend(scalars(d))));
         out
     }

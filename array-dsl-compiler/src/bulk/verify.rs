@@ -17,7 +17,7 @@ mod scope;
 
 pub(crate) use scope::{Scope, Visible, resolved, same_product};
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::{
     ArrayId, ArrayInfo, Atom, Axis, Check, Item, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
@@ -180,7 +180,7 @@ impl<'a> Verifier<'a> {
             }
             return;
         };
-        let mut along: HashSet<Var> = [axis.var].into();
+        let mut along: FxHashSet<Var> = FxHashSet::from_iter([axis.var]);
         for i in &n.body.items {
             let mut depends = false;
             i.visit_atoms(&mut |a| depends |= matches!(a, Atom::Var(v) if along.contains(&v)));

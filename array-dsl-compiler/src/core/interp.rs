@@ -14,7 +14,7 @@
 mod derivative;
 mod sequence;
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Mode, Placing, Reducer, Stm, Var};
 use crate::dim::{Dim, SizeAtom};
@@ -52,7 +52,7 @@ struct Machine<'a> {
     f: &'a Function,
     differentiate: Differentiate,
     recovery: Option<Recovery>,
-    sizes: HashMap<Name, i64>,
+    sizes: FxHashMap<Name, i64>,
     vars: Vec<Option<Value>>,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Machine<'a> {
     /// With the arguments bound.
     fn new(f: &'a Function, args: &[Value], differentiate: Differentiate) -> Result<Machine<'a>, Fault> {
         work::begin();
-        let (sizes, vars) = (HashMap::new(), vec![None; f.vars.len()]);
+        let (sizes, vars) = (FxHashMap::default(), vec![None; f.vars.len()]);
         let mut m = Machine { f, differentiate, recovery: None, sizes, vars };
         m.bind_params(args)?;
         Ok(m)
@@ -369,7 +369,7 @@ impl Machine<'_> {
         let extents: Result<Vec<usize>, Fault> = axes.iter().map(|a| self.trips(a)).collect();
         let extents = extents.map_err(|f| f.at(loc))?;
         let mut out = self.var(dest)?.clone();
-        let mut written = HashSet::new();
+        let mut written = FxHashSet::default();
         self.points(axes, &extents, &mut |m| {
             let mut index = m.scalars(body)?;
             let value = index.pop().ok_or_else(|| Fault::internal("a scatter without a value").at(loc))?;

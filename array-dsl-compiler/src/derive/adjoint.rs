@@ -20,7 +20,9 @@
 //! Cost: a constant factor of the block. A branch that was not taken contributes nothing, because its
 //! adjoint is never executed. (Scalar rules: `partial`.)
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::partial::scaled;
 use crate::bulk::build::{Code, Renaming, int, renamed};
@@ -40,7 +42,7 @@ pub(super) struct Contribution {
 
 /// Adjoints of scalars as they are collected.
 #[derive(Default)]
-pub(super) struct Adjoints(HashMap<Var, Atom>);
+pub(super) struct Adjoints(FxHashMap<Var, Atom>);
 
 impl Adjoints {
     /// A scalar's adjoint so far.
@@ -64,9 +66,9 @@ impl Adjoints {
 pub(super) fn active_scalars(
     p: &Program,
     lets: &[Let],
-    arrays: &HashSet<ArrayId>,
-    outer: &HashSet<Var>,
-) -> HashSet<Var> {
+    arrays: &FxHashSet<ArrayId>,
+    outer: &FxHashSet<Var>,
+) -> FxHashSet<Var> {
     let mut active = outer.clone();
     for l in lets {
         let depends = match &l.exp {
@@ -91,8 +93,8 @@ pub(super) fn backwards(
     p: &mut Program,
     code: &mut Code,
     lets: &[Let],
-    arrays: &HashSet<ArrayId>,
-    active: &HashSet<Var>,
+    arrays: &FxHashSet<ArrayId>,
+    active: &FxHashSet<Var>,
     adjoints: &mut Adjoints,
     out: &mut Vec<Contribution>,
 ) {
@@ -113,9 +115,9 @@ struct Backwards<'a> {
     p: &'a mut Program,
     code: &'a mut Code,
     /// The arrays whose adjoints are wanted.
-    arrays: &'a HashSet<ArrayId>,
+    arrays: &'a FxHashSet<ArrayId>,
     /// The scalars whose adjoints are.
-    active: &'a HashSet<Var>,
+    active: &'a FxHashSet<Var>,
     adjoints: &'a mut Adjoints,
     out: &'a mut Vec<Contribution>,
     executed: Executed,
@@ -228,12 +230,12 @@ impl Backwards<'_> {
 
     /// A branch of a choice, and its adjoint.
     fn side(&mut self, l: &Let, b: &Branch, seeds: &[Option<Atom>]) -> BranchAdjoint {
-        let (mut inner, mut map) = (Code::new(l.loc), Renaming::new());
+        let (mut inner, mut map) = (Code::new(l.loc), Renaming::default());
         let lets = match self.executed {
             Executed::Recomputed => self.p.copy_lets(&b.block.lets, &mut map),
             Executed::Kept => b.block.lets.clone(),
         };
-        let own: HashSet<Var> = lets.iter().flat_map(|l| l.vars.iter().copied()).collect();
+        let own: FxHashSet<Var> = lets.iter().flat_map(|l| l.vars.iter().copied()).collect();
         inner.lets = lets.clone();
         let inside = active_scalars(self.p, &lets, self.arrays, self.active);
         let (mut adjoints, mut contributions) = (Adjoints::default(), Vec::new());
@@ -321,13 +323,13 @@ struct BranchAdjoint {
 
 impl BranchAdjoint {
     /// The scalars bound in the adjoint.
-    fn bound(&self) -> HashSet<Var> {
+    fn bound(&self) -> FxHashSet<Var> {
         self.adjoint.iter().flat_map(|l| l.vars.iter().copied()).collect()
     }
 
     /// The scalars of the branch that the adjoint uses, in the order of the branch.
     fn needed(&self) -> Vec<Var> {
-        let mut used = HashSet::new();
+        let mut used = FxHashSet::default();
         let mut uses = |a: Atom| {
             if let Atom::Var(v) = a {
                 used.insert(v);
@@ -356,7 +358,7 @@ fn keep_needed(p: &mut Program, code: &mut Code, l: &Let, sides: &mut [BranchAdj
     let mut results: [Vec<Atom>; 2] = [Vec::new(), Vec::new()];
     let Exp::If(c, x, y) = &l.exp else { return };
     for (k, (own, branch)) in needed.iter().zip([x, y]).enumerate() {
-        let mut map = Renaming::new();
+        let mut map = Renaming::default();
         // The results that the first branch has added, which the second one may use as well.
         let mut free: Vec<usize> = (l.vars.len()..vars.len()).collect();
         for v in own {

@@ -10,7 +10,7 @@
 //! The rule is a program of its own, which is taken over at its place, at every point of a frame if there is one, and so has
 //! derivatives again. What `v` was made of does not matter. Cost: that of the rule.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::forward::Forward;
 use super::part::{Part, pullback};
@@ -68,7 +68,7 @@ fn apply(
     let inputs = [args, cotangents].concat();
     let params: Vec<ArrayId> = rule.program.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
     let mut frame: Vec<Dim> = Vec::new();
-    let mut sizes = HashMap::new();
+    let mut sizes = FxHashMap::default();
     for (param, input) in params.iter().zip(&inputs) {
         let (own, dims) = (&rule.program.array(*param).dims, &p.array(*input).dims);
         let (outer, inner) = dims.split_at(dims.len().saturating_sub(own.len()));
@@ -80,7 +80,7 @@ fn apply(
         }
     }
     let (stms, params, results) = p.import(&rule.program, &sizes);
-    let names: HashMap<ArrayId, ArrayId> = params.into_iter().zip(inputs).collect();
+    let names: FxHashMap<ArrayId, ArrayId> = params.into_iter().zip(inputs).collect();
     let mut arrays = names.clone();
     let results: Vec<ArrayId> = if frame.is_empty() {
         let copies = p.copy_stms(&stms, &mut arrays);

@@ -13,7 +13,7 @@
 //!
 //! Fusion makes one loop of the nest and its tangent. An array without a tangent costs nothing.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::product;
 use super::reduce::{self, Slope};
@@ -25,7 +25,7 @@ use crate::ty::{Const, Loc, Name, Tree};
 
 /// See the module header and [`super::Derivative::Jvp`].
 pub(super) fn forward(p: &Program) -> Result<Program, NotDifferentiable> {
-    let mut f = Forward { p: p.clone(), tangents: HashMap::new(), active: active_arrays(p) };
+    let mut f = Forward { p: p.clone(), tangents: FxHashMap::default(), active: active_arrays(p) };
     f.p.stms.clear();
     let active = active_params(p);
     for (i, t) in &active {
@@ -49,8 +49,8 @@ pub(super) fn forward(p: &Program) -> Result<Program, NotDifferentiable> {
 
 pub(super) struct Forward {
     pub p: Program,
-    pub tangents: HashMap<ArrayId, ArrayId>,
-    pub active: HashSet<ArrayId>,
+    pub tangents: FxHashMap<ArrayId, ArrayId>,
+    pub active: FxHashSet<ArrayId>,
 }
 
 impl Forward {
@@ -111,11 +111,11 @@ impl Forward {
         if !n.inputs().iter().any(|a| self.tangents.contains_key(a)) {
             return Ok(());
         }
-        let mut map = Renaming::new();
+        let mut map = Renaming::default();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
         let primal = self.p.copy_body(&n.body, &mut map);
-        let mut tangents = Tangents::new();
+        let mut tangents = Tangents::default();
         let body = with_tangents(&mut self.p, &primal, &self.tangents, &mut tangents);
         let code = Code::new(primal.items.last().map_or(n.loc, Item::loc));
         let mut dual = Dual { n, map, index, body, code, tangents };

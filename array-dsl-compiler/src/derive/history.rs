@@ -19,7 +19,7 @@
 
 mod place;
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::place::{Place, PlaceCode, unconditional};
 use super::reverse::guarded_read;
@@ -28,8 +28,8 @@ use crate::affine::{Checked, Facts, not_negative};
 use crate::bulk::build::{Code, int, redirected};
 use crate::bulk::uses::scalars;
 use crate::bulk::{
-    ArrayId, Atom, Carried, Check, CheckKind, Exp, Item, Nest, Program, Reducer, Repeat, Stm, Trips, Yield,
-    YieldKind,
+    ArrayId, Atom, Axis, Carried, Check, CheckKind, Exp, Item, Nest, Program, Reducer, Repeat, Stm, Trips,
+    Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
@@ -67,7 +67,7 @@ pub(super) struct Trip {
     /// Its numbers, from the outside in.
     numbers: Vec<ArrayId>,
     /// The numbers that the loops had when they went forward, and these.
-    again: HashMap<ArrayId, ArrayId>,
+    again: FxHashMap<ArrayId, ArrayId>,
 }
 
 impl Trip {
@@ -98,7 +98,7 @@ impl Trip {
 /// Adds to a counted loop what stores its history; arrays that it starts from are made before.
 pub(super) fn store_history(p: &mut Program, r: &mut Repeat) -> Vec<History> {
     let Trips::For(index, count) = r.trips.clone() else { return Vec::new() };
-    let mut made = HashSet::new();
+    let mut made = FxHashSet::default();
     made_inside(r, &mut made);
     let level = Level { index, count: count.clone(), most: count };
     let mut out = Vec::new();
@@ -142,7 +142,7 @@ fn size(writes: &[Writes]) -> Dim {
 }
 
 /// The arrays that a loop makes, but for the numbers of trips.
-fn made_inside(r: &Repeat, made: &mut HashSet<ArrayId>) {
+fn made_inside(r: &Repeat, made: &mut FxHashSet<ArrayId>) {
     made.extend(r.carried.iter().map(|c| c.state));
     for s in &r.body {
         made.extend(s.results());
@@ -173,7 +173,7 @@ struct Level {
 struct Logger<'a> {
     p: &'a mut Program,
     /// What the outermost loop makes.
-    made: &'a HashSet<ArrayId>,
+    made: &'a FxHashSet<ArrayId>,
     /// The loops around, from the outside in.
     levels: Vec<Level>,
     loc: Loc,
@@ -270,7 +270,7 @@ impl Logger<'_> {
         self.levels.push(Level { most, ..level.clone() });
         let mut updates = self.trips(inner, writes);
         self.levels.pop();
-        let mut after = HashMap::new();
+        let mut after = FxHashMap::default();
         for log in &mut inner.carried[first..] {
             let info = self.p.array(log.state).clone();
             let [state, result] =
@@ -352,7 +352,7 @@ impl Logger<'_> {
 
 impl Update {
     /// After the loop around: it gives the logs under other names.
-    fn redirect(&mut self, names: &HashMap<ArrayId, ArrayId>) {
+    fn redirect(&mut self, names: &FxHashMap<ArrayId, ArrayId>) {
         let rename = |a: &mut ArrayId| *a = names.get(a).copied().unwrap_or(*a);
         match self {
             Update::Write(log) => {
@@ -428,16 +428,7 @@ pub(super) fn from_the_end(p: &mut Program, j: ArrayId, count: &Dim, loc: Loc) -
 
 /// The state before a nest overwrote something.
 fn overwritten(p: &mut Program, state: ArrayId, log: &Log, trip: &Trip, loc: Loc) -> ArrayId {
-    let axes: Vec<Dim> = log.axes.iter().map(|d| trip.size(d)).collect();
-    let axes = p.new_axes(&axes);
-    let mut code = Code::new(loc);
-    let point: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
-    let mut at = trip.index(p, &mut code);
-    at.extend(&point);
-    let index = match &log.place {
-        Place::Stored(arrays) => arrays.iter().map(|a| code.read(p, *a, &at)).collect(),
-        Place::Recomputed(place) => place.at(p, &mut code, &point, trip),
-    };
+    let (axes, mut code, at, index) = log.places(p, trip, loc);
     let value = code.read(p, log.value, &at);
     let info = p.array(state).clone();
     let array = p.new_array(info.name, info.elem, info.dims);
@@ -445,4 +436,32 @@ fn overwritten(p: &mut Program, state: ArrayId, log: &Log, trip: &Trip, loc: Loc
         vec![Yield { array, kind: YieldKind::Write { into: state, index, value, contested: false } }];
     p.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc }));
     array
+}
+
+/// What a nest wrote, from the state that it left: an array of its axes.
+pub(super) fn written_values(p: &mut Program, left: ArrayId, log: &Log, trip: &Trip, loc: Loc) -> ArrayId {
+    let (axes, mut code, _, index) = log.places(p, trip, loc);
+    let value = guarded_read(p, &mut code, left, &index);
+    let dims: Vec<Dim> = axes.iter().map(|a| a.extent.clone()).collect();
+    let array = p.new_array("written", p.array(left).elem, dims);
+    let yields = vec![Yield { array, kind: YieldKind::Store(value) }];
+    p.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc }));
+    array
+}
+
+impl Log {
+    /// The nest's points in a trip, where the log has them, and where they wrote.
+    fn places(&self, p: &mut Program, trip: &Trip, loc: Loc) -> (Vec<Axis>, Code, Vec<Atom>, Vec<Atom>) {
+        let axes: Vec<Dim> = self.axes.iter().map(|d| trip.size(d)).collect();
+        let axes = p.new_axes(&axes);
+        let mut code = Code::new(loc);
+        let point: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        let mut at = trip.index(p, &mut code);
+        at.extend(&point);
+        let index = match &self.place {
+            Place::Stored(arrays) => arrays.iter().map(|a| code.read(p, *a, &at)).collect(),
+            Place::Recomputed(place) => place.at(p, &mut code, &point, trip),
+        };
+        (axes, code, at, index)
+    }
 }

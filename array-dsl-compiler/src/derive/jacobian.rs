@@ -13,7 +13,7 @@
 //! then the tangents of all intermediate arrays are there for a strip at a time. They are not where a loop computes the size of a result
 //! together with tangents.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::lift::{broadcast, lift, unit};
 use super::strip::{self, Orientation, Strips};
@@ -182,7 +182,7 @@ fn at_units_of(
         Some(strips) => (strips.frame(), strips.unit(q, *elem, dims)),
         None => (dims.clone(), unit(q, *elem, dims)),
     };
-    let (mut names, mut lifted) = (HashMap::new(), HashMap::new());
+    let (mut names, mut lifted) = (FxHashMap::default(), FxHashMap::default());
     for parameter in units {
         let info = q.array(*parameter).clone();
         let array = if *parameter == along {
@@ -284,7 +284,7 @@ pub(super) fn vmap(p: &Program) -> Result<Program, NotDifferentiable> {
     }
     q.sizes.push(size.clone());
     let frame = [Dim::name(size)];
-    let mut lifted = HashMap::new();
+    let mut lifted = FxHashMap::default();
     for i in 0..q.params.len() {
         let arrays = q.params[i].arrays.map(&mut |a| {
             let info = q.arrays[a.0 as usize].clone();
@@ -298,7 +298,7 @@ pub(super) fn vmap(p: &Program) -> Result<Program, NotDifferentiable> {
     }
     lift(&mut q, &p.stms, &frame, &mut lifted)?;
     let results: Vec<ArrayId> = p.result.leaves().into_iter().copied().collect();
-    let batches: HashMap<ArrayId, ArrayId> =
+    let batches: FxHashMap<ArrayId, ArrayId> =
         results.iter().map(|a| (*a, broadcast(&mut q, *a, &frame, &lifted))).collect();
     q.result = p.result.map(&mut |a| batches[a]);
     within_ranks(q)

@@ -8,7 +8,7 @@
 //! a nest with leading axes, a scan's axis stays the last one, a loop carries lifted states. What cannot be lifted: a size
 //! that depends on the point, and a `while` that ends at different times.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::NotDifferentiable;
 use crate::bulk::build::{Renaming, renamed};
@@ -26,7 +26,7 @@ pub(super) fn lift(
     p: &mut Program,
     stms: &[Stm],
     frame: &[Dim],
-    arrays: &mut HashMap<ArrayId, ArrayId>,
+    arrays: &mut FxHashMap<ArrayId, ArrayId>,
 ) -> Result<(), NotDifferentiable> {
     let mut l = Lift { p, frame, arrays };
     stms.iter().try_for_each(|s| l.statement(s))
@@ -37,7 +37,7 @@ pub(super) fn broadcast(
     p: &mut Program,
     a: ArrayId,
     frame: &[Dim],
-    arrays: &HashMap<ArrayId, ArrayId>,
+    arrays: &FxHashMap<ArrayId, ArrayId>,
 ) -> ArrayId {
     if let Some(lifted) = arrays.get(&a) {
         return *lifted;
@@ -52,7 +52,7 @@ pub(super) fn broadcast(
 struct Lift<'a> {
     p: &'a mut Program,
     frame: &'a [Dim],
-    arrays: &'a mut HashMap<ArrayId, ArrayId>,
+    arrays: &'a mut FxHashMap<ArrayId, ArrayId>,
 }
 
 impl Lift<'_> {
@@ -142,7 +142,7 @@ impl Lift<'_> {
             self.p.stms.push(Stm::Nest(n.clone()));
             return Ok(());
         }
-        let mut map = Renaming::new();
+        let mut map = Renaming::default();
         let frame_axes = self.p.new_axes(self.frame);
         let prefix: Vec<Atom> = frame_axes.iter().map(|a| Atom::Var(a.var)).collect();
         let axes: Vec<Axis> = frame_axes.into_iter().chain(self.p.copy_axes(&n.axes, &mut map)).collect();
@@ -168,7 +168,7 @@ impl Lift<'_> {
 
     fn repeat(&mut self, r: &Repeat) -> Result<(), NotDifferentiable> {
         // Which states depend on the point, or come to.
-        let mut depends: HashSet<ArrayId> = self.arrays.keys().copied().collect();
+        let mut depends: FxHashSet<ArrayId> = self.arrays.keys().copied().collect();
         loop {
             let before = depends.len();
             for c in &r.carried {
@@ -215,7 +215,7 @@ impl Lift<'_> {
 
 /// Has reads of lifted arrays read at the point.
 struct AtPoint<'a> {
-    arrays: &'a HashMap<ArrayId, ArrayId>,
+    arrays: &'a FxHashMap<ArrayId, ArrayId>,
     point: &'a [Atom],
 }
 
@@ -232,7 +232,7 @@ impl Rewriter for AtPoint<'_> {
 }
 
 /// Adds what statements make of arrays in `depends`.
-fn propagate(stms: &[Stm], depends: &mut HashSet<ArrayId>) {
+fn propagate(stms: &[Stm], depends: &mut FxHashSet<ArrayId>) {
     for s in stms {
         if s.inputs().iter().any(|a| depends.contains(a)) {
             depends.extend(s.results());

@@ -45,7 +45,7 @@ mod separate;
 mod strip;
 mod tangent;
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use crate::bulk::{ArrayId, Program, Stm};
 use crate::dim::Dim;
@@ -219,14 +219,14 @@ fn bundle<T>(mut parts: Vec<Tree<T>>) -> Tree<T> {
 }
 
 /// The float arrays that depend on active parameters.
-fn active_arrays(p: &Program) -> HashSet<ArrayId> {
-    let mut active: HashSet<ArrayId> = active_leaves(p).into_iter().collect();
+fn active_arrays(p: &Program) -> FxHashSet<ArrayId> {
+    let mut active: FxHashSet<ArrayId> = active_leaves(p).into_iter().collect();
     activate(p, &p.stms, &mut active);
     active
 }
 
 /// Adds the float arrays that statements make of active ones.
-fn activate(p: &Program, stms: &[Stm], active: &mut HashSet<ArrayId>) {
+fn activate(p: &Program, stms: &[Stm], active: &mut FxHashSet<ArrayId>) {
     for s in stms {
         if let Stm::Repeat(r) = s {
             // A state is active if its start is, or what any trip makes of it.

@@ -8,7 +8,7 @@
 //! Under a frame the arrays have its axes in front. What the points of a frame compute does not depend on each other, so the
 //! cotangents of all points at once are the derivatives of each.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::forward::Forward;
 use super::reverse::Reverse;
@@ -69,8 +69,8 @@ fn split(p: &mut Program, part: &Part<'_>) -> (Vec<Stm>, Vec<Stm>, Vec<Stm>) {
     (std::mem::take(&mut p.stms), stms, after)
 }
 
-fn active(p: &Program, part: &Part<'_>, stms: &[Stm]) -> HashSet<ArrayId> {
-    let mut active: HashSet<ArrayId> = part.point.iter().copied().collect();
+fn active(p: &Program, part: &Part<'_>, stms: &[Stm]) -> FxHashSet<ArrayId> {
+    let mut active: FxHashSet<ArrayId> = part.point.iter().copied().collect();
     activate(p, stms, &mut active);
     active
 }

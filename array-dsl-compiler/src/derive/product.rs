@@ -125,7 +125,7 @@ fn of_rows(p: &mut Program, n: &Nest, result: ArrayId, over: usize, value: Atom)
         let y = code.read(p, result, row);
         differs_from_zero(p, code, y)
     });
-    let mut map = Renaming::new();
+    let mut map = Renaming::default();
     let axes = p.copy_axes(&n.axes, &mut map);
     let row: Vec<Atom> = axes[..axes.len() - over].iter().map(|a| Atom::Var(a.var)).collect();
     let mut point = Code::new(n.loc);
@@ -160,7 +160,7 @@ fn by_index(
         nonzero(p, code, x)
     });
     let some_zero = some_zero(p, result, n);
-    let mut map = Renaming::new();
+    let mut map = Renaming::default();
     let axes = p.copy_axes(&n.axes, &mut map);
     let mut point = Code::new(n.loc);
     point.lets = p.copy_lets(&n.body.unordered(), &mut map);

@@ -83,7 +83,7 @@ fn recomputed(
     f: impl FnOnce(&mut Program, &mut Code, &Renaming) -> Vec<(Reducer, Elem, Atom, &'static str)>,
     over: usize,
 ) -> Vec<ArrayId> {
-    let mut map = Renaming::new();
+    let mut map = Renaming::default();
     let axes = p.copy_axes(&n.axes, &mut map);
     let mut code = Code::new(n.loc);
     code.lets = p.copy_lets(&n.body.unordered(), &mut map);

@@ -32,13 +32,13 @@
 
 mod straight;
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use self::straight::Segments;
 use super::NotDifferentiable;
 use super::forward::Forward;
-use super::history::{History, Trip, Update, from_the_end, store_history, undone};
-use super::reverse::Reverse;
+use super::history::{History, Trip, Update, from_the_end, store_history, undone, written_values};
+use super::reverse::{Reverse, expensive};
 use crate::bulk::build::{Redirect, int};
 use crate::bulk::condition::relying_on_condition;
 use crate::bulk::walk::Rewriter;
@@ -77,7 +77,7 @@ impl Forward {
 }
 
 /// From the arrays that the forward loop binds to those that a backward trip binds in their places.
-type Restored = HashMap<ArrayId, ArrayId>;
+type Restored = FxHashMap<ArrayId, ArrayId>;
 
 /// What a backward loop carries of adjoints.
 struct CarriedAdjoints {
@@ -313,7 +313,7 @@ impl Reverse {
 
     /// Undoes a whole trip and executes it again.
     fn undo_trip(&mut self, r: &Repeat, again: &mut TripAgain<'_>, carried: &[Carried], trip: &Trip) {
-        let mut names = HashMap::new();
+        let mut names = FxHashMap::default();
         for w in &mut again.written {
             let after = carried[w.carried].state;
             let undone = |state, u: &Update| undone(&mut self.p, state, u, trip, r.loc);
@@ -404,8 +404,15 @@ impl Reverse {
             return Ok(());
         }
         for (before, after, update) in undo {
-            let after = self.now(after);
-            let again = undone(&mut self.p, after, update, trip, Loc::default());
+            let left = self.now(after);
+            if let Update::Write(log) = update
+                && let Stm::Nest(n) = s
+                && n.yields.iter().any(|y| y.array == after && expensive(n, y).is_some())
+            {
+                let values = written_values(&mut self.p, left, log, trip, Loc::default());
+                self.written.insert(after, values);
+            }
+            let again = undone(&mut self.p, left, update, trip, Loc::default());
             self.is_again(before, again);
         }
         self.execute(before.iter().map(|at| &again.body[*at]));
@@ -508,7 +515,7 @@ impl Reverse {
     /// The loop again, with its trips counted and its history stored.
     fn counted_history(&mut self, r: &Repeat, count: Dim) -> Vec<History> {
         let p = &mut self.p;
-        let mut map = HashMap::new();
+        let mut map = FxHashMap::default();
         let mut q = p.copy_repeat(r, &mut map);
         q.trips = Trips::For(p.new_array("trip", Elem::I64, Vec::new()), count);
         let history = store_history(p, &mut q);

@@ -19,7 +19,7 @@
 //! wherever their index allows. An array's adjoint is the sum of the contributions of all its readers; an array
 //! without contributions has no adjoint, and nothing is computed for it.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::adjoint::{Adjoints, Contribution, active_scalars, backwards};
 use super::product;
@@ -28,8 +28,8 @@ use super::{Derivative, NotDifferentiable, active_arrays, active_params, bins, b
 use crate::affine::bins::{LastWriters, inside, last_writers};
 use crate::bulk::build::{Code, Renaming, renamed};
 use crate::bulk::{
-    Addition, ArrayId, ArrayInfo, Atom, Axis, Check, CheckKind, Exp, Nest, Param, Program, Reducer, Stm,
-    Yield, YieldKind,
+    Addition, ArrayId, ArrayInfo, Atom, Axis, Check, CheckKind, Exp, Let, Nest, Param, Program, Reducer, Stm,
+    Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -58,31 +58,34 @@ pub(super) fn reverse(p: &Program, what: Derivative) -> Result<Program, NotDiffe
 
 pub(super) struct Reverse {
     pub p: Program,
-    pub active: HashSet<ArrayId>,
+    pub active: FxHashSet<ArrayId>,
     /// Contributions to each array's adjoint.
-    pub adjoints: HashMap<ArrayId, Vec<ArrayId>>,
+    pub adjoints: FxHashMap<ArrayId, Vec<ArrayId>>,
     /// Arrays whose adjoint is one array that everything is added to, in place, and that array so far: in a loop, where a new
     /// array for each contribution of each trip would cost its whole size.
-    pub sums: HashMap<ArrayId, Option<ArrayId>>,
+    pub sums: FxHashMap<ArrayId, Option<ArrayId>>,
     /// The arrays that have again what another one had, which was overwritten since.
-    pub again: HashMap<ArrayId, ArrayId>,
+    pub again: FxHashMap<ArrayId, ArrayId>,
     /// From these to the arrays that had it first, whose adjoints they contribute to.
-    pub first: HashMap<ArrayId, ArrayId>,
+    pub first: FxHashMap<ArrayId, ArrayId>,
     /// By the result of a loop that went backwards: the array that it started from, again.
-    pub rewound: HashMap<ArrayId, ArrayId>,
+    pub rewound: FxHashMap<ArrayId, ArrayId>,
+    /// By the result of a nest that wrote into an array and has been undone: what its points wrote.
+    pub written: FxHashMap<ArrayId, ArrayId>,
 }
 
 impl Reverse {
     /// Of a program in which these arrays vary.
-    pub fn new(p: Program, active: HashSet<ArrayId>) -> Reverse {
+    pub fn new(p: Program, active: FxHashSet<ArrayId>) -> Reverse {
         Reverse {
             p,
             active,
-            adjoints: HashMap::new(),
-            sums: HashMap::new(),
-            again: HashMap::new(),
-            first: HashMap::new(),
-            rewound: HashMap::new(),
+            adjoints: FxHashMap::default(),
+            sums: FxHashMap::default(),
+            again: FxHashMap::default(),
+            first: FxHashMap::default(),
+            rewound: FxHashMap::default(),
+            written: FxHashMap::default(),
         }
     }
 
@@ -243,14 +246,14 @@ impl Reverse {
         if seeded.is_empty() {
             return Ok(());
         }
-        let mut map = Renaming::new();
+        let mut map = Renaming::default();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
         let mut code = Code::new(n.loc);
         code.lets = self.p.copy_lets(&n.body.unordered(), &mut map);
         let primal = code.lets.clone();
         self.reuse_stored(n, &map, &index, &mut code);
-        let active = active_scalars(&self.p, &primal, &self.active, &HashSet::new());
+        let active = active_scalars(&self.p, &primal, &self.active, &FxHashSet::default());
         let mut adjoints = Adjoints::default();
         for (y, adj, slope) in &seeded {
             let (value, seed) = self.point_seed(&mut code, y, *adj, slope, &index, &map);
@@ -367,7 +370,7 @@ impl Reverse {
 
     /// Has one point store what it contributes to several adjoints: each is added to by a nest of its own.
     fn computed_once(&mut self, code: &Code, later: &mut [(Contribution, Option<ArrayId>)], loc: Loc) {
-        let mut map = Renaming::new();
+        let mut map = Renaming::default();
         let lets = self.p.copy_lets(&code.lets, &mut map);
         let mut yields = Vec::new();
         for (c, stored) in later {
@@ -388,7 +391,7 @@ impl Reverse {
         sum: ArrayId,
         loc: Loc,
     ) -> ArrayId {
-        let mut map = Renaming::new();
+        let mut map = Renaming::default();
         let axes = self.p.copy_axes(axes, &mut map);
         let lets = self.p.copy_lets(&code.lets, &mut map);
         let info = self.p.array(sum).clone();
@@ -408,11 +411,15 @@ impl Reverse {
     /// evaluated once.
     fn reuse_stored(&self, n: &Nest, map: &Renaming, index: &[Atom], code: &mut Code) {
         for y in &n.yields {
-            let YieldKind::Store(v) = &y.kind else { continue };
-            let Atom::Var(v) = renamed(map, *v) else { continue };
-            let definition = code.lets.iter_mut().find(|l| l.vars == [v]);
-            if let Some(l) = definition.filter(|l| matches!(&l.exp, Exp::Op(op, _) if !op.is_cheap())) {
-                l.exp = Exp::Read { array: y.array, index: index.to_vec(), checked: false };
+            let stored = match y.kind {
+                YieldKind::Store(_) => Some(y.array),
+                _ => self.written.get(&y.array).copied(),
+            };
+            let Some((array, value)) = stored.zip(expensive(n, y)) else { continue };
+            let value = renamed(map, Atom::Var(value));
+            if let Some(l) = code.lets.iter_mut().find(|l| l.vars.len() == 1 && Atom::Var(l.vars[0]) == value)
+            {
+                l.exp = Exp::Read { array, index: index.to_vec(), checked: false };
             }
         }
     }
@@ -462,7 +469,7 @@ impl Reverse {
         let (YieldKind::Write { index, .. } | YieldKind::Accumulate { index, .. }) = &y.kind else {
             return adj;
         };
-        let mut map = Renaming::new();
+        let mut map = Renaming::default();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let mut code = Code::new(n.loc);
         code.lets = self.p.copy_lets(&n.body.unordered(), &mut map);
@@ -485,7 +492,7 @@ impl Reverse {
     /// `adj` with zeros where the nest writes.
     fn cleared(&mut self, n: &Nest, y: &Yield, adj: ArrayId) -> ArrayId {
         let YieldKind::Write { index, contested, .. } = &y.kind else { return adj };
-        let mut map = Renaming::new();
+        let mut map = Renaming::default();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let lets = self.p.copy_lets(&n.body.unordered(), &mut map);
         let info = self.p.array(adj).clone();
@@ -500,6 +507,14 @@ impl Reverse {
         self.p.stms.push(Stm::Nest(Nest { axes, body: lets.into(), yields, loc: n.loc }));
         array
     }
+}
+
+/// What each point stores or writes, if it is made by an operation that costs more than reading it.
+pub(super) fn expensive(n: &Nest, y: &Yield) -> Option<Var> {
+    let (YieldKind::Store(value) | YieldKind::Write { value, .. }) = &y.kind else { return None };
+    let value = value.var()?;
+    let makes = |l: &Let| l.vars == [value] && matches!(&l.exp, Exp::Op(op, _) if !op.is_cheap());
+    (!n.body.is_ordered() && n.body.lets().any(makes)).then_some(value)
 }
 
 /// `array[index]`, or 0 where the index lies outside.

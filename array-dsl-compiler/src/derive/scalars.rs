@@ -1,6 +1,6 @@
 //! The derivative of scalar code as scalar code, for functions inside kernels that make no arrays.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::adjoint::{Adjoints, active_scalars, backwards};
 use super::tangent::{Tangents, forwards, of};
@@ -16,7 +16,7 @@ pub fn pullback(
     point: &[Var],
     seeds: &[(Atom, Atom)],
 ) -> Vec<Atom> {
-    let nothing = HashSet::new();
+    let nothing = FxHashSet::default();
     let active = active_scalars(p, lets, &nothing, &point.iter().copied().collect());
     let mut adjoints = Adjoints::default();
     for (result, cotangent) in seeds {
@@ -38,6 +38,6 @@ pub fn pushforward(
     results: &[Atom],
 ) -> Vec<Atom> {
     let mut tangents: Tangents = point.iter().copied().collect();
-    forwards(p, code, lets, &HashMap::new(), &mut tangents);
+    forwards(p, code, lets, &FxHashMap::default(), &mut tangents);
     results.iter().map(|a| of(&tangents, *a).unwrap_or(Atom::Const(Const::of(p.elem(*a), 0)))).collect()
 }

@@ -23,7 +23,7 @@
 
 mod affine;
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::adjoint::{Adjoints, active_scalars, backwards};
 use super::form::zero;
@@ -130,7 +130,7 @@ impl Reverse {
 
     /// Axes from the end: new ones, and the index that counts the last one backwards.
     fn backward_axes(&mut self, n: &Nest, code: &mut Code) -> (Vec<Axis>, Vec<Atom>) {
-        let mut map = Renaming::new();
+        let mut map = Renaming::default();
         let axes = self.p.copy_axes(&n.axes, &mut map);
         let mut index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
         if let (Some(axis), Some(last)) = (axes.last(), index.last_mut()) {
@@ -160,8 +160,8 @@ impl Reverse {
             None => zero(*e),
         };
         let last = seeds.last.iter().zip(&elems).map(&mut last).collect();
-        let own: HashSet<Var> = points.states.iter().copied().collect();
-        let active = active_scalars(p, &points.step, &HashSet::new(), &own);
+        let own: FxHashSet<Var> = points.states.iter().copied().collect();
+        let active = active_scalars(p, &points.step, &FxHashSet::default(), &own);
         Backward { axes, code, points, stored_adj, last, elems, active }
     }
 
@@ -182,7 +182,7 @@ impl Reverse {
             };
             adjoints.add(p, &mut step, points.results[*i], seed);
         }
-        backwards(p, &mut step, &points.step, &HashSet::new(), &active, &mut adjoints, &mut Vec::new());
+        backwards(p, &mut step, &points.step, &FxHashSet::default(), &active, &mut adjoints, &mut Vec::new());
         let mut results = Vec::new();
         for ((i, e), y) in q.floats.iter().zip(&elems).zip(&stored_adj) {
             let adj = adjoints.get(points.states[*i]).unwrap_or(zero(*e));
@@ -193,7 +193,7 @@ impl Reverse {
         }
         let step = Branch { block: step.into(), results };
         let (right, values) = (Vec::new(), Vec::new());
-        let vars = p.copy_vars(&left, &mut Renaming::new());
+        let vars = p.copy_vars(&left, &mut Renaming::default());
         let scan =
             Scan { vars, prefix: Prefix::Exclusive, left, start: last, right, values, step, loc: n.loc };
         FromEnd { arrays: self.store_scan(n, axes, code, scan, &elems), with_own: false }
@@ -257,9 +257,9 @@ impl Reverse {
             }
             adjoints.add(p, &mut code, points.results[*i], seed);
         }
-        let own: HashSet<Var> = points.states.iter().copied().collect();
-        let before = active_scalars(p, &points.before, &self.active, &HashSet::new());
-        let known: HashSet<Var> = before.union(&own).copied().collect();
+        let own: FxHashSet<Var> = points.states.iter().copied().collect();
+        let before = active_scalars(p, &points.before, &self.active, &FxHashSet::default());
+        let known: FxHashSet<Var> = before.union(&own).copied().collect();
         let active = active_scalars(p, &points.step, &self.active, &known);
         let mut out = Vec::new();
         backwards(p, &mut code, &points.step, &self.active, &active, &mut adjoints, &mut out);
@@ -304,7 +304,7 @@ impl Reverse {
             return;
         }
         let p = &mut self.p;
-        let mut map = Renaming::new();
+        let mut map = Renaming::default();
         let inner = p.copy_axes(axes, &mut map);
         let body = p.copy_lets(&code.lets, &mut map);
         let dims: Vec<_> = n.axes[..n.axes.len() - 1].iter().map(|a| a.extent.clone()).collect();
@@ -318,7 +318,7 @@ impl Reverse {
             .collect();
         let arrays: Vec<ArrayId> = yields.iter().map(|y| y.array).collect();
         p.stms.push(Stm::Nest(Nest { axes: inner, body: body.into(), yields, loc: n.loc }));
-        let mut map = Renaming::new();
+        let mut map = Renaming::default();
         let outer = p.copy_axes(&n.axes[..dims.len()], &mut map);
         let index: Vec<Atom> = outer.iter().map(|a| Atom::Var(a.var)).collect();
         let mut code = Code::new(n.loc);
@@ -329,7 +329,7 @@ impl Reverse {
             let adj = code.read(p, array, &index);
             adjoints.add(p, &mut code, renamed(&map, q.scan.start[*i]), adj);
         }
-        let active = active_scalars(p, &made, &self.active, &HashSet::new());
+        let active = active_scalars(p, &made, &self.active, &FxHashSet::default());
         let mut out = Vec::new();
         backwards(p, &mut code, &made, &self.active, &active, &mut adjoints, &mut out);
         self.accumulate(outer, code, out, n.loc);
@@ -393,5 +393,5 @@ struct Backward {
     last: Vec<Atom>,
     elems: Vec<Elem>,
     /// What of the step depends on the states.
-    active: HashSet<Var>,
+    active: FxHashSet<Var>,
 }

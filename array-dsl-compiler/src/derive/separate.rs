@@ -1,6 +1,6 @@
 //! Nests with scans in parts: what is differentiated by the rule for scans alone, and what by that for nests.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use crate::affine::{Checked, not_negative};
 use crate::bulk::build::{Code, Fresh, Renaming};
@@ -91,9 +91,9 @@ fn separate_scans(p: &mut Program, mut n: Nest, known: &Checked) -> Vec<Stm> {
 /// The counts of trips that are the same in each trip of the loop around, and the other statements: histories have these counts
 /// as dimensions.
 fn counted_before(r: &Repeat, body: Vec<Stm>) -> (Vec<Stm>, Vec<Stm>) {
-    let mut inside: HashSet<ArrayId> =
+    let mut inside: FxHashSet<ArrayId> =
         r.bound().into_iter().chain(body.iter().flat_map(Stm::results)).collect();
-    let mut counts: HashSet<Dim> = HashSet::new();
+    let mut counts: FxHashSet<Dim> = FxHashSet::default();
     let (mut before, mut rest) = (Vec::new(), Vec::new());
     for s in body {
         let is_known = |d: &Dim| {
@@ -136,7 +136,7 @@ struct Part {
 
 /// A copy of the first items of a nest with scans read where they were stored.
 fn replaced(p: &mut Program, n: &Nest, items: &[Item], stored: &[Vec<ArrayId>]) -> Part {
-    let mut map = Renaming::new();
+    let mut map = Renaming::default();
     let axes = p.copy_axes(&n.axes, &mut map);
     let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
     let mut body = Body::default();

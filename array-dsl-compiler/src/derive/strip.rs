@@ -8,7 +8,7 @@
 //! The last strip begins where it is full, so that all have one width: some directions are then taken twice, with the same
 //! result. What does not depend on the trip is computed once, before the loop. The host chooses `w` (`bulk::Strip`).
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use crate::bulk::build::Code;
 use crate::bulk::uses::scalars;
@@ -148,7 +148,7 @@ impl Strips {
 
     /// The statements that depend on the trip, which leave the program.
     fn split_off(&self, p: &mut Program) -> Vec<Stm> {
-        let mut depends = HashSet::from([self.trip]);
+        let mut depends = FxHashSet::from_iter([self.trip]);
         let (mut inside, mut outside) = (Vec::new(), Vec::new());
         for s in std::mem::take(&mut p.stms) {
             if depends_on(p, &s, &depends) {
@@ -164,7 +164,7 @@ impl Strips {
 }
 
 /// Whether a statement reads one of these arrays.
-fn depends_on(p: &Program, s: &Stm, arrays: &HashSet<ArrayId>) -> bool {
+fn depends_on(p: &Program, s: &Stm, arrays: &FxHashSet<ArrayId>) -> bool {
     let mut depends = s.inputs().iter().any(|a| arrays.contains(a));
     // A `while` that carries directions counts its trips with them, and these are a size of what is stored for each.
     let mut mention = |d: &Dim| depends |= scalars(d).any(|a| arrays.contains(&a));
@@ -176,7 +176,7 @@ fn depends_on(p: &Program, s: &Stm, arrays: &HashSet<ArrayId>) -> bool {
 /// Whether the sizes of results are computed where tangents are, by a loop that carries both: they are not known outside of a loop over
 /// strips, where the matrices are made.
 pub(super) fn sized_with_tangents(d: &Program, units: &[ArrayId], results: &[ArrayId]) -> bool {
-    let mut depends: HashSet<ArrayId> = units.iter().copied().collect();
+    let mut depends: FxHashSet<ArrayId> = units.iter().copied().collect();
     for s in &d.stms {
         if depends_on(d, s, &depends) {
             depends.extend(s.results());

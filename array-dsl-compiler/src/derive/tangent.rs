@@ -9,7 +9,7 @@
 //!
 //! A tangent that is zero broadcast is not represented.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::partial::scaled;
 use crate::bulk::build::Code;
@@ -19,7 +19,7 @@ use crate::scalar::{Op, partials};
 use crate::ty::{Const, Elem};
 
 /// Tangents of scalars; absent means zero.
-pub(super) type Tangents = HashMap<Var, Atom>;
+pub(super) type Tangents = FxHashMap<Var, Atom>;
 
 /// The tangent of an atom.
 pub(super) fn of(t: &Tangents, a: Atom) -> Option<Atom> {
@@ -33,7 +33,7 @@ pub(super) fn of(t: &Tangents, a: Atom) -> Option<Atom> {
 pub(super) fn with_tangents(
     p: &mut Program,
     body: &Body,
-    arrays: &HashMap<ArrayId, ArrayId>,
+    arrays: &FxHashMap<ArrayId, ArrayId>,
     tangents: &mut Tangents,
 ) -> Body {
     let mut out = Body::default();
@@ -55,7 +55,7 @@ pub(super) fn forwards(
     p: &mut Program,
     code: &mut Code,
     lets: &[Let],
-    arrays: &HashMap<ArrayId, ArrayId>,
+    arrays: &FxHashMap<ArrayId, ArrayId>,
     tangents: &mut Tangents,
 ) {
     for l in lets {
@@ -112,7 +112,7 @@ fn choice(
     l: &Let,
     c: Atom,
     branches: [&Branch; 2],
-    arrays: &HashMap<ArrayId, ArrayId>,
+    arrays: &FxHashMap<ArrayId, ArrayId>,
     tangents: &mut Tangents,
 ) {
     let mut sides = Vec::new();
@@ -141,7 +141,7 @@ fn choice(
 
 /// The scan of pairs (state, tangent): of every float state, since a tangent may come in through any of them. It is
 /// associative if the scan is.
-fn pairs(p: &mut Program, s: &Scan, arrays: &HashMap<ArrayId, ArrayId>, tangents: &mut Tangents) -> Scan {
+fn pairs(p: &mut Program, s: &Scan, arrays: &FxHashMap<ArrayId, ArrayId>, tangents: &mut Tangents) -> Scan {
     let floats: Vec<usize> = (0..s.left.len()).filter(|i| p.vars[s.left[*i].0 as usize].is_float()).collect();
     let zero = |p: &Program, v: Var| Atom::Const(Const::of(p.vars[v.0 as usize], 0));
     let mut inner = tangents.clone();

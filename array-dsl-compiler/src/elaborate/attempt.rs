@@ -1,6 +1,6 @@
 //! Attempts: elaboration that may turn out not to be possible, and is taken back then.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::Elaborator;
 use super::scope::Scope;
@@ -11,7 +11,7 @@ use crate::dim::Dim;
 pub(super) struct Saved {
     bodies: Vec<usize>,
     vars: usize,
-    known: HashMap<Var, Dim>,
+    known: FxHashMap<Var, Dim>,
     scope: Scope,
     frame: usize,
     branches: usize,

@@ -3,11 +3,11 @@
 //!
 //! A function over values of lower rank is lifted: by its rule, or by the ranks of its text's parameters.
 
-use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
 use proc_macro2::Span;
+use rustc_hash::FxHashMap;
 
 use super::Elaborator;
 use super::scope::Scope;
@@ -211,7 +211,7 @@ pub(super) static TABLE: &[Builtin] = &[
 
 /// The row of a built-in function.
 pub(super) fn find(name: &str) -> Option<&'static Builtin> {
-    static INDEX: OnceLock<HashMap<&'static str, &'static Builtin>> = OnceLock::new();
+    static INDEX: OnceLock<FxHashMap<&'static str, &'static Builtin>> = OnceLock::new();
     INDEX.get_or_init(|| TABLE.iter().map(|b| (b.name, b)).collect()).get(name).copied()
 }
 

@@ -10,9 +10,8 @@
 //! What a check says must hold where the code around is executed, and is compared only there, as far as that can be told before
 //! (`conditions`).
 
-use std::collections::HashMap;
-
 use proc_macro2::Span;
+use rustc_hash::FxHashMap;
 
 use super::Elaborator;
 use crate::core::{Atom, Check, CheckKind, Exp, Stm, Type, Var};
@@ -187,7 +186,7 @@ struct Taken {
     /// How many others there are.
     others: usize,
     /// After which of these a variable is bound; not those that are bound before all of them.
-    bound: HashMap<Var, usize>,
+    bound: FxHashMap<Var, usize>,
 }
 
 impl Taken {

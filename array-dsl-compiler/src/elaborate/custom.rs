@@ -4,8 +4,9 @@
 //!   gives the cotangents of the arguments that are differentiated by, a tuple if there are several.
 //! * Sizes may have other names in it. What cannot be told equal is checked when the kernel's derivative runs.
 
-use std::collections::HashMap;
 use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use super::Elaborator;
 use crate::core::{self, Atom, Exp, Param, Rule, Stm, Type, Var};
@@ -108,7 +109,7 @@ impl Elaborator<'_> {
         (takes, params): (&[Type], &[Type]),
         (gives, results): (&[Type], &[Type]),
     ) -> Option<()> {
-        let mut sizes: HashMap<Name, Dim> = HashMap::new();
+        let mut sizes: FxHashMap<Name, Dim> = FxHashMap::default();
         let pairs = |a: &[Type], b: &[Type]| -> Vec<(Dim, Dim)> {
             a.iter().zip(b).flat_map(|(a, b)| a.dims.iter().cloned().zip(b.dims.iter().cloned())).collect()
         };

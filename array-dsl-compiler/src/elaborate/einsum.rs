@@ -44,7 +44,7 @@ impl Elaborator<'_> {
             );
             return None;
         }
-        let mut sizes = Sizes::new();
+        let mut sizes = Sizes::default();
         let mut terms: Vec<Term> = Vec::new();
         for ((v, letters), e) in values.iter().zip(&s.operands).zip(operands) {
             let value = self.operand(v, letters, &mut sizes, e.span)?;

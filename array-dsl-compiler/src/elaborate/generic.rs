@@ -19,10 +19,10 @@
 //! * Errors in the body are reported at the call. So that its author sees them, a definition is elaborated by itself as well, with
 //!   each type that a parameter may stand for and functions of which only the types are known.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use proc_macro2::Span;
+use rustc_hash::FxHashMap;
 
 use super::call::count;
 use super::scope::Scope;
@@ -170,8 +170,8 @@ impl Elaborator<'_> {
         f: &ast::Function,
         args: &[Value],
         span: Span,
-    ) -> Option<HashMap<Name, TypeKind>> {
-        let mut types = HashMap::new();
+    ) -> Option<FxHashMap<Name, TypeKind>> {
+        let mut types = FxHashMap::default();
         for generic in &f.generics {
             let name = &generic.name.name;
             if generic.bound == Bound::Any {

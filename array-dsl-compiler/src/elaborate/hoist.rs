@@ -7,9 +7,8 @@
 //! Only scalar functions that cannot fail are moved: code around which has no points, or is not chosen, is not executed. What is
 //! computed twice is computed once, so that equal sizes are one size.
 
-use std::collections::HashMap;
-
 use proc_macro2::Span;
+use rustc_hash::FxHashMap;
 
 use super::Elaborator;
 use crate::core::{Atom, Exp, Stm, Var};
@@ -87,7 +86,7 @@ impl Elaborator<'_> {
 
     /// A scalar at depth 0, or a copy of it there. It may also be bound by `nested`, statements within an expression.
     pub(super) fn copied_to_depth_0(&mut self, v: Var, nested: &[Stm], span: Span) -> Option<Atom> {
-        self.copy_to_depth_0(v, nested, span, &mut HashMap::new())
+        self.copy_to_depth_0(v, nested, span, &mut FxHashMap::default())
     }
 
     /// As [`Self::copied_to_depth_0`], with the copies that are there already; what has none is tried once.
@@ -96,7 +95,7 @@ impl Elaborator<'_> {
         v: Var,
         nested: &[Stm],
         span: Span,
-        copies: &mut HashMap<Var, Option<Atom>>,
+        copies: &mut FxHashMap<Var, Option<Atom>>,
     ) -> Option<Atom> {
         if self.is_outermost(v) {
             return Some(Atom::Var(v));

@@ -1,8 +1,7 @@
 //! Called kernels: their Core code copied into the function under construction.
 
-use std::collections::HashMap;
-
 use proc_macro2::Span;
+use rustc_hash::FxHashMap;
 
 use super::Elaborator;
 use super::conditions::Branch;
@@ -21,7 +20,7 @@ impl Elaborator<'_> {
         args: &[Atom],
         span: Span,
     ) -> Option<Value> {
-        let mut sizes: HashMap<Name, Dim> = HashMap::new();
+        let mut sizes: FxHashMap<Name, Dim> = FxHashMap::default();
         for (v, a) in params.iter().zip(args) {
             for (want, have) in k.ty(*v).dims.iter().zip(self.atom_type(*a).dims) {
                 if let Some(SizeAtom::Name(n)) = want.as_atom() {
@@ -29,7 +28,7 @@ impl Elaborator<'_> {
                 }
             }
         }
-        let mut inl = Inliner { k, vars: HashMap::new(), sizes, span };
+        let mut inl = Inliner { k, vars: FxHashMap::default(), sizes, span };
         for (v, a) in params.iter().zip(args) {
             inl.vars.insert(*v, *a);
         }
@@ -57,8 +56,8 @@ impl Elaborator<'_> {
 /// Copies Core code into the function under construction, with variables, sizes and places replaced.
 struct Inliner<'k> {
     k: &'k core::Function,
-    vars: HashMap<Var, Atom>,
-    sizes: HashMap<Name, Dim>,
+    vars: FxHashMap<Var, Atom>,
+    sizes: FxHashMap<Name, Dim>,
     span: Span,
 }
 

@@ -93,10 +93,10 @@ mod unroll;
 mod value;
 mod writes;
 
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use proc_macro2::Span;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::core::{self, Atom, Body, Param, Stm, Type, Var, VarInfo};
 use crate::diagnostics::{Code, Diagnostics};
@@ -140,8 +140,8 @@ pub struct Generic {
 /// What the paths of a function stand for.
 #[derive(Clone, Debug, Default)]
 pub struct Callees {
-    kernels: HashMap<String, Rc<Callee>>,
-    generics: HashMap<String, Rc<Generic>>,
+    kernels: FxHashMap<String, Rc<Callee>>,
+    generics: FxHashMap<String, Rc<Generic>>,
     /// The records, by path and by `id`.
     pub records: Records,
 }
@@ -277,7 +277,7 @@ struct Elaborator<'a> {
     /// The parameters' variables.
     params: Vec<Var>,
     /// The variables of the states of loops.
-    states: HashSet<Var>,
+    states: FxHashSet<Var>,
     /// Statement lists under construction; the first is depth 0.
     bodies: Vec<Vec<Stm>>,
     /// The points of the derivatives around the current place, outermost first, and the number of statement lists around each.
@@ -288,7 +288,7 @@ struct Elaborator<'a> {
     branches: Vec<conditions::Branch>,
     scope: Scope,
     /// Integers known as polynomials over sizes.
-    known: HashMap<Var, Dim>,
+    known: FxHashMap<Var, Dim>,
     /// What the parallel loops around write into arrays, so far.
     writes: Vec<Write>,
     /// The parallel loop around must be made sequential after all.
@@ -316,13 +316,13 @@ impl<'a> Elaborator<'a> {
             spans: Vec::new(),
             sizes: Vec::new(),
             params: Vec::new(),
-            states: HashSet::new(),
+            states: FxHashSet::default(),
             bodies: vec![Vec::new()],
             points: Vec::new(),
             frame: Vec::new(),
             branches: Vec::new(),
             scope: Scope::default(),
-            known: HashMap::new(),
+            known: FxHashMap::default(),
             writes: Vec::new(),
             declined: false,
             notes: Vec::new(),
@@ -379,7 +379,7 @@ impl<'a> Elaborator<'a> {
     /// Binds the parameters and the sizes they mention.
     fn signature(&mut self, f: &ast::Function) -> Vec<Param> {
         // Scalar parameters first: they may serve as sizes wherever they stand.
-        let mut scalars: HashMap<Name, Var> = HashMap::new();
+        let mut scalars: FxHashMap<Name, Var> = FxHashMap::default();
         for p in &f.params {
             if let (Some(name), ast::TypeKind::Scalar(elem)) = (p.pattern.name(), &p.ty.kind) {
                 let var = self.new_var(&name.name, Type::scalar(*elem));

@@ -10,7 +10,7 @@
 //! for `k` operands. Sizes that only the running program knows count as [`TYPICAL`], so that the order depends on the
 //! subscripts and the constant sizes alone. Ties go to the order from left to right.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::internal::expect;
 
@@ -42,7 +42,7 @@ pub(super) fn cheapest(operands: &[Vec<char>], output: &[char], size: &dyn Fn(ch
         |cs: &[char]| (0..letters.len()).filter(|i| cs.contains(&letters[*i])).fold(0, |s, i| s | 1 << i);
     let sets: Vec<Set> = operands.iter().map(|o| set(o)).collect();
     let sizes: Vec<f64> = letters.iter().map(|c| size(*c)).collect();
-    let mut search = Search { sets, output: set(output), sizes, best: HashMap::new() };
+    let mut search = Search { sets, output: set(output), sizes, best: FxHashMap::default() };
     let all = (1 << operands.len()) - 1;
     search.cost(all);
     search.order(all, operands, &letters)
@@ -53,7 +53,7 @@ struct Search {
     output: Set,
     sizes: Vec<f64>,
     /// For sets of two operands or more: the cost, and one side of the cheapest split.
-    best: HashMap<Set, (f64, Set)>,
+    best: FxHashMap<Set, (f64, Set)>,
 }
 
 impl Search {

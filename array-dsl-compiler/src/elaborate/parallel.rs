@@ -14,9 +14,8 @@
 //!
 //! What an `if` around such an assignment does follows: the contribution of a trip that does not take it is neutral.
 
-use std::collections::HashMap;
-
 use proc_macro2::Span;
+use rustc_hash::FxHashMap;
 
 use super::Elaborator;
 use super::effects::Class;
@@ -162,11 +161,11 @@ impl Elaborator<'_> {
         expanded: &[Atom],
         contributions: Vec<Atom>,
         span: Span,
-    ) -> Option<(HashMap<Atom, Atom>, Vec<Atom>)> {
+    ) -> Option<(FxHashMap<Atom, Atom>, Vec<Atom>)> {
         let axis = Axis { var: t.k, extent: t.space.extent.clone() };
         if expanded.is_empty() {
             let folded = self.reduce(&t.totals, axis, Body { stms, results: contributions }, span);
-            return Some((HashMap::new(), folded));
+            return Some((FxHashMap::default(), folded));
         }
         let arrays = self.expand(expanded, axis, stms, span);
         let folded = self.reduce_arrays(&t.totals, &contributions, &arrays, &t.space.extent, span)?;
@@ -178,7 +177,7 @@ impl Elaborator<'_> {
         &mut self,
         t: &ParallelLoop<'_>,
         kept: &[Value],
-        arrays: &HashMap<Atom, Atom>,
+        arrays: &FxHashMap<Atom, Atom>,
         span: Span,
     ) -> Option<()> {
         for (row, value) in t.rows.iter().filter(|r| r.aligned).zip(kept) {
@@ -327,8 +326,8 @@ impl Elaborator<'_> {
     }
 
     /// Arrays over the axis of atoms of the body.
-    fn expand(&mut self, atoms: &[Atom], axis: Axis, stms: Vec<Stm>, span: Span) -> HashMap<Atom, Atom> {
-        let mut arrays = HashMap::new();
+    fn expand(&mut self, atoms: &[Atom], axis: Axis, stms: Vec<Stm>, span: Span) -> FxHashMap<Atom, Atom> {
+        let mut arrays = FxHashMap::default();
         let (mut results, mut vars) = (Vec::new(), Vec::new());
         for a in atoms {
             if results.contains(a) {
@@ -355,7 +354,7 @@ impl Elaborator<'_> {
         &mut self,
         totals: &[(Slot, Reducer)],
         contributions: &[Atom],
-        arrays: &HashMap<Atom, Atom>,
+        arrays: &FxHashMap<Atom, Atom>,
         extent: &Dim,
         span: Span,
     ) -> Option<Vec<Atom>> {

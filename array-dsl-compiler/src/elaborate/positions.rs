@@ -7,7 +7,7 @@
 //! In Core that is a `build` over the dimensions of the operands, or one in another, in which an operand is read at the indices
 //! around and nowhere else, and nothing else depends on them.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::Elaborator;
 use crate::core::{Atom, Axis, Body, Exp, Stm, Type, Var};
@@ -19,7 +19,7 @@ type Code = (Vec<Var>, Vec<Var>, Body);
 /// The arrays of the operator at the position around the current place.
 struct Position {
     /// The numbers there, and by how many indices the array has been indexed.
-    arrays: HashMap<Var, (Atom, usize)>,
+    arrays: FxHashMap<Var, (Atom, usize)>,
     /// Their dimensions.
     dims: Vec<Dim>,
     /// The indices around the place.
@@ -35,7 +35,7 @@ impl Elaborator<'_> {
         if operands.any(|v| self.vars[v.0 as usize].ty.dims != dims) {
             return None;
         }
-        let mut arrays = HashMap::new();
+        let mut arrays = FxHashMap::default();
         let mut own = |e: &mut Self, vars: &[Var]| -> Vec<Var> {
             let number = |v: &Var| {
                 let info = e.vars[v.0 as usize].clone();

@@ -9,10 +9,10 @@
 //!
 //! An array of records is a record of arrays: its fields have more dimensions than their types.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use proc_macro2::Span;
+use rustc_hash::FxHashMap;
 
 use super::Elaborator;
 use super::names::closest;
@@ -213,7 +213,7 @@ impl Elaborator<'_> {
         // Errors in its sizes are about the parameter: they come together with it.
         let outer = self.site.call_span.replace(self.site.call_span.unwrap_or(span));
         let mark = self.scope.enter();
-        let mut scalars: HashMap<Name, Var> = HashMap::new();
+        let mut scalars: FxHashMap<Name, Var> = FxHashMap::default();
         for f in &r.fields {
             if let TypeKind::Scalar(elem) = f.ty.kind {
                 let var = self.new_var(&format!("{name}.{}", f.name), Type::scalar(elem));

@@ -2,7 +2,7 @@
 //! is where elaboration turns assignments into new values (SSA conversion). Blocks and branches forget the names they
 //! bind and keep what they assigned; a closure keeps the values of the place where it is written.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::value::Value;
 use crate::core::{Atom, Reducer};
@@ -38,7 +38,7 @@ pub(super) enum Role {
 #[derive(Clone, Default)]
 pub(super) struct Scope {
     /// `None`: the definition has an error.
-    names: HashMap<Name, Option<Slot>>,
+    names: FxHashMap<Name, Option<Slot>>,
     variables: Vec<Variable>,
     /// Variables before this one belong to the surroundings of a closure.
     captured: usize,
@@ -46,7 +46,7 @@ pub(super) struct Scope {
 
 /// The state of a scope where a block begins.
 pub(super) struct Mark {
-    names: HashMap<Name, Option<Slot>>,
+    names: FxHashMap<Name, Option<Slot>>,
     variables: usize,
 }
 

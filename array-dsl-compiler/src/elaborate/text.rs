@@ -1,13 +1,14 @@
 //! The texts of the built-in functions that are written in the language itself, each parsed once.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+
+use rustc_hash::FxHashMap;
 
 use crate::diagnostics::Diagnostics;
 use crate::syntax::ast;
 
 thread_local! {
-    static PARSED: RefCell<HashMap<&'static str, Option<ast::Expr>>> = RefCell::default();
+    static PARSED: RefCell<FxHashMap<&'static str, Option<ast::Expr>>> = RefCell::default();
 }
 
 /// The text of a function of this name.

@@ -4,10 +4,10 @@
 //! Names are those of this one value; only in the types of parameters are they names of the kernel. What stands alone as
 //! a size somewhere binds its name, the first time; all else is compared with that, as sizes always are (`sizes`).
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use proc_macro2::Span;
+use rustc_hash::FxHashMap;
 
 use super::Elaborator;
 use super::value::Value;
@@ -19,7 +19,7 @@ use crate::syntax::names_in_size;
 use crate::ty::{Elem, Name};
 
 /// The sizes of one value of a record, by the names of its definition.
-type Sizes = HashMap<Name, Dim>;
+type Sizes = FxHashMap<Name, Dim>;
 
 impl Elaborator<'_> {
     /// These parts as a value of a record: of the declared types, with their sizes tied.
@@ -92,7 +92,7 @@ impl Elaborator<'_> {
     /// The record with the dimensions that its definition and `sizes` say.
     fn tie(&mut self, r: &Rc<Record>, parts: Vec<Value>, sizes: &Sizes, span: Span) -> Option<Value> {
         let integers = integers(&r.fields);
-        let mut own: HashMap<Name, Dim> = HashMap::new();
+        let mut own: FxHashMap<Name, Dim> = FxHashMap::default();
         for (f, v) in r.fields.iter().zip(&parts) {
             if integers.contains(&f.name) {
                 own.insert(f.name.clone(), self.dim_of(v, span)?);
@@ -110,7 +110,7 @@ impl Elaborator<'_> {
         &mut self,
         ty: &ast::Type,
         v: Value,
-        own: &HashMap<Name, Dim>,
+        own: &FxHashMap<Name, Dim>,
         sizes: &Sizes,
         what: &str,
         span: Span,
@@ -167,7 +167,7 @@ fn single(e: &Expr) -> Option<&Name> {
 }
 
 /// The value of a size; `None` where it has a name that stands alone nowhere.
-fn value_of(e: &Expr, own: &HashMap<Name, Dim>, sizes: &Sizes) -> Option<Dim> {
+fn value_of(e: &Expr, own: &FxHashMap<Name, Dim>, sizes: &Sizes) -> Option<Dim> {
     match &e.kind {
         ExprKind::Int(i, _) => Some(Dim::constant(*i)),
         ExprKind::Path(_) => {

@@ -1,9 +1,8 @@
 //! Operators on small arrays as scalar code: each element is a variable of its own, loops over constant extents are
 //! written out, and choices by index are made.
 
-use std::collections::HashMap;
-
 use proc_macro2::Span;
+use rustc_hash::FxHashMap;
 
 use super::Elaborator;
 use super::scan;
@@ -40,7 +39,7 @@ impl Elaborator<'_> {
         what: &str,
         span: Span,
     ) -> Option<core::Operator> {
-        let mut unroll = Unroll { parts: HashMap::new(), statements: 0, span };
+        let mut unroll = Unroll { parts: FxHashMap::default(), statements: 0, span };
         let [left, right] = [left, right].map(|vars| unroll.operands(self, vars));
         let code = self.in_body(|e| {
             let results = unroll.body(e, body)?;
@@ -70,7 +69,7 @@ fn elements(p: Parts) -> Option<Vec<Atom>> {
 
 /// `None`: something that cannot be written out.
 struct Unroll {
-    parts: HashMap<Var, Parts>,
+    parts: FxHashMap<Var, Parts>,
     statements: usize,
     span: Span,
 }

@@ -13,9 +13,8 @@
 //!
 //! An index outside the array is an error, as for every assignment: the scatter reads the old element first.
 
-use std::collections::{HashMap, HashSet};
-
 use proc_macro2::Span;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Elaborator;
 use super::effects::{self, negated};
@@ -63,7 +62,7 @@ impl Part {
     }
 
     /// The variable, if it is one of these.
-    fn bound(&self, vars: &HashSet<Var>) -> Option<Atom> {
+    fn bound(&self, vars: &FxHashSet<Var>) -> Option<Atom> {
         match self {
             Part::Value { atom: Atom::Var(v), .. } if vars.contains(v) => Some(Atom::Var(*v)),
             _ => None,
@@ -94,7 +93,7 @@ impl Write {
     /// Takes what the choice gives for the parts that were bound in the branch, and its condition.
     pub(super) fn leave_branch(
         &mut self,
-        bound: &HashSet<Var>,
+        bound: &FxHashSet<Var>,
         chosen: &mut impl Iterator<Item = Atom>,
         condition: Atom,
         yes: bool,
@@ -110,7 +109,7 @@ impl Write {
     }
 
     /// Puts a loop's axis in front. `arrays` has those for the parts that vary along it.
-    pub(super) fn leave_loop(&mut self, extent: Dim, name: Name, index: Var, arrays: &HashMap<Atom, Atom>) {
+    pub(super) fn leave_loop(&mut self, extent: Dim, name: Name, index: Var, arrays: &FxHashMap<Atom, Atom>) {
         self.axes.insert(0, (extent, name));
         for p in self.parts_mut() {
             match p {
@@ -129,12 +128,12 @@ impl Write {
 }
 
 /// The variables that statements bind.
-pub(super) fn bound_by(stms: &[Stm]) -> HashSet<Var> {
+pub(super) fn bound_by(stms: &[Stm]) -> FxHashSet<Var> {
     stms.iter().flat_map(|s| s.vars.iter().copied()).collect()
 }
 
 /// The parts of writes that are bound inside and must get out.
-pub(super) fn inner_parts(writes: &[Write], bound: &HashSet<Var>) -> Vec<Atom> {
+pub(super) fn inner_parts(writes: &[Write], bound: &FxHashSet<Var>) -> Vec<Atom> {
     writes.iter().flat_map(Write::parts).filter_map(|p| p.bound(bound)).collect()
 }
 

@@ -206,7 +206,7 @@ impl Signature {
         if syntax::named_records(f).iter().any(is_missing) {
             return None;
         }
-        let none = Records::new();
+        let none = Records::default();
         let records = records.unwrap_or(&none);
         let mut paths: Vec<ast::Path> = Vec::new();
         let mut shape = |t: &ast::Type| of_type(t, 0, records, &mut paths);

@@ -10,7 +10,7 @@
 //! The part of a loop's body that does not depend on its state is code of the points, outside the step; array operations in it
 //! become nests over the loop's axis. Guards of branches around make the step do nothing.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::Flatten;
 use super::nest::Frame;
@@ -38,7 +38,7 @@ impl Step {
     /// along the scan's axis. The latter is where the scan starts, and all that an associative step uses; as whether the step does
     /// anything, it does not depend on the guards of the values.
     fn free(&self) -> (Vec<Atom>, Vec<Atom>) {
-        let mut bound: HashSet<Var> = self.left.iter().chain(&self.right).copied().collect();
+        let mut bound: FxHashSet<Var> = self.left.iter().chain(&self.right).copied().collect();
         for l in &self.lets {
             bound_inside(&l.exp, &mut bound);
             bound.extend(&l.vars);
@@ -78,7 +78,7 @@ impl Step {
         if let Some(condition) = condition {
             step = guard(t, step, condition, &left, loc);
         }
-        let vars = t.p.copy_vars(&left, &mut Renaming::new());
+        let vars = t.p.copy_vars(&left, &mut Renaming::default());
         Scan { vars, prefix, left, start, right, values: values.to_vec(), step, loc }
     }
 }
@@ -161,7 +161,7 @@ impl Flatten<'_> {
         let left = self.state(&state);
         let (lets, results) = self.step_code(&l.body);
         // What does not depend on the state is the same whatever came before.
-        let mut inside: HashSet<Var> = left.iter().copied().collect();
+        let mut inside: FxHashSet<Var> = left.iter().copied().collect();
         let (mut step_lets, mut point_lets) = (Vec::new(), Vec::new());
         for l in lets {
             let mut depends = false;
@@ -275,7 +275,7 @@ fn guard(t: &mut Flatten<'_>, step: Branch, condition: Atom, left: &[Var], loc: 
 }
 
 /// The scalars bound inside an expression.
-fn bound_inside(e: &Exp, out: &mut HashSet<Var>) {
+fn bound_inside(e: &Exp, out: &mut FxHashSet<Var>) {
     if let Exp::If(_, x, y) = e {
         for l in x.block.lets.iter().chain(&y.block.lets) {
             bound_inside(&l.exp, out);

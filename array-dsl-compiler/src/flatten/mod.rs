@@ -32,8 +32,9 @@ mod repeat;
 mod reshape;
 mod values;
 
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bulk::{ArrayId, Atom, Axis, Custom, Exp, Param, Program, Rule, Sort, Stm, Var, YieldKind};
 use crate::core::{self, Placing};
@@ -61,14 +62,14 @@ pub fn flatten(f: &core::Function) -> Result<Program, NotDifferentiable> {
     let mut t = Flatten {
         f,
         p: program,
-        env: HashMap::new(),
+        env: FxHashMap::default(),
         frames: vec![Frame::default()],
-        home: HashMap::new(),
-        stored: HashMap::new(),
-        size_scalars: HashMap::new(),
-        sizes: HashMap::new(),
-        updated: HashMap::new(),
-        counters: HashSet::new(),
+        home: FxHashMap::default(),
+        stored: FxHashMap::default(),
+        size_scalars: FxHashMap::default(),
+        sizes: FxHashMap::default(),
+        updated: FxHashMap::default(),
+        counters: FxHashSet::default(),
         checks: Vec::new(),
         missing: None,
     };
@@ -88,21 +89,21 @@ pub fn flatten(f: &core::Function) -> Result<Program, NotDifferentiable> {
 struct Flatten<'a> {
     f: &'a core::Function,
     p: Program,
-    env: HashMap<core::Var, Val>,
+    env: FxHashMap<core::Var, Val>,
     frames: Vec<Frame>,
     /// The frame that defines a template scalar.
-    home: HashMap<Var, usize>,
+    home: FxHashMap<Var, usize>,
     /// Template scalars that have been stored in arrays over the axes around them. What a branch has stored is still
     /// read after its frame is gone, where its code stands in an `if`.
-    stored: HashMap<Var, (ArrayId, Vec<Var>)>,
+    stored: FxHashMap<Var, (ArrayId, Vec<Var>)>,
     /// Integers of depth 0 that dimensions mention, as arrays of rank 0.
-    size_scalars: HashMap<core::Var, ArrayId>,
+    size_scalars: FxHashMap<core::Var, ArrayId>,
     /// Integers that are sizes.
-    sizes: HashMap<core::Var, Dim>,
+    sizes: FxHashMap<core::Var, Dim>,
     /// What updated arrays started from.
-    updated: HashMap<ArrayId, ArrayId>,
+    updated: FxHashMap<ArrayId, ArrayId>,
     /// The numbers of the trips of loops.
-    counters: HashSet<ArrayId>,
+    counters: FxHashSet<ArrayId>,
     /// The checks made before, on every path.
     checks: Vec<core::Check>,
     /// A derivative that does not exist.
@@ -118,7 +119,7 @@ impl Flatten<'_> {
             .iter()
             .flat_map(|p| p.vars.leaves().into_iter().copied().collect::<Vec<_>>())
             .collect();
-        let mut ids = HashMap::new();
+        let mut ids = FxHashMap::default();
         for pass in 0..2 {
             for v in &vars {
                 let ty = self.f.ty(*v).clone();

@@ -1,6 +1,6 @@
 //! Frames, template scalars, and making nests from them.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Flatten;
 use crate::bulk::build::{Fresh, Renaming, renamed};
@@ -125,7 +125,7 @@ impl Flatten<'_> {
         // Those of outer levels.
         let deepest = (0..frames).rev().find(|l| !self.frames[*l].axes.is_empty()).unwrap_or(0);
         self.store_expensive(frames, deepest, &groups.concat());
-        let mut copy = HashMap::new();
+        let mut copy = FxHashMap::default();
         let mut axes = Vec::new();
         for f in &self.frames[..frames].to_vec() {
             for a in &f.axes {
@@ -152,8 +152,8 @@ impl Flatten<'_> {
         &mut self,
         level: usize,
         frames: usize,
-        needed: &HashSet<Var>,
-        mut copy: HashMap<Var, Atom>,
+        needed: &FxHashSet<Var>,
+        mut copy: FxHashMap<Var, Atom>,
         values: &[(Atom, Const)],
         loc: Loc,
     ) -> (Vec<Let>, Vec<Atom>) {
@@ -176,7 +176,12 @@ impl Flatten<'_> {
         (vec![Let { vars: vars.clone(), exp, loc }], vars.into_iter().map(Atom::Var).collect())
     }
 
-    fn copy_lets(&mut self, lets: &[Let], needed: &HashSet<Var>, copy: &mut HashMap<Var, Atom>) -> Vec<Let> {
+    fn copy_lets(
+        &mut self,
+        lets: &[Let],
+        needed: &FxHashSet<Var>,
+        copy: &mut FxHashMap<Var, Atom>,
+    ) -> Vec<Let> {
         let mut out = Vec::new();
         for l in lets {
             if !l.vars.iter().any(|v| needed.contains(v)) {
@@ -198,16 +203,16 @@ impl Flatten<'_> {
         out
     }
 
-    fn read_back(&mut self, v: Var, copy: &HashMap<Var, Atom>) -> (Exp, Var) {
+    fn read_back(&mut self, v: Var, copy: &FxHashMap<Var, Atom>) -> (Exp, Var) {
         let (array, axes) = &self.stored[&v];
         let index = axes.iter().map(|a| renamed(copy, Atom::Var(*a))).collect();
         (Exp::Read { array: *array, index, checked: false }, self.p.new_var(self.p.vars[v.0 as usize]))
     }
 
     /// The template scalars that `values` and the guards need, directly or not.
-    fn needed(&self, frames: usize, values: &[(Atom, Const)]) -> HashSet<Var> {
-        let mut needed = HashSet::new();
-        let add = |a: Atom, needed: &mut HashSet<Var>| {
+    fn needed(&self, frames: usize, values: &[(Atom, Const)]) -> FxHashSet<Var> {
+        let mut needed = FxHashSet::default();
+        let add = |a: Atom, needed: &mut FxHashSet<Var>| {
             if let Atom::Var(v) = a {
                 needed.insert(v);
             }

@@ -12,7 +12,7 @@
 //!
 //! An index of an update that is outside is an error: the element is read with a check.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Flatten;
 use super::choice::Side;
@@ -32,8 +32,8 @@ use crate::ty::{Const, Elem, Loc, Name};
 /// What the surroundings of a loop's body get back after it.
 struct Outside {
     stms: Vec<Stm>,
-    stored: HashMap<Var, (ArrayId, Vec<Var>)>,
-    size_scalars: HashMap<core::Var, ArrayId>,
+    stored: FxHashMap<Var, (ArrayId, Vec<Var>)>,
+    size_scalars: FxHashMap<core::Var, ArrayId>,
     checks: usize,
 }
 
@@ -359,7 +359,7 @@ fn used(e: &core::Exp, out: &mut Vec<core::Atom>) {
 
 /// Whether what depends on a loop's state is scalar code.
 fn is_scalar_code(f: &core::Function, l: &core::Loop) -> bool {
-    let mut on: HashSet<core::Var> = l.state.iter().map(|(v, _)| *v).collect();
+    let mut on: FxHashSet<core::Var> = l.state.iter().map(|(v, _)| *v).collect();
     l.body.stms.iter().all(|s| {
         let depends = mentions(&s.exp, &on);
         if depends {
@@ -370,7 +370,7 @@ fn is_scalar_code(f: &core::Function, l: &core::Loop) -> bool {
 }
 
 /// Whether an expression or the bodies inside mention a variable.
-fn mentions(e: &core::Exp, vars: &HashSet<core::Var>) -> bool {
+fn mentions(e: &core::Exp, vars: &FxHashSet<core::Var>) -> bool {
     let mut atoms = Vec::new();
     used(e, &mut atoms);
     atoms.iter().any(|a| matches!(a, core::Atom::Var(v) if vars.contains(v)))

@@ -97,7 +97,7 @@ impl Callees {
 
 /// The kernel that a text carries, with the records of its types; `None` if another version has written it.
 fn kernel(text: &str) -> Option<(Callee, Records)> {
-    let mut records = Records::new();
+    let mut records = Records::default();
     let (interface, core) = record::uncarried(text, &mut records)?;
     let function = Rc::new(core::parse::parse(core).ok()?);
     Some((Callee { function, interface }, records))

@@ -217,7 +217,7 @@ fn answered_record(state: TokenStream) -> TokenStream {
 /// The implementations of a record whose own records are known.
 fn define(input: &syn::DeriveInput, definition: &definition::Definition, answers: &[Answer]) -> TokenStream {
     let mut d = Diagnostics::default();
-    let mut records = Records::new();
+    let mut records = Records::default();
     let mut failed = false;
     for Answer { path, text } in answers {
         match record::read(text, &mut records).and_then(|id| records.get(&id).cloned()) {

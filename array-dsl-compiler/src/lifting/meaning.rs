@@ -5,8 +5,9 @@
 //! and what only passes its parameter on is contracted. Equal forms mean the same; different ones may as well, and are
 //! then called ambiguous, which is safe.
 
-use std::collections::HashMap;
 use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use super::elaboration::Elaboration;
 use crate::ty::Name;
@@ -38,11 +39,11 @@ enum Extent {
     Elements(usize),
 }
 
-type Scope = HashMap<Name, Value>;
+type Scope = FxHashMap<Name, Value>;
 
 /// The normal form of an elaboration, as a text.
 pub fn normal_form(e: &Elaboration) -> String {
-    read(&evaluate(e, &Scope::new()), 0)
+    read(&evaluate(e, &Scope::default()), 0)
 }
 
 fn evaluate(e: &Elaboration, scope: &Scope) -> Value {

@@ -1,13 +1,15 @@
 //! Which stores set every element of an array.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
 
 use crate::bulk::{ArrayId, Atom, Axis};
 use crate::dim::Dim;
 
 /// The stores to arrays so far: at which constants, none where an axis runs along the whole dimension.
 #[derive(Default)]
-pub struct Covers(HashMap<ArrayId, BTreeSet<Vec<Option<i64>>>>);
+pub struct Covers(FxHashMap<ArrayId, BTreeSet<Vec<Option<i64>>>>);
 
 impl Covers {
     /// A store to an array of these dimensions, within these axes; whether that sets the last elements that were not set.

@@ -1,6 +1,6 @@
 //! Other names for the arrays of nodes.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::Node;
 use crate::bulk::ArrayId;
@@ -8,7 +8,7 @@ use crate::bulk::build::Redirect;
 use crate::bulk::walk::Rewriter;
 
 /// Gives arrays their new names.
-pub fn redirect(nodes: &mut [Node], names: &HashMap<ArrayId, ArrayId>) {
+pub fn redirect(nodes: &mut [Node], names: &FxHashMap<ArrayId, ArrayId>) {
     for n in nodes {
         match n {
             Node::Let(l) => Redirect(names).binding(l),

@@ -5,7 +5,7 @@
 //! takes as long for one lane as for all. Choices that are no more than a selection of values stay lanes, and so do those that the
 //! trip decides, which is the same in all of them; others would be executed one lane after the other.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::{Form, Node, Recurrence, Rounds};
 use crate::bulk::{Atom, Axis, Exp, Let, Var};
@@ -38,7 +38,7 @@ pub fn together<'a>(axes: impl IntoIterator<Item = &'a Axis>, body: &[Node], var
 }
 
 /// The scalars that may be different in different lanes.
-struct Differ(HashSet<Var>);
+struct Differ(FxHashSet<Var>);
 
 impl Differ {
     fn learn(&mut self, l: &Let) {
@@ -103,7 +103,7 @@ fn is_same_choice(l: &Let, vars: &[Elem], differ: &Differ) -> bool {
 
 /// Whether a point that has ended may go on computing.
 fn does_not_matter(r: &Recurrence, vars: &[Elem]) -> bool {
-    let mut bound: HashSet<Var> = r.bound().into_iter().collect();
+    let mut bound: FxHashSet<Var> = r.bound().into_iter().collect();
     r.body.iter().for_each(|n| bound.extend(n.binds()));
     let same = |a: &Atom| a.var().is_none_or(|v| !bound.contains(&v));
     r.body.iter().all(|n| match n {

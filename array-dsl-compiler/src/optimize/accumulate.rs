@@ -13,7 +13,7 @@
 //! of y, which filling y with zeros costs anyway. A nest with several accumulations is split into one for each.
 //! Source: thesis 3.5.1 (accumulators to map-reduce), dual arrays part 12 (affine scatters to gathers).
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Sequence;
 use crate::affine::{Affine, Checked, Facts};
@@ -28,7 +28,7 @@ use crate::ty::Const;
 
 /// Converts what can be converted.
 pub(super) fn accumulate(seq: &mut Sequence, p: &mut Program) {
-    let zeros: HashMap<ArrayId, Const> = seq
+    let zeros: FxHashMap<ArrayId, Const> = seq
         .stms
         .iter()
         .filter_map(|s| match s {
@@ -60,7 +60,7 @@ fn is_accumulate(y: &Yield) -> bool {
 
 /// A copy of the nest with one of its yields.
 fn separate(p: &mut Program, n: &Nest, y: Yield) -> Nest {
-    let mut map = Renaming::new();
+    let mut map = Renaming::default();
     let axes = p.copy_axes(&n.axes, &mut map);
     let lets = p.copy_lets(&n.body.unordered(), &mut map);
     let mut kind = y.kind;
@@ -68,7 +68,7 @@ fn separate(p: &mut Program, n: &Nest, y: Yield) -> Nest {
     Nest { axes, body: lets.into(), yields: vec![Yield { array: y.array, kind }], loc: n.loc }
 }
 
-fn convert(p: &mut Program, n: Nest, zeros: &HashMap<ArrayId, Const>) {
+fn convert(p: &mut Program, n: Nest, zeros: &FxHashMap<ArrayId, Const>) {
     let target = match n.yields.as_slice() {
         [Yield { array, kind: YieldKind::Accumulate { reducer: Reducer::Add, into, index, value } }] => {
             Some((*array, *into, index.clone(), *value))
@@ -119,7 +119,7 @@ fn convert(p: &mut Program, n: Nest, zeros: &HashMap<ArrayId, Const>) {
 /// The forms of all integers of a nest, and which axes anything depends on.
 struct Forms {
     facts: Facts,
-    depends: HashMap<Var, Vec<Var>>,
+    depends: FxHashMap<Var, Vec<Var>>,
 }
 
 impl Forms {
@@ -223,7 +223,7 @@ fn component(forms: &Forms, i: Atom, d: &Dim) -> Option<(Affine, Option<Dim>)> {
 
 /// `array` = the values reduced over the axes not in `order`, which become the dimensions.
 fn reduce_into(p: &mut Program, n: &Nest, order: &[Var], array: ArrayId, value: Atom) {
-    let mut map = Renaming::new();
+    let mut map = Renaming::default();
     let axes = p.copy_axes(&n.axes, &mut map);
     let lets = p.copy_lets(&n.body.unordered(), &mut map);
     let position = |v: Var| n.axes.iter().position(|a| a.var == v);
@@ -268,7 +268,7 @@ fn gather(
 ) {
     let axes = p.new_axes(dims);
     let mut code = Code::new(n.loc);
-    let mut solved: HashMap<Var, Atom> = HashMap::new();
+    let mut solved: FxHashMap<Var, Atom> = FxHashMap::default();
     let mut guard: Option<Atom> = None;
     let mut require = |p: &mut Program, code: &mut Code, c: Atom| {
         guard = Some(match guard {
@@ -341,7 +341,7 @@ fn scatter(
     into: ArrayId,
     index: &[Atom],
 ) {
-    let mut map = Renaming::new();
+    let mut map = Renaming::default();
     let kept: Vec<Axis> = n.axes.iter().filter(|a| used.contains(&a.var)).cloned().collect();
     let axes = p.copy_axes(&kept, &mut map);
     // The index does not depend on the other axes; any value of theirs gives it.
@@ -379,8 +379,8 @@ fn scatter(
 /// The statements that atoms depend on. Those that are executed for their errors alone stay behind: the values' nest
 /// has them as well.
 fn needed(lets: &[Let], atoms: &[Atom]) -> Vec<Let> {
-    let mut live: HashSet<Var> = HashSet::new();
-    let add = |a: Atom, live: &mut HashSet<Var>| {
+    let mut live: FxHashSet<Var> = FxHashSet::default();
+    let add = |a: Atom, live: &mut FxHashSet<Var>| {
         if let Atom::Var(v) = a {
             live.insert(v);
         }

@@ -8,7 +8,7 @@
 //!
 //! A loop of the language whose count other loops decide is such a scan, where one of known count would have been a reduction at once.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::Sequence;
 use crate::bulk::build::{Code, Renaming, int, renamed};
@@ -66,7 +66,7 @@ fn folded(p: &mut Program, n: &Nest) -> Option<[Nest; 2]> {
     let array = p.new_array(p.array(y.array).name.clone(), elem, dims);
     inside.yields = vec![Yield { array, kind: YieldKind::Reduce { reducer: fold.reducer, over: 1, value } }];
 
-    let mut map = Renaming::new();
+    let mut map = Renaming::default();
     let axes = p.copy_axes(outer, &mut map);
     let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
     let mut code = Code::new(n.loc);
@@ -85,7 +85,7 @@ fn folded(p: &mut Program, n: &Nest) -> Option<[Nest; 2]> {
 fn fold(s: &Scan) -> Option<Fold> {
     let ([left], [result]) = (&s.left[..], &s.step.results[..]) else { return None };
     let (l, before) = s.step.block.lets.split_last()?;
-    let bound: HashSet<Var> = before.iter().flat_map(|l| &l.vars).copied().collect();
+    let bound: FxHashSet<Var> = before.iter().flat_map(|l| &l.vars).copied().collect();
     let is_outside = |a: Atom| a.var().is_none_or(|v| v != *left && !bound.contains(&v));
     // Nothing else stands in the step.
     if !before.is_empty() || *result != Atom::Var(*l.vars.first()?) {

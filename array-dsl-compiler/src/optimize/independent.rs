@@ -21,7 +21,7 @@
 
 mod access;
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::access::{Access, Kind, accesses};
 use super::Sequence;
@@ -57,13 +57,13 @@ fn nests(p: &mut Program, r: &Repeat, known: &Checked) -> Option<Vec<Stm>> {
     let inside = known.inside_repeat(r, p);
     let all = accesses(p, &body, &states, &inside);
     // What a trip computes for itself may be another number in each.
-    let mut own = HashSet::from([*index]);
+    let mut own = FxHashSet::from_iter([*index]);
     own.extend(r.bound().into_iter().chain(r.body.iter().flat_map(Stm::results)));
     let meeting = Meeting::new(&own, &inside);
     let order = Order { all: &all, meeting, index: *index, count };
     let additions = order.additions()?;
     additions.into_iter().for_each(|at| added(p, &mut body[at]));
-    let made: HashSet<ArrayId> =
+    let made: FxHashSet<ArrayId> =
         body.iter().flat_map(|n| &n.yields).map(|y| y.array).filter(|a| !states.at.contains_key(a)).collect();
     // What has no points may as well have less than none, but an array may not.
     let mut out = Vec::new();
@@ -74,13 +74,13 @@ fn nests(p: &mut Program, r: &Repeat, known: &Checked) -> Option<Vec<Stm>> {
     for a in &made {
         p.arrays[a.0 as usize].dims.insert(0, extent.clone());
     }
-    let mut names: HashMap<ArrayId, ArrayId> = HashMap::new();
+    let mut names: FxHashMap<ArrayId, ArrayId> = FxHashMap::default();
     for c in &r.carried {
         names.extend([(c.state, c.start), (c.next, c.result)]);
     }
     let nest = |n| {
         let var = p.new_var(Elem::I64);
-        let mut a = Along { index: *index, var, made: &made, states: &names, names: Renaming::new() };
+        let mut a = Along { index: *index, var, made: &made, states: &names, names: Renaming::default() };
         a.nest(p, n, extent.clone())
     };
     out.extend(body.into_iter().map(nest).map(Stm::Nest));
@@ -90,7 +90,7 @@ fn nests(p: &mut Program, r: &Repeat, known: &Checked) -> Option<Vec<Stm>> {
 /// The nests of a loop's body, if it has nothing else, no size depends on the trip or on what it makes, and not all begin with the same
 /// axes.
 fn of_nests(p: &Program, r: &Repeat, index: ArrayId) -> Option<Vec<Nest>> {
-    let mut made: HashSet<ArrayId> = r.body.iter().flat_map(Stm::results).collect();
+    let mut made: FxHashSet<ArrayId> = r.body.iter().flat_map(Stm::results).collect();
     made.extend(r.carried.iter().map(|c| c.state));
     let is_of_trip = |a: ArrayId| a == index || made.contains(&a);
     let mut nests = Vec::new();
@@ -134,13 +134,13 @@ fn linear(d: &Dim, index: ArrayId) -> Option<(Dim, Dim)> {
 /// The states of a loop and what its updates make of them.
 struct States {
     /// By array: which state, and how many updates before.
-    at: HashMap<ArrayId, (usize, usize)>,
+    at: FxHashMap<ArrayId, (usize, usize)>,
 }
 
 impl States {
     /// If every state is made into the next one by updates alone, one after the other.
     fn of(r: &Repeat, body: &[Nest]) -> Option<States> {
-        let mut at: HashMap<ArrayId, (usize, usize)> =
+        let mut at: FxHashMap<ArrayId, (usize, usize)> =
             r.carried.iter().enumerate().map(|(k, c)| (c.state, (k, 0))).collect();
         let mut last: Vec<ArrayId> = r.carried.iter().map(|c| c.state).collect();
         for y in body.iter().flat_map(|n| &n.yields) {
@@ -233,9 +233,9 @@ struct Along<'a> {
     /// The axis.
     var: Var,
     /// The arrays that a trip makes: each trip has its own.
-    made: &'a HashSet<ArrayId>,
+    made: &'a FxHashSet<ArrayId>,
     /// The states, as they are called around the loop.
-    states: &'a HashMap<ArrayId, ArrayId>,
+    states: &'a FxHashMap<ArrayId, ArrayId>,
     names: Renaming,
 }
 

@@ -11,7 +11,7 @@
 //! than elements. Reads that may be outside are left alone. So is what was read of an array before elements of it were written or
 //! added to, or a loop started from it: read later it would need the array as it was, which then could not be changed in place.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Sequence;
 use crate::affine::{Checked, Facts};
@@ -25,17 +25,18 @@ const CHEAP: usize = 6;
 /// Inlines wherever it pays.
 pub(super) fn inline(seq: &mut Sequence, p: &mut Program) {
     let uses = uses(&seq.stms);
-    let params: HashSet<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
-    let mut producers: HashMap<ArrayId, Producer> = HashMap::new();
+    let params: FxHashSet<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
+    let mut producers: FxHashMap<ArrayId, Producer> = FxHashMap::default();
     for s in &mut seq.stms {
         if let Stm::Repeat(r) = s {
             let starts = r.carried.iter().map(|c| c.start).filter(|a| !params.contains(a));
             starts.for_each(|a| producers.retain(|_, q| !q.reads(a)));
         }
         if let Stm::Nest(n) = s {
-            let axes: HashSet<Var> = n.axes.iter().map(|a| a.var).collect();
+            let axes: FxHashSet<Var> = n.axes.iter().map(|a| a.var).collect();
             let facts = Facts::new(&n.axes, &Checked::default());
-            let mut reader = Reader { p, axes: &axes, facts, producers: &producers, names: Renaming::new() };
+            let mut reader =
+                Reader { p, axes: &axes, facts, producers: &producers, names: Renaming::default() };
             n.body = reader.body(std::mem::take(&mut n.body));
             n.yields.iter_mut().for_each(|y| y.kind.rename(&reader.names));
             for y in &n.yields {
@@ -81,12 +82,12 @@ impl Producer {
 
 /// How many places use an array: reads in nests, and other statements. Equal reads count once where one is executed before the
 /// other; in two branches of a choice each has a place of its own, and what is inlined there is there twice.
-fn uses(stms: &[Stm]) -> HashMap<ArrayId, usize> {
-    let mut out: HashMap<ArrayId, usize> = HashMap::new();
+fn uses(stms: &[Stm]) -> FxHashMap<ArrayId, usize> {
+    let mut out: FxHashMap<ArrayId, usize> = FxHashMap::default();
     for s in stms {
         match s {
             Stm::Nest(n) => {
-                Places { seen: HashSet::new(), trail: Vec::new(), out: &mut out }.body(&n.body);
+                Places { seen: FxHashSet::default(), trail: Vec::new(), out: &mut out }.body(&n.body);
                 for y in &n.yields {
                     if let YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } = &y.kind {
                         *out.entry(*into).or_default() += 2;
@@ -102,9 +103,9 @@ fn uses(stms: &[Stm]) -> HashMap<ArrayId, usize> {
 /// Counts the places of a nest.
 struct Places<'a> {
     /// What has been read before on the way to where the walk is, also in order.
-    seen: HashSet<(ArrayId, Vec<Atom>)>,
+    seen: FxHashSet<(ArrayId, Vec<Atom>)>,
     trail: Vec<(ArrayId, Vec<Atom>)>,
-    out: &'a mut HashMap<ArrayId, usize>,
+    out: &'a mut FxHashMap<ArrayId, usize>,
 }
 
 impl Visitor for Places<'_> {
@@ -172,9 +173,9 @@ fn read_is_last(b: &Block) -> bool {
 /// A walk through the code of a nest, in which reads become what they read.
 struct Reader<'a> {
     p: &'a mut Program,
-    axes: &'a HashSet<Var>,
+    axes: &'a FxHashSet<Var>,
     facts: Facts,
-    producers: &'a HashMap<ArrayId, Producer>,
+    producers: &'a FxHashMap<ArrayId, Producer>,
     /// What the values of inlined reads are called.
     names: Renaming,
 }
@@ -226,7 +227,7 @@ impl Reader<'_> {
     }
 }
 
-fn pays(q: &Producer, index: &[Atom], axes: &HashSet<Var>, facts: &Facts) -> bool {
+fn pays(q: &Producer, index: &[Atom], axes: &FxHashSet<Var>, facts: &Facts) -> bool {
     let Some(cost) = q.cost else { return true };
     // Each point of the reader wants another element.
     facts.tells_all(index, axes) && (q.single || cost <= CHEAP)

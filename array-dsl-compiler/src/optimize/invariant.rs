@@ -8,7 +8,7 @@
 //! The second nest is free and disappears into its readers. Code that may report an error stays, unless the axis is known to have
 //! points: with none it would not have been executed. Source: rule G3 of the bulk-operation transform, for whole nests.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::Sequence;
 use super::inline;
@@ -36,7 +36,7 @@ pub(super) fn invariant(seq: &mut Sequence, p: &mut Program) {
     }
 }
 
-fn have_points(n: &Nest, axes: &HashSet<Var>) -> bool {
+fn have_points(n: &Nest, axes: &FxHashSet<Var>) -> bool {
     let has_points = |a: &Axis| a.extent.as_constant().is_some_and(|n| n > 0);
     n.axes.iter().filter(|a| axes.contains(&a.var)).all(has_points)
 }
@@ -48,16 +48,16 @@ fn is_inlined(n: &Nest) -> bool {
 }
 
 /// The axes that become dimensions of every result and occur nowhere in the body.
-fn unused_axes(n: &Nest) -> HashSet<Var> {
+fn unused_axes(n: &Nest) -> FxHashSet<Var> {
     let mut outer = n.axes.len();
     for y in &n.yields {
         match &y.kind {
             YieldKind::Store(_) => {}
             YieldKind::Reduce { over, .. } => outer = outer.min(n.axes.len() - over),
-            YieldKind::Accumulate { .. } | YieldKind::Write { .. } => return HashSet::new(),
+            YieldKind::Accumulate { .. } | YieldKind::Write { .. } => return FxHashSet::default(),
         }
     }
-    let mut used: HashSet<Var> = HashSet::new();
+    let mut used: FxHashSet<Var> = FxHashSet::default();
     let mut note = |a: Atom| {
         if let Atom::Var(v) = a {
             used.insert(v);
@@ -69,7 +69,7 @@ fn unused_axes(n: &Nest) -> HashSet<Var> {
 }
 
 /// The nest without these axes, and its results as reads of what it makes then.
-fn without(p: &mut Program, n: Nest, unused: &HashSet<Var>) -> Vec<Stm> {
+fn without(p: &mut Program, n: Nest, unused: &FxHashSet<Var>) -> Vec<Stm> {
     let kept: Vec<Axis> = n.axes.iter().filter(|a| !unused.contains(&a.var)).cloned().collect();
     let mut broadcasts = Vec::new();
     let mut yields = Vec::new();
@@ -83,7 +83,7 @@ fn without(p: &mut Program, n: Nest, unused: &HashSet<Var>) -> Vec<Stm> {
         let once = p.new_array(info.name, info.elem, dims);
         yields.push(Yield { array: once, kind: y.kind });
         // The result, as a read of what was computed once.
-        let mut map = Renaming::new();
+        let mut map = Renaming::default();
         let outer = n.axes.len() - over;
         let axes = p.copy_axes(&n.axes[..outer], &mut map);
         let index: Vec<Atom> = n.axes[..outer]

@@ -8,7 +8,7 @@
 //! Points that add to one element have to be kept apart: on a CPU by parts of their own that are joined at the end, on a GPU by
 //! atomics. This is a step before scheduling, as what is accumulated has better rules before.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::Sequence;
 use crate::affine::{Checked, Facts};
@@ -34,7 +34,7 @@ fn written(p: &mut Program, n: &mut Nest, known: &Checked) {
     let YieldKind::Accumulate { reducer: Reducer::Add, into, index, value } = &y.kind else { return };
     let mut facts = Facts::new(&n.axes, known);
     n.body.lets().for_each(|l| facts.learn((&*p).into(), l));
-    let axes: HashSet<Var> = n.axes.iter().map(|a| a.var).collect();
+    let axes: FxHashSet<Var> = n.axes.iter().map(|a| a.var).collect();
     let dims = p.array(*into).dims.clone();
     if !facts.tells_all(index, &axes) || !facts.all_inside(index, &dims) {
         return;

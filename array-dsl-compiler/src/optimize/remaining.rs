@@ -4,7 +4,7 @@
 //! [`Facts::all_inside`] was certain; what is not certain is told by where the index comes from: from data, or as a polynomial
 //! over axes whose range leaves the dimension.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::affine::{Affine, Checked, Facts};
 use crate::bulk::{ArrayId, Atom, Check, CheckKind, Exp, Item, Let, Nest, Program, Stm, Var};
@@ -51,7 +51,7 @@ fn of_sizes(p: &Program, c: &Check) -> String {
 
 fn of_nest(p: &Program, n: &Nest, checked: &Checked, out: &mut Vec<(Loc, String)>) {
     let facts = Facts::new(&n.axes, checked);
-    let mut place = Inside { p, facts, made: HashMap::new(), carried: HashSet::new(), out };
+    let mut place = Inside { p, facts, made: FxHashMap::default(), carried: FxHashSet::default(), out };
     for i in &n.body.items {
         match i {
             Item::Let(l) => place.binding(l),
@@ -68,9 +68,9 @@ struct Inside<'a> {
     p: &'a Program,
     facts: Facts,
     /// What its integers are made by.
-    made: HashMap<Var, &'a Exp>,
+    made: FxHashMap<Var, &'a Exp>,
     /// What its scans give.
-    carried: HashSet<Var>,
+    carried: FxHashSet<Var>,
     out: &'a mut Vec<(Loc, String)>,
 }
 

@@ -1,6 +1,6 @@
-//! Equal statements are shared, unused ones removed.
+//! Equal statements are shared, unused ones removed; states that no trip of a loop changes are none.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Sequence;
 use crate::affine::{Checked, Facts};
@@ -23,8 +23,8 @@ pub(super) fn share(seq: &mut Sequence, p: &mut Program) {
 /// Replaces arrays everywhere, and sizes that are known polynomials after all.
 #[derive(Default)]
 struct Replace {
-    arrays: HashMap<ArrayId, ArrayId>,
-    sizes: HashMap<ArrayId, Dim>,
+    arrays: FxHashMap<ArrayId, ArrayId>,
+    sizes: FxHashMap<ArrayId, Dim>,
 }
 
 impl Replace {
@@ -60,10 +60,10 @@ impl Rewriter for Replace {
 fn equal(seq: &mut Sequence, p: &mut Program) {
     let mut replace = Replace::default();
     let mut checks = seq.known.checks().to_vec();
-    let mut seen: HashMap<Key, Vec<ArrayId>> =
+    let mut seen: FxHashMap<Key, Vec<ArrayId>> =
         checks.iter().map(|c| (Key::Check(c.clone()), Vec::new())).collect();
     // And their views.
-    let mut params: HashSet<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
+    let mut params: FxHashSet<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
     let mut stms = Vec::new();
     for mut s in std::mem::take(&mut seq.stms) {
         replace.stm(&mut s);
@@ -88,6 +88,11 @@ fn equal(seq: &mut Sequence, p: &mut Program) {
         }
         if let Stm::Check(c, _) = &s {
             checks.push(c.clone());
+        }
+        if let Stm::Repeat(r) = &mut s
+            && unchanged(r, p, &params, &mut replace)
+        {
+            replace.stm(&mut s);
         }
         if let Some((copy, source)) = copy_of(p, &s, &params) {
             replace.arrays.insert(copy, source);
@@ -114,6 +119,22 @@ fn equal(seq: &mut Sequence, p: &mut Program) {
     seq.results.iter_mut().for_each(|a| *a = replace.current(*a));
 }
 
+/// A state that no trip changes is what it starts from. Whether a loop had any.
+fn unchanged(r: &mut Repeat, p: &Program, params: &FxHashSet<ArrayId>, replace: &mut Replace) -> bool {
+    let before = r.carried.len();
+    let condition = if let Trips::While(on) = r.trips { Some(on) } else { None };
+    r.carried.retain(|c| {
+        let changes = c.next != c.state || condition == Some(c.state);
+        // A result has memory of its own.
+        let keeps = params.contains(&c.start) || p.array(c.state).dims != p.array(c.start).dims;
+        if !changes && !keeps {
+            replace.arrays.extend([c.state, c.result].map(|a| (a, c.start)));
+        }
+        changes || keeps
+    });
+    r.carried.len() < before
+}
+
 /// The integer that a nest without axes stores, if it is a polynomial over names and the numbers of trips around: the proofs know
 /// more of `n - 1 - trip` than of some number that has this value, and how large it becomes can be told before the loop.
 fn size_of(p: &Program, s: &Stm, known: &Checked) -> Option<(ArrayId, Dim)> {
@@ -133,7 +154,7 @@ fn size_of(p: &Program, s: &Stm, known: &Checked) -> Option<(ArrayId, Dim)> {
 }
 
 /// The array that a nest copies as it is. Copies of parameters stay: a result has memory of its own.
-fn copy_of(p: &Program, s: &Stm, params: &HashSet<ArrayId>) -> Option<(ArrayId, ArrayId)> {
+fn copy_of(p: &Program, s: &Stm, params: &FxHashSet<ArrayId>) -> Option<(ArrayId, ArrayId)> {
     let Stm::Nest(n) = s else { return None };
     let (copy, source) = (n.yields.first()?.array, n.copied()?);
     let same = p.array(copy).dims == p.array(source).dims && !params.contains(&source);
@@ -192,7 +213,7 @@ impl Rewriter for Numbered {
 }
 
 fn dead(seq: &mut Sequence, p: &mut Program) {
-    let mut live: HashSet<ArrayId> = seq.results.iter().copied().collect();
+    let mut live: FxHashSet<ArrayId> = seq.results.iter().copied().collect();
     for a in p.params.iter().flat_map(|q| q.arrays.leaves().into_iter().copied().collect::<Vec<_>>()) {
         p.array(a).dims.iter().for_each(|d| live.extend(scalars(d)));
     }
@@ -222,16 +243,16 @@ fn dead(seq: &mut Sequence, p: &mut Program) {
 }
 
 /// Which states of a loop the results in `live` need, and the arrays that its trips use for these.
-fn needed(r: &Repeat, live: &HashSet<ArrayId>) -> (Vec<bool>, HashSet<ArrayId>) {
+fn needed(r: &Repeat, live: &FxHashSet<ArrayId>) -> (Vec<bool>, FxHashSet<ArrayId>) {
     // Checks may need what no result needs.
-    let checks: HashSet<ArrayId> =
+    let checks: FxHashSet<ArrayId> =
         r.body.iter().filter(|s| matches!(s, Stm::Check(..))).flat_map(Stm::inputs).collect();
     let condition = |a: ArrayId| matches!(r.trips, Trips::While(c) if c == a);
     let is_needed = |c: &Carried| live.contains(&c.result) || condition(c.state) || checks.contains(&c.state);
     let mut needed: Vec<bool> = r.carried.iter().map(is_needed).collect();
     loop {
         let next = r.carried.iter().zip(&needed).filter(|(_, n)| **n).map(|(c, _)| c.next);
-        let mut used: HashSet<ArrayId> = next.collect();
+        let mut used: FxHashSet<ArrayId> = next.collect();
         for s in r.body.iter().rev() {
             if matches!(s, Stm::Check(..)) || s.results().iter().any(|a| used.contains(a)) {
                 used.extend(uses(s, &used));
@@ -249,7 +270,7 @@ fn needed(r: &Repeat, live: &HashSet<ArrayId>) -> (Vec<bool>, HashSet<ArrayId>) 
 }
 
 /// The arrays that a statement uses for its results in `live`. A state of a loop that only goes through to the next trip uses nothing.
-fn uses(s: &Stm, live: &HashSet<ArrayId>) -> Vec<ArrayId> {
+fn uses(s: &Stm, live: &FxHashSet<ArrayId>) -> Vec<ArrayId> {
     let Stm::Repeat(r) = s else { return s.inputs() };
     let (needed, inside) = needed(r, live);
     let starts = r.carried.iter().zip(needed).filter(|(_, n)| *n).map(|(c, _)| c.start);
@@ -257,7 +278,7 @@ fn uses(s: &Stm, live: &HashSet<ArrayId>) -> Vec<ArrayId> {
 }
 
 /// Keeps the states that the results in `live` need, or the condition of the loop.
-fn states(r: &mut Repeat, live: &HashSet<ArrayId>) {
+fn states(r: &mut Repeat, live: &FxHashSet<ArrayId>) {
     let (needed, used) = needed(r, live);
     let mut i = 0;
     r.carried.retain(|_| {
@@ -273,7 +294,7 @@ fn states(r: &mut Repeat, live: &HashSet<ArrayId>) {
 }
 
 /// The arrays that the sizes of a statement mention, and those of what it binds.
-fn sizes_of(p: &Program, s: &Stm, live: &mut HashSet<ArrayId>) {
+fn sizes_of(p: &Program, s: &Stm, live: &mut FxHashSet<ArrayId>) {
     for a in s.results() {
         p.array(a).dims.iter().for_each(|d| live.extend(scalars(d)));
     }

@@ -3,8 +3,9 @@
 
 mod operation;
 
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::operation::operation;
 use super::Sequence;
@@ -28,14 +29,14 @@ pub(super) fn simplify(seq: &mut Sequence, p: &mut Program) {
 }
 
 fn nest(p: &Program, n: &mut Nest, checked: &Checked) {
-    let mut map = Renaming::new();
+    let mut map = Renaming::default();
     let mut facts = Facts::new(&n.axes, checked);
     let mut available = Available::default();
     let body = body(p, &n.body, &mut map, &mut facts, &mut available);
     for y in &mut n.yields {
         y.kind.rename(&map);
     }
-    let mut live: HashSet<Var> = HashSet::new();
+    let mut live: FxHashSet<Var> = FxHashSet::default();
     for y in &n.yields {
         live.extend(y.kind.atoms().into_iter().filter_map(Atom::var));
     }
@@ -61,7 +62,7 @@ impl Straight {
     /// At the points of these axes.
     pub fn new(axes: &[Axis]) -> Straight {
         let facts = Facts::new(axes, &Checked::default());
-        Straight { names: Renaming::new(), facts, available: Available::default() }
+        Straight { names: Renaming::default(), facts, available: Available::default() }
     }
 
     /// The statement, or those that take its place.
@@ -115,19 +116,19 @@ impl Straight {
 /// Expressions already computed, in scope.
 #[derive(Default)]
 struct Available {
-    expressions: HashMap<Rc<Exp>, Vec<Var>>,
+    expressions: FxHashMap<Rc<Exp>, Vec<Var>>,
     /// The elements that have been stored, and in which order.
-    elements: HashMap<(ArrayId, Vec<Atom>), Atom>,
+    elements: FxHashMap<(ArrayId, Vec<Atom>), Atom>,
     stored: Vec<(ArrayId, Vec<Atom>)>,
-    definitions: HashMap<Var, Rc<Exp>>,
+    definitions: FxHashMap<Var, Rc<Exp>>,
     /// In the order in which they were computed.
     order: Vec<Rc<Exp>>,
     /// Choices by a condition: their name, and what they are where it is true, or false.
-    selects: HashMap<Atom, Vec<(Var, Atom, Atom)>>,
+    selects: FxHashMap<Atom, Vec<(Var, Atom, Atom)>>,
     /// The conditions of the branches around, and what they are there.
     assumed: Vec<(Atom, bool)>,
     /// Results of choices that are an expression where their condition is true, or false.
-    given: HashMap<Rc<Exp>, Vec<(Atom, bool, Var)>>,
+    given: FxHashMap<Rc<Exp>, Vec<(Atom, bool, Var)>>,
     /// In the order in which they were computed.
     given_order: Vec<Rc<Exp>>,
 }
@@ -148,7 +149,7 @@ impl Available {
     }
 
     fn gives(&mut self, l: &Let, condition: Atom, when: bool, b: &Branch) {
-        let inside: HashSet<Var> = b.block.lets.iter().flat_map(|l| l.vars.iter().copied()).collect();
+        let inside: FxHashSet<Var> = b.block.lets.iter().flat_map(|l| l.vars.iter().copied()).collect();
         for (result, value) in l.vars.iter().zip(&b.results) {
             let Some(made) =
                 b.block.lets.iter().find(|m| m.vars.len() == 1 && Atom::Var(m.vars[0]) == *value)
@@ -325,9 +326,9 @@ fn block(
 
 /// Takes out the elements that both branches read, wherever it is known without the condition that they are there.
 fn read_in_both(p: &Program, facts: &mut Facts, x: &mut Branch, y: &mut Branch) -> Vec<Let> {
-    let inside: HashSet<Var> = x.block.lets.iter().flat_map(|l| &l.vars).copied().collect();
+    let inside: FxHashSet<Var> = x.block.lets.iter().flat_map(|l| &l.vars).copied().collect();
     let mut common = Vec::new();
-    let mut same = Renaming::new();
+    let mut same = Renaming::default();
     x.block.lets.retain(|l| {
         let Exp::Read { array, index, checked: false } = &l.exp else { return true };
         let free = !index.iter().any(|a| matches!(a, Atom::Var(v) if inside.contains(v)));
@@ -421,7 +422,7 @@ fn choice(
 
 /// Separates integer and boolean arithmetic that needs nothing from inside the branch.
 fn speculate(p: &Program, lets: Vec<Let>) -> (Vec<Let>, Vec<Let>) {
-    let mut inside: HashSet<Var> = HashSet::new();
+    let mut inside: FxHashSet<Var> = FxHashSet::default();
     let (mut hoisted, mut kept) = (Vec::new(), Vec::new());
     for l in lets {
         let light = match &l.exp {

@@ -8,7 +8,7 @@
 //! A stored result gets the split dimensions too and is reshaped back. Only reductions by operators whose
 //! result does not name positions are split, and only axes that the nest's every use allows.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::Sequence;
 use crate::bulk::build::{Code, Renaming, renamed};
@@ -18,7 +18,7 @@ use crate::scalar::Op;
 
 /// Splits axes until no nest reads along a flattened one.
 pub(super) fn split(seq: &mut Sequence, p: &mut Program) {
-    let views: HashMap<ArrayId, ArrayId> = seq
+    let views: FxHashMap<ArrayId, ArrayId> = seq
         .stms
         .iter()
         .filter_map(|s| match s {
@@ -63,7 +63,7 @@ fn groups(view: &[Dim], source: &[Dim]) -> Option<Vec<Vec<Dim>>> {
 }
 
 /// An axis to split, and its parts.
-fn candidate(p: &Program, n: &Nest, views: &HashMap<ArrayId, ArrayId>) -> Option<(usize, Vec<Dim>)> {
+fn candidate(p: &Program, n: &Nest, views: &FxHashMap<ArrayId, ArrayId>) -> Option<(usize, Vec<Dim>)> {
     let splittable = n.yields.iter().all(|y| match &y.kind {
         YieldKind::Store(_) | YieldKind::Accumulate { .. } | YieldKind::Write { .. } => true,
         YieldKind::Reduce { reducer, .. } => {
@@ -93,7 +93,7 @@ fn split_axis(
     n: Nest,
     axis: usize,
     dims: &[Dim],
-    views: &HashMap<ArrayId, ArrayId>,
+    views: &FxHashMap<ArrayId, ArrayId>,
     after: &mut Vec<Stm>,
 ) -> Nest {
     let parts = p.new_axes(dims);
@@ -149,7 +149,7 @@ fn split_axis(
 struct Split<'a> {
     old: Var,
     parts: Vec<Atom>,
-    views: &'a HashMap<ArrayId, ArrayId>,
+    views: &'a FxHashMap<ArrayId, ArrayId>,
     dims: &'a [Dim],
 }
 

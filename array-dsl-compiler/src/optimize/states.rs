@@ -14,7 +14,7 @@
 //!
 //! Source: partition refinement (Hopcroft 1971), here for recurrences.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Sequence;
 use crate::bulk::build::{Rename, Renaming, renamed};
@@ -31,7 +31,7 @@ pub(super) fn states(seq: &mut Sequence, _: &mut Program) {
 }
 
 fn nest(n: &mut Nest) {
-    let mut map = Renaming::new();
+    let mut map = Renaming::default();
     for i in &mut n.body.items {
         Rename(&map).item(i);
         if let Item::Scan(s) = i {
@@ -60,8 +60,8 @@ fn nest(n: &mut Nest) {
 }
 
 /// The scalars that a step uses.
-fn used(s: &Scan) -> HashSet<Var> {
-    let mut used: HashSet<Var> = s.step.results.iter().filter_map(|a| a.var()).collect();
+fn used(s: &Scan) -> FxHashSet<Var> {
+    let mut used: FxHashSet<Var> = s.step.results.iter().filter_map(|a| a.var()).collect();
     s.step.block.lets.iter().for_each(|l| l.exp.visit_atoms(&mut |a| used.extend(a.var())));
     used
 }
@@ -87,7 +87,7 @@ fn firsts(s: &Scan) -> Vec<usize> {
 /// The new values, with equal expressions in one variable and the states of each class taken to be equal.
 fn results(s: &Scan, first: &[usize]) -> Vec<Atom> {
     let mut map = classes(s, first);
-    let mut known: HashMap<Exp, Vec<Var>> = HashMap::new();
+    let mut known: FxHashMap<Exp, Vec<Var>> = FxHashMap::default();
     for l in &s.step.block.lets {
         let e = l.exp.renamed(&map);
         match known.get(&e) {

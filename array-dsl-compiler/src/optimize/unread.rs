@@ -9,7 +9,7 @@
 //! have been kept: of a factorization in place, whose factors do not change any more, nothing. Whether a read after the write may be of
 //! the element that it wrote is asked of `affine::meet`, for each loop around both: in a later trip of it, and in the same one.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Sequence;
 use crate::affine::meet::{Meeting, Side};
@@ -29,8 +29,8 @@ pub(super) fn unread(seq: &mut Sequence, p: &mut Program) {
     for at in 0..seq.stms.len() {
         if let Stm::Repeat(r) = &seq.stms[at] {
             let after = seq.stms[at + 1..].iter().flat_map(Stm::inputs);
-            let used: HashSet<ArrayId> = after.chain(seq.results.iter().copied()).collect();
-            let mut dead = HashMap::new();
+            let used: FxHashSet<ArrayId> = after.chain(seq.results.iter().copied()).collect();
+            let mut dead = FxHashMap::default();
             for c in
                 r.carried.iter().filter(|c| !used.contains(&c.result) && !p.array(c.state).dims.is_empty())
             {
@@ -73,18 +73,18 @@ struct Write {
 /// The memory of a state: the arrays that one after the other are in it, and what is done with them.
 struct Memory<'a> {
     p: &'a Program,
-    members: HashSet<ArrayId>,
+    members: FxHashSet<ArrayId>,
     reads: Vec<Access>,
     writes: Vec<Write>,
     /// What may be another number in each trip: the numbers of the trips, states, and what trips compute.
-    trips: HashSet<ArrayId>,
+    trips: FxHashSet<ArrayId>,
 }
 
 impl<'a> Memory<'a> {
     /// Of a state of a loop, if nests read and change it, loops carry it, and nothing else is done with it.
     fn of(p: &'a Program, r: &Repeat, state: ArrayId, known: &Checked) -> Option<Memory<'a>> {
-        let members = HashSet::from([state]);
-        let mut m = Memory { p, members, reads: Vec::new(), writes: Vec::new(), trips: HashSet::new() };
+        let members = FxHashSet::from_iter([state]);
+        let mut m = Memory { p, members, reads: Vec::new(), writes: Vec::new(), trips: FxHashSet::default() };
         m.repeat(r, &[], known)?;
         (m.reads.len() <= MOST && m.writes.len() <= MOST).then_some(m)
     }
@@ -132,7 +132,7 @@ impl<'a> Memory<'a> {
     }
 
     /// What the writes make that no read after them sees, and of what.
-    fn unread(&self, known: &Checked) -> HashMap<ArrayId, ArrayId> {
+    fn unread(&self, known: &Checked) -> FxHashMap<ArrayId, ArrayId> {
         let meeting = Meeting::new(&self.trips, known);
         let is_read = |w: &Write| self.reads.iter().any(|r| is_seen(&meeting, &w.access, r));
         self.writes.iter().filter(|w| !is_read(w)).map(|w| (w.array, w.into)).collect()
@@ -165,8 +165,8 @@ fn is_seen(meeting: &Meeting<'_>, write: &Access, read: &Access) -> bool {
 }
 
 /// Takes the writes from a loop that make these arrays out of others.
-fn without(r: &mut Repeat, dead: HashMap<ArrayId, ArrayId>) {
-    let mut gone = HashMap::new();
+fn without(r: &mut Repeat, dead: FxHashMap<ArrayId, ArrayId>) {
+    let mut gone = FxHashMap::default();
     remove(r, &dead, &mut gone);
     let root = |mut a: ArrayId| {
         while let Some(before) = gone.get(&a) {
@@ -179,7 +179,7 @@ fn without(r: &mut Repeat, dead: HashMap<ArrayId, ArrayId>) {
 }
 
 /// `gone` gains what they made; a nest that may report an error stays for that.
-fn remove(r: &mut Repeat, dead: &HashMap<ArrayId, ArrayId>, gone: &mut HashMap<ArrayId, ArrayId>) {
+fn remove(r: &mut Repeat, dead: &FxHashMap<ArrayId, ArrayId>, gone: &mut FxHashMap<ArrayId, ArrayId>) {
     r.body.retain_mut(|s| {
         match s {
             Stm::Nest(n)

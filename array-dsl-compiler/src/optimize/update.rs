@@ -8,7 +8,7 @@
 //! There is one pass over `y` less, and neither zeros nor `c`. This is a step before scheduling and none of a round:
 //! accumulations into anything but zeros do not become stores, reductions or gathers.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::Sequence;
 use crate::bulk::build::{Rename, Renaming};
@@ -85,7 +85,7 @@ fn term(p: &Program, n: &Nest, yielded: usize, c: ArrayId) -> Option<Sum> {
     let whole = p.array(y.array).dims == p.array(c).dims && reads == 1 && !n.yields.iter().any(|y| {
         matches!(&y.kind, YieldKind::Accumulate { into, .. } | YieldKind::Write { into, .. } if *into == c)
     });
-    let mut uses: HashMap<Var, usize> = HashMap::new();
+    let mut uses: FxHashMap<Var, usize> = FxHashMap::default();
     let mut note = |a: Atom| {
         if let Atom::Var(v) = a {
             *uses.entry(v).or_default() += 1;
@@ -127,7 +127,7 @@ fn rewrite(
 ) {
     let Stm::Nest(n) = &mut seq.stms[to] else { panic!("a sum that no nest makes") };
     // The sum without the term.
-    let map: Renaming = [(sum, rest)].into();
+    let map: Renaming = Renaming::from_iter([(sum, rest)]);
     n.body.items.retain(|i| *i.vars() != [term] && *i.vars() != [sum]);
     Rename(&map).body(&mut n.body);
     n.yields.iter_mut().for_each(|y| y.kind.rename(&map));

@@ -60,7 +60,7 @@ fn uncontested(p: &mut Program, mut n: Nest) -> Nest {
         let mut code = Code::new(n.loc);
         let never = Atom::Const(Const::bool(false));
         let stays = inside(p, &mut code, index, &dims, never, |p, code| {
-            last.stays(p, code, &before, &Renaming::new(), index)
+            last.stays(p, code, &before, &Renaming::default(), index)
         });
         let first = expect(index.first_mut(), || "points write to one place without an index".into());
         *first = code.select(p, stays, *first, int(-1));

@@ -44,11 +44,11 @@
 pub mod definition;
 pub mod items;
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
+use rustc_hash::FxHashMap;
 use syn::ext::IdentExt;
 
 use crate::diagnostics::Diagnostics;
@@ -85,7 +85,7 @@ impl Record {
 }
 
 /// The records that are known, by every path that stands for them and by their `id`.
-pub type Records = HashMap<String, Rc<Record>>;
+pub type Records = FxHashMap<String, Rc<Record>>;
 
 /// What the text of a record begins with.
 const MARK: &str = "record ";

@@ -1,7 +1,8 @@
 //! Partial derivatives as trees, from the texts of the table.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
+
+use rustc_hash::FxHashMap;
 
 use super::{Op, TABLE};
 
@@ -23,7 +24,7 @@ pub enum Partial {
 /// The partial derivatives of `op`, one per argument; empty when it is locally constant. Casts between floats
 /// have the partial 1.
 pub fn partials(op: Op) -> &'static [Partial] {
-    static PARSED: OnceLock<HashMap<Op, Vec<Partial>>> = OnceLock::new();
+    static PARSED: OnceLock<FxHashMap<Op, Vec<Partial>>> = OnceLock::new();
     static ONE: [Partial; 1] = [Partial::Number(1.0)];
     if let Op::Cast(e) = op {
         return if e.is_float() { &ONE } else { &[] };

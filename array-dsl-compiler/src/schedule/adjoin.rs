@@ -21,7 +21,9 @@
 //! be any such code, with loops of few trips, and may use what the loop changes at its own point. It may fail as well: of the failures
 //! of several threads one is told by chance in any case, and the steps after it work with the harmless values that it left.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::users::{Users, Uses};
 use super::values::{Values, is_own, stored};
@@ -153,7 +155,7 @@ pub(super) fn has_loops(t: &Tree) -> bool {
 fn loops_joined(p: &Program, first: &Tree, second: &Tree, target: Target) -> Option<Tree> {
     let own: Vec<Atom> = first.axes.iter().map(|a| Atom::Var(a.var)).collect();
     let names = second.axes.iter().zip(&own).map(|(a, v)| (a.var, *v)).collect();
-    let mut second = Values { stored: HashMap::new(), names }.nodes(second.body.clone());
+    let mut second = Values { stored: FxHashMap::default(), names }.nodes(second.body.clone());
     let mut first_body = first.body.clone();
     for body in [&mut first_body, &mut second] {
         in_own_memory(p, body);
@@ -171,7 +173,7 @@ fn loops_joined(p: &Program, first: &Tree, second: &Tree, target: Target) -> Opt
     }
     let mut body = first_body;
     let stored = stored(&body, &own);
-    body.extend(Values { stored, names: Renaming::new() }.nodes(second));
+    body.extend(Values { stored, names: Renaming::default() }.nodes(second));
     let has_lanes = |body: &[Node]| target.can().lanes && together(&first.axes, body, &p.vars).is_some();
     let keeps_lanes = has_lanes(&body) || !has_lanes(&first.body) && !has_lanes(&body[first.body.len()..]);
     keeps_lanes.then(|| Tree::new(first.axes.clone(), body, first.loc))
@@ -202,7 +204,7 @@ fn share_own(p: &Program, axes: &[Axis], first: &[Node], second: &[Node]) -> boo
 
 /// Names the memory that views of the same dimensions have.
 fn in_own_memory(p: &Program, nodes: &mut [Node]) {
-    let mut names = HashMap::new();
+    let mut names = FxHashMap::default();
     visit_arrays(nodes, &mut |a, _| {
         let root = p.root(a);
         if root != a && p.arrays[root.0 as usize].dims == p.arrays[a.0 as usize].dims {
@@ -215,8 +217,8 @@ fn in_own_memory(p: &Program, nodes: &mut [Node]) {
 }
 
 /// The arrays that are changed in trips.
-fn changed_in_trips(nodes: &[Node]) -> HashSet<ArrayId> {
-    let mut changed = HashSet::new();
+fn changed_in_trips(nodes: &[Node]) -> FxHashSet<ArrayId> {
+    let mut changed = FxHashSet::default();
     for n in nodes {
         if let Node::Recurrence(r) = n {
             visit_arrays(&r.body, &mut |a, access| changed.extend((access != Access::Read).then_some(a)));
@@ -236,13 +238,13 @@ fn fails(nodes: &[Node], vars: &[Elem]) -> bool {
 }
 
 /// The scalars that nodes bind anywhere.
-fn bound(nodes: &[Node]) -> HashSet<Var> {
-    let mut found = Bound(HashSet::new());
+fn bound(nodes: &[Node]) -> FxHashSet<Var> {
+    let mut found = Bound(FxHashSet::default());
     found.nodes(nodes);
     found.0
 }
 
-struct Bound(HashSet<Var>);
+struct Bound(FxHashSet<Var>);
 
 impl Scalars for Bound {
     fn bound_var(&mut self, v: &Var) {
@@ -255,7 +257,7 @@ impl Visitor for Bound {}
 /// A tree of points and few elements at each, as the scalar code of a point.
 fn at_points(p: &mut Program, t: &Tree, points: usize) -> Option<Tree> {
     let few: Vec<&Axis> = t.axes.get(points..)?.iter().collect();
-    let mut places = vec![Renaming::new()];
+    let mut places = vec![Renaming::default()];
     for a in few {
         let n = a.extent.as_constant().filter(|n| (1..=MOST_ELEMENTS).contains(n))?;
         let place = |(names, i): (&Renaming, i64)| {
@@ -310,7 +312,7 @@ fn joined(
     }
     let own: Vec<Atom> = of_points.axes.iter().map(|a| Atom::Var(a.var)).collect();
     let names = neighbor.axes.iter().zip(&own).map(|(a, v)| (a.var, *v)).collect();
-    let mut neighbor_body = Values { stored: HashMap::new(), names }.nodes(neighbor.body.clone());
+    let mut neighbor_body = Values { stored: FxHashMap::default(), names }.nodes(neighbor.body.clone());
     let mut of_points_body = of_points.body.clone();
     let has_lanes = target.can().lanes;
     if !has_lanes {
@@ -328,7 +330,7 @@ fn joined(
     }
     let [a, b] = &mut uses;
     // What the first one stores the second one may read at its own point.
-    let mut other_reads = HashSet::new();
+    let mut other_reads = FxHashSet::default();
     visit_indices(second, &mut |array, index| {
         if !stored.contains_key(&(array, index.to_vec())) {
             other_reads.insert(p.root(array));
@@ -339,7 +341,7 @@ fn joined(
         return None;
     }
     let mut body = first.clone();
-    body.extend(Values { stored, names: Renaming::new() }.nodes(second.clone()));
+    body.extend(Values { stored, names: Renaming::default() }.nodes(second.clone()));
     if !has_lanes {
         let is_little = neighbor_body.iter().all(|n| is_little(n, &own));
         return is_little.then(|| Tree::new(of_points.axes.clone(), body, of_points.loc));

@@ -9,7 +9,7 @@
 //! computed again if a loop of points is all that uses it, each point one element, the same in all trips, and if it is a few
 //! instructions that cannot fail. On a CPU such a number is a variable.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::adjoin::has_loops;
 use super::users::{Users, Uses};
@@ -70,7 +70,7 @@ fn computed_again(p: &mut Program, steps: &[Step], users: &Users, target: Target
     }
     // The loop is what uses it, and nothing changes it or what it is made of before.
     let of_loop = Uses::of(p, &Step::Tree(of_points.clone()))?;
-    let mut stored: HashMap<ArrayId, Atom> = HashMap::new();
+    let mut stored: FxHashMap<ArrayId, Atom> = FxHashMap::default();
     for n in &made.body {
         if let Node::Store { array, value, .. } = n {
             let is_used_there =
@@ -96,13 +96,13 @@ fn computed_again(p: &mut Program, steps: &[Step], users: &Users, target: Target
         }
     }
     let values = stored.iter().map(|(a, v)| ((*a, place.clone()), renamed(&names, *v))).collect();
-    body.extend(Values { stored: values, names: Renaming::new() }.nodes(of_points.body.clone()));
+    body.extend(Values { stored: values, names: Renaming::default() }.nodes(of_points.body.clone()));
     let joined = Tree::new(of_points.axes.clone(), body, of_points.loc);
     (users.arrays(p, &joined) <= target.can().arrays).then_some(joined)
 }
 
 /// The one element of each array that every point of a loop reads: at axes of the points, different ones.
-fn place(made: &Tree, of_points: &Tree, stored: &HashMap<ArrayId, Atom>) -> Option<Vec<Atom>> {
+fn place(made: &Tree, of_points: &Tree, stored: &FxHashMap<ArrayId, Atom>) -> Option<Vec<Atom>> {
     let mut places: Vec<Vec<Atom>> = Vec::new();
     visit_indices(&of_points.body, &mut |a, index| {
         if stored.contains_key(&a) {

@@ -6,7 +6,7 @@
 //!
 //! What may fail is not moved before something else that may: the first failure is the one that is told.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bulk::build::{Rename, Renaming, renamed};
 use crate::bulk::walk::Rewriter;
@@ -39,8 +39,8 @@ pub(super) fn joined(nodes: Vec<Node>, vars: &[Elem]) -> Vec<Node> {
 fn statements(lets: Vec<Let>, vars: &[Elem]) -> Vec<Let> {
     let mut out: Vec<Let> = Vec::new();
     // Where scalars are bound, and where the last choice by a condition is.
-    let mut places: HashMap<Var, usize> = HashMap::new();
-    let mut choices: HashMap<Atom, usize> = HashMap::new();
+    let mut places: FxHashMap<Var, usize> = FxHashMap::default();
+    let mut choices: FxHashMap<Atom, usize> = FxHashMap::default();
     // Where the last failure may be.
     let mut failing: Option<usize> = None;
     for l in lets {
@@ -76,8 +76,8 @@ fn statements(lets: Vec<Let>, vars: &[Elem]) -> Vec<Let> {
 
 /// What is computed twice in a branch is computed once.
 fn branch(b: &mut Branch, vars: &[Elem]) {
-    let mut names = Renaming::new();
-    let mut known: HashMap<Exp, Vec<Var>> = HashMap::new();
+    let mut names = Renaming::default();
+    let mut known: FxHashMap<Exp, Vec<Var>> = FxHashMap::default();
     b.block.lets.retain_mut(|l| {
         Rename(&names).binding(l);
         if let Some(vars) = known.get(&l.exp) {
@@ -92,8 +92,8 @@ fn branch(b: &mut Branch, vars: &[Elem]) {
 }
 
 /// Whether everything that a choice uses exists at an earlier one, or is a result of that.
-fn exists(l: &Let, at: usize, places: &HashMap<Var, usize>) -> bool {
-    let mut inside = HashSet::new();
+fn exists(l: &Let, at: usize, places: &FxHashMap<Var, usize>) -> bool {
+    let mut inside = FxHashSet::default();
     l.exp.visit_bound(&mut |v| inside.extend([v]));
     let mut exists = true;
     l.exp.visit_atoms(&mut |a| {

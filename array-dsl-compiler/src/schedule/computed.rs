@@ -1,9 +1,10 @@
 //! What is known at a place of a tree, so that it is not computed or read again.
 
 use std::borrow::Borrow;
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::walk::Rewriter;
@@ -22,13 +23,13 @@ type Element = (ArrayId, Vec<Atom>);
 /// What is known by its key, in the order in which it came: what came last goes first. Copying all of it for each loop and branch
 /// would cost their number squared.
 struct Scoped<K, V> {
-    map: HashMap<K, V>,
+    map: FxHashMap<K, V>,
     trail: Vec<K>,
 }
 
 impl<K, V> Default for Scoped<K, V> {
     fn default() -> Self {
-        Scoped { map: HashMap::new(), trail: Vec::new() }
+        Scoped { map: FxHashMap::default(), trail: Vec::new() }
     }
 }
 
@@ -110,7 +111,7 @@ impl Computed {
 
 /// Renames, and drops the reads of elements that are stored in scope: their values are their names from there on.
 pub(super) struct Forward<'a> {
-    pub stored: &'a HashMap<Element, Atom>,
+    pub stored: &'a FxHashMap<Element, Atom>,
     pub map: &'a mut Renaming,
 }
 

@@ -9,7 +9,7 @@
 //! row axis, one column axis and one summed axis: anything less is a memory-bound nest that the ordinary loops do as
 //! well.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use crate::bulk::{ArrayId, Atom, Exp, Nest, Program, Reducer, YieldKind};
 use crate::loops::Contract;
@@ -32,7 +32,7 @@ pub(super) fn contraction(p: &Program, n: &Nest) -> Option<Contract> {
         let axes: Option<Vec<usize>> =
             index.iter().map(|i| n.axes.iter().position(|x| Atom::Var(x.var) == *i)).collect();
         let axes = axes?;
-        let distinct: HashSet<usize> = axes.iter().copied().collect();
+        let distinct: FxHashSet<usize> = axes.iter().copied().collect();
         (distinct.len() == axes.len()).then_some((*array, axes))
     };
     let (a, b) = (operand(args[0])?, operand(args[1])?);

@@ -15,9 +15,7 @@
 mod member;
 mod tree;
 
-use std::collections::{HashMap, HashSet};
-
-use member::{Member, common_input, depends, points};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bulk::uses::scalars;
 use crate::bulk::{ArrayId, Atom, Nest, Program, Stm, Yield, YieldKind};
@@ -25,6 +23,7 @@ use crate::dim::Dim;
 use crate::loops::Step;
 use crate::target::Target;
 use crate::ty::Elem;
+use member::{Member, common_input, depends, points};
 
 /// A group at depth 0.
 enum Group {
@@ -43,13 +42,13 @@ pub(super) struct Fuse<'a> {
     /// Groups before this may not grow: a check came after them.
     floor: usize,
     /// What each view views.
-    views: HashMap<ArrayId, ArrayId>,
+    views: FxHashMap<ArrayId, ArrayId>,
     vars: Vec<Elem>,
 }
 
 impl<'a> Fuse<'a> {
     pub fn new(p: &'a Program, target: Target, longest: i64, vars: Vec<Elem>) -> Self {
-        let mut views = HashMap::new();
+        let mut views = FxHashMap::default();
         collect_views(&p.stms, &mut views);
         Fuse { p, target, longest, groups: Vec::new(), floor: 0, views, vars }
     }
@@ -120,8 +119,8 @@ impl<'a> Fuse<'a> {
     }
 
     /// The arrays that the sizes of a member mention.
-    fn sizes(&self, m: &Member) -> HashSet<ArrayId> {
-        let mut out = HashSet::new();
+    fn sizes(&self, m: &Member) -> FxHashSet<ArrayId> {
+        let mut out = FxHashSet::default();
         let mut mention = |d: &Dim| out.extend(scalars(d));
         m.axes.iter().for_each(|x| mention(&x.extent));
         m.body.visit_sizes(&mut mention);
@@ -162,12 +161,16 @@ impl<'a> Fuse<'a> {
     /// Whether one folds rows of a matrix of which the other folds columns: in one loop one of them would stride through it.
     fn is_crosswise(&self, m: &Member, q: &Member) -> bool {
         let folds = |q: &Member| q.outer > 0 && q.outer < q.axes.len();
-        let crosses = |(a, ix): &(ArrayId, Vec<Atom>), (b, jx): &(ArrayId, Vec<Atom>)| {
-            let both = m.along(ix).zip(q.along(jx));
-            self.root(*a) == self.root(*b) && both.is_some_and(|(x, y)| (x < m.outer) != (y < q.outer))
+        if !folds(m) || !folds(q) || m.indexed.is_disjoint(&q.indexed) {
+            return false;
+        }
+        // Each array with the side of the axes on which neighbors are.
+        let sides = |m: &Member| -> FxHashSet<(ArrayId, bool)> {
+            let side = |(a, index): &(ArrayId, Vec<Atom>)| Some((self.root(*a), m.along(index)? < m.outer));
+            m.reads.iter().filter_map(side).collect()
         };
-        let may_cross = folds(m) && folds(q) && !m.indexed.is_disjoint(&q.indexed);
-        may_cross && m.reads.iter().any(|a| q.reads.iter().any(|b| crosses(a, b)))
+        let others = sides(q);
+        sides(m).iter().any(|(a, outer)| others.contains(&(*a, !outer)))
     }
 
     fn same_space(&self, m: &Member, q: &Member) -> bool {
@@ -231,7 +234,7 @@ impl<'a> Fuse<'a> {
 }
 
 /// What each view views, in loops as well.
-fn collect_views(stms: &[Stm], out: &mut HashMap<ArrayId, ArrayId>) {
+fn collect_views(stms: &[Stm], out: &mut FxHashMap<ArrayId, ArrayId>) {
     for s in stms {
         match s {
             Stm::Reshape { result, source } => {

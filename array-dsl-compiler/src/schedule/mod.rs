@@ -42,7 +42,7 @@ mod unroll;
 mod users;
 mod values;
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::affine::Checked;
 use crate::bulk::{self, ArrayId, Stm, Yield, YieldKind};
@@ -95,7 +95,7 @@ fn most_arrays(p: &Program, steps: &[Step], with_loops: bool) -> usize {
 
 /// The number of arrays whose memory nodes use.
 fn arrays(p: &Program, nodes: &[Node]) -> usize {
-    let mut all = HashSet::new();
+    let mut all = FxHashSet::default();
     visit_arrays(nodes, &mut |a, _| all.extend([p.root(a)]));
     all.len()
 }
@@ -104,11 +104,11 @@ fn arrays(p: &Program, nodes: &[Node]) -> usize {
 fn scheduled(p: &bulk::Program, target: Target, Limits { longest, arrays: most }: Limits) -> Program {
     let mut p = p.clone();
     let by_value = sorted::by_value(&mut p);
-    let mut known = HashMap::new();
+    let mut known = FxHashMap::default();
     constants(&p.stms, &mut known);
     let sunk = settle::settled(&mut p, &known, target, most);
     let has_sunk = !sunk.is_empty();
-    let params: HashSet<ArrayId> = p.params.iter().flat_map(|q| leaves(&q.arrays)).collect();
+    let params: FxHashSet<ArrayId> = p.params.iter().flat_map(|q| leaves(&q.arrays)).collect();
     let arrays = p
         .arrays
         .iter()
@@ -147,8 +147,8 @@ fn scheduled(p: &bulk::Program, target: Target, Limits { longest, arrays: most }
         known: Checked::default(),
         vars,
     };
-    let results: HashSet<ArrayId> = leaves(&p.result).into_iter().collect();
-    out.steps = s.block(&p.stms, &results, &HashSet::new());
+    let results: FxHashSet<ArrayId> = leaves(&p.result).into_iter().collect();
+    out.steps = s.block(&p.stms, &results, &FxHashSet::default());
     out.vars = s.vars;
     let has_ordered = ordered::ordered(&mut out, target);
     let has_loops = has_ordered || has_sunk;
@@ -198,12 +198,12 @@ struct Steps<'a> {
     target: Target,
     longest: i64,
     /// Sorts that give elements.
-    by_value: HashSet<ArrayId>,
+    by_value: FxHashSet<ArrayId>,
     sunk: SunkLoops,
-    constants: HashMap<ArrayId, Const>,
-    fills: HashSet<ArrayId>,
+    constants: FxHashMap<ArrayId, Const>,
+    fills: FxHashSet<ArrayId>,
     /// The arrays that sizes mention.
-    sizes: HashSet<ArrayId>,
+    sizes: FxHashSet<ArrayId>,
     /// What is established before the statement at hand.
     known: Checked,
     vars: Vec<crate::ty::Elem>,
@@ -212,7 +212,7 @@ struct Steps<'a> {
 impl Steps<'_> {
     /// The steps of a list of statements. `after` are the arrays that are used when they are done; `own` those bound before
     /// them whose memory they may take over.
-    fn block(&mut self, stms: &[Stm], after: &HashSet<ArrayId>, own: &HashSet<ArrayId>) -> Vec<Step> {
+    fn block(&mut self, stms: &[Stm], after: &FxHashSet<ArrayId>, own: &FxHashSet<ArrayId>) -> Vec<Step> {
         let memory = repeat::Memory::new(stms, after, own, &self.sizes);
         let mut f = fuse::Fuse::new(self.p, self.target, self.longest, std::mem::take(&mut self.vars));
         for (at, s) in stms.iter().enumerate() {
@@ -323,7 +323,7 @@ fn leaves(t: &crate::ty::Tree<ArrayId>) -> Vec<ArrayId> {
 }
 
 /// Arrays that are one constant everywhere.
-fn constants(stms: &[Stm], out: &mut HashMap<ArrayId, Const>) {
+fn constants(stms: &[Stm], out: &mut FxHashMap<ArrayId, Const>) {
     for s in stms {
         if let Stm::Repeat(r) = s {
             constants(&r.body, out);
@@ -339,14 +339,14 @@ fn constants(stms: &[Stm], out: &mut HashMap<ArrayId, Const>) {
 }
 
 /// Constant arrays whose only use is as the start of an accumulation.
-fn fill_only(p: &bulk::Program, constants: &HashMap<ArrayId, Const>) -> HashSet<ArrayId> {
-    let mut other: HashSet<ArrayId> = leaves(&p.result).into_iter().collect();
+fn fill_only(p: &bulk::Program, constants: &FxHashMap<ArrayId, Const>) -> FxHashSet<ArrayId> {
+    let mut other: FxHashSet<ArrayId> = leaves(&p.result).into_iter().collect();
     read_otherwise(&p.stms, &mut other);
     constants.keys().filter(|a| !other.contains(a)).copied().collect()
 }
 
 /// The arrays that are used otherwise than as the start of an accumulation.
-fn read_otherwise(stms: &[Stm], out: &mut HashSet<ArrayId>) {
+fn read_otherwise(stms: &[Stm], out: &mut FxHashSet<ArrayId>) {
     for s in stms {
         match s {
             Stm::Nest(n) => n.body.visit_reads(&mut |a, _| {

@@ -9,7 +9,7 @@
 //! an order and no lanes, its neighbors' have. A tree is rewritten as a whole or not at all, and not if its points are few. Where each
 //! point has a thread of its own the loop is the same in either form, but for what can be joined with it (`adjoin`).
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::bulk::build::{Fresh, Renaming, int, renamed};
 use crate::bulk::walk::Rewriter;
@@ -112,7 +112,8 @@ fn at_points(vars: &mut Vec<Elem>, t: &Tree, target: Target) -> Option<Vec<Node>
     for n in &t.body {
         match n {
             Node::Loop(l) if has_scans(n) => {
-                let made = Points { vars, names: Renaming::new(), known: HashMap::new() }.rewritten(l);
+                let made =
+                    Points { vars, names: Renaming::default(), known: FxHashMap::default() }.rewritten(l);
                 body = body.zip(made).map(|(mut body, made)| {
                     body.extend(made);
                     body
@@ -161,7 +162,7 @@ struct Points<'a> {
     /// What scalars of the scans are.
     names: Renaming,
     /// What has been computed in a trip: a step and what comes after it have much in common.
-    known: HashMap<Exp, Vec<Var>>,
+    known: FxHashMap<Exp, Vec<Var>>,
 }
 
 impl Points<'_> {
@@ -209,7 +210,7 @@ impl Points<'_> {
         let mut new = Let { vars: Vec::new(), ..l.clone() };
         Fresh { vars: self.vars, names: &mut self.names }.exp(&mut new.exp);
         let mut key = new.exp.clone();
-        Numbered { next: BOUND, names: Renaming::new() }.exp(&mut key);
+        Numbered { next: BOUND, names: Renaming::default() }.exp(&mut key);
         let known = self.known.entry(key).or_insert_with(|| {
             new.vars = Fresh { vars: self.vars, names: &mut self.names }.bind(&l.vars);
             new.vars.clone()

@@ -1,7 +1,7 @@
 //! Homes of arrays after fusion: nowhere (every read was forwarded), a row (all within the loops that write it), or
 //! memory of its own.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bulk::uses::scalars;
 use crate::bulk::walk::{Rewriter, Visitor};
@@ -21,14 +21,14 @@ struct Touch {
 
 /// Settles the homes of all arrays and removes the stores of those that have none.
 pub(super) fn place(p: &mut Program, target: Target) {
-    let mut fixed: HashSet<ArrayId> = p.result.leaves().into_iter().copied().collect();
+    let mut fixed: FxHashSet<ArrayId> = p.result.leaves().into_iter().copied().collect();
     for a in &p.arrays {
         if let Home::View(source) = a.home {
             fixed.insert(source);
         }
     }
-    let mut reads: HashMap<ArrayId, Vec<Touch>> = HashMap::new();
-    let mut writes: HashMap<ArrayId, Vec<Touch>> = HashMap::new();
+    let mut reads: FxHashMap<ArrayId, Vec<Touch>> = FxHashMap::default();
+    let mut writes: FxHashMap<ArrayId, Vec<Touch>> = FxHashMap::default();
     let mut count = 0;
     steps(&p.steps, &mut count, &mut fixed, &mut reads, &mut writes);
     // Dimensions of what nothing makes are of no interest: what they mention may be gone as well.
@@ -39,9 +39,9 @@ pub(super) fn place(p: &mut Program, target: Target) {
             fixed.extend(a.dims.iter().flat_map(scalars));
         }
     }
-    let mut in_lanes = HashSet::new();
+    let mut in_lanes = FxHashSet::default();
     have_lanes(p, &p.steps, &mut in_lanes);
-    let roots: HashSet<ArrayId> = fixed.iter().map(|a| p.root(*a)).collect();
+    let roots: FxHashSet<ArrayId> = fixed.iter().map(|a| p.root(*a)).collect();
     for i in 0..p.arrays.len() {
         let id = ArrayId(i as u32);
         if p.arrays[i].home != Home::Heap || roots.contains(&id) {
@@ -70,11 +70,11 @@ pub(super) fn place(p: &mut Program, target: Target) {
 }
 
 /// What can be scratch memory of points that go together, which have no rows.
-fn have_lanes(p: &Program, list: &[Step], found: &mut HashSet<ArrayId>) {
+fn have_lanes(p: &Program, list: &[Step], found: &mut FxHashSet<ArrayId>) {
     for s in list {
         match s {
             Step::Tree(t) if together(&t.axes, &t.body, &p.vars).is_some() => {
-                let mut used = HashSet::new();
+                let mut used = FxHashSet::default();
                 visit_arrays(&t.body, &mut |a, _| used.extend([a]));
                 found.extend(used.into_iter().filter(|a| scratch::points(p, t, *a).is_some()));
             }
@@ -88,9 +88,9 @@ fn have_lanes(p: &Program, list: &[Step], found: &mut HashSet<ArrayId>) {
 fn steps(
     list: &[Step],
     count: &mut usize,
-    fixed: &mut HashSet<ArrayId>,
-    reads: &mut HashMap<ArrayId, Vec<Touch>>,
-    writes: &mut HashMap<ArrayId, Vec<Touch>>,
+    fixed: &mut FxHashSet<ArrayId>,
+    reads: &mut FxHashMap<ArrayId, Vec<Touch>>,
+    writes: &mut FxHashMap<ArrayId, Vec<Touch>>,
 ) {
     for s in list {
         *count += 1;
@@ -138,8 +138,8 @@ fn steps(
 struct Code<'a> {
     step: usize,
     axes: &'a [(Atom, Dim)],
-    reads: &'a mut HashMap<ArrayId, Vec<Touch>>,
-    fixed: &'a mut HashSet<ArrayId>,
+    reads: &'a mut FxHashMap<ArrayId, Vec<Touch>>,
+    fixed: &'a mut FxHashSet<ArrayId>,
 }
 
 impl Visitor for Code<'_> {
@@ -160,9 +160,9 @@ fn nodes(
     list: &[Node],
     step: usize,
     axes: &[(Atom, Dim)],
-    reads: &mut HashMap<ArrayId, Vec<Touch>>,
-    writes: &mut HashMap<ArrayId, Vec<Touch>>,
-    fixed: &mut HashSet<ArrayId>,
+    reads: &mut FxHashMap<ArrayId, Vec<Touch>>,
+    writes: &mut FxHashMap<ArrayId, Vec<Touch>>,
+    fixed: &mut FxHashSet<ArrayId>,
 ) {
     for n in list {
         let mut code = Code { step, axes, reads, fixed };

@@ -5,7 +5,7 @@
 //! point may have written. Then a loop that writes one element a trip costs one element a trip. In the same way a state
 //! takes over the memory of its start, and at the end of a trip that of its next value.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Steps;
 use crate::affine::Checked;
@@ -18,24 +18,24 @@ use crate::loops::{Carried, Node, Repeat, Step, Tree};
 /// The lives of the arrays of one list of statements.
 pub(super) struct Memory<'a> {
     stms: &'a [Stm],
-    after: &'a HashSet<ArrayId>,
+    after: &'a FxHashSet<ArrayId>,
     /// Arrays with memory that the list may take over.
-    own: HashSet<ArrayId>,
+    own: FxHashSet<ArrayId>,
     /// The last statement that uses an array, directly or through a view.
-    last: HashMap<ArrayId, usize>,
+    last: FxHashMap<ArrayId, usize>,
 }
 
 impl<'a> Memory<'a> {
     /// What is used of `sizes` their lives do not tell: they keep their memory.
     pub fn new(
         stms: &'a [Stm],
-        after: &'a HashSet<ArrayId>,
-        own: &HashSet<ArrayId>,
-        sizes: &HashSet<ArrayId>,
+        after: &'a FxHashSet<ArrayId>,
+        own: &FxHashSet<ArrayId>,
+        sizes: &FxHashSet<ArrayId>,
     ) -> Memory<'a> {
         let mut own = own.clone();
-        let mut last: HashMap<ArrayId, usize> = HashMap::new();
-        let mut viewed: HashSet<ArrayId> = HashSet::new();
+        let mut last: FxHashMap<ArrayId, usize> = FxHashMap::default();
+        let mut viewed: FxHashSet<ArrayId> = FxHashSet::default();
         for (i, s) in stms.iter().enumerate() {
             for a in s.inputs() {
                 last.insert(a, i);
@@ -81,19 +81,19 @@ pub(super) fn reads_own(p: &Program, n: &Nest, into: ArrayId, known: &Checked) -
 impl Steps<'_> {
     /// The step of a loop, statement `at` of its list.
     pub(super) fn repeat(&mut self, at: usize, r: &bulk::Repeat, memory: &Memory<'_>) -> Step {
-        let states: HashSet<ArrayId> = r.carried.iter().map(|c| c.state).collect();
-        let nexts: HashSet<ArrayId> = r.carried.iter().map(|c| c.next).collect();
+        let states: FxHashSet<ArrayId> = r.carried.iter().map(|c| c.state).collect();
+        let nexts: FxHashSet<ArrayId> = r.carried.iter().map(|c| c.next).collect();
         let condition = match &r.trips {
             Trips::While(state) => Some(*state),
             Trips::For(..) => None,
         };
-        let after: HashSet<ArrayId> = nexts.iter().copied().chain(condition).collect();
+        let after: FxHashSet<ArrayId> = nexts.iter().copied().chain(condition).collect();
         let inside = self.known.inside_repeat(r, self.p);
         let outside = std::mem::replace(&mut self.known, inside);
         let steps = self.block(&r.body, &after, &states);
         self.known = outside;
         let mut inside = states;
-        let mut viewed: HashSet<ArrayId> = HashSet::new();
+        let mut viewed: FxHashSet<ArrayId> = FxHashSet::default();
         for s in &r.body {
             match s {
                 Stm::Reshape { result, source } => viewed.extend([*result, *source]),
@@ -116,7 +116,7 @@ impl Steps<'_> {
 
 /// Has reads of `from` read `to`.
 pub(super) fn redirect(t: &mut Tree, from: ArrayId, to: ArrayId) {
-    let names = HashMap::from([(from, to)]);
+    let names = FxHashMap::from_iter([(from, to)]);
     for n in &mut t.body {
         match n {
             Node::Let(l) => Redirect(&names).binding(l),

@@ -1,6 +1,6 @@
 //! Where each loop is executed: by every point for itself (`sink`), or step by step at the host level, where it has one condition.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::constants;
 use super::sink::{Sunk, points, sunk};
@@ -14,24 +14,24 @@ use crate::target::{Capabilities, Target};
 use crate::ty::{Const, Elem, Loc};
 
 /// The loops that stand in their points, by their first state.
-pub(super) type SunkLoops = HashMap<ArrayId, Sunk>;
+pub(super) type SunkLoops = FxHashMap<ArrayId, Sunk>;
 
 /// Decides it for every loop. A `while` of several points that stays looks at one state, which says whether any of them goes on.
 pub(super) fn settled(
     p: &mut Program,
-    known: &HashMap<ArrayId, Const>,
+    known: &FxHashMap<ArrayId, Const>,
     target: Target,
     arrays: usize,
 ) -> SunkLoops {
     let constants = known.clone();
-    let mut s = Settle { constants, target, arrays, sunk: HashMap::new() };
+    let mut s = Settle { constants, target, arrays, sunk: FxHashMap::default() };
     let stms = std::mem::take(&mut p.stms);
     p.stms = s.list(p, stms);
     s.sunk
 }
 
 struct Settle {
-    constants: HashMap<ArrayId, Const>,
+    constants: FxHashMap<ArrayId, Const>,
     target: Target,
     /// The most arrays of a loop that stands in its points.
     arrays: usize,
@@ -126,7 +126,7 @@ const FEW_TRIPS: i64 = 1024;
 ///    short: the points' loop would go through them one by one, where a step for each trip has threads for all of them. Where all
 ///    is one point no step has more than one thread anyway.
 fn is_of_points(t: &Tree, can: Capabilities, most: usize) -> bool {
-    let mut arrays = HashSet::new();
+    let mut arrays = FxHashSet::default();
     visit_arrays(&t.body, &mut |a, _| arrays.extend([a]));
     if arrays.len() > most {
         return false;

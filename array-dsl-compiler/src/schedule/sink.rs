@@ -28,7 +28,9 @@ mod private;
 mod repeat;
 mod small;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::choices;
 use super::computed::Computed;
@@ -66,12 +68,12 @@ impl Sunk {
 /// The loop, as one of each point. With `small`, arrays of a few elements for each point are scalars.
 pub(super) fn sunk(
     p: &mut Program,
-    constants: &HashMap<ArrayId, Const>,
+    constants: &FxHashMap<ArrayId, Const>,
     r: &Repeat,
     points: Vec<Dim>,
     small: bool,
 ) -> Option<Sunk> {
-    let mut inside = HashSet::new();
+    let mut inside = FxHashSet::default();
     bound(r, &mut inside);
     if points.iter().flat_map(scalars).any(|a| inside.contains(&a)) {
         return None;
@@ -86,11 +88,11 @@ pub(super) fn sunk(
         left: small::MOST_CODE,
         at: at.clone(),
         inside,
-        values: HashMap::new(),
-        memory: HashMap::new(),
+        values: FxHashMap::default(),
+        memory: FxHashMap::default(),
         starts: Vec::new(),
         own: Vec::new(),
-        most: HashMap::new(),
+        most: FxHashMap::default(),
         first: Vec::new(),
         known: Computed::default(),
     };
@@ -159,7 +161,7 @@ pub(super) fn points(p: &Program, r: &Repeat, small: bool) -> Option<Vec<Dim>> {
 }
 
 /// The arrays that a loop binds for itself.
-fn bound(r: &Repeat, out: &mut HashSet<ArrayId>) {
+fn bound(r: &Repeat, out: &mut FxHashSet<ArrayId>) {
     out.extend(r.bound());
     for s in &r.body {
         out.extend(s.results());
@@ -172,25 +174,25 @@ fn bound(r: &Repeat, out: &mut HashSet<ArrayId>) {
 /// A loop on its way into the points.
 struct Sink<'a> {
     p: &'a mut Program,
-    constants: &'a HashMap<ArrayId, Const>,
+    constants: &'a FxHashMap<ArrayId, Const>,
     points: Vec<Dim>,
     /// The axes of the points.
     at: Vec<Atom>,
     /// What the loop binds.
-    inside: HashSet<ArrayId>,
+    inside: FxHashSet<ArrayId>,
     /// Whether arrays of a few elements for each point are scalars.
     small: bool,
     /// So many statements may still be made of their loops.
     left: usize,
     /// The arrays that are scalars: their elements in order.
-    values: HashMap<ArrayId, Vec<Atom>>,
+    values: FxHashMap<ArrayId, Vec<Atom>>,
     /// The arrays that are the memory of another one now.
-    memory: HashMap<ArrayId, ArrayId>,
+    memory: FxHashMap<ArrayId, ArrayId>,
     starts: Vec<Carried>,
     /// Memory beside the loop, and what it is filled with.
     own: Vec<(ArrayId, Const)>,
     /// Below what the numbers of trips are.
-    most: HashMap<ArrayId, Dim>,
+    most: FxHashMap<ArrayId, Dim>,
     /// Elements of the point that are read before the loop.
     first: Vec<Let>,
     /// What has been computed, with arrays as they are called outside of the points: these do not change.
@@ -255,7 +257,8 @@ impl Sink<'_> {
             return None;
         }
         let (outer, inner) = n.axes.split_at(if own { self.points.len() } else { 0 });
-        let mut names: HashMap<Var, Atom> = outer.iter().zip(&self.at).map(|(a, at)| (a.var, *at)).collect();
+        let mut names: FxHashMap<Var, Atom> =
+            outer.iter().zip(&self.at).map(|(a, at)| (a.var, *at)).collect();
         if inner.is_empty() {
             self.items(n, &mut names, out)?;
             return n.yields.iter().try_for_each(|y| self.yielded(y, &names, n.loc, out));
@@ -269,7 +272,7 @@ impl Sink<'_> {
         self.folded(n, inner, names, out)
     }
 
-    fn items(&mut self, n: &Nest, names: &mut HashMap<Var, Atom>, out: &mut Vec<Node>) -> Option<()> {
+    fn items(&mut self, n: &Nest, names: &mut FxHashMap<Var, Atom>, out: &mut Vec<Node>) -> Option<()> {
         n.body.items.iter().try_for_each(|i| match i {
             Item::Let(l) => self.binding(l, names, out),
             Item::Scan(_) => None,
@@ -277,7 +280,7 @@ impl Sink<'_> {
     }
 
     /// Changes an element of memory.
-    fn change(&mut self, kind: &YieldKind, names: &HashMap<Var, Atom>, out: &mut Vec<Node>) -> Option<()> {
+    fn change(&mut self, kind: &YieldKind, names: &FxHashMap<Var, Atom>, out: &mut Vec<Node>) -> Option<()> {
         let (YieldKind::Accumulate { into, index, value, .. } | YieldKind::Write { into, index, value, .. }) =
             kind
         else {
@@ -308,7 +311,7 @@ impl Sink<'_> {
     fn yielded(
         &mut self,
         y: &Yield,
-        names: &HashMap<Var, Atom>,
+        names: &FxHashMap<Var, Atom>,
         loc: Loc,
         out: &mut Vec<Node>,
     ) -> Option<()> {
@@ -337,7 +340,7 @@ impl Sink<'_> {
         &mut self,
         kind: &YieldKind,
         values: &mut [Atom],
-        names: &HashMap<Var, Atom>,
+        names: &FxHashMap<Var, Atom>,
         loc: Loc,
         out: &mut Vec<Node>,
     ) -> Option<()> {

@@ -11,14 +11,14 @@
 //!
 //! What comes out is Bulk but for these sorts, whose results have the type of their keys.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::leaves;
 use crate::bulk::{ArrayId, ArrayInfo, Atom, Body, Exp, Item, Let, Nest, Program, Sort, Stm, Var, YieldKind};
 
 /// Has every sort that can give values instead of positions do so; their results.
-pub(super) fn by_value(p: &mut Program) -> HashSet<ArrayId> {
-    let mut found = HashSet::new();
+pub(super) fn by_value(p: &mut Program) -> FxHashSet<ArrayId> {
+    let mut found = FxHashSet::default();
     let results = leaves(&p.result).into_iter().collect();
     list(&mut p.stms, &results, &mut p.arrays, &mut found);
     found
@@ -27,9 +27,9 @@ pub(super) fn by_value(p: &mut Program) -> HashSet<ArrayId> {
 /// `after` are the arrays that are used when the list is done.
 fn list(
     stms: &mut Vec<Stm>,
-    after: &HashSet<ArrayId>,
+    after: &FxHashSet<ArrayId>,
     arrays: &mut Vec<ArrayInfo>,
-    found: &mut HashSet<ArrayId>,
+    found: &mut FxHashSet<ArrayId>,
 ) {
     let by_value = |s: &Stm| match s {
         Stm::Sort(s) if !after.contains(&s.result) && stms.iter().all(|t| only_elements(t, s)) => Some(*s),
@@ -73,12 +73,12 @@ fn stored(stm: &Stm, s: &Sort, arrays: &[ArrayInfo]) -> Option<ArrayId> {
 }
 
 /// Scalars that are positions: where they are read, and whether with a check.
-type Places = HashMap<Var, (Vec<Atom>, bool)>;
+type Places = FxHashMap<Var, (Vec<Atom>, bool)>;
 
 /// Whether a statement uses the positions for nothing but to read elements of the keys.
 fn only_elements(stm: &Stm, s: &Sort) -> bool {
     let Stm::Nest(n) = stm else { return !stm.inputs().contains(&s.result) };
-    let mut at = Places::new();
+    let mut at = Places::default();
     let fine = n.body.items.iter().all(|i| match i {
         Item::Let(l) => elements(l, s, &mut at),
         Item::Scan(scan) => {
@@ -134,7 +134,7 @@ fn element<'a>(index: &[Atom], at: &'a Places) -> Option<&'a (Vec<Atom>, bool)> 
 
 /// Replaces reads of positions by nothing and those of elements by reads of the sorted array. Steps of scans have none.
 fn redirect(b: &mut Body, s: &Sort, sorted: ArrayId) {
-    let mut at = Places::new();
+    let mut at = Places::default();
     b.items.retain_mut(|i| match i {
         Item::Let(l) => redirected(l, s, sorted, &mut at),
         Item::Scan(_) => true,

@@ -9,7 +9,7 @@
 //!
 //! The adjoint of what all points share is such a sum. What is added may be linear in the sum of the points: a multiple, say.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bulk::build::Code;
 use crate::bulk::{
@@ -31,7 +31,7 @@ pub(super) fn with_own_sums(
     p: &mut Program,
     r: &Repeat,
     points: &[Dim],
-    constants: &HashMap<ArrayId, Const>,
+    constants: &FxHashMap<ArrayId, Const>,
 ) -> Option<OwnSums> {
     let mut q = r.clone();
     let outside = std::mem::take(&mut p.stms);
@@ -110,7 +110,7 @@ fn steps(p: &Program, r: &Repeat, k: usize, points: &[Dim]) -> Option<(Reducer, 
 
 /// Whether a scalar is linear in a sum: then it is the sum of what it is for each term.
 fn is_linear(n: &Nest, sum: ArrayId, value: Var) -> bool {
-    let mut linear: HashSet<Var> = HashSet::new();
+    let mut linear: FxHashSet<Var> = FxHashSet::default();
     for i in &n.body.items {
         let Item::Let(l) = i else { return false };
         let is = |a: &Atom| a.var().is_some_and(|v| linear.contains(&v));

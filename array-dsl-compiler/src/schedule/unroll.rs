@@ -13,7 +13,7 @@
 //!    is left to vectors,
 //! 3. it is executed at points or trips, changes no memory in place, and the tree's code does not become too long.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::choices;
 use crate::bulk::build::{Fresh, Rename, Renaming, int, renamed};
@@ -50,7 +50,7 @@ pub(super) fn unroll(p: &mut bulk::Program, steps: &mut [Step], target: Target) 
 }
 
 fn tree(p: &mut bulk::Program, t: &mut Tree, target: Target) -> bool {
-    let (mut read, mut stored) = (HashSet::new(), HashSet::new());
+    let (mut read, mut stored) = (FxHashSet::default(), FxHashSet::default());
     visit_arrays(&t.body, &mut |a, access| {
         if access == Access::Read { &mut read } else { &mut stored }.insert(a);
     });
@@ -92,7 +92,7 @@ fn changes_in_place(nodes: &[Node]) -> bool {
 struct Unroll<'a> {
     p: &'a mut bulk::Program,
     /// Arrays that the tree makes and reads.
-    own: HashSet<ArrayId>,
+    own: FxHashSet<ArrayId>,
     /// Whether loops may stay that use these: else they were put there to become scalar code.
     keeps: bool,
     code: Straight,
@@ -149,7 +149,7 @@ impl Unroll<'_> {
             Node::Loop(l) => match self.length(&l).filter(|n| *n <= self.left) {
                 Some(length) => {
                     self.left -= length;
-                    self.trips(&l, &mut Renaming::new(), out);
+                    self.trips(&l, &mut Renaming::default(), out);
                 }
                 None => out.push(Node::Loop(self.inside(l))),
             },
@@ -315,7 +315,7 @@ pub(super) fn without_unused(steps: &mut [Step], vars: &[Elem]) {
     for s in steps {
         match s {
             Step::Tree(t) => {
-                t.body = choices::joined(used(std::mem::take(&mut t.body), &mut HashSet::new()), vars)
+                t.body = choices::joined(used(std::mem::take(&mut t.body), &mut FxHashSet::default()), vars)
             }
             Step::Repeat(r) => without_unused(&mut r.steps, vars),
             _ => {}
@@ -324,7 +324,7 @@ pub(super) fn without_unused(steps: &mut [Step], vars: &[Elem]) {
 }
 
 /// The nodes without scalars that nobody uses. `live` are those used after them.
-fn used(nodes: Vec<Node>, live: &mut HashSet<Var>) -> Vec<Node> {
+fn used(nodes: Vec<Node>, live: &mut FxHashSet<Var>) -> Vec<Node> {
     let mut out: Vec<Node> = Vec::new();
     for n in nodes.into_iter().rev() {
         match n {

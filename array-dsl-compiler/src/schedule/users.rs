@@ -1,6 +1,8 @@
 //! Which memory a step uses, and how many steps use some memory.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bulk::uses::scalars;
 use crate::bulk::{self, ArrayId};
@@ -11,10 +13,10 @@ use crate::loops::{Program, Step, Tree};
 /// The memory that a step uses.
 #[derive(Default)]
 pub(super) struct Uses {
-    pub reads: HashSet<ArrayId>,
-    pub changes: HashSet<ArrayId>,
+    pub reads: FxHashSet<ArrayId>,
+    pub changes: FxHashSet<ArrayId>,
     /// Numbers of the host level that sizes mention.
-    pub sizes: HashSet<ArrayId>,
+    pub sizes: FxHashSet<ArrayId>,
 }
 
 impl Uses {
@@ -70,11 +72,11 @@ impl Uses {
 }
 
 /// By memory, the number of steps that use it; those whose size it is in as well, and the caller.
-pub(super) struct Users(HashMap<ArrayId, usize>);
+pub(super) struct Users(FxHashMap<ArrayId, usize>);
 
 impl Users {
     pub fn of(p: &Program) -> Users {
-        let mut uses = HashMap::new();
+        let mut uses = FxHashMap::default();
         count(p, &p.steps, &mut uses);
         for a in p.result.leaves() {
             *uses.entry(p.root(*a)).or_default() += 1;
@@ -89,7 +91,7 @@ impl Users {
     /// Two steps are one.
     pub fn join(&mut self, p: &Program, a: &Step, b: &Step) {
         let roots = [a, b].map(|s| {
-            let mut one = HashMap::new();
+            let mut one = FxHashMap::default();
             count(p, std::slice::from_ref(s), &mut one);
             one
         });
@@ -122,7 +124,7 @@ impl Users {
     }
 }
 
-fn count(p: &Program, steps: &[Step], uses: &mut HashMap<ArrayId, usize>) {
+fn count(p: &Program, steps: &[Step], uses: &mut FxHashMap<ArrayId, usize>) {
     for s in steps {
         let mut all: Vec<ArrayId> = Vec::new();
         let mut sizes: Vec<Dim> = Vec::new();

@@ -1,6 +1,6 @@
 //! Code of a point that reads elements which code before it has stored there: their values.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::computed::Forward;
 use crate::bulk::build::{Renaming, renamed};
@@ -10,15 +10,15 @@ use crate::loops::uses::{Access, visit_arrays};
 use crate::loops::{Node, Rounds};
 
 /// The elements that nodes store at their own point, for good: those that are changed later, or in a loop, are not among them.
-pub(super) fn stored(nodes: &[Node], own: &[Atom]) -> HashMap<(ArrayId, Vec<Atom>), Atom> {
-    let mut stores: HashMap<ArrayId, usize> = HashMap::new();
+pub(super) fn stored(nodes: &[Node], own: &[Atom]) -> FxHashMap<(ArrayId, Vec<Atom>), Atom> {
+    let mut stores: FxHashMap<ArrayId, usize> = FxHashMap::default();
     visit_arrays(nodes, &mut |a, access| {
         if access != Access::Read {
             *stores.entry(a).or_default() += 1;
         }
     });
-    let mut times: HashMap<ArrayId, usize> = HashMap::new();
-    let mut elements = HashMap::new();
+    let mut times: FxHashMap<ArrayId, usize> = FxHashMap::default();
+    let mut elements = FxHashMap::default();
     for n in nodes {
         if let Node::Store { array, index, value } = n
             && is_own(index, own)
@@ -39,7 +39,7 @@ pub(super) fn is_own(index: &[Atom], own: &[Atom]) -> bool {
 
 /// Code whose reads of elements that are stored at its point are their values.
 pub(super) struct Values {
-    pub stored: HashMap<(ArrayId, Vec<Atom>), Atom>,
+    pub stored: FxHashMap<(ArrayId, Vec<Atom>), Atom>,
     pub names: Renaming,
 }
 

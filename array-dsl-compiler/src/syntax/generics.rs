@@ -9,8 +9,7 @@
 //!
 //! What Rust wants of a type and kernels do not (`Copy`, `Send`, `'static`) may be written, and means nothing.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Token, TypeParamBound};
@@ -30,7 +29,7 @@ pub(super) struct TypeParameters {
     /// Those that stand for types.
     pub types: Vec<Generic>,
     /// Those that stand for functions.
-    functions: HashMap<Name, FunctionType>,
+    functions: FxHashMap<Name, FunctionType>,
 }
 
 impl TypeParameters {

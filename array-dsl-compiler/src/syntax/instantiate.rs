@@ -1,13 +1,13 @@
 //! A generic kernel with types in the places of its type parameters.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::ast::{Function, Type, TypeKind};
 use super::walk::Rewriter;
 use crate::ty::Name;
 
 /// The kernel with what its type parameters stand for.
-pub fn instantiate(f: &Function, types: &HashMap<Name, TypeKind>) -> Function {
+pub fn instantiate(f: &Function, types: &FxHashMap<Name, TypeKind>) -> Function {
     let mut f = f.clone();
     let mut instance = Instance { types };
     f.params.iter_mut().for_each(|p| instance.ty(&mut p.ty));
@@ -17,7 +17,7 @@ pub fn instantiate(f: &Function, types: &HashMap<Name, TypeKind>) -> Function {
 }
 
 struct Instance<'a> {
-    types: &'a HashMap<Name, TypeKind>,
+    types: &'a FxHashMap<Name, TypeKind>,
 }
 
 impl Rewriter for Instance<'_> {
@@ -41,6 +41,8 @@ impl Rewriter for Instance<'_> {
 
 #[cfg(test)]
 mod tests {
+    use rustc_hash::FxHashMap;
+
     use super::{TypeKind, instantiate};
     use crate::syntax::testing::{parsed, show, shown};
     use crate::ty::Elem;
@@ -54,7 +56,7 @@ mod tests {
             (y, -y as T)
         }";
         let (f, _) = parsed(&format!("fn f<T: Float>{source}"));
-        let types = [("T".into(), TypeKind::Scalar(Elem::F32))].into();
+        let types = FxHashMap::from_iter([("T".into(), TypeKind::Scalar(Elem::F32))]);
         let found = show(&instantiate(&f, &types)).replacen("<T: Float>", "", 1);
         assert_eq!(found, shown(&format!("fn f{}", source.replace('T', "f32"))));
     }

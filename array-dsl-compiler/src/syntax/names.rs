@@ -5,7 +5,7 @@
 //! variable, a size, a built-in function nor a constant can be meant. Anywhere else an unknown name is a
 //! misspelled value.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::ast::{Expr, ExprKind, Function, Ident, Param, Path, Pattern, Type, TypeKind};
 use super::pattern::is_screaming;
@@ -14,11 +14,11 @@ use crate::ty::Name;
 
 /// The implicit size parameters, in order of first occurrence.
 pub fn size_names(f: &Function) -> Vec<Ident> {
-    let mut scalars = HashSet::new();
+    let mut scalars = FxHashSet::default();
     f.params.iter().for_each(|p| scalar_names(&p.pattern, &p.ty, &mut scalars));
     let mut names = Vec::new();
     f.params.iter().for_each(|p| names_in_type(&p.ty, &mut names));
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     names.retain(|n| !scalars.contains(&n.name) && seen.insert(n.name.clone()));
     names
 }
@@ -51,7 +51,7 @@ fn names_of<'a>(f: &Function, builtins: &'a Builtins<'a>) -> Names<'a> {
     let mut names = Names {
         scope: Vec::new(),
         builtins,
-        listed: HashSet::new(),
+        listed: FxHashSet::default(),
         kernels: Vec::new(),
         called_builtins: Vec::new(),
         records: Vec::new(),
@@ -65,7 +65,7 @@ fn names_of<'a>(f: &Function, builtins: &'a Builtins<'a>) -> Names<'a> {
     names
 }
 
-fn scalar_names(pattern: &Pattern, ty: &Type, names: &mut HashSet<Name>) {
+fn scalar_names(pattern: &Pattern, ty: &Type, names: &mut FxHashSet<Name>) {
     match (pattern, &ty.kind) {
         (Pattern::Name(name) | Pattern::Mutable(name), TypeKind::Scalar(_)) => {
             _ = names.insert(name.name.clone())
@@ -121,7 +121,7 @@ struct Names<'a> {
     scope: Vec<Name>,
     builtins: &'a Builtins<'a>,
     /// The texts of the paths that are listed as functions, of either kind.
-    listed: HashSet<String>,
+    listed: FxHashSet<String>,
     kernels: Vec<Path>,
     called_builtins: Vec<Ident>,
     records: Vec<Path>,

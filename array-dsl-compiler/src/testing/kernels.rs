@@ -92,7 +92,7 @@ impl Scope {
         let input = syn::DeriveInput::from(item.clone());
         let mut diagnostics = Diagnostics::default();
         let read = definition::read(&input, &mut diagnostics).ok_or_else(|| said(&diagnostics))?;
-        let mut records = Records::new();
+        let mut records = Records::default();
         for path in read.fields.iter().flat_map(|f| f.host.records()) {
             let path = definition::path_text(path);
             let name = path.rsplit("::").next().unwrap_or_default().trim();

@@ -14,7 +14,7 @@
 mod memory;
 mod tree;
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::bulk::{ArrayId, CheckKind, Reducer, Strip, Trips, Var};
 use crate::dim::SizeAtom;
@@ -34,13 +34,13 @@ pub fn run_measured(p: &Program, target: Target, args: &[Value]) -> Result<(Vec<
     let mut m = Machine {
         p,
         target,
-        sizes: HashMap::new(),
+        sizes: FxHashMap::default(),
         memory: vec![None; p.arrays.len()],
         held: 0,
         most: 0,
-        rows: HashMap::new(),
+        rows: FxHashMap::default(),
         vars: vec![None; p.vars.len()],
-        states: HashMap::new(),
+        states: FxHashMap::default(),
         axes: Vec::new(),
         parallel: 0,
         fault: None,
@@ -60,16 +60,16 @@ type Memory = Vec<Option<Scalar>>;
 struct Machine<'a> {
     p: &'a Program,
     target: Target,
-    sizes: HashMap<Name, i64>,
+    sizes: FxHashMap<Name, i64>,
     memory: Vec<Option<Memory>>,
     /// The elements in memory but for the parameters', and the most that there were.
     held: usize,
     most: usize,
     /// Row arrays, and the point they belong to.
-    rows: HashMap<ArrayId, (Vec<i64>, Memory)>,
+    rows: FxHashMap<ArrayId, (Vec<i64>, Memory)>,
     vars: Vec<Option<Scalar>>,
     /// The states of scans after the last trip, by their first scalar.
-    states: HashMap<Var, Vec<Scalar>>,
+    states: FxHashMap<Var, Vec<Scalar>>,
     /// The values of the axes around the current place, of which the first are parallel.
     axes: Vec<i64>,
     parallel: usize,

@@ -4,14 +4,14 @@
 //! looked at: the matrix of an affine map `(b, C)` whose `b` alone is stored. What computes it is counted apart: generated code does
 //! not execute it where it goes through a scan in order, but does where it composes the states of chunks.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bulk::live::live_lets;
 use crate::bulk::{Atom, Block, Nest, Scan, Var};
 
 /// What is needed of the steps of a nest's associative scans, by their first variable; only of those that have more.
-pub(super) fn in_order(n: &Nest) -> HashMap<Var, Block> {
-    let mut used: HashSet<Var> = HashSet::new();
+pub(super) fn in_order(n: &Nest) -> FxHashMap<Var, Block> {
+    let mut used: FxHashSet<Var> = FxHashSet::default();
     used.extend(n.yields.iter().flat_map(|y| y.kind.atoms()).filter_map(Atom::var));
     n.body.visit_atoms(&mut |a| used.extend(a.var()));
     let scan = |s: &Scan| {
@@ -21,11 +21,11 @@ pub(super) fn in_order(n: &Nest) -> HashMap<Var, Block> {
     n.body.scans().filter(|s| s.is_associative()).filter_map(scan).collect()
 }
 
-fn needed(s: &Scan, used: &HashSet<Var>) -> Block {
+fn needed(s: &Scan, used: &FxHashSet<Var>) -> Block {
     let mut states: Vec<bool> = s.vars.iter().map(|v| used.contains(v)).collect();
     loop {
         let results = s.step.results.iter().zip(&states).filter(|(_, needed)| **needed);
-        let mut live: HashSet<Var> = results.filter_map(|(a, _)| a.var()).collect();
+        let mut live: FxHashSet<Var> = results.filter_map(|(a, _)| a.var()).collect();
         let lets = live_lets(s.step.block.lets.clone(), &mut live);
         let before = states.clone();
         for (needed, v) in states.iter_mut().zip(&s.left) {

@@ -2,7 +2,7 @@
 //! ([`Differentiate`](super::Differentiate)). So the interpreter is no oracle for the rules themselves, but for where they are applied;
 //! the rules are compared with differences.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::Machine;
 use crate::core::{Atom, Body, Derivative, Mode, Param, Stm, Type, Var, VarInfo};
@@ -67,7 +67,7 @@ impl Machine<'_> {
 
     /// The variables around the derivative that have values: what its body mentions, and integers, which dimensions may.
     fn constants(&self, d: &Derivative) -> Vec<Var> {
-        fn visit(b: &Body, used: &mut HashSet<Var>, own: &mut HashSet<Var>) {
+        fn visit(b: &Body, used: &mut FxHashSet<Var>, own: &mut FxHashSet<Var>) {
             let vars = |atoms: &[Atom]| -> Vec<Var> {
                 atoms.iter().filter_map(|a| if let Atom::Var(v) = a { Some(*v) } else { None }).collect()
             };
@@ -79,7 +79,7 @@ impl Machine<'_> {
                 s.exp.bodies().into_iter().for_each(|b| visit(b, used, own));
             }
         }
-        let (mut used, mut own) = (HashSet::new(), d.point.iter().map(|(v, _)| *v).collect());
+        let (mut used, mut own) = (FxHashSet::default(), d.point.iter().map(|(v, _)| *v).collect());
         visit(&d.body, &mut used, &mut own);
         let all = (0..self.f.vars.len() as u32).map(Var);
         let wanted = |v: &Var| {

@@ -3,7 +3,7 @@
 //! What is written under a condition is written at -1 where that does not hold. Its place is taken as if it were always written: where
 //! it was not, the old value is still there, and writing it back changes nothing.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::Trip;
 use crate::bulk::build::{Code, Redirect, Renaming, int, renamed};
@@ -34,7 +34,7 @@ impl PlaceCode {
     /// What the index needs of the nest's code.
     pub fn new(n: &Nest, index: &[Atom]) -> PlaceCode {
         let (index, code) = unconditional(n, index);
-        let mut needed: HashSet<Atom> = index.iter().copied().collect();
+        let mut needed: FxHashSet<Atom> = index.iter().copied().collect();
         code.iter().for_each(|l| {
             l.exp.visit_atoms(&mut |a| {
                 needed.insert(a);
@@ -55,7 +55,7 @@ impl PlaceCode {
     }
 
     /// Whether it uses nothing of these arrays.
-    pub fn is_known(&self, made: &HashSet<ArrayId>) -> bool {
+    pub fn is_known(&self, made: &FxHashSet<ArrayId>) -> bool {
         let body = Block { lets: self.lets.clone() };
         let mut known = true;
         body.visit_reads(&mut |a, _| known &= !made.contains(&a));

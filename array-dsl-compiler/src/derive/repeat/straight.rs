@@ -11,7 +11,7 @@
 //! that update either if it is a loop, which undoes what it wrote by going backwards. No statement may read what a state was before an
 //! earlier update. What depends on no state is computed first. A trip with other needs is executed again from its start.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Rewound;
 use crate::bulk::uses::scalars;
@@ -28,11 +28,11 @@ pub(super) struct Segments {
 impl Segments {
     /// Of a trip that can go straight back.
     pub fn of(p: &Program, body: &[Stm], written: &[Rewound<'_>]) -> Option<Segments> {
-        let versions: HashSet<ArrayId> = written.iter().flat_map(|w| &w.versions).copied().collect();
-        let mut current: HashSet<ArrayId> = written.iter().map(|w| w.versions[0]).collect();
+        let versions: FxHashSet<ArrayId> = written.iter().flat_map(|w| &w.versions).copied().collect();
+        let mut current: FxHashSet<ArrayId> = written.iter().map(|w| w.versions[0]).collect();
         let mut segments = Segments { steady: Vec::new(), of: vec![Vec::new()] };
         // By array that depends on a state: the segment in which it is computed.
-        let mut segment_of: HashMap<ArrayId, usize> = HashMap::new();
+        let mut segment_of: FxHashMap<ArrayId, usize> = FxHashMap::default();
         for (at, s) in body.iter().enumerate() {
             let now = segments.of.len() - 1;
             let used = used(p, s);

@@ -14,7 +14,7 @@
 //! Cost: the columns of `J` are d executions of the step backwards for d states, of which what is constant or 0 is folded; the
 //! first pass over chunks composes matrices, d^3 operations if all entries are carried. Source: thesis 2.4 (scan).
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::super::adjoint::{Adjoints, active_scalars, backwards};
 use super::super::form::{Form, zero};
@@ -106,15 +106,15 @@ impl Reverse {
         elems: &[Elem],
     ) -> Vec<Vec<Option<Atom>>> {
         let p = &mut self.p;
-        let own: HashSet<Var> = points.states.iter().copied().collect();
-        let active = active_scalars(p, &points.step, &HashSet::new(), &own);
+        let own: FxHashSet<Var> = points.states.iter().copied().collect();
+        let active = active_scalars(p, &points.step, &FxHashSet::default(), &own);
         code.lets.extend(points.executed.clone());
         let mut matrix: Vec<Vec<Option<Atom>>> = vec![vec![None; elems.len()]; elems.len()];
         for (j, result) in q.floats.iter().enumerate() {
             let mut adjoints = Adjoints::default();
             let one = Atom::Const(Const::of(elems[j], 1));
             adjoints.add(p, code, points.results[*result], one);
-            backwards(p, code, &points.step, &HashSet::new(), &active, &mut adjoints, &mut Vec::new());
+            backwards(p, code, &points.step, &FxHashSet::default(), &active, &mut adjoints, &mut Vec::new());
             for (row, state) in matrix.iter_mut().zip(&q.floats) {
                 row[j] = adjoints.get(points.states[*state]);
             }
@@ -134,7 +134,7 @@ impl Reverse {
         let left: Vec<Var> = types.iter().map(|e| p.new_var(*e)).collect();
         let right: Vec<Var> = types.iter().map(|e| p.new_var(*e)).collect();
         let step = form.composed(p, Code::new(loc), elems, &left, &right);
-        let vars = p.copy_vars(&left, &mut Renaming::new());
+        let vars = p.copy_vars(&left, &mut Renaming::default());
         Scan { vars, prefix, left, start, right, values, step, loc }
     }
 }

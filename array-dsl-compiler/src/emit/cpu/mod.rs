@@ -38,8 +38,10 @@ mod tile;
 mod together;
 mod tree;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::convert::Infallible;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::back_end::{BackEnd, steps};
 use super::constants;
@@ -66,12 +68,12 @@ pub fn emit(p: &Verified<Program>) -> CpuCode {
         p,
         items: String::new(),
         sites: Vec::new(),
-        allocated: HashSet::new(),
+        allocated: FxHashSet::default(),
         regions: 0,
         unset: BTreeSet::new(),
-        last_uses: HashMap::new(),
+        last_uses: FxHashMap::default(),
         depth: 0,
-        trips: HashSet::new(),
+        trips: FxHashSet::default(),
     };
     trips(&p.steps, &mut c.trips);
     c.last_uses = c.last_uses_of(&p.steps);
@@ -88,20 +90,20 @@ struct Cpu<'a> {
     items: String,
     sites: Vec<Loc>,
     /// Heap arrays whose memory exists.
-    allocated: HashSet<ArrayId>,
+    allocated: FxHashSet<ArrayId>,
     /// Arrays that the current tree sets every element of: their memory need not be set before.
     unset: BTreeSet<ArrayId>,
     regions: usize,
     /// By step, the arrays that nothing after it needs.
-    last_uses: HashMap<usize, Vec<ArrayId>>,
+    last_uses: FxHashMap<usize, Vec<ArrayId>>,
     /// The number of loops around the step.
     depth: usize,
     /// The numbers of trips.
-    trips: HashSet<ArrayId>,
+    trips: FxHashSet<ArrayId>,
 }
 
 /// The numbers of the trips of loops.
-fn trips(steps: &[Step], out: &mut HashSet<ArrayId>) {
+fn trips(steps: &[Step], out: &mut FxHashSet<ArrayId>) {
     for s in steps {
         if let Step::Repeat(r) = s {
             out.extend(if let Trips::For(index, _) = r.trips { Some(index) } else { None });
@@ -202,15 +204,15 @@ impl Cpu<'_> {
     }
 
     /// The step after which each heap array is not needed any more.
-    fn last_uses_of(&self, steps: &[Step]) -> HashMap<usize, Vec<ArrayId>> {
-        let kept: HashSet<ArrayId> = self.p.result.leaves().into_iter().map(|a| self.root(*a)).collect();
-        let mut last: HashMap<ArrayId, usize> = HashMap::new();
+    fn last_uses_of(&self, steps: &[Step]) -> FxHashMap<usize, Vec<ArrayId>> {
+        let kept: FxHashSet<ArrayId> = self.p.result.leaves().into_iter().map(|a| self.root(*a)).collect();
+        let mut last: FxHashMap<ArrayId, usize> = FxHashMap::default();
         for (i, s) in steps.iter().enumerate() {
             for a in tree::arrays_of(self, s) {
                 last.insert(self.root(a), i);
             }
         }
-        let mut out: HashMap<usize, Vec<ArrayId>> = HashMap::new();
+        let mut out: FxHashMap<usize, Vec<ArrayId>> = FxHashMap::default();
         let mut sorted: Vec<_> = last.into_iter().collect();
         sorted.sort();
         for (a, i) in sorted {

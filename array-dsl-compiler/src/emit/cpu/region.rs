@@ -1,6 +1,8 @@
 //! Regions: the code that one task executes, as a struct of everything it uses with a method `run`.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashSet;
 
 use super::angles::{self, Run};
 use super::{Cpu, expr};
@@ -23,7 +25,7 @@ pub(super) struct Region {
     /// Arrays that all tasks have, and of which each reads and changes elements of its own only.
     pub owned: BTreeSet<ArrayId>,
     pub free: BTreeSet<Var>,
-    pub bound: HashSet<Var>,
+    pub bound: FxHashSet<Var>,
     /// Parallel axes in groups; the axes of a group are one axis, named like the first.
     pub groups: Vec<Vec<Var>>,
     /// More parameters: names, types with the lifetime `'a`, and values.

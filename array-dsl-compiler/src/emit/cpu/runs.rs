@@ -10,8 +10,9 @@
 //!
 //! What prints a statement marks where it begins and ends; this takes the marks out.
 
-use std::collections::HashMap;
 use std::ops::Range;
+
+use rustc_hash::FxHashMap;
 
 const BEGIN: char = '\u{2}';
 const END: char = '\u{3}';
@@ -26,7 +27,7 @@ pub(super) fn marked(statement: &str) -> String {
 
 /// Code without marks and long runs.
 pub(super) fn divided(text: &str) -> String {
-    let mut last = HashMap::new();
+    let mut last = FxHashMap::default();
     for (at, word) in words(text) {
         last.insert(word, at);
     }
@@ -38,7 +39,7 @@ pub(super) fn divided(text: &str) -> String {
 struct Runs<'a> {
     text: &'a str,
     /// Where each variable occurs last.
-    last: HashMap<&'a str, usize>,
+    last: FxHashMap<&'a str, usize>,
 }
 
 impl<'a> Runs<'a> {

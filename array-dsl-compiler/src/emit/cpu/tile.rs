@@ -16,7 +16,9 @@
 //! `j` is short: then the trips of the reduction are shared among tasks as well, each with states of its own that are
 //! combined in order.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
 
 use super::addresses::Addresses;
 use super::nodes::leave_if_failed;
@@ -91,7 +93,7 @@ fn with_addresses(parts: &mut [Part], vars: &[Elem], known: &mut Addresses) {
 #[derive(Default)]
 struct Scalars {
     arrays: BTreeSet<Var>,
-    bound_by: HashMap<Var, usize>,
+    bound_by: FxHashMap<Var, usize>,
     points: usize,
 }
 

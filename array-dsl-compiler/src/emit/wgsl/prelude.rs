@@ -14,8 +14,10 @@
 //! | `integers64` | what can fail for `i64`; powers with such exponents |
 //! | the others with `64` | the same functions for `f64`, by the methods of the CPU's: drivers return garbage for the built-in ones, without an error |
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
+
+use rustc_hash::FxHashMap;
 
 static FILES: [&str; 14] = [
     include_str!("prelude/bits.wgsl"),
@@ -45,7 +47,7 @@ struct Prelude {
     /// In the order of the files.
     functions: Vec<Function>,
     /// Where each is.
-    positions: HashMap<&'static str, usize>,
+    positions: FxHashMap<&'static str, usize>,
 }
 
 fn prelude() -> &'static Prelude {

@@ -8,8 +8,10 @@
 //! uses them, and an array indexed by the leading axes of its own shape is indexed by the number itself, so an element-wise
 //! shader divides nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+
+use rustc_hash::FxHashMap;
 
 use super::body::Target;
 use super::context::Context;
@@ -77,7 +79,7 @@ pub(super) struct Shader<'c, 'p> {
     pub(super) sizes: Vec<Dim>,
     spaces: Vec<Space>,
     /// The axes in scope.
-    extents: HashMap<Var, Dim>,
+    extents: FxHashMap<Var, Dim>,
     /// Functions that combine into an element.
     pub(super) combiners: BTreeSet<(Target, Kind, Reducer)>,
     /// The array that values are combined into in the workgroup's own memory first.
@@ -129,7 +131,7 @@ impl<'c, 'p> Shader<'c, 'p> {
             own: BTreeMap::new(),
             sizes: Vec::new(),
             spaces: Vec::new(),
-            extents: HashMap::new(),
+            extents: FxHashMap::default(),
             combiners: BTreeSet::new(),
             private: None,
             around: Vec::new(),

@@ -1,7 +1,7 @@
 //! Why the reads of a tree that are not compared with their array's dimensions are inside: what the steps before it have
 //! established, and what its loops and conditions say (`affine`).
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::super::print::types;
 use super::super::{Home, Middle, Node, Program, Repeat, Rounds, Sort, Sorted, Step, Tree};
@@ -44,7 +44,7 @@ impl Reasons<'_> {
     }
 
     /// The scalars that are read without a reason in steps.
-    fn of_steps(&self, steps: &[Step], mut checked: Checked, out: &mut HashSet<Var>) {
+    fn of_steps(&self, steps: &[Step], mut checked: Checked, out: &mut FxHashSet<Var>) {
         for s in steps {
             match s {
                 Step::Tree(t) => out.extend(self.tree(t, &mut checked.clone()).into_iter().map(|(v, _)| v)),
@@ -77,14 +77,14 @@ impl Reasons<'_> {
 pub fn compare(p: &mut Program) {
     let arrays = types(p);
     let reasons = Reasons { p, arrays: &arrays };
-    let mut unproven = HashSet::new();
+    let mut unproven = FxHashSet::default();
     reasons.of_steps(&p.steps, Checked::default(), &mut unproven);
     if !unproven.is_empty() {
         in_steps(&mut p.steps, &mut Compare(&unproven));
     }
 }
 
-struct Compare<'a>(&'a HashSet<Var>);
+struct Compare<'a>(&'a FxHashSet<Var>);
 
 impl Rewriter for Compare<'_> {
     fn binding(&mut self, l: &mut Let) {

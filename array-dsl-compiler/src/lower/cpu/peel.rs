@@ -28,7 +28,8 @@ pub(super) fn middle(c: &Cpu<'_>, facts: &mut Facts, l: &Loop) -> Option<Middle>
     l.axes().for_each(|a| facts.enter(a));
     // One of which something is left.
     let most = l.axis.extent.as_constant().map_or(MOST, |n| MOST.min((n - 1) / 2));
-    let mut peel = Peel { c, axis: &l.axis, most, margin: 0, simpler: false, names: Renaming::new(), facts };
+    let mut peel =
+        Peel { c, axis: &l.axis, most, margin: 0, simpler: false, names: Renaming::default(), facts };
     let body = peel.nodes(&l.body);
     let values = l.folds.iter().map(|f| renamed(&peel.names, f.value)).collect();
     let Peel { margin, simpler, .. } = peel;

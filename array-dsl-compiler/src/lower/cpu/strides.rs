@@ -1,6 +1,6 @@
 //! Reductions that stride through memory: whether they are better done in tiles.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Cpu;
 use crate::bulk::{Atom, Axis, Exp, Var};
@@ -10,9 +10,15 @@ impl Cpu<'_> {
     /// Whether a loop over `axis` with this body is better done in tiles: some reduction in it then strides through
     /// fewer arrays.
     pub(super) fn tiles_pay(&self, axis: &Axis, body: &[Node], merged: &[Vec<Var>]) -> bool {
-        let mut cost =
-            Strides { p: self.p, merged, column: axis.var, through: HashMap::new(), lanes: 0, tiles: 0 };
-        cost.through.insert(axis.var, [axis.var].into());
+        let mut cost = Strides {
+            p: self.p,
+            merged,
+            column: axis.var,
+            through: FxHashMap::default(),
+            lanes: 0,
+            tiles: 0,
+        };
+        cost.through.insert(axis.var, FxHashSet::from_iter([axis.var]));
         cost.nodes(body, None) && cost.lanes > cost.tiles
     }
 }
@@ -24,7 +30,7 @@ struct Strides<'a> {
     merged: &'a [Vec<Var>],
     column: Var,
     /// The axes that an integer changes with.
-    through: HashMap<Var, HashSet<Var>>,
+    through: FxHashMap<Var, FxHashSet<Var>>,
     lanes: usize,
     tiles: usize,
 }
@@ -45,14 +51,14 @@ impl Strides<'_> {
     }
 
     fn inner(&mut self, l: &Loop) -> bool {
-        self.through.insert(l.axis.var, [l.axis.var].into());
+        self.through.insert(l.axis.var, FxHashSet::from_iter([l.axis.var]));
         l.folds.iter().all(|f| f.reducer.op().is_some()) && self.nodes(&l.body, Some(l.axis.var))
     }
 
     fn exp(&mut self, e: &Exp, vars: &[Var], trip: Option<Var>) {
         match e {
             Exp::Op(..) => {
-                let mut axes = HashSet::new();
+                let mut axes = FxHashSet::default();
                 e.visit_atoms(&mut |a| axes.extend(self.axes(a)));
                 vars.iter().for_each(|v| drop(self.through.insert(*v, axes.clone())));
             }
@@ -71,10 +77,10 @@ impl Strides<'_> {
         }
     }
 
-    fn axes(&self, a: Atom) -> HashSet<Var> {
+    fn axes(&self, a: Atom) -> FxHashSet<Var> {
         match a {
             Atom::Var(v) => self.through.get(&v).cloned().unwrap_or_default(),
-            Atom::Const(_) => HashSet::new(),
+            Atom::Const(_) => FxHashSet::default(),
         }
     }
 

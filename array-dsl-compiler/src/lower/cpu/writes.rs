@@ -1,6 +1,6 @@
 //! Writes that never meet: tasks can share their target.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bulk::{Atom, Exp};
 use crate::loops::{Node, Tree};
@@ -16,8 +16,8 @@ pub(super) fn distinct(t: &Tree, write: &Node) -> bool {
     }
     let axes: Vec<Atom> = t.axes.iter().map(|a| Atom::Var(a.var)).collect();
     // What differs from point to point, as far as it can be told.
-    let mut differ: HashSet<Atom> = axes.iter().copied().collect();
-    let mut shifted: HashMap<Atom, Atom> = HashMap::new();
+    let mut differ: FxHashSet<Atom> = axes.iter().copied().collect();
+    let mut shifted: FxHashMap<Atom, Atom> = FxHashMap::default();
     for n in &t.body {
         match n {
             Node::Let(l) => {

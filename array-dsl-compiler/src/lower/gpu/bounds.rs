@@ -11,7 +11,7 @@
 //!
 //! An extent may be negative and then counts as 0, which the runtime does with the bound as well.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::narrow::{Interval, intervals};
 use crate::bulk::{ArrayId, Atom, Exp, Let, Reducer, Var};
@@ -23,10 +23,10 @@ use crate::ty::Elem;
 
 /// Finds for integers of rank 0 that one step computes what they are at most; they are not negative.
 pub fn bounds(p: &mut Program) {
-    let mut writers = HashMap::new();
+    let mut writers = FxHashMap::default();
     count_writers(p, &p.steps, &mut writers);
     let intervals = intervals(p, &[]);
-    let mut found = Found { p, intervals, writers, vars: HashMap::new(), arrays: HashMap::new() };
+    let mut found = Found { p, intervals, writers, vars: FxHashMap::default(), arrays: FxHashMap::default() };
     found.steps(&p.steps);
     let bound = |k: u32| found.arrays.get(&p.root(ArrayId(k))).cloned();
     let most: Vec<Option<Dim>> = (0..p.arrays.len() as u32).map(bound).collect();
@@ -36,7 +36,7 @@ pub fn bounds(p: &mut Program) {
 }
 
 /// By array, how many steps write it.
-fn count_writers(p: &Program, steps: &[Step], writers: &mut HashMap<ArrayId, usize>) {
+fn count_writers(p: &Program, steps: &[Step], writers: &mut FxHashMap<ArrayId, usize>) {
     let mut wrote = |a: ArrayId| *writers.entry(p.root(a)).or_default() += 1;
     for step in steps {
         match step {
@@ -66,10 +66,10 @@ fn count_writers(p: &Program, steps: &[Step], writers: &mut HashMap<ArrayId, usi
 struct Found<'p> {
     p: &'p Program,
     intervals: Vec<Interval>,
-    writers: HashMap<ArrayId, usize>,
-    vars: HashMap<Var, Dim>,
+    writers: FxHashMap<ArrayId, usize>,
+    vars: FxHashMap<Var, Dim>,
     /// By root.
-    arrays: HashMap<ArrayId, Dim>,
+    arrays: FxHashMap<ArrayId, Dim>,
 }
 
 impl Found<'_> {

@@ -3,7 +3,7 @@
 //! All scans of the loop are one: their states together are the state. That is right if none uses what another gives.
 //! Operators must use nothing that differs from point to point.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::separate::collect;
 use crate::bulk::{Atom, Reducer, Scan, Var};
@@ -78,10 +78,10 @@ impl Prefixes {
 
     /// Moves out of the loop what is the same at all points, which is there because it may fail. Gives the scalars that
     /// differ.
-    fn hoist(&mut self) -> HashSet<Var> {
-        let mut varying = HashSet::from([self.l.axis.var]);
+    fn hoist(&mut self) -> FxHashSet<Var> {
+        let mut varying = FxHashSet::from_iter([self.l.axis.var]);
         for n in std::mem::take(&mut self.l.body) {
-            let mut used = HashSet::new();
+            let mut used = FxHashSet::default();
             collect(std::slice::from_ref(&n), &mut used);
             match &n {
                 Node::Let(_) if used.is_disjoint(&varying) => {
@@ -96,10 +96,10 @@ impl Prefixes {
     }
 
     /// Whether all scans are associative, with operators that use nothing of the point, and none uses another.
-    fn regroups(&self, varying: &HashSet<Var>) -> bool {
-        let mut of_scans: HashSet<Var> = HashSet::new();
+    fn regroups(&self, varying: &FxHashSet<Var>) -> bool {
+        let mut of_scans: FxHashSet<Var> = FxHashSet::default();
         for n in &self.l.body {
-            let mut used = HashSet::new();
+            let mut used = FxHashSet::default();
             collect(std::slice::from_ref(n), &mut used);
             let follows = !used.is_disjoint(&of_scans);
             let is_scan = n.as_scan().is_some();
@@ -110,7 +110,7 @@ impl Prefixes {
                 of_scans.extend(n.binds());
             }
         }
-        let mut free = HashSet::new();
+        let mut free = FxHashSet::default();
         collect(&self.operators(), &mut free);
         self.scans.iter().all(Scan::is_associative) && free.is_disjoint(varying)
     }
@@ -118,7 +118,7 @@ impl Prefixes {
 
 /// Those of the nodes, none of which stores, that others need.
 pub(crate) fn needed(nodes: &[Node], others: &[Node]) -> Vec<Node> {
-    let mut used = HashSet::new();
+    let mut used = FxHashSet::default();
     collect(others, &mut used);
     let mut kept: Vec<Node> = Vec::new();
     for n in nodes.iter().rev() {

@@ -10,7 +10,9 @@
 //! what they read at the same time is read at once. The memory of all others is laid out in the order of their dimensions: of those of
 //! the third kind the points' come last. Arrays that more than loops of points use stay as they are.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
 
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Var};
@@ -151,7 +153,7 @@ fn within(p: &mut Program, t: &mut Tree, array: ArrayId, from: From, is_needed: 
     let is_made = stores(&t.body, array);
     let own = ArrayId(p.arrays.len() as u32);
     p.arrays.push(ArrayInfo { name, elem, dims: dims.clone(), home: Home::Scratch, most: None });
-    let names = HashMap::from([(array, own)]);
+    let names = FxHashMap::from_iter([(array, own)]);
     redirect(&mut t.body, &names);
     let mut copies = Copies { p, dims: &dims, points: &points, elem, loc: t.loc };
     let mut body = Vec::new();

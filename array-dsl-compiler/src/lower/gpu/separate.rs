@@ -15,7 +15,7 @@
 //!   with axes, where that would be an array of one more dimension, only values that are just read are treated so.
 //! * A contraction of a host scalar, which a view may make a matrix, becomes a tree; so does a copy of one.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
 use crate::dim::Dim;
@@ -274,7 +274,7 @@ fn trips(l: &Loop) -> Option<i64> {
 
 /// The nodes without the bindings that nothing uses.
 fn prune(nodes: Vec<Node>) -> Vec<Node> {
-    let mut used: HashSet<Var> = HashSet::new();
+    let mut used: FxHashSet<Var> = FxHashSet::default();
     let mut kept: Vec<Node> = Vec::new();
     for node in nodes.into_iter().rev() {
         if matches!(&node, Node::Let(l) if !l.vars.iter().any(|v| used.contains(v))) {
@@ -288,6 +288,6 @@ fn prune(nodes: Vec<Node>) -> Vec<Node> {
 }
 
 /// Every scalar that the nodes use.
-pub(super) fn collect(nodes: &[Node], used: &mut HashSet<Var>) {
+pub(super) fn collect(nodes: &[Node], used: &mut FxHashSet<Var>) {
     visit_atoms(nodes, &mut |a| used.extend(a.var()));
 }

@@ -1,6 +1,6 @@
 //! A nest whose results are of one depth, and what is asked of pairs of them.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::unroll;
 use crate::bulk::live::live_body;
@@ -20,13 +20,13 @@ pub(super) struct Member {
     pub loc: Loc,
     pub reads: Vec<(ArrayId, Vec<Atom>)>,
     /// The innermost axis that each scalar depends on.
-    pub innermost: HashMap<Var, usize>,
+    pub innermost: FxHashMap<Var, usize>,
     /// The arrays that it reads, views looked through. This and what follows is asked of each pair of members.
-    pub sources: HashSet<ArrayId>,
+    pub sources: FxHashSet<ArrayId>,
     /// Those of which it reads elements by an index.
-    pub indexed: HashSet<ArrayId>,
+    pub indexed: FxHashSet<ArrayId>,
     /// The axes of a few points, and what is computed of them alone.
-    pub counted: HashSet<Var>,
+    pub counted: FxHashSet<Var>,
     /// How many statements each of its points becomes, if these are few.
     pub length: Option<i64>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Member {
 impl Member {
     /// `root` looks through views.
     pub fn new(n: &Nest, over: usize, yields: Vec<Yield>, root: impl Fn(ArrayId) -> ArrayId) -> Member {
-        let mut live: HashSet<Var> = HashSet::new();
+        let mut live: FxHashSet<Var> = FxHashSet::default();
         for y in &yields {
             live.extend(
                 y.kind.atoms().into_iter().filter_map(|a| if let Atom::Var(v) = a { Some(v) } else { None }),
@@ -42,7 +42,7 @@ impl Member {
         }
         let body = live_body(n.body.clone(), &mut live);
         let mut reads = Vec::new();
-        let (mut sources, mut indexed) = (HashSet::new(), HashSet::new());
+        let (mut sources, mut indexed) = (FxHashSet::default(), FxHashSet::default());
         body.visit_reads(&mut |a, ix| {
             let source = root(a);
             sources.insert(source);
@@ -109,7 +109,7 @@ pub(super) fn points(axes: &[Axis]) -> usize {
 }
 
 /// Scalars that are counters, or computed of them alone.
-struct Counted(HashSet<Var>);
+struct Counted(FxHashSet<Var>);
 
 impl Visitor for Counted {
     fn binding(&mut self, l: &Let) {
@@ -123,7 +123,7 @@ impl Visitor for Counted {
 }
 
 /// Scalars that depend on axes, and the innermost of these.
-struct Innermost(HashMap<Var, usize>);
+struct Innermost(FxHashMap<Var, usize>);
 
 impl Visitor for Innermost {
     fn binding(&mut self, l: &Let) {

@@ -1,6 +1,6 @@
 //! The loop trees of groups: at every level runs of members that share the next axis.
 
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
 
 use super::super::computed::{Computed, Forwarded};
 use super::Fuse;
@@ -28,7 +28,7 @@ impl Fuse<'_> {
         let loc = members[0].loc;
         let mut open: Vec<Open> = members
             .into_iter()
-            .map(|m| Open { rest: m.body.items.clone(), map: Renaming::new(), results: Vec::new(), m })
+            .map(|m| Open { rest: m.body.items.clone(), map: Renaming::default(), results: Vec::new(), m })
             .collect();
         let mut axes = Vec::new();
         // Perfectly nested axes that all members have as dimensions.
@@ -154,7 +154,7 @@ impl Fuse<'_> {
         let next = next.map(|last| (last.extent.clone(), starts(&o.rest)));
         let mut rest = Vec::new();
         for i in std::mem::take(&mut o.rest) {
-            let (mut exists, mut inside) = (true, HashSet::new());
+            let (mut exists, mut inside) = (true, FxHashSet::default());
             i.visit_bound(&mut |v| inside.extend([v]));
             i.visit_atoms(&mut |a| {
                 if let Atom::Var(v) = a {
@@ -190,7 +190,7 @@ impl Fuse<'_> {
                     return;
                 }
                 let vars = self.fresh_vars(&l.vars, map);
-                let fresh = self.fresh(&exp, &mut Renaming::new());
+                let fresh = self.fresh(&exp, &mut Renaming::default());
                 computed.add_expression(exp, vars.clone());
                 nodes.push(Node::Let(Let { vars, exp: fresh, loc: l.loc }));
             }
@@ -206,7 +206,7 @@ impl Fuse<'_> {
         }
         let vars = self.fresh_vars(&s.vars, map);
         let mut fresh = Scan { vars: Vec::new(), ..s.clone() };
-        Fresh { vars: &mut self.vars, names: &mut Renaming::new() }.scan(&mut fresh);
+        Fresh { vars: &mut self.vars, names: &mut Renaming::default() }.scan(&mut fresh);
         computed.add_scan(s, vars.clone());
         nodes.push(Node::Scan(Scan { vars, ..fresh }));
     }
@@ -249,9 +249,9 @@ impl Fuse<'_> {
 }
 
 /// What the scans among items need before their loop, with everything that it is made of.
-fn starts(items: &[Item]) -> HashSet<Var> {
-    let mut needed = HashSet::new();
-    let note = |a: Atom, needed: &mut HashSet<Var>| {
+fn starts(items: &[Item]) -> FxHashSet<Var> {
+    let mut needed = FxHashSet::default();
+    let note = |a: Atom, needed: &mut FxHashSet<Var>| {
         if let Atom::Var(v) = a {
             needed.insert(v);
         }

@@ -1,7 +1,7 @@
 //! The scalar code of nests on its way into the points: arrays of one element are scalars, what is known is not computed again, and
 //! choices that are settled are gone. What branches of joined choices have in common comes later (`choices`).
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::Sink;
 use crate::bulk::build::{Code, decided, folded, renamed};
@@ -16,7 +16,7 @@ impl Sink<'_> {
     pub(super) fn binding(
         &mut self,
         l: &Let,
-        names: &mut HashMap<Var, Atom>,
+        names: &mut FxHashMap<Var, Atom>,
         out: &mut Vec<Node>,
     ) -> Option<()> {
         let mut lets = Vec::new();
@@ -25,7 +25,7 @@ impl Sink<'_> {
         Some(())
     }
 
-    fn simplified(&mut self, l: &Let, names: &mut HashMap<Var, Atom>, out: &mut Vec<Let>) -> Option<()> {
+    fn simplified(&mut self, l: &Let, names: &mut FxHashMap<Var, Atom>, out: &mut Vec<Let>) -> Option<()> {
         let exp = match &l.exp {
             Exp::Read { array, index, checked } => {
                 let index: Vec<Atom> = index.iter().map(|i| renamed(names, *i)).collect();
@@ -125,7 +125,7 @@ impl Sink<'_> {
         Atom::Var(var)
     }
 
-    fn branch(&mut self, b: &Branch, names: &mut HashMap<Var, Atom>) -> Option<Branch> {
+    fn branch(&mut self, b: &Branch, names: &mut FxHashMap<Var, Atom>) -> Option<Branch> {
         let outside = self.known.enter();
         let mut lets = Vec::new();
         for l in &b.block.lets {

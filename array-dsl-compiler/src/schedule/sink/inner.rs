@@ -1,7 +1,7 @@
 //! Nests of more axes than the points have: each point goes through the rest by itself, in order. What is folded, what is added to a
 //! scalar and the states of scans go from trip to trip; what is the same in all trips comes before them.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Sink;
 use crate::affine::Checked;
@@ -66,7 +66,7 @@ impl Sink<'_> {
         &mut self,
         n: &Nest,
         inner: &[Axis],
-        mut names: HashMap<Var, Atom>,
+        mut names: FxHashMap<Var, Atom>,
         out: &mut Vec<Node>,
     ) -> Option<()> {
         let scans: Vec<&Scan> = n.body.scans().collect();
@@ -134,10 +134,10 @@ impl Sink<'_> {
         n: &'n Nest,
         inner: &[Axis],
         scans: &[&Scan],
-        names: &mut HashMap<Var, Atom>,
+        names: &mut FxHashMap<Var, Atom>,
         out: &mut Vec<Node>,
     ) -> Option<Vec<&'n Item>> {
-        let mut differ: HashSet<Var> = inner.iter().map(|a| a.var).collect();
+        let mut differ: FxHashSet<Var> = inner.iter().map(|a| a.var).collect();
         let mut inside = Vec::new();
         for i in &n.body.items {
             let mut differs = i.may_fail(&self.p.vars);
@@ -160,7 +160,7 @@ impl Sink<'_> {
         own: &Own<'_>,
         axes: &[Axis],
         states: &[(Atom, Elem)],
-        names: &mut HashMap<Var, Atom>,
+        names: &mut FxHashMap<Var, Atom>,
         out: &mut Vec<Node>,
     ) -> Option<Vec<Atom>> {
         let Some((axis, rest)) = axes.split_first() else {
@@ -193,7 +193,7 @@ impl Sink<'_> {
         &mut self,
         own: &Own<'_>,
         before: &[Atom],
-        names: &mut HashMap<Var, Atom>,
+        names: &mut FxHashMap<Var, Atom>,
         out: &mut Vec<Node>,
     ) -> Option<Vec<Atom>> {
         let (folds, mut lefts) = before.split_at(own.folds.len());

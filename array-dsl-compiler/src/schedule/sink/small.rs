@@ -1,6 +1,6 @@
 //! Small arrays of a point as scalars: one for each element, known by constants. Their loops are unrolled.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::Sink;
 use crate::bulk::build::{int, renamed};
@@ -84,7 +84,7 @@ impl Sink<'_> {
         &mut self,
         n: &Nest,
         inner: &[Axis],
-        mut names: HashMap<Var, Atom>,
+        mut names: FxHashMap<Var, Atom>,
         out: &mut Vec<Node>,
     ) -> Option<()> {
         let extents: Vec<i64> = inner.iter().map(|a| few(&a.extent)).collect::<Option<_>>()?;
@@ -203,7 +203,7 @@ impl Sink<'_> {
         &mut self,
         s: &Scan,
         state: &mut Vec<Atom>,
-        names: &mut HashMap<Var, Atom>,
+        names: &mut FxHashMap<Var, Atom>,
         out: &mut Vec<Node>,
     ) -> Option<()> {
         names.extend(s.left.iter().copied().zip(state.iter().copied()));

@@ -1,8 +1,9 @@
 //! Derivatives of one program: both modes against each other and against central differences.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
 use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use super::rounding::{explains, spread};
 use super::{Staged, same, stage};
@@ -103,7 +104,7 @@ pub fn arguments_of(d: &bulk::Program, path: &[Derivative], args: &[Value], seed
         return args.iter().map(batch).collect();
     }
     let params: Vec<bulk::ArrayId> = d.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
-    let mut sizes = HashMap::new();
+    let mut sizes = FxHashMap::default();
     for (a, v) in params.iter().zip(args) {
         for (dim, n) in d.array(*a).dims.iter().zip(v.shape()) {
             sizes.insert(dim.clone(), *n);

@@ -1,6 +1,6 @@
 //! Random arguments that fit a program's signature.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::core::{Function, Var};
 use crate::dim::{Dim, SizeAtom};
@@ -37,7 +37,7 @@ const MOST: usize = 1 << 25;
 /// Arguments within ranges, scalar integers within another; none if one would have some ten million elements, or fewer than none.
 pub fn arguments_with(f: &Function, seed: u64, ranges: &Ranges, counts: (i64, i64)) -> Option<Vec<Value>> {
     let mut rng = Rng::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d));
-    let mut sizes: HashMap<Name, i64> = HashMap::new();
+    let mut sizes: FxHashMap<Name, i64> = FxHashMap::default();
     for name in &f.sizes {
         let n = rng.between(ranges.sizes.0, ranges.sizes.1);
         // Few sizes are empty, or tests would be of nothing.
@@ -46,7 +46,7 @@ pub fn arguments_with(f: &Function, seed: u64, ranges: &Ranges, counts: (i64, i6
         sizes.insert(name.clone(), n);
     }
     let vars: Vec<Var> = f.params.iter().flat_map(|p| p.vars.leaves()).copied().collect();
-    let mut scalars: HashMap<u32, Value> = HashMap::new();
+    let mut scalars: FxHashMap<u32, Value> = FxHashMap::default();
     for v in vars.iter().filter(|v| f.ty(**v).rank() == 0) {
         let value = match f.ty(*v).elem {
             e if e.is_int() => Const::int(e, rng.between(counts.0, counts.1)),
