@@ -201,7 +201,7 @@ fn each_is_one_dispatch() {
         ("flight", "", "loop"),
         ("flight", "vjp", "once, loop, loop, points, once, once, points"),
         ("factors", "", "fill, loop"),
-        ("factors", "vjp", "once, fill, loop, copy, copy, fill, loop"),
+        ("factors", "vjp", "once, fill, copy, fill, loop"),
         ("log_dets", "", "loop"),
         ("log_dets", "vjp", "fill, loop"),
         ("filtered", "", "points"),
