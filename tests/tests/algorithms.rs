@@ -484,3 +484,58 @@ fn random_walk() {
     assert!(p.iter().all(|x| x.abs() < 60.0));
     assert_checks!(walk, (1, 5, 0.1));
 }
+
+// Going backwards, what a loop wrote is read from where it is: as far as it is still there, and only where it was written.
+
+/// Whether an element is written depends on what would be written.
+#[kernel]
+fn written_if_small(x: [f64; n]) -> [f64; n] {
+    let mut y = x;
+    for i in 1..n {
+        let v = (x[i] * x[i] + y[i - 1] * y[i - 1] + 0.1).sqrt();
+        if v < 1.0 {
+            y[i] = v;
+        }
+    }
+    y
+}
+
+/// What is written is overwritten by something made of it, and that again by what reads both.
+#[kernel]
+fn written_again(x: [f64; n]) -> [f64; n] {
+    let mut y = x;
+    for i in 1..n {
+        y[i] = (x[i] + y[i - 1]).exp();
+        y[i] = y[i - 1] / (1.0 + y[i]);
+        y[i - 1] = (y[i] + x[i] * y[i - 1]).tanh();
+    }
+    y
+}
+
+/// Where it is written depends on what is written.
+#[kernel]
+fn written_where_it_says(x: [f64; n]) -> [f64; n] {
+    let mut y = x;
+    for i in 0..n {
+        let v = (x[i] + 0.3 * y[0]).sin();
+        let at = if v > 0.0 { i } else { n - 1 - i };
+        y[at] = v;
+    }
+    y
+}
+
+#[test]
+fn what_loops_wrote() {
+    for n in [1, 2, 7] {
+        let x = wave(n);
+        assert_checks!(written_if_small, (&x,));
+        assert_checks!(written_again, (&x,));
+        assert_checks!(written_where_it_says, (&x,));
+    }
+    let x = array![0.4, 0.3, 1.5, 0.2];
+    let small = |a: f64, b: f64| f64::sqrt(a * a + b * b + 0.1);
+    let first = small(0.3, 0.4);
+    assert_close(written_if_small(&x), array![0.4, first, 1.5, 0.2], 1e-15);
+    let (_, d) = vjp(written_if_small)(&x, &array![0.0, 1.0, 0.0, 0.0]);
+    assert_close(d, array![0.4 / first, 0.3 / first, 0.0, 0.0], 1e-15);
+}

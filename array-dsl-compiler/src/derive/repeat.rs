@@ -20,9 +20,11 @@
 //! ```
 //!
 //! A state that is only written into is undone write by write as the statements go backwards, which read it as it is then: no version
-//! of the array is needed beside the next one. A loop inside undoes what it wrote by going backwards itself. Most trips can go straight
-//! back so, each loop of loops from what the outermost one has stored (`straight`). Else the trip is undone to its start first, and
-//! executed again as far as anything reads what was written; loops inside store histories of their own then.
+//! of the array is needed beside the next one. Before a write is undone, what it wrote can still be read: where computing that costs
+//! more than reading it the nest backwards has it from there (`written_values`), and nothing of what it was made of is needed for it. A
+//! loop inside undoes what it wrote by going backwards itself. Most trips can go straight back so, each loop of loops from what the
+//! outermost one has stored (`straight`). Else the trip is undone to its start first, and executed again as far as anything reads what
+//! was written; loops inside store histories of their own then.
 //!
 //! A `while` counts its trips first; a loop of that many trips then stores the history.
 //!
@@ -38,7 +40,7 @@ use self::straight::Segments;
 use super::NotDifferentiable;
 use super::forward::Forward;
 use super::history::{History, Trip, Update, from_the_end, store_history, undone, written_values};
-use super::reverse::{Reverse, expensive};
+use super::reverse::{Reverse, costly_value};
 use crate::bulk::build::{Redirect, int};
 use crate::bulk::condition::relying_on_condition;
 use crate::bulk::walk::Rewriter;
@@ -407,7 +409,7 @@ impl Reverse {
             let left = self.now(after);
             if let Update::Write(log) = update
                 && let Stm::Nest(n) = s
-                && n.yields.iter().any(|y| y.array == after && expensive(n, y).is_some())
+                && n.yields.iter().any(|y| y.array == after && costly_value(n, y).is_some())
             {
                 let values = written_values(&mut self.p, left, log, trip, Loc::default());
                 self.written.insert(after, values);

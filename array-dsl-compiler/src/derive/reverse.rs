@@ -407,18 +407,17 @@ impl Reverse {
         array
     }
 
-    /// An expensive value that the primal nest stored is read instead of computed again: the `tanh` of a layer is
-    /// evaluated once.
+    /// A costly value that the primal nest stored or wrote is read instead of computed again: the `tanh` of a layer is
+    /// evaluated once, and a sum of which a loop wrote the root is not needed again.
     fn reuse_stored(&self, n: &Nest, map: &Renaming, index: &[Atom], code: &mut Code) {
         for y in &n.yields {
             let stored = match y.kind {
                 YieldKind::Store(_) => Some(y.array),
                 _ => self.written.get(&y.array).copied(),
             };
-            let Some((array, value)) = stored.zip(expensive(n, y)) else { continue };
-            let value = renamed(map, Atom::Var(value));
-            if let Some(l) = code.lets.iter_mut().find(|l| l.vars.len() == 1 && Atom::Var(l.vars[0]) == value)
-            {
+            let Some((array, value)) = stored.zip(costly_value(n, y)) else { continue };
+            let Atom::Var(value) = renamed(map, Atom::Var(value)) else { continue };
+            if let Some(l) = code.lets.iter_mut().find(|l| l.vars == [value]) {
                 l.exp = Exp::Read { array, index: index.to_vec(), checked: false };
             }
         }
@@ -509,8 +508,8 @@ impl Reverse {
     }
 }
 
-/// What each point stores or writes, if it is made by an operation that costs more than reading it.
-pub(super) fn expensive(n: &Nest, y: &Yield) -> Option<Var> {
+/// What a nest without an order stores or writes there, if it is made by an operation that costs more than reading it.
+pub(super) fn costly_value(n: &Nest, y: &Yield) -> Option<Var> {
     let (YieldKind::Store(value) | YieldKind::Write { value, .. }) = &y.kind else { return None };
     let value = value.var()?;
     let makes = |l: &Let| l.vars == [value] && matches!(&l.exp, Exp::Op(op, _) if !op.is_cheap());
