@@ -12,7 +12,7 @@ command -v valgrind >/dev/null || {
     echo "check-memory.sh: please install valgrind" >&2
     exit 1
 }
-modules=(allocate:: contract:: cpu:: given:: sparse:: status:: trusted::)
+modules=(allocate:: contract:: cpu:: given:: pool:: sparse:: status:: trusted::)
 binary=$(cargo test -p array-dsl-runtime --lib --no-run --message-format=json "$@" |
     sed -n 's/.*"executable":"\([^"]*array_dsl_runtime-[^"]*\)".*/\1/p' | tail -n 1)
 # Rayon's threads outlive the tests, so that what is reachable at the end says nothing.

@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use bytemuck::{NoUninit, Zeroable};
 use ndarray::{Array, ArrayRef, Dimension};
 
+use crate::buffer::Buffer;
 use crate::cpu::{self, OutOfMemory};
 use crate::error::Error;
 use crate::program::Signature;
@@ -61,15 +62,23 @@ impl Owner {
     ///
     /// # Errors
     /// [`Error::SizeOverflow`], [`Error::OutOfMemory`].
-    pub fn alloc<T: Zeroable>(self, dims: &[i64]) -> Result<Vec<T>, Error> {
+    pub fn alloc<T: Zeroable + Copy + Send + Sync>(self, dims: &[i64]) -> Result<Buffer<T>, Error> {
         self.got(cpu::alloc(self.elements::<T>(dims)?))
+    }
+
+    /// An array of zeros that leaves as a result.
+    ///
+    /// # Errors
+    /// As for [`Owner::alloc`].
+    pub fn zeros<T: Zeroable + Copy>(self, dims: &[i64]) -> Result<Buffer<T>, Error> {
+        self.got(cpu::zeros(self.elements::<T>(dims)?)).map(Buffer::from)
     }
 
     /// An array whose elements are to be set.
     ///
     /// # Errors
     /// As for [`Owner::alloc`].
-    pub fn alloc_unset<T>(self, dims: &[i64]) -> Result<Vec<MaybeUninit<T>>, Error> {
+    pub fn alloc_unset<T: Copy>(self, dims: &[i64]) -> Result<Buffer<MaybeUninit<T>>, Error> {
         self.got(cpu::alloc_unset(self.elements::<T>(dims)?))
     }
 
@@ -77,7 +86,7 @@ impl Owner {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn copied<T: NoUninit + Send + Sync>(self, from: &[T]) -> Result<Vec<T>, Error> {
+    pub fn copied<T: NoUninit + Send + Sync>(self, from: &[T]) -> Result<Buffer<T>, Error> {
         self.got(cpu::copied(from))
     }
 
@@ -89,7 +98,7 @@ impl Owner {
         self,
         from: &[T],
         dims: &[i64],
-    ) -> Result<Vec<T>, Error> {
+    ) -> Result<Buffer<T>, Error> {
         let mut to = self.alloc(dims)?;
         cpu::copy(&mut to, from);
         Ok(to)
@@ -110,7 +119,8 @@ impl Owner {
     ///
     /// # Errors
     /// [`Error::Internal`] if there are more or fewer elements than the dimensions say.
-    pub fn shaped<T, D: Dimension>(self, data: Vec<T>, dims: &[i64]) -> Result<Array<T, D>, Error> {
+    pub fn shaped<T: Copy, D: Dimension>(self, data: Buffer<T>, dims: &[i64]) -> Result<Array<T, D>, Error> {
+        let data = data.into_vec();
         let found = data.len();
         let mut shape = D::zeros(dims.len());
         for (s, d) in shape.slice_mut().iter_mut().zip(dims) {
@@ -131,12 +141,12 @@ impl Owner {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn zeros_like<T: Zeroable, U, D: Dimension>(
+    pub fn zeros_like<T: Zeroable + Copy, U, D: Dimension>(
         self,
         like: &ArrayRef<U, D>,
     ) -> Result<Array<T, D>, Error> {
         let dims: Vec<i64> = like.shape().iter().map(|n| *n as i64).collect();
-        self.shaped(self.alloc(&dims)?, &dims)
+        self.shaped(self.zeros(&dims)?, &dims)
     }
 }
 
@@ -152,7 +162,11 @@ fn elements(bytes: usize, dims: &[i64]) -> Option<i64> {
 }
 
 /// The buffer of a task for a row with these dimensions, of zeros; `None`, and a record, if it cannot be had.
-pub fn row<T: Zeroable>(dims: &[i64], array: &'static str, status: &Status) -> Option<Vec<T>> {
+pub fn row<T: Zeroable + Copy + Send + Sync>(
+    dims: &[i64],
+    array: &'static str,
+    status: &Status,
+) -> Option<Buffer<T>> {
     let refused = match elements(size_of::<T>(), dims).map(cpu::alloc) {
         Some(Ok(x)) => return Some(x),
         Some(Err(refused)) => refused,
@@ -195,15 +209,15 @@ mod tests {
                 Err("kernel `f`: the size of `t` is too large to be represented (src/lib.rs:12)".into())
             );
         }
-        assert_eq!(t.alloc::<f64>(&[3, -1]), Ok(Vec::new()));
-        assert_eq!(t.alloc::<f64>(&[]), Ok(vec![0.0]));
+        assert_eq!(t.alloc::<f64>(&[3, -1]), Ok(Buffer::default()));
+        assert_eq!(t.alloc::<f64>(&[]), Ok(vec![0.0].into()));
     }
 
     #[test]
     fn results_have_as_many_elements_as_their_dimensions_say() {
         let t = SIGNATURE.owner("t");
-        assert_eq!(t.shaped::<_, Ix2>(vec![1.0, 2.0], &[1, 2]), Ok(array![[1.0, 2.0]]));
-        let error = t.shaped::<_, Ix2>(vec![1.0, 2.0], &[2, 2]).unwrap_err().to_string();
+        assert_eq!(t.shaped::<_, Ix2>(vec![1.0, 2.0].into(), &[1, 2]), Ok(array![[1.0, 2.0]]));
+        let error = t.shaped::<_, Ix2>(vec![1.0, 2.0].into(), &[2, 2]).unwrap_err().to_string();
         assert!(error.contains("2 elements for the dimensions [2, 2] of `t`"), "{error}");
         let zeros: Array2<f64> = t.zeros_like(&*array![[1i64, 2], [3, 4]]).unwrap();
         assert_eq!(zeros, array![[0.0, 0.0], [0.0, 0.0]]);
@@ -212,7 +226,7 @@ mod tests {
     #[test]
     fn rows_that_cannot_be_had_are_recorded() {
         let status = Status::new();
-        assert_eq!(row::<f64>(&[2], "t", &status), Some(vec![0.0; 2]));
+        assert_eq!(row::<f64>(&[2], "t", &status), Some(vec![0.0; 2].into()));
         assert_eq!(status.allocated(&SIGNATURE), Ok(()));
         assert_eq!(row::<f64>(&[1 << 58], "t", &status), None);
         assert!(matches!(status.allocated(&SIGNATURE), Err(Error::OutOfMemory { array: "t", .. })));

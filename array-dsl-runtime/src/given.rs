@@ -10,6 +10,7 @@ use bytemuck::{NoUninit, Zeroable};
 use ndarray::{Array, Dimension};
 
 use crate::allocate::Owner;
+use crate::buffer::Buffer;
 use crate::cpu;
 use crate::error::Error;
 
@@ -35,34 +36,34 @@ impl Given {
 
     /// As [`Owner::alloc`].
     #[doc(hidden)]
-    pub fn alloc<T: Zeroable + Clone + 'static>(
+    pub fn alloc<T: Zeroable + Copy + 'static>(
         &mut self,
         position: usize,
         owner: Owner,
         dims: &[i64],
-    ) -> Result<Vec<T>, Error> {
+    ) -> Result<Buffer<T>, Error> {
         let len = owner.elements::<T>(dims)?;
         match self.take(position, len as usize) {
             Some(mut x) => {
                 x.resize(len as usize, T::zeroed());
-                Ok(x)
+                Ok(x.into())
             }
-            None => owner.alloc(dims),
+            None => owner.zeros(dims),
         }
     }
 
     /// As [`Owner::alloc_unset`].
     #[doc(hidden)]
-    pub fn alloc_unset<T: 'static>(
+    pub fn alloc_unset<T: Copy + 'static>(
         &mut self,
         position: usize,
         owner: Owner,
         dims: &[i64],
-    ) -> Result<Vec<MaybeUninit<T>>, Error> {
+    ) -> Result<Buffer<MaybeUninit<T>>, Error> {
         let len = owner.elements::<T>(dims)?;
         match self.take::<T>(position, len as usize) {
-            Some(x) => Ok(cpu::unset(x, len)),
-            None => owner.alloc_unset(dims),
+            Some(x) => Ok(cpu::unset(x, len as usize)),
+            None => owner.got(cpu::room_unset(len)),
         }
     }
 
@@ -73,13 +74,13 @@ impl Given {
         position: usize,
         owner: Owner,
         from: &[T],
-    ) -> Result<Vec<T>, Error> {
+    ) -> Result<Buffer<T>, Error> {
         match self.take(position, from.len()) {
             Some(mut x) => {
                 x.extend_from_slice(from);
-                Ok(x)
+                Ok(x.into())
             }
-            None => owner.copied(from),
+            None => owner.got(cpu::copied_out(from)),
         }
     }
 }
@@ -158,10 +159,10 @@ mod tests {
         let mut given = Given::by(&mut out);
         assert!(out.0.is_empty() && out.2.is_empty());
         let owner = SIGNATURE.owner("out");
-        let x: Vec<f64> = given.alloc(0, owner, &[2]).unwrap();
-        assert!(x == [0.0, 0.0] && x.as_ptr() == a);
-        let y: Vec<f32> = given.copied(2, owner, &[5.0, 6.0]).unwrap();
-        assert!(y == [5.0, 6.0] && y.as_ptr() == b);
+        let x: Buffer<f64> = given.alloc(0, owner, &[2]).unwrap();
+        assert!(x[..] == [0.0, 0.0] && x.as_ptr() == a);
+        let y: Buffer<f32> = given.copied(2, owner, &[5.0, 6.0]).unwrap();
+        assert!(y[..] == [5.0, 6.0] && y.as_ptr() == b);
     }
 
     #[test]
@@ -169,10 +170,10 @@ mod tests {
         let mut given = Given::by(&mut (Array1::<f32>::ones(4), 5.0f64, Array1::<f64>::ones(4)));
         let owner = SIGNATURE.owner("out");
         assert_eq!(given.alloc_unset::<f32>(0, owner, &[5]).unwrap().len(), 5, "too little");
-        assert_eq!(given.alloc::<f32>(0, owner, &[2]), Ok(vec![0.0; 2]), "it is gone");
-        assert_eq!(given.copied(1, owner, &[1.0f64, 2.0]), Ok(vec![1.0, 2.0]), "a scalar");
-        assert_eq!(given.copied(2, owner, &[1i64, 2]), Ok(vec![1, 2]), "another type");
-        assert_eq!(given.copied(7, owner, &[1.0f32]), Ok(vec![1.0]), "beyond the last");
+        assert_eq!(given.alloc::<f32>(0, owner, &[2]), Ok(vec![0.0; 2].into()), "it is gone");
+        assert_eq!(given.copied(1, owner, &[1.0f64, 2.0]), Ok(vec![1.0, 2.0].into()), "a scalar");
+        assert_eq!(given.copied(2, owner, &[1i64, 2]), Ok(vec![1, 2].into()), "another type");
+        assert_eq!(given.copied(7, owner, &[1.0f32]), Ok(vec![1.0].into()), "beyond the last");
         let refused = given.alloc::<f32>(0, owner, &[1 << 58]);
         assert!(matches!(refused, Err(Error::OutOfMemory { kernel: "f", array: "out", .. })));
     }

@@ -1,6 +1,7 @@
 //! What generated code calls: CPU building blocks on rayon, vector mathematics, GEMM; the GPU side on wgpu.
 
 pub mod allocate;
+pub mod buffer;
 pub mod check;
 pub mod contract;
 pub mod cpu;
@@ -11,6 +12,7 @@ pub mod given;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod host;
+pub mod pool;
 pub mod program;
 pub mod real;
 pub mod record;

@@ -31,9 +31,12 @@ mod owned;
 
 pub use owned::Owned;
 use std::marker::PhantomData;
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::MaybeUninit;
 
 use bytemuck::NoUninit;
+
+use crate::buffer::Buffer;
+use crate::cpu;
 
 /// Whether indices are asserted.
 const ASSERTED: bool = cfg!(any(debug_assertions, feature = "assert-trusted"));
@@ -82,12 +85,11 @@ pub unsafe fn init<T: Copy>(x: &mut [MaybeUninit<T>], i: i64, value: T) {
 ///
 /// # Safety
 /// That is so.
-pub unsafe fn all_set<T: NoUninit>(x: Vec<MaybeUninit<T>>) -> Vec<T> {
+pub unsafe fn all_set<T: NoUninit>(x: Buffer<MaybeUninit<T>>) -> Buffer<T> {
     #[cfg(feature = "assert-trusted")]
     unset::check(&x);
-    let mut x = ManuallyDrop::new(x);
-    // SAFETY: the same allocation, with elements of the same layout; the contract.
-    unsafe { Vec::from_raw_parts(x.as_mut_ptr().cast(), x.len(), x.capacity()) }
+    // SAFETY: the contract.
+    unsafe { cpu::assume_set(x) }
 }
 
 /// Called where an array is made whose elements are to be set: with the feature, [`all_set`] finds those that were not.
@@ -280,7 +282,7 @@ mod tests {
         // SAFETY: inside.
         (0..100).for_each(|i| unsafe { init(&mut x, i, i * i) });
         // SAFETY: all of them were set.
-        assert!(unsafe { all_set(x) }.into_iter().eq((0..100).map(|i| i * i)));
+        assert!(unsafe { all_set(x) }.iter().copied().eq((0..100).map(|i| i * i)));
         // SAFETY: there are none.
         assert!(unsafe { all_set(alloc_unset::<f32>(0).unwrap()) }.is_empty());
     }

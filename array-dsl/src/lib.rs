@@ -28,6 +28,7 @@ pub use array_dsl_runtime::host::{
     Cpu, HasGrad, HasHessian, HasHvp, HasJacobian, HasJvp, HasValueAndGrad, HasVjp, HasVmap, Instance,
     Kernel, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp, vmap,
 };
+pub use array_dsl_runtime::pool::{keep_memory, kept_memory};
 pub use array_dsl_runtime::record::Record;
 pub use array_dsl_runtime::sparse::{
     Coloring, Side, SparseDerivative, SparseMatrix, Sparsity, sparse_hessian, sparse_jacobian,

@@ -5,8 +5,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};
 
-use array_dsl::Error;
 use array_dsl::prelude::*;
+use array_dsl::{Error, keep_memory, kept_memory};
 use ndarray::{Array1, Array2, array, s};
 
 /// Refuses one large allocation.
@@ -43,10 +43,12 @@ unsafe impl GlobalAlloc for Refusing {
 #[global_allocator]
 static ALLOCATOR: Refusing = Refusing;
 
-/// Tests run one at a time: the allocator refuses whoever asks.
+/// Tests run one at a time: the allocator refuses whoever asks. No memory is kept between runs.
 fn alone() -> impl Drop {
     static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    keep_memory(0);
+    alone
 }
 
 /// Runs `f` with its first large allocation refused, then with its second, and so on until there are no more: all but the last run
@@ -237,6 +239,35 @@ fn every_large_allocation_may_be_refused() {
     let wide = Array1::from_shape_fn(2 * N, |i| i as f64);
     assert_eq!(refused_in_turn(|| Cpu.run(passed_on, (&wide.slice(s![..;2]),))), 2);
     assert!(refused_in_turn(|| Cpu.run(repeated, (&x, 3))) >= 3);
+}
+
+#[test]
+fn memory_is_kept_between_runs_and_given_back_where_there_is_none() {
+    let _alone = alone();
+    let x = Array1::from_shape_fn(N, |i| (i as f64 * 0.37).sin());
+    let expected = temporary(&array![1.0, 2.0], N as i64);
+    assert_eq!(kept_memory(), 0);
+    keep_memory(1 << 30);
+    let run = || temporary(&array![1.0, 2.0], N as i64);
+    assert_eq!(run(), expected);
+    let kept = kept_memory();
+    assert!(kept >= N * 8, "{kept}");
+    // The second run allocates nothing that is large.
+    LEFT.store(0, SeqCst);
+    let second = run();
+    assert_eq!(LEFT.swap(usize::MAX, SeqCst), 0);
+    assert_eq!((second, kept_memory()), (expected, kept));
+    // What a larger run cannot get it gets where that is given back.
+    let wide = Array1::from_elem(2 * N, 1.0);
+    LEFT.store(0, SeqCst);
+    let more = smoothed(&wide);
+    assert_eq!(LEFT.swap(usize::MAX, SeqCst), usize::MAX);
+    assert_eq!(more.len(), 2 * N);
+    assert!(kept_memory() > 0);
+    keep_memory(0);
+    assert_eq!(kept_memory(), 0);
+    assert_eq!(smoothed(&x).len(), N);
+    assert_eq!(kept_memory(), 0);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod product;
 
 use std::mem::MaybeUninit;
 
+use crate::buffer::Buffer;
 use crate::cpu::{fill, for_chunks};
 use crate::trusted::all_set;
 use plan::Plan;
@@ -62,14 +63,14 @@ pub fn contract<T: ContractElem>(
 /// As [`contract`].
 #[must_use]
 pub fn contract_into<T: ContractElem>(
-    mut out: Vec<MaybeUninit<T>>,
+    mut out: Buffer<MaybeUninit<T>>,
     a: &[T],
     b: &[T],
     extents: &[i64],
     out_axes: &[usize],
     a_axes: &[usize],
     b_axes: &[usize],
-) -> Vec<T> {
+) -> Buffer<T> {
     run(&mut out, a, b, extents, out_axes, a_axes, b_axes);
     // SAFETY: a contraction sets every element of its result.
     unsafe { all_set(out) }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::chunks::Chunks;
 use super::memory::{OutOfMemory, repeated};
 use super::tasks::{lock, on_threads};
+use crate::buffer::Buffer;
 
 /// The greatest number of private copies; enough to keep many cores busy.
 const MAX_COPIES: usize = 64;
@@ -68,19 +69,19 @@ pub fn accumulate<T: Copy + Send + Sync>(
 }
 
 /// Private copies that are combined into the target one after the other, in the order of their chunks.
-struct Turns<'a, T> {
+struct Turns<'a, T: Copy> {
     len: usize,
     target: Mutex<&'a mut [T]>,
     queue: Mutex<Queue<T>>,
 }
 
-struct Queue<T> {
+struct Queue<T: Copy> {
     /// The chunk whose copy comes next.
     next: usize,
     /// By chunk, copies that wait for their turn.
-    waiting: Vec<Option<Vec<T>>>,
+    waiting: Vec<Option<Buffer<T>>>,
     /// Memory of copies that are combined.
-    free: Vec<Vec<T>>,
+    free: Vec<Buffer<T>>,
     /// Whether some thread is combining: it takes care of what comes in meanwhile.
     busy: bool,
 }
@@ -93,7 +94,7 @@ impl<'a, T: Copy> Turns<'a, T> {
     }
 
     /// A copy to begin with.
-    fn copy(&self, neutral: T) -> Result<Vec<T>, OutOfMemory> {
+    fn copy(&self, neutral: T) -> Result<Buffer<T>, OutOfMemory> {
         let free = lock(&self.queue).free.pop();
         match free {
             Some(mut copy) => {
@@ -105,7 +106,7 @@ impl<'a, T: Copy> Turns<'a, T> {
     }
 
     /// Hands in the copy of a chunk; combines what is in turn unless another thread does.
-    fn combine(&self, chunk: usize, copy: Vec<T>, combine: &dyn Fn(&mut [T], &[T])) {
+    fn combine(&self, chunk: usize, copy: Buffer<T>, combine: &dyn Fn(&mut [T], &[T])) {
         let mut queue = lock(&self.queue);
         queue.waiting[chunk] = Some(copy);
         if queue.busy {

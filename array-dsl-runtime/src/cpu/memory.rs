@@ -8,6 +8,8 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use bytemuck::{NoUninit, Zeroable};
 
 use super::tasks::each;
+use crate::buffer::Buffer;
+use crate::pool;
 use crate::trusted::{Shared, all_set, mark_unset};
 
 /// Elements in a task of a parallel fill or copy.
@@ -27,13 +29,47 @@ impl OutOfMemory {
     }
 }
 
-/// A new array of zeros (`false` for `bool`) whose pages are touched only when written. Earlier checks guarantee
+/// An array of zeros (`false` for `bool`); pages of new memory are touched only when written. Earlier checks guarantee
 /// that `len` is not negative; a negative one gives an empty array.
-pub fn alloc<T: Zeroable>(len: i64) -> Result<Vec<T>, OutOfMemory> {
+pub fn alloc<T: Zeroable + Copy + Send + Sync>(len: i64) -> Result<Buffer<T>, OutOfMemory> {
     let len = length(len);
-    let mut x = bytemuck::allocation::try_zeroed_vec(len).map_err(|()| OutOfMemory::of::<T>(len))?;
+    let (x, is_zero) = pool::room::<T>(len, true).ok_or(OutOfMemory::of::<T>(len))?;
+    let mut x = with_length(x, len);
+    if is_zero {
+        advise_huge_pages(&mut x);
+    } else {
+        fill(&mut x, MaybeUninit::zeroed());
+    }
+    // SAFETY: every element is zero, which is a value of `T`.
+    Ok(unsafe { assume_set(x) })
+}
+
+/// A new array of zeros that is the caller's for good.
+pub fn zeros<T: Zeroable>(len: i64) -> Result<Vec<T>, OutOfMemory> {
+    let len = length(len);
+    let allocated = || bytemuck::allocation::try_zeroed_vec(len).ok();
+    let mut x = pool::under_pressure(allocated).ok_or(OutOfMemory::of::<T>(len))?;
     advise_huge_pages(&mut x);
     Ok(x)
+}
+
+/// An empty vector as an array of `len` elements.
+fn with_length<T: Copy>(x: Vec<T>, len: usize) -> Buffer<MaybeUninit<T>> {
+    let mut x = ManuallyDrop::new(x);
+    debug_assert!(len <= x.capacity());
+    let len = len.min(x.capacity());
+    // SAFETY: the same allocation, which has room; elements that may be uninitialized need no initialization.
+    unsafe { Vec::from_raw_parts(x.as_mut_ptr().cast::<MaybeUninit<T>>(), len, x.capacity()) }.into()
+}
+
+/// The array, every element of which is a value.
+///
+/// # Safety
+/// That is so.
+pub(crate) unsafe fn assume_set<T: Copy>(x: Buffer<MaybeUninit<T>>) -> Buffer<T> {
+    let mut x = ManuallyDrop::new(x.into_vec());
+    // SAFETY: the same allocation, with elements of the same layout; the contract.
+    unsafe { Vec::from_raw_parts(x.as_mut_ptr().cast::<T>(), x.len(), x.capacity()) }.into()
 }
 
 fn length(len: i64) -> usize {
@@ -41,18 +77,20 @@ fn length(len: i64) -> usize {
     usize::try_from(len).unwrap_or(0)
 }
 
-/// An empty array with room for `len` elements.
+/// An empty vector with room for `len` elements that is the caller's for good.
 fn room<T>(len: usize) -> Result<Vec<T>, OutOfMemory> {
-    let mut x = Vec::new();
-    x.try_reserve_exact(len).map_err(|_| OutOfMemory::of::<T>(len))?;
-    Ok(x)
+    let reserved = || {
+        let mut x = Vec::new();
+        x.try_reserve_exact(len).ok().map(|()| x)
+    };
+    pool::under_pressure(reserved).ok_or(OutOfMemory::of::<T>(len))
 }
 
 /// `len` copies of a value.
-pub fn repeated<T: Clone>(value: T, len: usize) -> Result<Vec<T>, OutOfMemory> {
-    let mut x = room(len)?;
+pub fn repeated<T: Copy>(value: T, len: usize) -> Result<Buffer<T>, OutOfMemory> {
+    let (mut x, _) = pool::room(len, false).ok_or(OutOfMemory::of::<T>(len))?;
     x.resize(len, value);
-    Ok(x)
+    Ok(x.into())
 }
 
 /// The elements of an iterator that knows how many there are.
@@ -105,24 +143,23 @@ unsafe fn advise(start: *mut u8, bytes: usize) {
 #[cfg(not(target_os = "linux"))]
 fn advise_huge_pages<T>(_: &mut [T]) {}
 
-/// A new array whose elements are to be set, each of them, before [`all_set`](crate::trusted::all_set) makes it an ordinary one.
-/// `len` as for [`alloc`].
-pub fn alloc_unset<T>(len: i64) -> Result<Vec<MaybeUninit<T>>, OutOfMemory> {
+/// An array whose elements are to be set, each of them, before [`all_set`] makes it an ordinary one. `len` as for [`alloc`].
+pub fn alloc_unset<T: Copy>(len: i64) -> Result<Buffer<MaybeUninit<T>>, OutOfMemory> {
     let len = length(len);
-    let mut x = room(len)?;
-    // SAFETY: the capacity is at least `len`, and elements that may be uninitialized need no initialization.
-    unsafe { x.set_len(len) };
-    advise_huge_pages(&mut x);
-    mark_unset(&mut x);
-    Ok(x)
+    let (x, _) = pool::room::<T>(len, false).ok_or(OutOfMemory::of::<T>(len))?;
+    Ok(unset(x, len))
+}
+
+/// [`alloc_unset`] in memory that is the caller's for good.
+pub fn room_unset<T: Copy>(len: i64) -> Result<Buffer<MaybeUninit<T>>, OutOfMemory> {
+    let len = length(len);
+    Ok(unset(room(len)?, len))
 }
 
 /// The memory of `x` as an array whose elements are to be set, as [`alloc_unset`] makes it anew. It must be large enough.
-pub fn unset<T>(x: Vec<T>, len: i64) -> Vec<MaybeUninit<T>> {
-    let mut x = ManuallyDrop::new(x);
-    let len = usize::try_from(len).unwrap_or(0).min(x.capacity());
-    // SAFETY: the same allocation; elements that may be uninitialized need no initialization, and the capacity has room.
-    let mut x = unsafe { Vec::from_raw_parts(x.as_mut_ptr().cast(), len, x.capacity()) };
+pub fn unset<T: Copy>(x: Vec<T>, len: usize) -> Buffer<MaybeUninit<T>> {
+    let mut x = with_length(x, len);
+    advise_huge_pages(&mut x);
     mark_unset(&mut x);
     x
 }
@@ -160,18 +197,29 @@ fn in_parts<T: Send>(x: &mut [T], f: &(dyn Fn(usize, &mut [T]) + Sync)) {
 }
 
 /// A copy of all elements.
-pub fn copied<T: NoUninit + Send + Sync>(from: &[T]) -> Result<Vec<T>, OutOfMemory> {
-    if from.len() <= PART {
-        let mut to = room(from.len())?;
-        to.extend_from_slice(from);
-        return Ok(to);
-    }
-    let mut to = alloc_unset(from.len() as i64)?;
-    in_parts(&mut to, &|at, to| {
+pub fn copied<T: NoUninit + Send + Sync>(from: &[T]) -> Result<Buffer<T>, OutOfMemory> {
+    copied_to(alloc_unset(from.len() as i64)?, from)
+}
+
+/// A copy of all elements that is the caller's for good.
+pub fn copied_out<T: NoUninit + Send + Sync>(from: &[T]) -> Result<Buffer<T>, OutOfMemory> {
+    copied_to(room_unset(from.len() as i64)?, from)
+}
+
+fn copied_to<T: NoUninit + Send + Sync>(
+    mut to: Buffer<MaybeUninit<T>>,
+    from: &[T],
+) -> Result<Buffer<T>, OutOfMemory> {
+    let set = |at: usize, to: &mut [MaybeUninit<T>]| {
         to.iter_mut().zip(&from[at..]).for_each(|(to, from)| {
             to.write(*from);
         });
-    });
+    };
+    if from.len() <= PART {
+        set(0, &mut to);
+    } else {
+        in_parts(&mut to, &set);
+    }
     // SAFETY: the parts cover the array, and of each every element was set.
     Ok(unsafe { all_set(to) })
 }
@@ -187,9 +235,9 @@ mod tests {
 
     #[test]
     fn arrays_start_as_zeros() {
-        assert_eq!(alloc::<f64>(3), Ok(vec![0.0; 3]));
-        assert_eq!(alloc::<bool>(2), Ok(vec![false; 2]));
-        assert_eq!(alloc::<i64>(0), Ok(Vec::new()));
+        assert_eq!(alloc::<f64>(3), Ok(vec![0.0; 3].into()));
+        assert_eq!(alloc::<bool>(2), Ok(vec![false; 2].into()));
+        assert_eq!(alloc::<i64>(0), Ok(Buffer::default()));
     }
 
     #[test]
@@ -201,7 +249,7 @@ mod tests {
             let y: Vec<i64> = (0..n as i64).collect();
             copy(&mut x, &y);
             assert_eq!(x, y);
-            assert_eq!(copied(&y), Ok(y));
+            assert_eq!(copied(&y), Ok(y.into()));
         }
         let mut x = [7i64; 2];
         copy(&mut x, &[]);

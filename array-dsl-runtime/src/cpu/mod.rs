@@ -18,7 +18,11 @@ mod tasks;
 pub use accumulate::accumulate;
 pub use chunks::{COLUMNS, fold_chunks, fold_columns, for_blocks, for_chunks, for_wide_chunks};
 pub use lanes::joined;
-pub use memory::{OutOfMemory, alloc, alloc_unset, collected, combine, copied, copy, fill, repeated, unset};
+pub(crate) use memory::assume_set;
+pub use memory::{
+    OutOfMemory, alloc, alloc_unset, collected, combine, copied, copied_out, copy, fill, repeated,
+    room_unset, unset, zeros,
+};
 pub use scan::scan_chunks;
 pub use simd::{Region, simd};
 pub use sort::{Digits, Sortable, argsort, sort};

@@ -14,6 +14,7 @@ use bytemuck::Zeroable;
 use rayon::prelude::*;
 
 use super::memory::{OutOfMemory, alloc};
+use crate::buffer::Buffer;
 
 /// Fewer elements are sorted by comparison.
 const FEW: usize = 1 << 9;
@@ -348,7 +349,7 @@ struct Target<I>(*mut I);
 unsafe impl<I: Send> Sync for Target<I> {}
 
 /// Sorts by digits; equal ones keep their order.
-fn ordered<I: Digits>(x: &mut Vec<I>, parallel: bool) -> Result<(), OutOfMemory> {
+fn ordered<I: Digits>(x: &mut Buffer<I>, parallel: bool) -> Result<(), OutOfMemory> {
     if x.len() < FEW {
         // Positions make equal keys differ; without them equal keys cannot be told apart.
         x.sort_unstable();

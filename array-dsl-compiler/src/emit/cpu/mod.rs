@@ -245,7 +245,7 @@ impl Cpu<'_> {
             None => (self.owner(a), String::new()),
         };
         format!(
-            "let mut {name}: ::std::vec::Vec<{held}> = {from}.{function}::<{t}>({at}&[{}])?;\n",
+            "let mut {name}: __rt::buffer::Buffer<{held}> = {from}.{function}::<{t}>({at}&[{}])?;\n",
             dims.join(", ")
         )
     }
