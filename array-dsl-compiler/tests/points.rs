@@ -92,6 +92,39 @@ fn each_is_one_parallel_loop() {
     }
 }
 
+/// Points with small arrays that loops in loops change: they go together, with the derivatives, and nothing is in memory but arguments
+/// and results.
+#[test]
+fn small_arrays_that_loops_change_are_in_lanes() {
+    let file = include_str!("../../tests/tests/together.rs");
+    for (name, value, pullback) in [
+        ("factors", 16, 16),
+        ("smoothed", 16, 0),
+        ("determinants", 16, 16),
+        ("counted", 16, 0),
+        ("cells", 16, 16),
+    ] {
+        let text = kernel_of(file, name);
+        let mut programs = vec![(program(&text), value)];
+        if pullback > 0 {
+            programs.push((
+                pipeline::derivative(&program(&text), Derivative::Vjp).expect("there is one"),
+                pullback,
+            ));
+        }
+        for (bulk, width) in programs {
+            let p = pipeline::back(&bulk, Target::Cpu).unwrap_or_else(|e| panic!("{e:?}"));
+            assert_eq!(parallel(&p), (1, vec![Form::Together(width)]), "{name}\n{}", print(&p));
+            let results: Vec<_> = p.result.leaves().into_iter().filter_map(|a| p.end_of_views(*a)).collect();
+            let heap = |a: usize| p.arrays[a].home == Home::Heap && !p.arrays[a].dims.is_empty();
+            let extra: Vec<_> = (0..p.arrays.len())
+                .filter(|a| heap(*a) && !results.contains(&bulk::ArrayId(*a as u32)))
+                .collect();
+            assert!(extra.is_empty(), "{name}: {extra:?}\n{}", print(&p));
+        }
+    }
+}
+
 /// What all points do before and after the loop is done beside it, unless it costs more than in a loop of its own, or looks at others.
 #[test]
 fn what_points_do_beside_their_loop() {

@@ -53,7 +53,7 @@ pub enum Form {
     /// Folds in [`LANES`] independent lanes, which are combined as a tree; fewer trips are folded one after the other, their values
     /// computed in vectors before.
     Lanes(Option<Middle>),
-    /// So many at a time, in lanes: of points or trips that each make one [`Recurrence`](super::Recurrence).
+    /// So many at a time, in lanes: of points or trips that each make [`Recurrence`](super::Recurrence)s.
     Together(usize),
     /// In tiles of neighboring trips, inside of which the loops of the body change places with the tile.
     Tiles,

@@ -1,6 +1,6 @@
 //! Loops of points that several points make together, in lanes: a recurrence alone cannot be vectorized, neighbors can.
 //!
-//! Of a `for` the trips are the same for all; a `while` goes on until the last lane ends, and what is computed in those that have
+//! Of a `for` the trips are the same for all, also in a loop in a loop; a `while` goes on until the last lane ends, and what is computed in those that have
 //! ended is thrown away, so it must not matter: nothing is changed, what is read is the same in all trips, and nothing is computed that
 //! takes as long for one lane as for all. Choices that are no more than a selection of values stay lanes, and so do those that the
 //! trip decides, which is the same in all of them; others would be executed one lane after the other.
@@ -13,7 +13,7 @@ use crate::ty::Elem;
 
 /// Lanes of loops whose trips are the same for all.
 const MANY: usize = 64;
-/// Lanes of loops that wait for the last.
+/// Lanes of loops that wait for the last, and of loops in loops.
 const FEW: usize = 16;
 /// The most functions in a choice that are computed for nothing.
 const FUNCTIONS: usize = 8;
@@ -27,7 +27,7 @@ pub fn together<'a>(axes: impl IntoIterator<Item = &'a Axis>, body: &[Node], var
             Node::Let(l) => differ.learn(l),
             Node::Store { .. } => {}
             Node::Recurrence(r) => {
-                differ.0.extend(r.states.iter().flat_map(|s| [s.state, s.result]));
+                differ.states(r);
                 let lanes = lanes(r, vars, &mut differ)?;
                 least = Some(least.map_or(lanes, |l: usize| l.min(lanes)));
             }
@@ -38,9 +38,38 @@ pub fn together<'a>(axes: impl IntoIterator<Item = &'a Axis>, body: &[Node], var
 }
 
 /// The scalars that may be different in different lanes.
-struct Differ(FxHashSet<Var>);
+pub struct Differ(FxHashSet<Var>);
 
 impl Differ {
+    /// Those of these nodes in lanes of points of these axes.
+    pub fn of<'a>(axes: impl IntoIterator<Item = &'a Axis>, body: &[Node]) -> Differ {
+        let mut differ = Differ(axes.into_iter().map(|a| a.var).collect());
+        differ.nodes(body);
+        differ
+    }
+
+    /// Whether it is one.
+    pub fn has(&self, v: Var) -> bool {
+        self.0.contains(&v)
+    }
+
+    fn nodes(&mut self, nodes: &[Node]) {
+        for n in nodes {
+            match n {
+                Node::Let(l) => self.learn(l),
+                Node::Recurrence(r) => {
+                    self.states(r);
+                    self.nodes(&r.body);
+                }
+                _ => self.0.extend(n.binds()),
+            }
+        }
+    }
+
+    fn states(&mut self, r: &Recurrence) {
+        self.0.extend(r.states.iter().flat_map(|s| [s.state, s.result]));
+    }
+
     fn learn(&mut self, l: &Let) {
         let mut differs = false;
         l.exp.visit_atoms(&mut |a| differs |= !self.is_same(a));
@@ -57,8 +86,12 @@ impl Differ {
 /// How many points make a loop together, if they can.
 fn lanes(r: &Recurrence, vars: &[Elem], differ: &mut Differ) -> Option<usize> {
     match &r.rounds {
-        Rounds::For(_, None) => r.body.iter().all(|n| is_lane(n, vars, differ)).then_some(MANY),
-        Rounds::For(..) => None,
+        Rounds::For(_, until) => {
+            let most = if has_loops(&r.body) { FEW } else { MANY };
+            let fits =
+                until.is_none_or(|u| differ.is_same(u)) && r.body.iter().all(|n| is_lane(n, vars, differ));
+            fits.then_some(most)
+        }
         Rounds::While(_) => does_not_matter(r, vars).then_some(FEW),
     }
 }
@@ -70,8 +103,17 @@ fn is_lane(n: &Node, vars: &[Elem], differ: &mut Differ) -> bool {
             selects(l, vars) || is_same_choice(l, vars, differ)
         }
         Node::Write { .. } | Node::Accumulate { .. } | Node::Store { .. } => true,
-        Node::Scan(_) | Node::Loop(_) | Node::Recurrence(_) => false,
+        Node::Recurrence(r) => {
+            differ.states(r);
+            matches!(r.rounds, Rounds::For(..)) && lanes(r, vars, differ).is_some()
+        }
+        Node::Scan(_) | Node::Loop(_) => false,
     }
+}
+
+/// Whether there are loops among nodes that a loop of points makes.
+pub fn has_loops(body: &[Node]) -> bool {
+    body.iter().any(|n| matches!(n, Node::Recurrence(_)))
 }
 
 /// Whether choices are between values that may as well all be computed: of instructions, and few functions.

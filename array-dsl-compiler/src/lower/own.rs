@@ -12,6 +12,8 @@ use crate::loops::{Home, Node, Program, Step, Tree, scratch};
 pub(super) struct Uses {
     /// What needs memory of its own.
     fixed: BTreeSet<ArrayId>,
+    /// What begins as a copy of another array, whose memory it must be like.
+    copies: BTreeSet<ArrayId>,
     /// How trees use an array.
     trees: BTreeMap<ArrayId, Vec<Use>>,
 }
@@ -41,7 +43,7 @@ impl Uses {
         self.trees.iter().filter(fits).map(|(a, _)| *a)
     }
 
-    /// The arrays that one tree uses, and steps that fill them.
+    /// The arrays that one tree uses, and steps that set all of them.
     pub fn once(&self) -> impl Iterator<Item = ArrayId> {
         let is_once = |(a, uses): &(&ArrayId, &Vec<Use>)| uses.len() == 1 && !self.fixed.contains(a);
         self.trees.iter().filter(is_once).map(|(a, _)| *a)
@@ -49,7 +51,8 @@ impl Uses {
 
     /// The arrays of which all trees use elements of the points' own, and which dimensions are the points'.
     pub fn of_points(&self) -> impl Iterator<Item = (ArrayId, BTreeSet<usize>)> {
-        let free = self.trees.iter().filter(|(a, _)| !self.fixed.contains(a));
+        let is_free = |a: &ArrayId| !self.fixed.contains(a) && !self.copies.contains(a);
+        let free = self.trees.iter().filter(move |(a, _)| is_free(a));
         free.filter_map(|(a, uses)| {
             let mut all = uses.iter().map(|u| Some(u.points.as_ref()?.keys().copied().collect()));
             let first: BTreeSet<usize> = all.next()??;
@@ -67,7 +70,11 @@ impl Uses {
                 Step::Tree(t) => self.tree(p, t),
                 Step::Fill { .. } => {}
                 Step::Contract(c) => [c.result, c.a.0, c.b.0].into_iter().for_each(|a| self.fix(p, a)),
-                Step::Copy { array, source } | Step::Move { array, source } => {
+                Step::Copy { array, source } => {
+                    self.copies.extend(p.end_of_views(*array));
+                    self.fix(p, *source);
+                }
+                Step::Move { array, source } => {
                     self.fix(p, *array);
                     self.fix(p, *source);
                 }

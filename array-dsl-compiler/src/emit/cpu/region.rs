@@ -8,7 +8,10 @@ use super::angles::{self, Run};
 use super::{Cpu, expr};
 use crate::bulk::{ArrayId, Atom, Var};
 use crate::loops::Home;
-use crate::ty::Elem;
+use crate::ty::{Const, Elem};
+
+/// The bytes of scratch memory that may be on the stack: those of the nearest cache.
+const ON_STACK: i64 = 1 << 15;
 
 /// What the code of a region uses and binds: its parameters follow from that.
 #[derive(Default)]
@@ -22,6 +25,8 @@ pub(super) struct Region {
     pub scratch: BTreeMap<ArrayId, BTreeSet<usize>>,
     /// Of how many points at a time there is scratch memory, where they go together: an expression, called `width`.
     pub width: Option<String>,
+    /// The most that this is.
+    pub most: usize,
     /// Arrays that all tasks have, and of which each reads and changes elements of its own only.
     pub owned: BTreeSet<ArrayId>,
     pub free: BTreeSet<Var>,
@@ -144,8 +149,9 @@ impl Cpu<'_> {
         if let (Some(width), false) = (&r.width, r.scratch.is_empty()) {
             rows.push_str(&format!("let width: i64 = {width};\n"));
         }
+        let mut stack = ON_STACK;
         for (a, points) in r.scratch.clone() {
-            rows.push_str(&self.scratch_buffer(a, &points, r, left_out));
+            rows.push_str(&self.scratch_buffer(a, &points, &mut stack, r, left_out));
         }
         let mut fields: Vec<(String, String, String)> = Vec::new();
         let mut shared = String::new();
@@ -231,17 +237,26 @@ impl Cpu<'_> {
         self.buffer(a, &dims, empty)
     }
 
-    /// The same of scratch memory: the lanes of the points are its last dimension.
+    /// The same of scratch memory: the lanes of the points are its last dimension. What is little, as constants say, is on the stack,
+    /// where rustc sees that no two arrays are one.
     fn scratch_buffer(
         &mut self,
         a: ArrayId,
         points: &BTreeSet<usize>,
+        stack: &mut i64,
         r: &mut Region,
         empty: &str,
     ) -> String {
         let dims = self.memory_dims(a).to_vec();
-        let own = dims.iter().enumerate().filter(|(k, _)| !points.contains(k));
-        let mut dims: Vec<String> = own.map(|(_, d)| self.dim_in(d, r)).collect();
+        let own: Vec<_> =
+            dims.iter().enumerate().filter(|(k, _)| !points.contains(k)).map(|(_, d)| d).collect();
+        let elements = own.iter().try_fold(r.most.max(1) as i64, |n, d| n.checked_mul(d.as_constant()?));
+        let (name, t) = (self.name(a), self.elem(a));
+        if let Some(n) = elements.filter(|n| (1..=*stack / t.bytes()).contains(n)) {
+            *stack -= n * t.bytes();
+            return format!("let mut {name}: [{t}; {n}] = [{}; {n}];\n", expr::constant(Const::of(t, 0)));
+        }
+        let mut dims: Vec<String> = own.into_iter().map(|d| self.dim_in(d, r)).collect();
         dims.extend(r.width.as_ref().map(|_| "width".into()));
         self.buffer(a, &dims, empty)
     }

@@ -9,7 +9,7 @@ use crate::bulk::uses::scalars;
 use crate::bulk::{ArrayId, Axis, Trips, Var};
 use crate::internal;
 use crate::loops::uses::{Access, visit_arrays, visit_sizes};
-use crate::loops::{Covers, Division, Form, Home, Loop, Node, Step, Tree, scratch};
+use crate::loops::{Covers, Division, Form, Home, Loop, Node, Recurrence, Rounds, Step, Tree, scratch};
 
 /// The arrays a step touches.
 pub(super) fn arrays_of(c: &Cpu<'_>, s: &Step) -> Vec<ArrayId> {
@@ -68,6 +68,11 @@ fn sets_all<'t>(
                 around.extend(l.axes());
                 sets |= sets_all(c, a, &l.body, around, covers);
                 around.truncate(outside);
+            }
+            Node::Recurrence(Recurrence { rounds: Rounds::For(axis, None), body, .. }) => {
+                around.push(axis);
+                sets |= sets_all(c, a, body, around, covers);
+                around.pop();
             }
             _ => {}
         }
@@ -245,7 +250,17 @@ impl Cpu<'_> {
         let Some((axes, width)) = scratch::lanes(t) else { return };
         let is_whole = axes.len() == t.axes.len() && axes.iter().zip(&t.axes).all(|(a, b)| a.var == b.var);
         let points = if is_whole { "(hi - lo)".into() } else { self.trips_in(axes.into_iter(), r) };
-        r.width = Some(format!("{points}.max(1).min({width})"));
+        let is_constant = |a: &ArrayId| {
+            let own = &r.scratch[a];
+            let dims = self.p.arrays[a.0 as usize].dims.iter().enumerate();
+            dims.filter(|(k, _)| !own.contains(k)).all(|(_, d)| d.as_constant().is_some())
+        };
+        // Where nothing is allocated, rustc may as well know how far lanes are apart.
+        r.width = Some(match r.scratch.keys().all(is_constant) {
+            true => width.to_string(),
+            false => format!("{points}.max(1).min({width})"),
+        });
+        r.most = width;
     }
 
     /// The number of points of a tree, as an expression.

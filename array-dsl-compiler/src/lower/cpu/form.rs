@@ -10,14 +10,21 @@
 //!
 //! A float sum must be added in the order it is written, so a plain loop does not vectorize: hence lanes.
 
+use std::collections::BTreeSet;
+
+use super::scratch::reread;
 use super::{Cpu, peel};
 use crate::affine::Facts;
-use crate::bulk::{Axis, Reducer, Var};
+use crate::bulk::{ArrayId, Axis, Reducer, Var};
 use crate::loops::uses::{takes_long, visit_arrays};
 use crate::loops::{Fold, Form, Home, LANES, Loop, Middle, Node, Recurrence, Rounds, together};
 
 /// So many points go together at most that have scratch memory: with more of them it leaves the nearest cache.
 const WITH_SCRATCH: usize = 16;
+/// So many if each has more: the vectors of the widest instruction set.
+const WITH_MUCH: usize = 8;
+/// The bytes of scratch memory that stay in the nearest cache beside other data.
+const NEAR: i64 = 1 << 14;
 
 /// A place in a tree, on the way down to its loops.
 pub(super) struct Place<'a> {
@@ -77,17 +84,34 @@ impl<'a> Place<'a> {
         r
     }
 
-    /// Points that go together, fewer if each has scratch memory. A row is of one point.
+    /// Points that go together, fewer if each has scratch memory. A row is of one point. Loops in loops go over the same elements again
+    /// and again: those that they change must be near.
     fn together(&self, axes: &[Axis], body: &[Node]) -> Option<Form> {
         let Form::Together(width) = together(axes, body, &self.cpu.p.vars)? else { return None };
-        let (mut has_rows, mut has_scratch) = (false, false);
-        visit_arrays(body, &mut |a, _| match self.cpu.p.arrays[a.0 as usize].home {
+        let home = |a: ArrayId| &self.cpu.p.arrays[a.0 as usize].home;
+        let (mut has_rows, mut scratch) = (false, BTreeSet::new());
+        visit_arrays(body, &mut |a, _| match home(a) {
             Home::Row { .. } => has_rows = true,
-            Home::Scratch => has_scratch = true,
+            Home::Scratch => drop(scratch.insert(a)),
             _ => {}
         });
-        let width = if has_scratch { width.min(WITH_SCRATCH) } else { width };
-        (!has_rows).then_some(Form::Together(width))
+        let has_loops = |n: &Node| matches!(n, Node::Recurrence(r) if together::has_loops(&r.body));
+        let is_far = body.iter().any(has_loops) && !reread(body).iter().all(|a| *home(*a) == Home::Scratch);
+        if has_rows || is_far {
+            return None;
+        }
+        let bytes = scratch.into_iter().map(|a| self.own_bytes(a)).fold(0, i64::saturating_add);
+        Some(Form::Together(match bytes {
+            0 => width,
+            _ if bytes.saturating_mul(WITH_SCRATCH as i64) <= NEAR => width.min(WITH_SCRATCH),
+            _ => width.min(WITH_MUCH),
+        }))
+    }
+
+    /// What a point's own elements of an array take, if constants say so.
+    fn own_bytes(&self, a: ArrayId) -> i64 {
+        let info = &self.cpu.p.arrays[a.0 as usize];
+        info.dims.iter().filter_map(|d| d.as_constant()).fold(info.elem.bytes(), i64::saturating_mul)
     }
 
     /// A loop with its form, and the loops inside with theirs.

@@ -1,0 +1,248 @@
+//! Small arrays at points, which change them in loops in loops: their elements are the points' own, in lanes of 8 or 16 points.
+
+mod common;
+
+use array_dsl::prelude::*;
+use array_dsl::{Cpu, Error};
+use common::{assert_close, assert_gradient};
+use ndarray::{Array1, Array2, Array3, Axis, array};
+
+/// Below, at and above the numbers of lanes.
+const LENGTHS: [usize; 8] = [0, 1, 7, 8, 9, 16, 17, 100];
+
+/// Fails unless forward mode, reverse mode and differences agree.
+macro_rules! assert_checks {
+    ($kernel:expr, $args:expr) => {{
+        let check = check_grad($kernel, $args).unwrap();
+        assert!(check.agrees(1e-6), "{check}");
+    }};
+}
+
+fn waves(n: usize, m: usize) -> Array2<f64> {
+    Array2::from_shape_fn((n, m), |(i, j)| ((3 * i + 7 * j) as f64 * 0.71).sin())
+}
+
+fn matrices(n: usize) -> Array3<f64> {
+    let a = Array3::from_shape_fn(
+        (n, 5, 5),
+        |(p, i, j)| {
+            if i == j { 4.0 } else { 0.3 * ((i * j + p) as f64).sin() }
+        },
+    );
+    (&a + &a.clone().permuted_axes([0, 2, 1])) * 0.5
+}
+
+#[kernel]
+fn factors(a: [[[f64; 5]; 5]; n]) -> [[[f64; 5]; 5]; n] {
+    map(
+        |a| {
+            let mut l = zeros((5, 5));
+            for j in 0..5 {
+                let mut s = a[j][j];
+                for k in 0..j {
+                    s -= l[j][k] * l[j][k];
+                }
+                l[j][j] = s.sqrt();
+                for i in j + 1..5 {
+                    let mut t = a[i][j];
+                    for k in 0..j {
+                        t -= l[i][k] * l[j][k];
+                    }
+                    l[i][j] = t / l[j][j];
+                }
+            }
+            l
+        },
+        a,
+    )
+}
+
+#[test]
+fn triangles_give_the_matrix() {
+    for n in LENGTHS {
+        let a = matrices(n);
+        for (l, a) in factors(&a).outer_iter().zip(a.outer_iter()) {
+            assert_close(l.dot(&l.t()), a.to_owned(), 1e-12);
+        }
+        // The derivative of `l l' = a` in a direction.
+        let (l, dl) = jvp(factors)(&a, &a);
+        for (l, dl, a) in l.outer_iter().zip(dl.outer_iter()).zip(a.outer_iter()).map(|((l, d), a)| (l, d, a))
+        {
+            assert_close(dl.dot(&l.t()) + l.dot(&dl.t()), a.to_owned(), 1e-12);
+        }
+    }
+    assert_checks!(factors, (&matrices(3),));
+    assert_checks!(factors, (&matrices(9),));
+}
+
+// Rows that are changed and given back, with a loop that folds inside of one in order.
+
+#[kernel]
+fn smoothed(rows: [[f64; 6]; n], rounds: usize) -> ([[f64; 6]; n], [f64; n]) {
+    let both = map(
+        |row| {
+            let mut r = row;
+            let mut drift = 0.0;
+            for _ in 0..rounds {
+                for i in 1..5 {
+                    r[i] = 0.5 * r[i] + 0.25 * (r[i - 1] + r[i + 1]);
+                }
+                drift += (r * r).sum();
+            }
+            (r, drift)
+        },
+        rows,
+    );
+    both
+}
+
+fn smoothed_by_hand(r: &mut [f64], rounds: usize) -> f64 {
+    let mut drift = 0.0;
+    for _ in 0..rounds {
+        for i in 1..5 {
+            r[i] = 0.5 * r[i] + 0.25 * (r[i - 1] + r[i + 1]);
+        }
+        drift += r.iter().map(|x| x * x).sum::<f64>();
+    }
+    drift
+}
+
+#[test]
+fn rows_change_in_place() {
+    for n in LENGTHS {
+        let rows = waves(n, 6);
+        let (mut expected, mut drifts) = (rows.clone(), Array1::zeros(n));
+        for (mut row, drift) in expected.outer_iter_mut().zip(&mut drifts) {
+            *drift = smoothed_by_hand(row.as_slice_mut().unwrap(), 3);
+        }
+        let (found, drift) = smoothed(&rows, 3);
+        assert_close(found, expected, 1e-13);
+        assert_close(drift, drifts, 1e-13);
+    }
+    for n in [1, 9] {
+        assert_checks!(smoothed, (&waves(n, 6), 3));
+    }
+    assert_eq!(smoothed(&waves(3, 6), 0).0, waves(3, 6));
+}
+
+// Places that the data tell, which differ from lane to lane.
+
+#[kernel]
+fn counted(codes: [[i64; m]; n]) -> [[i64; 4]; n] {
+    map(
+        |codes| {
+            let mut h = [0, 0, 0, 0];
+            for i in 0..m {
+                h[codes[i]] += 1;
+            }
+            h
+        },
+        codes,
+    )
+}
+
+#[test]
+fn points_count_for_themselves() {
+    for n in LENGTHS {
+        let codes = Array2::from_shape_fn((n, 10), |(i, j)| ((i * i + 3 * j) % 4) as i64);
+        let expected = Array2::from_shape_fn((n, 4), |(i, k)| {
+            codes.index_axis(Axis(0), i).iter().filter(|c| **c == k as i64).count() as i64
+        });
+        assert_eq!(counted(&codes), expected);
+    }
+    let mut codes = Array2::zeros((20, 10));
+    codes[[17, 3]] = 4;
+    let error: Error = Cpu.run(counted, (&codes,)).unwrap_err();
+    assert!(
+        error.to_string().contains("index 4 is out of range for length 4 (tests/tests/together.rs:"),
+        "{error}"
+    );
+}
+
+// Weights that an elimination changes while it goes: a determinant and its derivative, the inverse.
+
+#[kernel]
+fn determinants(a: [[[f64; 4]; 4]; n]) -> [f64; n] {
+    map(
+        |a| {
+            let mut u = a;
+            let mut d = 1.0;
+            for k in 0..4 {
+                d *= u[k][k];
+                for i in k + 1..4 {
+                    let f = u[i][k] / u[k][k];
+                    for j in k..4 {
+                        u[i][j] -= f * u[k][j];
+                    }
+                }
+            }
+            d
+        },
+        a,
+    )
+}
+
+#[test]
+fn determinants_have_their_derivative() {
+    let a = |n: usize| {
+        Array3::from_shape_fn(
+            (n, 4, 4),
+            |(p, i, j)| {
+                if i == j { 3.0 } else { ((p + 2 * i + 5 * j) as f64).sin() }
+            },
+        )
+    };
+    for n in LENGTHS {
+        let a = a(n);
+        let (d, adjoint) = vjp(determinants)(&a, &Array1::ones(n));
+        for ((a, d), adjoint) in a.outer_iter().zip(&d).zip(adjoint.outer_iter()) {
+            // `a' adj = det(a) I`.
+            assert_close(a.t().dot(&adjoint), Array2::eye(4) * *d, 1e-10);
+        }
+    }
+    let of_two = vjp(determinants)(&a(2), &Array1::ones(2)).1;
+    assert_gradient(|a: &Array3<f64>| determinants(a).sum(), &a(2), &of_two);
+    assert_checks!(determinants, (&a(9),));
+}
+
+// Recurrent cells: a loop over time around loops over the few units.
+
+#[kernel]
+fn cells(x: [[f32; t]; n], w: [[f32; 3]; 3], u: [f32; 3]) -> [[f32; 3]; n] {
+    map(
+        |x| {
+            let mut h = [0.0, 0.0, 0.0];
+            for s in 0..t {
+                let old = h;
+                for i in 0..3 {
+                    let mut z = u[i] * x[s];
+                    for j in 0..3 {
+                        z += w[i][j] * old[j];
+                    }
+                    h[i] = z.tanh();
+                }
+            }
+            h
+        },
+        x,
+    )
+}
+
+#[test]
+fn cells_of_few_units() {
+    let (w, u) =
+        (array![[0.5f32, -0.2, 0.1], [0.3, 0.2, -0.4], [-0.1, 0.6, 0.2]], array![1.0f32, -0.5, 0.25]);
+    for n in LENGTHS {
+        let x = waves(n, 7).mapv(|x| x as f32);
+        let mut expected = Array2::<f32>::zeros((n, 3));
+        for (x, mut h) in x.outer_iter().zip(expected.outer_iter_mut()) {
+            for x in x {
+                let z = w.dot(&h) + &u * *x;
+                h.assign(&z.mapv(f32::tanh));
+            }
+        }
+        assert_close(cells(&x, &w, &u).mapv(f64::from), expected.mapv(f64::from), 1e-5);
+    }
+    let check = check_grad(cells, (&waves(9, 7).mapv(|x| x as f32), &w, &u)).unwrap();
+    assert!(check.agrees(2e-2), "{check}");
+}
