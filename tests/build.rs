@@ -19,7 +19,7 @@ use array_dsl_compiler::core::Function;
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::emit::host::{self, Variant};
 use array_dsl_compiler::emit::signature::Types;
-use array_dsl_compiler::emit::wgsl;
+use array_dsl_compiler::emit::{Compiled, wgsl};
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::constructs::{CONSTRUCTS, Construct, ON_GPU};
@@ -99,7 +99,7 @@ fn construct_items(
         }
         let kernel = format_ident!("of_{name}");
         let variant = variant(&p, true)?;
-        if let Err(reason) = &variant.gpu {
+        if let Err(reason) = variant.gpu() {
             return Err(format!("{}, {name}: {reason}", construct.name).into());
         }
         items.extend(host::items(&kernel, &quote!(pub), &TokenStream::new(), &[variant]));
@@ -174,7 +174,7 @@ fn module(
             continue;
         };
         let variant = variant(p, on_gpu)?;
-        if on_gpu && variant.gpu.is_err() {
+        if on_gpu && variant.gpu().is_err() {
             return Ok(None);
         }
         let (kernel, call_name) = (format_ident!("of_{name}"), format_ident!("{name}"));
@@ -196,7 +196,7 @@ fn variant(p: &Program, on_gpu: bool) -> Result<Variant, String> {
     let gpu = if on_gpu { wgsl::emit(&back(Target::Gpu)?) } else { Err("it is compared on the CPU".into()) };
     let cpu = back(Target::Cpu)?;
     let types = Types::plain(&cpu);
-    Ok(Variant::new(Vec::new(), cpu, gpu, types))
+    Ok(Variant::new(Compiled::new(Vec::new(), cpu, gpu), types))
 }
 
 /// A function that runs a kernel with values of the interpreters.

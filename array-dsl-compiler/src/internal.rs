@@ -38,6 +38,25 @@ pub fn caught<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     result.map_err(|payload| format!("{}{place}", text(&*payload)))
 }
 
+/// What was found broken on another thread than rustc's.
+pub struct Broken {
+    stage: &'static str,
+    what: String,
+}
+
+/// What `f` gives, or the panic, to be passed on.
+pub fn caught_apart<T>(f: impl FnOnce() -> T) -> Result<T, Broken> {
+    caught(f).map_err(|what| Broken { stage: STAGE.get(), what })
+}
+
+impl Broken {
+    /// Stops this thread with it.
+    pub fn pass_on(self) -> ! {
+        stage(self.stage);
+        panic::resume_unwind(Box::new(self.what))
+    }
+}
+
 /// Notes the places of panics that are caught here, in silence; others are printed as before.
 fn hook() {
     static HOOK: Once = Once::new();

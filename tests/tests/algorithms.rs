@@ -8,7 +8,10 @@ mod textbook;
 use array_dsl::prelude::*;
 use common::{assert_close, assert_gradient};
 use ndarray::{Array1, Array2, array};
-use textbook::{cholesky, forward_substitution, log_det, lu, soft_dtw};
+use textbook::{
+    back_substitution, cholesky, floyd_warshall, forward_substitution, gram_schmidt, log_det, lu,
+    smooth_viterbi, soft_dtw, tridiagonal,
+};
 
 /// Fails unless forward mode, reverse mode and differences agree.
 macro_rules! assert_checks {
@@ -125,23 +128,45 @@ fn a_triangle_is_solved() {
     assert_checks!(forward_substitution, (&l, &b));
 }
 
-// A tridiagonal system by elimination, one sweep down and one up.
+#[test]
+fn a_triangle_is_solved_upwards() {
+    let (u, b) = (dominant(6).reversed_axes(), wave(6));
+    let x = back_substitution(&u, &b);
+    for i in 0..6 {
+        let s: f64 = (i..6).map(|j| u[[i, j]] * x[j]).sum();
+        assert!((s - b[i]).abs() < 1e-12);
+    }
+    assert_checks!(back_substitution, (&u, &b));
+}
 
-#[kernel]
-fn tridiagonal(a: [f64; n], b: [f64; n], c: [f64; n], d: [f64; n]) -> [f64; n] {
-    let mut cp = c;
-    let mut x = d;
-    cp[0] = c[0] / b[0];
-    x[0] = d[0] / b[0];
-    for i in 1..n {
-        let m = b[i] - a[i] * cp[i - 1];
-        cp[i] = c[i] / m;
-        x[i] = (d[i] - a[i] * x[i - 1]) / m;
+#[test]
+fn rows_are_made_orthonormal() {
+    let a = dominant(5);
+    let q = gram_schmidt(&a);
+    assert_close(q.dot(&q.t()), Array2::eye(5), 1e-12);
+    assert_checks!(gram_schmidt, (&a,));
+}
+
+#[test]
+fn paths_and_likelihoods() {
+    let w = Array2::from_shape_fn((6, 6), |(i, j)| {
+        if i == j { 1.0 } else { ((5 * i + 3 * j) % 7) as f64 + 2.0 + ((7 * i + j) as f64).sin() }
+    });
+    let d = floyd_warshall(&w);
+    for ((i, j), direct) in w.indexed_iter() {
+        assert!((0..6).all(|k| d[[i, j]] <= direct.min(d[[i, k]] + d[[k, j]] + 1e-12)));
     }
-    for i in (0..n - 1).rev() {
-        x[i] -= cp[i] * x[i + 1];
+    assert_checks!(floyd_warshall, (&w,));
+    let (start, step, seen) = (wave(4), matrix(4, 4), matrix(4, 4) * 0.5);
+    let mut v = start.clone();
+    for seen in seen.outer_iter() {
+        v = Array1::from_shape_fn(4, |j| {
+            (0..4).map(|i| (v[i] + step[[i, j]]).exp()).sum::<f64>().ln() + seen[j]
+        });
     }
-    x
+    let expected = v.mapv(f64::exp).sum().ln();
+    assert!((smooth_viterbi(&start, &step, &seen) - expected).abs() < 1e-12);
+    assert_checks!(smooth_viterbi, (&start, &step, &seen));
 }
 
 #[test]

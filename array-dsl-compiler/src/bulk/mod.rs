@@ -46,7 +46,7 @@ pub use self::addition::Addition;
 pub use self::body::{Body, Item, Scan};
 pub use crate::check::{Check, CheckKind};
 pub use crate::reducer::{Prefix, Reducer};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::dim::Dim;
 use crate::scalar::Op;
@@ -314,7 +314,7 @@ pub struct Program {
     pub result: Tree<ArrayId>,
     pub places: Vec<Place>,
     /// What [`Custom`] statements are differentiated by.
-    pub rules: Vec<Rc<Rule>>,
+    pub rules: Vec<Arc<Rule>>,
 }
 
 impl Program {

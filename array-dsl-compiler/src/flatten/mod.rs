@@ -32,7 +32,7 @@ mod repeat;
 mod reshape;
 mod values;
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -74,7 +74,7 @@ pub fn flatten(f: &core::Function) -> Result<Program, NotDifferentiable> {
         missing: None,
     };
     for r in &f.rules {
-        t.p.rules.push(Rc::new(Rule { by: r.by.clone(), program: flatten(&r.function)? }));
+        t.p.rules.push(Arc::new(Rule { by: r.by.clone(), program: flatten(&r.function)? }));
     }
     t.params();
     t.body(&f.body);

@@ -1,23 +1,23 @@
 //! A kernel whose paths are known, with all its variants: the kernel itself and its derivatives.
 
+use std::iter;
+
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 
+use super::programs::{self, Made};
 use super::{Answer, Kernel, generic};
 use crate::bulk;
 use crate::core;
-use crate::derive::{Derivative, NotDifferentiable};
+use crate::derive::Derivative;
 use crate::diagnostics::{Code, Diagnostics};
 use crate::elaborate::{Callees, Elaborated};
 use crate::emit::host::{self, Variant};
 use crate::emit::signature::Signature;
-use crate::emit::wgsl;
 use crate::internal;
 use crate::notes;
-use crate::optimize;
 use crate::pipeline;
 use crate::record::{self, Records};
-use crate::target::Target;
 
 /// Compiles a kernel whose records and callees have answered, in that order; the tokens that replace the item.
 pub fn compile(kernel: &Kernel, answers: &[Answer]) -> TokenStream {
@@ -114,13 +114,77 @@ pub(super) fn build(
             return None;
         }
     };
+    let asked = asked(kernel, &program, diagnostics);
+    let derivatives: Vec<Derivative> = asked.iter().map(|(d, _)| *d).collect();
+    let made = programs::compile(&program, &derivatives, kernel.options.only_named.is_none());
+    let spans: Vec<Option<Span>> = iter::once(None).chain(asked.iter().map(|(_, span)| *span)).collect();
     let front = explained(&elaborated);
-    let mut variants = Variants { kernel, signature: signature?, made: Vec::new() };
-    variants.add(Vec::new(), &program, &front, diagnostics)?;
+    Some((elaborated.function, variants(kernel, signature?, &front, made, &spans, diagnostics)?))
+}
+
+/// The derivatives of a kernel that are made, with the options that ask for them: those that it has and that are not left out, for
+/// their cost or by `#[kernel(value)]`.
+fn asked(
+    kernel: &Kernel,
+    program: &bulk::Program,
+    diagnostics: &mut Diagnostics,
+) -> Vec<(Derivative, Option<Span>)> {
+    let mut out = Vec::new();
     for d in Derivative::ALL {
-        variants.derive(d, &program, diagnostics)?;
+        let span = kernel.options.more.iter().find(|(more, _)| *more == d).map(|(_, span)| *span);
+        if span.is_none() && (d.is_costly() || kernel.options.only_named.is_some()) {
+            continue;
+        }
+        if d.exists(program) {
+            out.push((d, span));
+        } else if let Some(span) = span {
+            let message = format!("there is no `{}` of this kernel", d.name());
+            diagnostics.error(Code::NotDifferentiable, span, message, d.needs());
+        }
     }
-    Some((elaborated.function, variants.made))
+    out
+}
+
+/// The variants of a kernel from what was made of it and of each derivative, the kernel itself first. A derivative that there is not is
+/// an error at the option that asks for it; of others `explain`, which begins with `front`, says why. `None` if something broke a rule of the
+/// compiler's own.
+fn variants(
+    kernel: &Kernel,
+    signature: &Signature,
+    front: &str,
+    made: Vec<Vec<Made>>,
+    spans: &[Option<Span>],
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<Variant>> {
+    let mut variants: Vec<Variant> = Vec::new();
+    for (made, span) in made.into_iter().zip(spans) {
+        // What follows on a derivative is not what was asked for.
+        let spans = iter::once(*span).chain(iter::repeat(None));
+        for (made, span) in made.into_iter().zip(spans) {
+            match (made, span) {
+                (Made::Program(mut p), _) => {
+                    if variants.is_empty() {
+                        p.explain.insert_str(0, front);
+                    }
+                    let types = signature.derived(&p.path);
+                    variants.push(Variant::new(*p, types));
+                }
+                (Made::Missing(_, why), Some(span)) => {
+                    let help = "leave the option out, or write the kernel in another way";
+                    diagnostics.error(Code::NotDifferentiable, span, why, help);
+                }
+                (Made::Missing(name, why), None) => {
+                    let kernel = variants.first_mut()?;
+                    kernel.explain().push_str(&format!("== {name} ==\nnone: {why}\n"));
+                }
+                (Made::Wrong(errors), _) => {
+                    report(&errors.join("; "), kernel, diagnostics);
+                    return None;
+                }
+            }
+        }
+    }
+    Some(variants)
 }
 
 /// What `explain` tells of the front end.
@@ -130,99 +194,6 @@ fn explained(elaborated: &Elaborated) -> String {
     let notes: Vec<_> = elaborated.notes.iter().cloned().chain(of_core).collect();
     let notes = notes::section("notes", &f.name, &f.places, &notes);
     format!("{notes}== typed and lifted ==\n{}\n", core::print::pretty(f))
-}
-
-/// The variants of a kernel so far, the kernel itself first.
-struct Variants<'a> {
-    kernel: &'a Kernel,
-    signature: &'a Signature,
-    made: Vec<Variant>,
-}
-
-impl Variants<'_> {
-    /// Adds a derivative of the kernel, if there is one and it is not left out, for its cost or by `#[kernel(value)]`. `None` if that broke a rule of the
-    /// compiler's own.
-    fn derive(
-        &mut self,
-        d: Derivative,
-        program: &bulk::Program,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<()> {
-        let requested = self.kernel.options.more.iter().find(|(more, _)| *more == d).map(|(_, span)| *span);
-        let only_named = self.kernel.options.only_named.is_some();
-        if requested.is_none() && (d.is_costly() || only_named) {
-            return Some(());
-        }
-        if !d.exists(program) {
-            if let Some(span) = requested {
-                let message = format!("there is no `{}` of this kernel", d.name());
-                diagnostics.error(Code::NotDifferentiable, span, message, d.needs());
-            }
-            return Some(());
-        }
-        let derived = match pipeline::derivative(program, d) {
-            Ok(derived) => derived,
-            Err(reason) => {
-                self.without(d.name(), &reason, program, requested, diagnostics);
-                return Some(());
-            }
-        };
-        self.add(vec![d], &derived, "", diagnostics)?;
-        if d == Derivative::Grad && d.exists(&derived) && !only_named {
-            match pipeline::derivative(&derived, d) {
-                Ok(second) => self.add(vec![d, d], &second, "", diagnostics)?,
-                Err(reason) => self.without("grad(grad)", &reason, &derived, None, diagnostics),
-            }
-        }
-        Some(())
-    }
-
-    /// A derivative, by its name, that there is not: an error where it was requested, else only missing; `explain` says why.
-    fn without(
-        &mut self,
-        name: &str,
-        reason: &NotDifferentiable,
-        program: &bulk::Program,
-        requested: Option<Span>,
-        diagnostics: &mut Diagnostics,
-    ) {
-        let place = reason.loc.and_then(|l| program.places.get(l.0 as usize));
-        let line = place.map_or_else(String::new, |p| format!(" (line {})", p.line));
-        let text = format!("`{name}`: {}{line}", reason.what);
-        if let Some(span) = requested {
-            let help = "leave the option out, or write the kernel in another way";
-            diagnostics.error(Code::NotDifferentiable, span, text, help);
-        } else if let Some(kernel) = self.made.first_mut() {
-            kernel.explain.push_str(&format!("== {name} ==\nnone: {text}\n"));
-        }
-    }
-
-    /// Adds a program for both targets; `front` is what `explain` tells before it.
-    fn add(
-        &mut self,
-        path: Vec<Derivative>,
-        program: &bulk::Program,
-        front: &str,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<()> {
-        let mut scheduled = |target| {
-            let errors = match pipeline::back(program, target) {
-                Ok(loops) => return Some(loops),
-                Err(errors) => errors,
-            };
-            report(&errors.join("; "), self.kernel, diagnostics);
-            None
-        };
-        let checks = notes::section("checks", &program.name, &program.places, &optimize::remaining(program));
-        let (cpu, gpu) = (scheduled(Target::Cpu)?, scheduled(Target::Gpu)?);
-        internal::stage("emit");
-        let types = self.signature.derived(&path);
-        let mut variant = Variant::new(path, cpu, wgsl::emit(&gpu), types);
-        variant.explain =
-            format!("{front}{checks}== bulk ==\n{}\n{}", bulk::print::print(program), variant.printed());
-        self.made.push(variant);
-        Some(())
-    }
 }
 
 #[cfg(test)]
@@ -252,13 +223,12 @@ mod tests {
         p.rules = vec![Rule { by: vec![0], program: parse(rule).expect("it parses") }.into()];
         let [x, square, y] = [0, 1, 2].map(|a| vec![ArrayId(a)]);
         p.stms[1] = Stm::Custom(Custom { results: y, values: square, args: x, rule: 0, loc: Loc(0) });
-        let mut variants = Variants { kernel: &kernel, signature: &signature, made: Vec::new() };
-        variants.add(Vec::new(), &p, "", &mut diagnostics).expect("it is scheduled");
-        variants.derive(Derivative::Grad, &p, &mut diagnostics).expect("its gradient is scheduled");
+        let made = programs::compile(&p, &[Derivative::Grad], true);
+        let mut variants = variants(&kernel, &signature, "", made, &[None, None], &mut diagnostics)
+            .expect("it is scheduled, and its gradient");
         assert!(diagnostics.is_empty());
-        let (explain, reason) =
-            (&variants.made[0].explain, "a reduction by `min` over 2 axes has no derivative");
-        assert_eq!(variants.made.len(), 2);
+        assert_eq!(variants.len(), 2);
+        let (explain, reason) = (variants[0].explain(), "a reduction by `min` over 2 axes has no derivative");
         assert!(
             explain.ends_with(&format!("== grad(grad) ==\nnone: `grad(grad)`: {reason} (line 0)\n")),
             "{explain}"

@@ -9,6 +9,7 @@
 //! | `missing` | the error where a name has no macro |
 //! | `answers` | what the macros have answered, and what a kernel's paths stand for |
 //! | `compile` | a linked kernel with all its variants |
+//! | `programs` | the kernel and its derivatives from Core to code, side by side |
 //! | `generic` | kernels that are elaborated where they are called, and their instances for the host |
 //! | `renamed` | kernels that are imported under the name of a built-in function |
 //!
@@ -22,6 +23,7 @@ pub mod generic;
 pub mod link;
 mod missing;
 mod options;
+mod programs;
 pub mod renamed;
 mod state;
 

@@ -73,3 +73,97 @@ pub fn soft_dtw(x: [f64; n], y: [f64; m], gamma: f64) -> f64 {
     }
     r[n][m]
 }
+
+#[kernel]
+pub fn back_substitution(u: [[f64; n]; n], b: [f64; n]) -> [f64; n] {
+    let mut x = zeros(n);
+    for r in 0..n {
+        let i = n - 1 - r;
+        let mut s = b[i];
+        for j in i + 1..n {
+            s -= u[i][j] * x[j];
+        }
+        x[i] = s / u[i][i];
+    }
+    x
+}
+
+#[kernel]
+pub fn gram_schmidt(a: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut q = a;
+    for j in 0..n {
+        for k in 0..j {
+            let mut r = 0.0;
+            for i in 0..n {
+                r += q[k][i] * a[j][i];
+            }
+            for i in 0..n {
+                q[j][i] -= r * q[k][i];
+            }
+        }
+        let mut s = 0.0;
+        for i in 0..n {
+            s += q[j][i] * q[j][i];
+        }
+        let norm = sqrt(s);
+        for i in 0..n {
+            q[j][i] /= norm;
+        }
+    }
+    q
+}
+
+#[kernel]
+pub fn floyd_warshall(w: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut d = w;
+    for k in 0..n {
+        for i in 0..n {
+            for j in 0..n {
+                let t = d[i][k] + d[k][j];
+                if t < d[i][j] {
+                    d[i][j] = t;
+                }
+            }
+        }
+    }
+    d
+}
+
+#[kernel]
+pub fn smooth_viterbi(start: [f64; n], step: [[f64; n]; n], seen: [[f64; n]; n]) -> f64 {
+    let mut v = start;
+    for t in 0..n {
+        let mut w = zeros(n);
+        for j in 0..n {
+            let mut s = 0.0;
+            for i in 0..n {
+                s += exp(v[i] + step[i][j]);
+            }
+            w[j] = ln(s) + seen[t][j];
+        }
+        v = w;
+    }
+    let mut s = 0.0;
+    for i in 0..n {
+        s += exp(v[i]);
+    }
+    ln(s)
+}
+
+/// A tridiagonal system by elimination, one sweep down and one up.
+#[kernel]
+pub fn tridiagonal(a: [f64; n], b: [f64; n], c: [f64; n], d: [f64; n]) -> [f64; n] {
+    let mut cp = c;
+    let mut x = d;
+    cp[0] = c[0] / b[0];
+    x[0] = d[0] / b[0];
+    for i in 1..n {
+        let m = b[i] - a[i] * cp[i - 1];
+        cp[i] = c[i] / m;
+        x[i] = (d[i] - a[i] * x[i - 1]) / m;
+    }
+    for i in (0..n - 1).rev() {
+        x[i] -= cp[i] * x[i + 1];
+    }
+    x
+}

@@ -135,7 +135,7 @@ impl<'a> Point<'a> {
 
     /// Shows the visitor the kernel and both derivatives as functions of `__x`.
     fn visit(&self, vjp: &Types, jvp: &Types) -> TokenStream {
-        let (kernel, opened, arguments) = (&*self.kernel.cpu.name, self.opened(), self.arguments());
+        let (kernel, opened, arguments) = (&*self.kernel.of.cpu.name, self.opened(), self.arguments());
         let names = self.active.iter().flatten();
         let value = quote!(<Self as __rt::host::Kernel>::run((#arguments))?);
         let value = floats(&self.kernel.types.result, &value);
@@ -160,7 +160,7 @@ impl<'a> Point<'a> {
 
     /// The sparse Hessian, of products with the directions of a coloring.
     fn products(&self, hvp: &Types) -> TokenStream {
-        let (kernel, opened, arguments) = (&*self.kernel.cpu.name, self.opened(), self.arguments());
+        let (kernel, opened, arguments) = (&*self.kernel.of.cpu.name, self.opened(), self.arguments());
         let tangents = self.directions(hvp, &format_ident!("__tangent"));
         let run =
             quote!(<<Self as __rt::host::HasHvp>::Hvp as __rt::host::Kernel>::run((#arguments #tangents))?);

@@ -20,7 +20,7 @@ impl Variant {
     }
 
     fn kernel(&self, name: &Ident) -> TokenStream {
-        let text = &*self.cpu.name;
+        let text = &*self.of.cpu.name;
         let (args, output) = (self.types.arguments(&quote!('a), Target::Cpu), self.types.output(Target::Cpu));
         let open = self.opened(Target::Cpu);
         let run = self.made(Target::Cpu, &quote!(__code::run(#open, __given)));
@@ -71,13 +71,13 @@ impl Variant {
 
     fn gpu_kernel(&self, name: &Ident) -> TokenStream {
         let (args, output) = (self.types.arguments(&quote!('a), Target::Gpu), self.types.output(Target::Gpu));
-        let run = match &self.gpu {
+        let run = match &self.of.gpu {
             Ok(_) => {
                 let open = self.opened(Target::Gpu);
                 self.made(Target::Gpu, &quote!(__code::run_gpu(__gpu, #open)))
             }
             Err(reason) => {
-                let kernel = &*self.cpu.name;
+                let kernel = &*self.of.cpu.name;
                 quote! {
                     ::core::result::Result::Err(__rt::Error::UnsupportedOnGpu {
                         kernel: #kernel,

@@ -55,65 +55,52 @@ use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 
 pub(super) use self::directional::sparse_call;
-use super::cpu::{CpuCode, emit};
+use super::Compiled;
 use super::signature::{Shape, Types};
 use super::wgsl::GpuCode;
-use crate::Verified;
 use crate::bulk::ArrayId;
 use crate::derive::Derivative;
 use crate::dim::Dim;
 use crate::internal::{self, expect};
 use crate::lexer;
-use crate::loops::{self, Program};
+use crate::loops::Program;
 use crate::ty::Elem;
 
 /// A kernel or one of its derivatives, ready to be printed.
 pub struct Variant {
-    /// Which derivatives of the kernel lead here, the last one last; empty: the kernel itself.
-    path: Vec<Derivative>,
-    /// For the CPU.
-    cpu: Verified<Program>,
-    /// Its code.
-    code: CpuCode,
-    /// For the GPU, or why not.
-    pub gpu: Result<GpuCode, String>,
-    /// The text of `explain()` before the shaders.
-    pub explain: String,
+    of: Compiled,
     /// What the host sees.
     types: Types,
 }
 
 impl Variant {
-    /// A variant that explains nothing, of a program that has these types for the host.
-    pub fn new(
-        path: Vec<Derivative>,
-        cpu: Verified<Program>,
-        gpu: Result<GpuCode, String>,
-        types: Types,
-    ) -> Variant {
-        Entry { program: &cpu, types: &types }.check_types();
-        let code = emit(&cpu);
-        Variant { path, cpu, code, gpu, explain: String::new(), types }
+    /// A variant of a program that has these types for the host.
+    pub fn new(of: Compiled, types: Types) -> Variant {
+        Entry { program: &of.cpu, types: &types }.check_types();
+        Variant { of, types }
     }
 
-    /// Its loops and its code, for `explain`.
-    pub fn printed(&self) -> String {
-        let none = self.gpu.as_ref().err().map_or_else(String::new, |e| format!("== wgsl ==\nnone: {e}\n"));
-        let (loops, code) = (loops::print::print(&self.cpu), &self.code);
-        format!("== loops ==\n{loops}\n== rust ==\n{}{}\n{none}", code.items, code.body)
+    /// Its code for the GPU, or why there is none.
+    pub fn gpu(&self) -> &Result<GpuCode, String> {
+        &self.of.gpu
+    }
+
+    /// The text of `explain()` before the shaders.
+    pub fn explain(&mut self) -> &mut String {
+        &mut self.of.explain
     }
 
     /// The name of its unit struct.
     fn name(&self, kernel: &Ident) -> Ident {
-        if self.path.is_empty() {
+        if self.of.path.is_empty() {
             return kernel.clone();
         }
-        let names: Vec<&str> = self.path.iter().map(|d| d.name()).collect();
+        let names: Vec<&str> = self.of.path.iter().map(|d| d.name()).collect();
         format_ident!("__{}_{}", kernel.unraw(), names.join("_"))
     }
 
     fn entry(&self) -> Entry<'_> {
-        Entry { program: &self.cpu, types: &self.types }
+        Entry { program: &self.of.cpu, types: &self.types }
     }
 }
 
@@ -143,22 +130,22 @@ pub fn items(kernel: &Ident, vis: &TokenStream, doc: &TokenStream, variants: &[V
 /// The items of one of the variants.
 fn variant_items(kernel: &Ident, vis: &TokenStream, v: &Variant, variants: &[Variant]) -> TokenStream {
     let name = v.name(kernel);
-    let derivative = (!v.path.is_empty()).then(|| {
+    let derivative = (!v.of.path.is_empty()).then(|| {
         quote! {
             #[derive(Clone, Copy, Debug, Default)]
             #vis struct #name;
         }
     });
     let (code, implementations) = (code(v), v.implementations(&name));
-    let of = |d: Derivative| variants.iter().find(|w| w.path == [d]).map(|w| &w.types);
-    let directional = match (v.path.as_slice(), of(Derivative::Vjp), of(Derivative::Jvp)) {
+    let of = |d: Derivative| variants.iter().find(|w| w.of.path == [d]).map(|w| &w.types);
+    let directional = match (v.of.path.as_slice(), of(Derivative::Vjp), of(Derivative::Jvp)) {
         ([], Some(vjp), Some(jvp)) => Some(v.directional(&name, vjp, jvp, of(Derivative::Hvp))),
         _ => None,
     };
     let has = variants.iter().filter_map(|w| {
-        let (last, path) = w.path.split_last()?;
+        let (last, path) = w.of.path.split_last()?;
         let (derived, (has, assoc)) = (w.name(kernel), trait_names(*last));
-        (path == v.path).then(|| {
+        (path == v.of.path).then(|| {
             quote! {
                 impl __rt::host::#has for #name {
                     type #assoc = #derived;
@@ -180,14 +167,14 @@ fn variant_items(kernel: &Ident, vis: &TokenStream, v: &Variant, variants: &[Var
 /// The module with the code of a variant.
 fn code(v: &Variant) -> TokenStream {
     let entry = v.entry();
-    let (signature, run, sizes) = (entry.signature(), entry.run(&v.code), entry.sizes());
-    let regions = generated(&v.code.items);
-    let on_gpu = v.gpu.as_ref().ok().map(|gpu| {
+    let (signature, run, sizes) = (entry.signature(), entry.run(&v.of.code), entry.sizes());
+    let regions = generated(&v.of.code.items);
+    let on_gpu = v.of.gpu.as_ref().ok().map(|gpu| {
         let run = entry.run_gpu(gpu);
         quote!(__rt::if_gpu! { #run })
     });
-    let explain = &v.explain;
-    let shaders = v.gpu.as_ref().map_or(&[][..], |g| &g.shaders);
+    let explain = &v.of.explain;
+    let shaders = v.of.gpu.as_ref().map_or(&[][..], |g| &g.shaders);
     let texts = shaders.iter().map(|s| &s.wgsl);
     let titled = shaders.iter().enumerate().map(|(i, s)| {
         let title = format!("== wgsl {} ==\n", s.label);
@@ -298,7 +285,7 @@ mod tests {
         let scheduled = |source| pipeline::back(&program(source), Target::Cpu).expect("it is scheduled");
         let p = scheduled("fn f(x: [f64; n], k: i64) -> (f64, [f64; n]) { (sum(x), x) }");
         let made = |types: Types| {
-            let variant = || Variant::new(Vec::new(), p.clone(), Err(String::new()), types);
+            let variant = || Variant::new(Compiled::new(Vec::new(), p.clone(), Err(String::new())), types);
             internal::caught(variant).map(|v| v.name(&format_ident!("f")).to_string())
         };
         assert_eq!(made(Types::plain(&p)), Ok("f".into()));

@@ -19,7 +19,7 @@ use crate::core::{Body, Exp, Function};
 use crate::derive::{Derivative, NotDifferentiable};
 use crate::emit::host::{self, Variant};
 use crate::emit::signature::Types;
-use crate::emit::wgsl;
+use crate::emit::{Compiled, wgsl};
 use crate::flatten::flatten;
 use crate::pipeline;
 use crate::testing::compare::{self, Failing, Modes, Staged};
@@ -105,8 +105,8 @@ pub fn random_code(seed: u64) -> Option<TokenStream> {
         for (name, p) in [("value", Some(p)), ("pullback", derived)] {
             let Some(p) = p else { continue };
             let staged = Staged::new(name, p).ok()?;
-            let (types, gpu) = (Types::plain(&staged.cpu), wgsl::emit(&staged.gpu));
-            let variant = Variant::new(Vec::new(), staged.cpu, gpu, types);
+            let types = Types::plain(&staged.cpu);
+            let variant = Variant::new(Compiled::new(Vec::new(), staged.cpu, wgsl::emit(&staged.gpu)), types);
             items.extend(host::items(
                 &format_ident!("{name}"),
                 &quote!(pub),
@@ -242,13 +242,14 @@ fn items(
     let mut variants = Vec::new();
     for Made { path, staged } in programs {
         let name = path.last().map_or("value", |d| d.name());
-        let (cpu, gpu) = (staged.cpu.clone(), stage(&format!("{name}, wgsl"), || wgsl::emit(&staged.gpu))?);
-        for shader in gpu.iter().flat_map(|g| &g.shaders) {
+        let compiled = || Compiled::new(path.clone(), staged.cpu.clone(), wgsl::emit(&staged.gpu));
+        let compiled = stage(&format!("{name}, emit"), compiled)?;
+        for shader in compiled.gpu.iter().flat_map(|g| &g.shaders) {
             let valid = stage(&format!("{name}, naga"), || validate(name, &shader.wgsl))?;
             valid.map_err(|e| Finding::new(&format!("{name}, shader"), format!("{e}\n{}", shader.wgsl)))?;
         }
         let types = signature.derived(path);
-        variants.push(stage(&format!("{name}, emit"), || Variant::new(path.clone(), cpu, gpu, types))?);
+        variants.push(stage(&format!("{name}, emit"), || Variant::new(compiled, types))?);
     }
     let item = &linked.kernel.item;
     let (name, vis) = (&item.sig.ident, item.vis.to_token_stream());

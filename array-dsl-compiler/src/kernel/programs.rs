@@ -1,0 +1,120 @@
+//! The programs of a kernel after Core, itself and its derivatives, each through all stages to its code.
+//!
+//! They have nothing to do with each other, and rustc has one thread for all macros of a crate: so they are compiled side by side, on
+//! as many threads as there are cores. Tokens belong to rustc's thread, and there are none here.
+
+use std::num::NonZero;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+
+use crate::bulk;
+use crate::derive::{Derivative, NotDifferentiable};
+use crate::emit::{Compiled, wgsl};
+use crate::internal::{self, Broken};
+use crate::notes;
+use crate::optimize;
+use crate::pipeline;
+use crate::target::Target;
+
+/// The stack of a thread: passes are recursive, to a depth that is bounded.
+const STACK: usize = 1 << 24;
+
+/// What is made of a kernel.
+pub enum Made {
+    /// The kernel itself or a derivative.
+    Program(Box<Compiled>),
+    /// There is no derivative of this name, and why.
+    Missing(String, String),
+    /// Rules of the compiler's own that a program breaks.
+    Wrong(Vec<String>),
+}
+
+/// Compiles a kernel and these derivatives of it, each with its gradient where that `goes_on`; what is made of each.
+pub fn compile(program: &bulk::Program, derivatives: &[Derivative], goes_on: bool) -> Vec<Vec<Made>> {
+    let job = |k: usize| match k.checked_sub(1) {
+        None => vec![whole(Vec::new(), program)],
+        Some(d) => derivative(program, derivatives[d], goes_on),
+    };
+    side_by_side(1 + derivatives.len(), &job)
+}
+
+/// A derivative, and where it is a gradient that has one, its gradient.
+fn derivative(program: &bulk::Program, d: Derivative, goes_on: bool) -> Vec<Made> {
+    let derived = match pipeline::derivative(program, d) {
+        Ok(derived) => derived,
+        Err(reason) => return vec![missing(d.name(), &reason, program)],
+    };
+    let mut made = vec![whole(vec![d], &derived)];
+    if d == Derivative::Grad && goes_on && d.exists(&derived) {
+        made.push(match pipeline::derivative(&derived, d) {
+            Ok(second) => whole(vec![d, d], &second),
+            Err(reason) => missing("grad(grad)", &reason, &derived),
+        });
+    }
+    made
+}
+
+fn missing(name: &str, reason: &NotDifferentiable, program: &bulk::Program) -> Made {
+    let place = reason.loc.and_then(|l| program.places.get(l.0 as usize));
+    let line = place.map_or_else(String::new, |p| format!(" (line {})", p.line));
+    Made::Missing(name.into(), format!("`{name}`: {}{line}", reason.what))
+}
+
+/// A program for both targets.
+pub fn whole(path: Vec<Derivative>, program: &bulk::Program) -> Made {
+    let checks = notes::section("checks", &program.name, &program.places, &optimize::remaining(program));
+    let both = [Target::Cpu, Target::Gpu].map(|target| pipeline::back(program, target));
+    let (cpu, gpu) = match both {
+        [Ok(cpu), Ok(gpu)] => (cpu, gpu),
+        [Err(wrong), _] | [_, Err(wrong)] => return Made::Wrong(wrong),
+    };
+    internal::stage("emit");
+    let mut compiled = Compiled::new(path, cpu, wgsl::emit(&gpu));
+    compiled.explain = format!("{checks}== bulk ==\n{}\n{}", bulk::print::print(program), compiled.explain);
+    Made::Program(compiled.into())
+}
+
+/// What the jobs give, in their order. A panic of the first that has one is passed on.
+fn side_by_side<T: Send>(count: usize, job: &(impl Fn(usize) -> T + Sync)) -> Vec<T> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(count);
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        loop {
+            let k = next.fetch_add(1, Relaxed);
+            if k >= count {
+                return;
+            }
+            let made: Result<T, Broken> = internal::caught_apart(|| job(k));
+            results.lock().unwrap_or_else(|e| e.into_inner()).push((k, made));
+        }
+    };
+    thread::scope(|s| {
+        for _ in 1..threads {
+            // Without another thread this one does it all.
+            let _ = thread::Builder::new().stack_size(STACK).spawn_scoped(s, work);
+        }
+        work();
+    });
+    let mut results = results.into_inner().unwrap_or_else(|e| e.into_inner());
+    results.sort_by_key(|(k, _)| *k);
+    results.into_iter().map(|(_, made)| made.unwrap_or_else(|broken| broken.pass_on())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::side_by_side;
+    use crate::internal::{caught, stage};
+
+    #[test]
+    fn results_are_in_order_and_the_first_panic_is_told() {
+        assert_eq!(side_by_side(50, &|k| k * k), (0..50).map(|k| k * k).collect::<Vec<_>>());
+        let found = caught(|| {
+            side_by_side(9, &|k| {
+                stage("derive");
+                assert!(k % 4 != 3, "job {k} is broken");
+            })
+        });
+        assert!(found.is_err_and(|text| text.starts_with("job 3 is broken (")));
+    }
+}
