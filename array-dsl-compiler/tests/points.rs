@@ -98,7 +98,7 @@ fn each_is_one_parallel_loop() {
 fn small_arrays_that_loops_change_are_in_lanes() {
     let file = include_str!("../../tests/tests/together.rs");
     for (name, value, pullback) in
-        [("factors", 16, 16), ("smoothed", 16, 0), ("determinants", 16, 0), ("cells", 64, 0)]
+        [("factors", 16, 16), ("smoothed", 16, 0), ("determinants", 16, 16), ("cells", 64, 0)]
     {
         let text = kernel_of(file, name);
         let mut programs = vec![(program(&text), value)];

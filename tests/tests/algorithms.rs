@@ -147,6 +147,75 @@ fn rows_are_made_orthonormal() {
     assert_checks!(gram_schmidt, (&a,));
 }
 
+// What a trip computes from elements that it overwrites, and needs after: a factor, and a row.
+
+#[kernel]
+fn eliminated(a: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut u = a;
+    for k in 0..n {
+        for i in k + 1..n {
+            let f = u[i][k] / u[k][k];
+            for j in k..n {
+                u[i][j] -= f * u[k][j];
+            }
+        }
+    }
+    u
+}
+
+#[kernel]
+fn inverted(a: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut m = a;
+    for k in 0..n {
+        let pivot = m[k][k];
+        m[k][k] = 1.0;
+        m[k] = m[k] / pivot;
+        let row = m[k];
+        for i in 0..n {
+            if i != k {
+                let f = m[i][k];
+                m[i][k] = 0.0;
+                m[i] = m[i] - f * row;
+            }
+        }
+    }
+    m
+}
+
+#[kernel]
+fn rotated(x: [f64; n], rounds: usize) -> [f64; n] {
+    let mut x = x;
+    for r in 0..rounds {
+        for i in 0..n - 1 {
+            let (a, b) = (x[i], x[i + 1]);
+            let norm = (a * a + b * b + 1.0).sqrt();
+            x[i] = a / norm;
+            x[i + 1] = (b + r as f64) * norm;
+        }
+    }
+    x
+}
+
+#[test]
+fn what_trips_keep() {
+    let a = dominant(5);
+    let u = eliminated(&a);
+    let product: f64 = u.diag().product();
+    assert!((product - determinant(&a)).abs() < 1e-9 * product.abs());
+    assert!(u.indexed_iter().all(|((i, j), x)| i <= j || x.abs() < 1e-12));
+    assert_checks!(eliminated, (&a,));
+    let b = inverted(&a);
+    assert_close(b.dot(&a), Array2::eye(5), 1e-10);
+    assert_checks!(inverted, (&a,));
+    // The derivative of an inverse.
+    let w = matrix(5, 5);
+    let by_rule = -b.t().dot(&w).dot(&b.t());
+    assert_close(vjp(inverted)(&a, &w).1, by_rule, 1e-9);
+    for n in [1, 2, 7] {
+        assert_checks!(rotated, (&wave(n), 3));
+    }
+}
+
 #[test]
 fn paths_and_likelihoods() {
     let w = Array2::from_shape_fn((6, 6), |(i, j)| {

@@ -13,6 +13,9 @@
 //!   => u }                                         => u, h'' }
 //! ```
 //!
+//! A trip that can go straight back (`repeat/straight.rs`) keeps some of the values that it computes, too, if these take no more memory
+//! than what it overwrites.
+//!
 //! A state that is smaller than what is written into it in a trip, as a vector of three numbers is in steps of steps, is stored whole.
 //! Loops inside that write into the state are logged as well, if the numbers of their trips are polynomials over what is known before
 //! the outer loop and the numbers of trips around; then there is a bound for them (`most`), and the log is an array of that size.
@@ -22,6 +25,7 @@ mod place;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::place::{Place, PlaceCode, unconditional};
+use super::repeat::{Segments, versions};
 use super::reverse::guarded_read;
 
 use crate::affine::{Checked, Facts, not_negative};
@@ -42,6 +46,15 @@ pub(super) enum History {
     States(ArrayId),
     /// What is to be undone, in the order in which it was done.
     Overwritten(Vec<Update>),
+}
+
+/// What is kept of the trips of a loop besides what they overwrite, by places in the loop's body.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kept {
+    /// Of nests: their results, or the logs of these, arrays of the trips of all loops around and of their own dimensions.
+    pub values: Vec<(usize, Vec<ArrayId>)>,
+    /// The same of loops inside, which are updates.
+    pub inside: Vec<(usize, Kept)>,
 }
 
 /// Something in a trip that writes into a state.
@@ -96,31 +109,56 @@ impl Trip {
 }
 
 /// Adds to a counted loop what stores its history; arrays that it starts from are made before.
-pub(super) fn store_history(p: &mut Program, r: &mut Repeat) -> Vec<History> {
-    let Trips::For(index, count) = r.trips.clone() else { return Vec::new() };
+pub(super) fn store_history(p: &mut Program, r: &mut Repeat) -> (Vec<History>, Kept) {
+    let Trips::For(index, count) = r.trips.clone() else { return Default::default() };
     let mut made = FxHashSet::default();
     made_inside(r, &mut made);
     let level = Level { index, count: count.clone(), most: count };
+    let mut logger = Logger { p, made: &made, levels: vec![level], loc: r.loc };
+    let mut all = Vec::new();
+    for c in &r.carried {
+        let writes = logger.writes(&r.body, c);
+        all.push((*c, writes.filter(|w| !is_less(&logger.p.array(c.state).dims, w))));
+    }
+    let overwritten: Vec<(Carried, &[Writes])> =
+        all.iter().filter_map(|(c, w)| Some((*c, w.as_deref()?))).collect();
+    let plan = logger.to_keep(&r.body, &overwritten).unwrap_or_default();
+    let (body, first) = (r.body.clone(), r.carried.len());
     let mut out = Vec::new();
-    for c in r.carried.clone() {
-        let mut logger = Logger { p, made: &made, levels: vec![level.clone()], loc: r.loc };
-        let first = r.carried.len();
-        let writes = logger.writes(&r.body, &c).filter(|w| !is_less(&logger.p.array(c.state).dims, w));
-        let history = match writes {
+    for (c, writes) in all {
+        out.push(match writes {
             Some(writes) => History::Overwritten(logger.trips(r, &writes)),
             None => {
                 let info = logger.p.array(c.state).clone();
                 let read = |p: &mut Program, code: &mut Code, at: &[Atom]| code.read(p, c.state, at);
                 History::States(logger.store_in_trip(r, 0, &info.dims, &info.dims, info.elem, read))
             }
-        };
-        for log in &mut r.carried[first..] {
-            let info = p.array(log.state).clone();
-            log.start = p.constant("history", &info.dims, Const::of(info.elem, 0), r.loc);
-        }
-        out.push(history);
+        });
     }
-    out
+    let kept = logger.keep(r, &body, &plan);
+    for log in &mut r.carried[first..] {
+        let info = p.array(log.state).clone();
+        log.start = p.constant("history", &info.dims, Const::of(info.elem, 0), r.loc);
+    }
+    (out, kept)
+}
+
+impl Kept {
+    /// Of the loop at a place.
+    pub fn inside(&self, at: usize) -> Kept {
+        self.inside.iter().find(|(place, _)| *place == at).map(|(_, kept)| kept.clone()).unwrap_or_default()
+    }
+
+    /// The places of the nests.
+    pub fn places(&self) -> FxHashSet<usize> {
+        self.values.iter().map(|(at, _)| *at).collect()
+    }
+
+    fn redirect(&mut self, names: &FxHashMap<ArrayId, ArrayId>) {
+        let rename = |a: &mut ArrayId| *a = names.get(a).copied().unwrap_or(*a);
+        self.values.iter_mut().flat_map(|(_, logs)| logs).for_each(rename);
+        self.inside.iter_mut().for_each(|(_, kept)| kept.redirect(names));
+    }
 }
 
 /// Whether a state of these dimensions takes less memory than what is written into it: then it is stored whole.
@@ -223,6 +261,98 @@ impl Logger<'_> {
         Some(out)
     }
 
+    /// What trips with this body keep so that they can go straight back, and what trips in them do; `None` if there is no way or that
+    /// takes more than what they overwrite.
+    fn to_keep(&mut self, body: &[Stm], overwritten: &[(Carried, &[Writes])]) -> Option<Kept> {
+        let written: Vec<Vec<ArrayId>> =
+            overwritten.iter().map(|(c, _)| versions(body, c.next, c.state)).collect();
+        let places = Segments::to_keep(self.p, body, &written).filter(|_| !written.is_empty())?;
+        let mut room = overwritten.iter().map(|(_, w)| size(w)).fold(Dim::default(), |sum, n| sum.add(&n));
+        let mut plan = Kept::default();
+        for (at, s) in body.iter().enumerate() {
+            if places.contains(&at) {
+                for a in s.results() {
+                    room = room.sub(&Dim::product(&self.most_of(body, a)?));
+                }
+                plan.values.push((at, s.results()));
+            }
+            let Stm::Repeat(r) = s else { continue };
+            let Trips::For(index, count) = &r.trips else { continue };
+            let inside = |c: &Carried| {
+                let mut all = overwritten.iter().flat_map(|(_, w)| *w);
+                all.find_map(|w| match w {
+                    Writes::Loop(result, _, inside) if *result == c.result => Some((*c, &inside[..])),
+                    _ => None,
+                })
+            };
+            let Some(inside) = r.carried.iter().map(inside).collect::<Option<Vec<_>>>() else { continue };
+            let count = polynomial(body, count);
+            let Some(most) = self.most(&count) else { continue };
+            self.levels.push(Level { index: *index, count, most });
+            let kept = self.to_keep(&r.body, &inside);
+            self.levels.pop();
+            plan.inside.extend(kept.map(|kept| (at, kept)));
+        }
+        room.is_nonnegative().then_some(plan)
+    }
+
+    /// Bounds for the dimensions of an array that a trip makes.
+    fn most_of(&self, body: &[Stm], a: ArrayId) -> Option<Vec<Dim>> {
+        self.p.array(a).dims.iter().map(|d| self.most(&polynomial(body, d))).collect()
+    }
+
+    /// Has the trips of a loop, which had this body, keep what is planned; the logs.
+    fn keep(&mut self, r: &mut Repeat, body: &[Stm], plan: &Kept) -> Kept {
+        let mut kept = Kept::default();
+        for (at, results) in &plan.values {
+            let mut logs = Vec::new();
+            for a in results {
+                let info = self.p.array(*a).clone();
+                let axes: Vec<Dim> = info.dims.iter().map(|d| polynomial(body, d)).collect();
+                let most = expect(self.most_of(body, *a), || format!("array {} has no bound", a.0));
+                let most: Vec<Dim> = most.iter().map(|d| self.extent(d)).collect();
+                let read = |p: &mut Program, c: &mut Code, point: &[Atom]| c.read(p, *a, point);
+                logs.push(self.store_in_trip(r, position(r, *a) + 1, &axes, &most, info.elem, read));
+            }
+            kept.values.push((*at, logs));
+        }
+        for (at, inside) in &plan.inside {
+            let Stm::Repeat(before) = &body[*at] else { panic!("statement {at} is no loop") };
+            let Trips::For(index, count) = &before.trips else { panic!("the loop at {at} is not counted") };
+            let count = polynomial(body, count);
+            let most = expect(self.most(&count), || format!("the loop at {at} has no bound"));
+            let most = self.extent(&most);
+            let place = position(r, before.carried[0].result);
+            let Stm::Repeat(inner) = &mut r.body[place] else { panic!("statement {place} is no loop") };
+            let first = inner.carried.len();
+            self.levels.push(Level { index: *index, count, most });
+            let mut logs = self.keep(inner, &before.body, inside);
+            self.levels.pop();
+            let after = self.passed_through(&mut inner.carried[first..], &mut r.carried);
+            logs.redirect(&after);
+            kept.inside.push((*at, logs));
+        }
+        kept
+    }
+
+    /// Has a loop carry the logs of a loop inside; their names after it.
+    fn passed_through(
+        &mut self,
+        logs: &mut [Carried],
+        carried: &mut Vec<Carried>,
+    ) -> FxHashMap<ArrayId, ArrayId> {
+        let mut after = FxHashMap::default();
+        for log in logs {
+            let info = self.p.array(log.state).clone();
+            let [state, result] =
+                [(); 2].map(|()| self.p.new_array(info.name.clone(), info.elem, info.dims.clone()));
+            log.start = state;
+            after.insert(log.result, result);
+            carried.push(Carried { state, start: state, next: log.result, result });
+        }
+        after
+    }
+
     /// A bound for a number of trips or points: the polynomial at the first trips or at the last ones, with whose numbers it falls or
     /// grows.
     fn most(&self, count: &Dim) -> Option<Dim> {
@@ -270,15 +400,7 @@ impl Logger<'_> {
         self.levels.push(Level { most, ..level.clone() });
         let mut updates = self.trips(inner, writes);
         self.levels.pop();
-        let mut after = FxHashMap::default();
-        for log in &mut inner.carried[first..] {
-            let info = self.p.array(log.state).clone();
-            let [state, result] =
-                [(); 2].map(|()| self.p.new_array(info.name.clone(), info.elem, info.dims.clone()));
-            log.start = state;
-            after.insert(log.result, result);
-            r.carried.push(Carried { state, start: state, next: log.result, result });
-        }
+        let after = self.passed_through(&mut inner.carried[first..], &mut r.carried);
         updates.iter_mut().for_each(|u| u.redirect(&after));
         Update::Loop(level.index, level.count.clone(), updates)
     }

@@ -36,10 +36,10 @@ mod straight;
 
 use rustc_hash::FxHashMap;
 
-use self::straight::Segments;
+pub(super) use self::straight::Segments;
 use super::NotDifferentiable;
 use super::forward::Forward;
-use super::history::{History, Trip, Update, from_the_end, store_history, undone, written_values};
+use super::history::{History, Kept, Trip, Update, from_the_end, store_history, undone, written_values};
 use super::reverse::{Reverse, costly_value};
 use crate::bulk::build::{Redirect, int};
 use crate::bulk::condition::relying_on_condition;
@@ -108,9 +108,7 @@ impl Rewound<'_> {
         before: ArrayId,
         next: ArrayId,
     ) -> Rewound<'a> {
-        let mut versions = versions(body, next, before);
-        versions.reverse();
-        versions.push(next);
+        let versions = versions(body, next, before);
         let is_read = |i: &usize| {
             let a = versions[*i];
             let read_by = |s: &Stm| {
@@ -152,6 +150,8 @@ struct TripAgain<'a> {
     written: Vec<Rewound<'a>>,
     /// If it goes straight back.
     segments: Option<Segments>,
+    /// What it has kept.
+    kept: Kept,
 }
 
 impl TripAgain<'_> {
@@ -162,7 +162,7 @@ impl TripAgain<'_> {
 }
 
 /// What a loop inside of a trip overwrote, if that has been stored of all of its states.
-fn within(r: &Repeat, undo: &[(ArrayId, ArrayId, &Update)], trip: &Trip) -> Option<Within> {
+fn within(r: &Repeat, undo: &[(ArrayId, ArrayId, &Update)], trip: &Trip, kept: Kept) -> Option<Within> {
     let mut index = None;
     let history = r.carried.iter().map(|c| {
         let update = undo.iter().find(|(_, after, _)| *after == c.result)?.2;
@@ -171,7 +171,7 @@ fn within(r: &Repeat, undo: &[(ArrayId, ArrayId, &Update)], trip: &Trip) -> Opti
         Some(History::Overwritten(updates.clone()))
     });
     let history = history.collect::<Option<Vec<History>>>()?;
-    Some(Within { trip: trip.clone(), index: index?, history })
+    Some(Within { trip: trip.clone(), index: index?, history, kept })
 }
 
 /// A loop inside of one that has stored what it overwrites.
@@ -182,6 +182,7 @@ struct Within {
     index: ArrayId,
     /// What it overwrote, by its states.
     history: Vec<History>,
+    kept: Kept,
 }
 
 impl Reverse {
@@ -202,12 +203,12 @@ impl Reverse {
             return Ok(());
         }
         let mut around = None;
-        let (count, history) = match &r.trips {
+        let (count, (history, kept)) = match &r.trips {
             Trips::For(_, count) => {
                 let history = match within {
-                    Some(Within { trip, index, history }) => {
+                    Some(Within { trip, index, history, kept }) => {
                         around = Some((trip, index));
-                        history
+                        (history, kept)
                     }
                     None => self.with_history(r),
                 };
@@ -226,7 +227,7 @@ impl Reverse {
             Some((around, index)) => around.then(index, number),
             None => Trip::of(index, number),
         };
-        let (mut carried, again) = self.trip_again(r, &history, &trip, index.map(|i| (i, number)));
+        let (mut carried, again) = self.trip_again(r, &history, kept, &trip, index.map(|i| (i, number)));
         let mut adjoints = self.body_adjoint(r, &active, &again, &trip)?;
         for w in &again.written {
             carried[w.carried].next = self.now(w.versions[0]);
@@ -260,6 +261,7 @@ impl Reverse {
         &mut self,
         r: &Repeat,
         history: &'a [History],
+        kept: Kept,
         trip: &Trip,
         number: Option<(ArrayId, ArrayId)>,
     ) -> (Vec<Carried>, TripAgain<'a>) {
@@ -297,13 +299,19 @@ impl Reverse {
             .enumerate()
             .map(|(at, (before, next, updates))| Rewound::new(at, updates, &body, before, next))
             .collect();
-        let mut again = TripAgain { body, restored, written, segments: None };
-        again.segments = Segments::of(&self.p, &again.body, &again.written);
+        let mut again = TripAgain { body, restored, written, segments: None, kept };
+        let written: Vec<Vec<ArrayId>> = again.written.iter().map(|w| w.versions.clone()).collect();
+        again.segments = Segments::of(&self.p, &again.body, &written, &again.kept.places());
         match &again.segments {
             Some(segments) => {
                 for w in &mut again.written {
                     w.last = w.updates.len();
                     self.is_again(w.versions[w.last], carried[w.carried].state);
+                }
+                for (at, logs) in &again.kept.values {
+                    for (a, log) in again.body[*at].results().into_iter().zip(logs) {
+                        self.had_again(a, *log, trip, r.loc);
+                    }
                 }
                 let last = segments.of.last().into_iter().flatten();
                 self.execute(segments.steady.iter().chain(last).map(|at| &again.body[*at]));
@@ -311,6 +319,17 @@ impl Reverse {
             None => self.undo_trip(r, &mut again, &carried, trip),
         }
         (carried, again)
+    }
+
+    /// Has what a trip computed from where it was kept.
+    fn had_again(&mut self, a: ArrayId, log: ArrayId, trip: &Trip, loc: Loc) {
+        let info = self.p.array(a).clone();
+        let now = self.p.store(&info.name, info.elem, &info.dims, loc, |p, code, at| {
+            let mut index = trip.index(p, code);
+            index.extend(at);
+            code.read(p, log, &index)
+        });
+        self.is_again(a, now);
     }
 
     /// Undoes a whole trip and executes it again.
@@ -358,16 +377,16 @@ impl Reverse {
         }
         for c in active {
             let versions = versions(body, in_trip(c.next), in_trip(c.state));
-            let all = versions.into_iter().chain([in_trip(c.state), in_trip(c.next)]);
+            let all = versions.into_iter().chain([in_trip(c.state)]);
             all.for_each(|a| _ = self.sums.entry(a).or_default());
         }
         for (c, adj) in active.iter().zip(&states) {
             self.contribute(in_trip(c.next), adj.state);
         }
         let mut segments = again.segments.iter().flat_map(|s| s.of.iter().rev().skip(1));
-        for s in body.iter().rev() {
-            let before = again.updates(s).next().and_then(|_| segments.next());
-            self.statement_of_trip(s, again, before.map_or(&[], |b| b), trip)?;
+        for at in (0..body.len()).rev() {
+            let before = again.updates(&body[at]).next().and_then(|_| segments.next());
+            self.statement_of_trip(at, again, before.map_or(&[], |b| b), trip)?;
         }
         for (c, adj) in active.iter().zip(&mut states) {
             adj.next = self.total_or_zero(in_trip(c.state));
@@ -383,16 +402,18 @@ impl Reverse {
     /// `before` it is computed from that.
     fn statement_of_trip(
         &mut self,
-        s: &Stm,
+        at: usize,
         again: &TripAgain<'_>,
         before: &[usize],
         trip: &Trip,
     ) -> Result<(), NotDifferentiable> {
+        let s = &again.body[at];
         let undo: Vec<(ArrayId, ArrayId, &Update)> = again.updates(s).collect();
         if let Stm::Repeat(r) = s {
             let mut now = r.clone();
             Redirect(&self.again).walk_repeat(&mut now);
-            let within = if again.segments.is_some() { within(&now, &undo, trip) } else { None };
+            let is_straight = again.segments.is_some();
+            let within = if is_straight { within(&now, &undo, trip, again.kept.inside(at)) } else { None };
             self.backwards_loop(&now, within)?;
             // A loop that went backwards has undone what it wrote.
             for (before, after, update) in undo {
@@ -424,7 +445,7 @@ impl Reverse {
     }
 
     /// The array that has the elements of another one now.
-    fn now(&self, a: ArrayId) -> ArrayId {
+    pub(super) fn now(&self, a: ArrayId) -> ArrayId {
         self.again.get(&a).copied().unwrap_or(a)
     }
 
@@ -473,7 +494,7 @@ impl Reverse {
     }
 
     /// Has the loop, which stands among the statements, store its history.
-    fn with_history(&mut self, r: &Repeat) -> Vec<History> {
+    fn with_history(&mut self, r: &Repeat) -> (Vec<History>, Kept) {
         let (mut q, rest) = self.take_loop(r);
         let history = store_history(&mut self.p, &mut q);
         self.p.stms.push(Stm::Repeat(q));
@@ -515,7 +536,7 @@ impl Reverse {
     }
 
     /// The loop again, with its trips counted and its history stored.
-    fn counted_history(&mut self, r: &Repeat, count: Dim) -> Vec<History> {
+    fn counted_history(&mut self, r: &Repeat, count: Dim) -> (Vec<History>, Kept) {
         let p = &mut self.p;
         let mut map = FxHashMap::default();
         let mut q = p.copy_repeat(r, &mut map);
@@ -526,10 +547,10 @@ impl Reverse {
     }
 }
 
-/// The arrays on the way from a state to its next value, each of which is the one before with some elements changed: their adjoints
-/// are one array, in which elements are changed.
-fn versions(body: &[Stm], next: ArrayId, state: ArrayId) -> Vec<ArrayId> {
-    let mut out = Vec::new();
+/// The arrays from a state to its next value, each of which is the one before with some elements changed: their adjoints are one array, in
+/// which elements are changed.
+pub(super) fn versions(body: &[Stm], next: ArrayId, state: ArrayId) -> Vec<ArrayId> {
+    let mut out = vec![next];
     let mut at = next;
     while at != state {
         let before = body.iter().find_map(|s| match s {
@@ -544,5 +565,6 @@ fn versions(body: &[Stm], next: ArrayId, state: ArrayId) -> Vec<ArrayId> {
         out.push(before);
         at = before;
     }
+    out.reverse();
     out
 }

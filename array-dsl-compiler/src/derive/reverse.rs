@@ -412,7 +412,7 @@ impl Reverse {
     fn reuse_stored(&self, n: &Nest, map: &Renaming, index: &[Atom], code: &mut Code) {
         for y in &n.yields {
             let stored = match y.kind {
-                YieldKind::Store(_) => Some(y.array),
+                YieldKind::Store(_) => Some(self.now(y.array)),
                 _ => self.written.get(&y.array).copied(),
             };
             let Some((array, value)) = stored.zip(costly_value(n, y)) else { continue };

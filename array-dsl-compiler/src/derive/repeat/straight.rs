@@ -7,62 +7,113 @@
 //! ```
 //!
 //! The **segments** of a trip are the statements before its first update of a state, those after it, and so on. What is computed from
-//! states in a segment can be had again when the update that ends the segment is undone. So nothing later than that may need it; and not
-//! that update either if it is a loop, which undoes what it wrote by going backwards. No statement may read what a state was before an
-//! earlier update. What depends on no state is computed first. A trip with other needs is executed again from its start.
+//! states in a segment can be had again when the update that ends the segment is undone. What something later than that needs, or that
+//! update itself if it is a loop, which undoes what it wrote by going backwards, is **kept** by each trip (`history`), as the factor of
+//! a row is in an elimination. No statement may read what a state was before an earlier update. What depends on no state is computed
+//! first. A trip with other needs is executed again from its start.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Rewound;
 use crate::bulk::uses::scalars;
 use crate::bulk::{ArrayId, Program, Stm, Trips};
 
-/// The statements of a trip but for updates, by their places.
-pub(super) struct Segments {
+/// The statements of a trip but for updates and those whose values are kept, by their places.
+pub(in crate::derive) struct Segments {
     /// Those that depend on no state that is written into.
     pub steady: Vec<usize>,
     /// The others by segment.
     pub of: Vec<Vec<usize>>,
 }
 
+/// Why a trip cannot go straight back.
+enum Need {
+    /// These statements' values would have to be kept.
+    Kept(Vec<usize>),
+    /// Something else.
+    Other,
+}
+
 impl Segments {
-    /// Of a trip that can go straight back.
-    pub fn of(p: &Program, body: &[Stm], written: &[Rewound<'_>]) -> Option<Segments> {
-        let versions: FxHashSet<ArrayId> = written.iter().flat_map(|w| &w.versions).copied().collect();
-        let mut current: FxHashSet<ArrayId> = written.iter().map(|w| w.versions[0]).collect();
+    /// Of a trip that can go straight back if it keeps the values of these statements. `written` are the versions of each state that it
+    /// writes into, from the one before it on.
+    pub fn of(
+        p: &Program,
+        body: &[Stm],
+        written: &[Vec<ArrayId>],
+        kept: &FxHashSet<usize>,
+    ) -> Option<Segments> {
+        Segments::found(p, body, written, kept).ok()
+    }
+
+    /// The nests whose values a trip has to keep so that it can go straight back, if there is a way.
+    pub fn to_keep(p: &Program, body: &[Stm], written: &[Vec<ArrayId>]) -> Option<FxHashSet<usize>> {
+        let mut kept = FxHashSet::default();
+        loop {
+            match Segments::found(p, body, written, &kept) {
+                Ok(_) => return Some(kept),
+                Err(Need::Other) => return None,
+                Err(Need::Kept(more)) => {
+                    let are_nests = more.iter().all(|at| matches!(body[*at], Stm::Nest(_)));
+                    if !are_nests || more.iter().all(|at| kept.contains(at)) {
+                        return None;
+                    }
+                    kept.extend(more);
+                }
+            }
+        }
+    }
+
+    fn found(
+        p: &Program,
+        body: &[Stm],
+        written: &[Vec<ArrayId>],
+        kept: &FxHashSet<usize>,
+    ) -> Result<Segments, Need> {
+        let versions: FxHashSet<ArrayId> = written.iter().flatten().copied().collect();
+        let mut current: FxHashSet<ArrayId> = written.iter().map(|w| w[0]).collect();
         let mut segments = Segments { steady: Vec::new(), of: vec![Vec::new()] };
-        // By array that depends on a state: the segment in which it is computed.
-        let mut segment_of: FxHashMap<ArrayId, usize> = FxHashMap::default();
+        // By array that depends on a state: the segment in which it is computed, and where.
+        let mut segment_of: FxHashMap<ArrayId, (usize, usize)> = FxHashMap::default();
         for (at, s) in body.iter().enumerate() {
             let now = segments.of.len() - 1;
             let used = used(p, s);
-            let computed: Vec<usize> = used.iter().filter_map(|a| segment_of.get(a)).copied().collect();
-            let is_past = |a: &ArrayId| versions.contains(a) && !current.contains(a);
-            if computed.iter().any(|segment| *segment != now) || used.iter().any(is_past) {
-                return None;
+            let computed: Vec<(usize, usize)> =
+                used.iter().filter_map(|a| segment_of.get(a)).copied().collect();
+            if used.iter().any(|a| versions.contains(a) && !current.contains(a)) {
+                return Err(Need::Other);
+            }
+            let earlier: Vec<usize> =
+                computed.iter().filter(|(segment, _)| *segment != now).map(|(_, at)| *at).collect();
+            if !earlier.is_empty() {
+                return Err(Need::Kept(earlier));
             }
             let results = s.results();
             for w in written {
-                for v in w.versions.windows(2).filter(|v| results.contains(&v[1])) {
+                for v in w.windows(2).filter(|v| results.contains(&v[1])) {
                     current.remove(&v[0]);
                     current.insert(v[1]);
                 }
             }
             if results.iter().any(|a| versions.contains(a)) {
                 let is_update = results.iter().all(|a| versions.contains(a));
-                let is_simple = match s {
-                    Stm::Repeat(r) => computed.is_empty() && matches!(r.trips, Trips::For(..)),
-                    _ => true,
-                };
-                (is_update && is_simple).then(|| segments.of.push(Vec::new()))?;
+                let is_counted = !matches!(s, Stm::Repeat(r) if !matches!(r.trips, Trips::For(..)));
+                if !is_update || !is_counted {
+                    return Err(Need::Other);
+                }
+                if matches!(s, Stm::Repeat(_)) && !computed.is_empty() {
+                    return Err(Need::Kept(computed.iter().map(|(_, at)| *at).collect()));
+                }
+                segments.of.push(Vec::new());
+            } else if kept.contains(&at) {
+                // It is there from the start.
             } else if computed.is_empty() && !used.iter().any(|a| versions.contains(a)) {
                 segments.steady.push(at);
             } else {
                 segments.of[now].push(at);
-                segment_of.extend(results.into_iter().map(|a| (a, now)));
+                segment_of.extend(results.into_iter().map(|a| (a, (now, at))));
             }
         }
-        Some(segments)
+        Ok(segments)
     }
 }
 
