@@ -219,7 +219,7 @@ fn writes_to_different_places_are_parallel() {
         let loops = pipeline::back(p, Target::Cpu).expect("it is scheduled");
         array_dsl_compiler::emit::cpu::emit(&loops).body
     };
-    let parallel = "let target = __rt::trusted::Shared::new(";
+    let parallel = "= __rt::trusted::Owned::new(";
     let p = program(WITH_TANGENTS[0]);
     assert!(code(&derived(&p, Derivative::Jacobian)).contains(parallel));
     let history = "fn f(x: [f64; n]) -> f64 {

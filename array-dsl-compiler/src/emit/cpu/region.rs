@@ -37,8 +37,6 @@ pub(super) struct Region {
     pub extra: Vec<(String, String, String)>,
     /// The array that the code changes in place; it is called `target`.
     pub target: Option<ArrayId>,
-    /// Whether all tasks have that array, of which each changes elements of its own.
-    pub shared: bool,
     /// Whether there are functions of angles: see `angles`.
     pub angles: bool,
     /// Whether the code reads what it writes.

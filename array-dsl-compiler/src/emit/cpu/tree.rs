@@ -346,15 +346,18 @@ impl Cpu<'_> {
         }
         let axis = &t.axes[0];
         let distinct = reducer.is_none() && t.plan.division == Division::Points;
-        let mut r = Region { target: Some(self.root(array)), shared: distinct, ..Region::default() };
+        let mut r = Region::default();
+        match distinct {
+            true => drop(r.owned.insert(self.root(array))),
+            false => r.target = Some(self.root(array)),
+        }
         r.bound(axis.var);
         let body = self.nodes(&t.body, &mut r);
         let run = counted(axis.var, "lo", "hi", &body);
         let elem = self.elem(array);
-        let target =
-            if distinct { format!("__rt::trusted::Shared<'a, {elem}>") } else { format!("&'a mut [{elem}]") };
-        let value = if distinct { "target.clone()" } else { "target" };
-        r.extra.push(("target".into(), target, value.into()));
+        if !distinct {
+            r.extra.push(("target".into(), format!("&'a mut [{elem}]"), "target".into()));
+        }
         let call = self.region(&mut r, &run, &Given::NOTHING);
         let (extent, work, name) = (self.dim(&axis.extent), self.work(&t.body), self.slice_mut(array));
         match reducer {
@@ -370,7 +373,7 @@ impl Cpu<'_> {
                 )
             }
             None if distinct => format!(
-                "{{\n{}let target = __rt::trusted::Shared::new({name});\n__rt::cpu::for_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, &|lo, hi| {{ {} }});\n{}}}\n",
+                "{{\n{}__rt::cpu::for_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, &|lo, hi| {{ {} }});\n{}}}\n",
                 call.shared, call.invoke, call.after
             ),
             // In order, so that the last of several values for one place stays.

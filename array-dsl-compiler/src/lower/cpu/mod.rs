@@ -23,9 +23,9 @@ mod writes;
 
 use self::form::Place;
 use crate::affine::{Checked, Facts, Types};
-use crate::bulk::{self, ArrayId, Axis, Scan};
+use crate::bulk::{self, Axis, Scan};
 use crate::loops::print::types;
-use crate::loops::uses::{Access, is_pure, visit_arrays};
+use crate::loops::uses::is_pure;
 use crate::loops::{Division, Loop, Node, Plan, Program, Repeat, Step, Tree};
 use crate::ty::Loc;
 
@@ -88,28 +88,29 @@ impl Cpu<'_> {
     /// A tree that combines or writes at computed indices. What is combined goes to copies; writes that never meet are shared among
     /// tasks, and others are executed in order, so that the last of several values for one place stays.
     fn update(&self, t: Tree) -> Tree {
+        let mut order = None;
         let division = t.body.iter().find_map(|n| match n {
             Node::Accumulate { array, reducer, .. } => Some(Division::Copies(*array, *reducer)),
             Node::Write { array, .. } => {
-                let is_shared = writes::distinct(&t, n) && !self.reads(&t.body, *array);
-                Some(if is_shared { Division::Points } else { Division::Undivided })
+                let root = self.p.root(*array);
+                order = writes::distinct(&t, n, |a| self.p.root(a) == root);
+                Some(if order.is_some() { Division::Points } else { Division::Undivided })
             }
             _ => None,
         });
         let Tree { mut axes, mut body, loc, .. } = t;
+        // Where each point has a place of its own, neighbors in memory come one after the other.
+        if let Some(order) = order {
+            let mut sorted: Vec<(usize, Axis)> = order.into_iter().zip(axes).collect();
+            sorted.sort_by_key(|(k, _)| *k);
+            axes = sorted.into_iter().map(|(_, a)| a).collect();
+        }
         for axis in axes.drain(1..).rev() {
             body = vec![Node::Loop(Loop::new(axis, body, Vec::new(), loc))];
         }
         let plan = Plan { division: division.unwrap_or_default(), ..Plan::default() };
         let body = Place::new(self, &axes, &[]).formed(body);
         Tree { axes, body, plan, loc }
-    }
-
-    /// Whether nodes read the memory of an array.
-    fn reads(&self, nodes: &[Node], array: ArrayId) -> bool {
-        let (root, mut any) = (self.p.root(array), false);
-        visit_arrays(nodes, &mut |a, access| any |= access == Access::Read && self.p.root(a) == root);
-        any
     }
 
     /// A tree with axes. Those that are one are merged; the first are divided, the others become loops.

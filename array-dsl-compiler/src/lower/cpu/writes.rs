@@ -1,18 +1,26 @@
-//! Writes that never meet: tasks can share their target.
+//! Writes that never meet: tasks can share their target, and points come in the order of the places that they write to.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::bulk::{Atom, Exp};
+use crate::bulk::{ArrayId, Atom, Exp};
+use crate::loops::uses::visit_indices;
 use crate::loops::{Node, Tree};
 use crate::scalar::Op;
 
-/// Whether different points of a tree write to different places: each axis is an index of its own, or one of its own plus what is
-/// the same at all points.
-pub(super) fn distinct(t: &Tree, write: &Node) -> bool {
-    let Node::Write { index, .. } = write else { return false };
+/// If different points of a tree write to different places, and read nothing of the target but what they overwrite: for each axis the
+/// index that it is, alone or plus what is the same at all points.
+pub(super) fn distinct(t: &Tree, write: &Node, is_target: impl Fn(ArrayId) -> bool) -> Option<Vec<usize>> {
+    let Node::Write { array, index, .. } = write else { return None };
     let updates = t.body.iter().filter(|n| matches!(n, Node::Accumulate { .. } | Node::Write { .. }));
     if updates.count() != 1 {
-        return false;
+        return None;
+    }
+    let mut reads_others = false;
+    visit_indices(&t.body, &mut |a, at| {
+        reads_others |= is_target(a) && (a != *array || at != index.as_slice())
+    });
+    if reads_others {
+        return None;
     }
     let axes: Vec<Atom> = t.axes.iter().map(|a| Atom::Var(a.var)).collect();
     // What differs from point to point, as far as it can be told.
@@ -32,9 +40,9 @@ pub(super) fn distinct(t: &Tree, write: &Node) -> bool {
                 differ.extend(l.vars.iter().filter(|_| differs).map(|v| Atom::Var(*v)));
             }
             Node::Loop(l) => differ.extend(l.folds.iter().map(|f| Atom::Var(f.result))),
-            Node::Scan(_) | Node::Recurrence(_) => return false,
+            Node::Scan(_) | Node::Recurrence(_) => return None,
             Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => {}
         }
     }
-    axes.iter().all(|a| index.iter().any(|i| shifted.get(i).unwrap_or(i) == a))
+    axes.iter().map(|a| index.iter().position(|i| shifted.get(i).unwrap_or(i) == a)).collect()
 }
