@@ -140,21 +140,31 @@ impl Pool {
 
 /// The bytes of the memory that serves a request: multiples of an eighth of a power of two, so that arrays of almost the same size
 /// share it and at most an eighth is lost.
-fn size_class(bytes: usize) -> Option<usize> {
-    let step = (1usize << (usize::BITS - 1 - bytes.saturating_sub(1).max(1).leading_zeros())) / 8;
+pub(crate) fn size_class(bytes: u64) -> Option<u64> {
+    let step = (1u64 << (u64::BITS - 1 - bytes.saturating_sub(1).max(1).leading_zeros())) / 8;
     bytes.checked_next_multiple_of(step.max(1))
 }
 
-/// An empty vector with room for `len` elements, or more, and whether the memory is new and all zeros; `None` if there is no memory.
-pub(crate) fn room<T: Copy>(len: usize, zeros: bool) -> Option<(Vec<T>, bool)> {
+/// Room for elements.
+pub(crate) struct Room<T> {
+    /// An empty vector.
+    pub memory: Vec<T>,
+    /// Whether nothing had this memory before.
+    pub is_new: bool,
+    /// Whether it is all zeros.
+    pub is_zero: bool,
+}
+
+/// Room for `len` elements or more, of zeros if there is a cheap way; `None` if there is no memory.
+pub(crate) fn room<T: Copy>(len: usize, zeros: bool) -> Option<Room<T>> {
     let bytes = len.checked_mul(size_of::<T>())?;
     // Each class is a whole number of elements whose size is a power of two.
     if bytes < SMALLEST || !size_of::<T>().is_power_of_two() {
-        let mut x = Vec::new();
-        x.try_reserve_exact(len).ok()?;
-        return Some((x, false));
+        let mut memory = Vec::new();
+        memory.try_reserve_exact(len).ok()?;
+        return Some(Room { memory, is_new: true, is_zero: false });
     }
-    let class = (size_class(bytes)?, align_of::<T>());
+    let class = (usize::try_from(size_class(bytes as u64)?).ok()?, align_of::<T>());
     let layout = Layout::from_size_align(class.0, class.1).ok()?;
     let found = pool().take(class);
     let is_new = found.is_none();
@@ -166,8 +176,8 @@ pub(crate) fn room<T: Copy>(len: usize, zeros: bool) -> Option<(Vec<T>, bool)> {
     let free = found.or_else(|| under_pressure(allocated))?;
     let free = ManuallyDrop::new(free);
     // SAFETY: allocated with the alignment of `T` and as many bytes as the capacity has; nothing else has this memory.
-    let x = unsafe { Vec::from_raw_parts(free.start.as_ptr().cast::<T>(), 0, class.0 / size_of::<T>()) };
-    Some((x, is_new && zeros))
+    let memory = unsafe { Vec::from_raw_parts(free.start.as_ptr().cast::<T>(), 0, class.0 / size_of::<T>()) };
+    Some(Room { memory, is_new, is_zero: is_new && zeros })
 }
 
 /// What an allocation gives. If that is nothing, all that is kept is given back before the second attempt.
@@ -186,7 +196,7 @@ pub(crate) fn under_pressure<T>(allocated: impl Fn() -> Option<T>) -> Option<T> 
 #[inline]
 pub(crate) fn give<T: Copy>(x: Vec<T>) {
     let bytes = x.capacity() * size_of::<T>();
-    if bytes >= SMALLEST && size_class(bytes) == Some(bytes) {
+    if bytes >= SMALLEST && size_class(bytes as u64) == Some(bytes as u64) {
         keep(x, bytes);
     }
 }
@@ -211,13 +221,13 @@ mod tests {
     #[test]
     fn classes_lose_at_most_an_eighth() {
         assert_eq!([4096, 4097, 4608, 4609].map(size_class), [4096, 4608, 4608, 5120].map(Some));
-        for bytes in [4096usize, 5000, 1 << 20, (1 << 20) + 1, (1 << 31) - 5] {
+        for bytes in [4096u64, 5000, 1 << 20, (1 << 20) + 1, (1 << 31) - 5] {
             let class = size_class(bytes).unwrap();
             assert!(bytes <= class && class - bytes <= bytes / 8, "{bytes} -> {class}");
             assert_eq!(size_class(class), Some(class), "a class is a fixed point");
             assert_eq!(class % 8, 0);
         }
-        assert_eq!(size_class(usize::MAX), None);
+        assert_eq!(size_class(u64::MAX), None);
     }
 
     #[test]
@@ -264,15 +274,15 @@ mod tests {
     fn memory_comes_back_and_elements_are_as_asked_for() {
         // A size that no other test of this process asks for.
         const LEN: usize = 123_457;
-        let (mut x, is_zero) = room::<u64>(LEN, false).unwrap();
-        assert!(!is_zero && x.capacity() >= LEN && x.is_empty());
+        let Room { memory: mut x, is_new, is_zero } = room::<u64>(LEN, false).unwrap();
+        assert!(is_new && !is_zero && x.capacity() >= LEN && x.is_empty());
         x.resize(LEN, 7);
         let start = x.as_ptr();
         drop(Buffer::from(x));
-        let (x, is_zero) = room::<i64>(LEN - 1, true).unwrap();
-        assert!(!is_zero && std::ptr::eq(x.as_ptr().cast(), start));
-        let (y, is_zero) = room::<f64>(LEN, true).unwrap();
-        assert!(is_zero && !std::ptr::eq(y.as_ptr().cast(), start));
+        let Room { memory: x, is_new, is_zero } = room::<i64>(LEN - 1, true).unwrap();
+        assert!(!is_new && !is_zero && std::ptr::eq(x.as_ptr().cast(), start));
+        let Room { memory: y, is_new, is_zero } = room::<f64>(LEN, true).unwrap();
+        assert!(is_new && is_zero && !std::ptr::eq(y.as_ptr().cast(), start));
         assert!(room::<f64>(usize::MAX / 8, false).is_none() && room::<f64>(usize::MAX, false).is_none());
     }
 }

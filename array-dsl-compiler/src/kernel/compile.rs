@@ -169,11 +169,11 @@ fn variants(
                     let types = signature.derived(&p.path);
                     variants.push(Variant::new(*p, types));
                 }
-                (Made::Missing(_, why), Some(span)) => {
+                (Made::Missing { why, .. }, Some(span)) => {
                     let help = "leave the option out, or write the kernel in another way";
                     diagnostics.error(Code::NotDifferentiable, span, why, help);
                 }
-                (Made::Missing(name, why), None) => {
+                (Made::Missing { name, why }, None) => {
                     let kernel = variants.first_mut()?;
                     kernel.explain().push_str(&format!("== {name} ==\nnone: {why}\n"));
                 }

@@ -24,8 +24,13 @@ const STACK: usize = 1 << 24;
 pub enum Made {
     /// The kernel itself or a derivative.
     Program(Box<Compiled>),
-    /// There is no derivative of this name, and why.
-    Missing(String, String),
+    /// There is no such derivative.
+    Missing {
+        /// Its name.
+        name: String,
+        /// The reason, with the line.
+        why: String,
+    },
     /// Rules of the compiler's own that a program breaks.
     Wrong(Vec<String>),
 }
@@ -58,11 +63,11 @@ fn derivative(program: &bulk::Program, d: Derivative, goes_on: bool) -> Vec<Made
 fn missing(name: &str, reason: &NotDifferentiable, program: &bulk::Program) -> Made {
     let place = reason.loc.and_then(|l| program.places.get(l.0 as usize));
     let line = place.map_or_else(String::new, |p| format!(" (line {})", p.line));
-    Made::Missing(name.into(), format!("`{name}`: {}{line}", reason.what))
+    Made::Missing { name: name.into(), why: format!("`{name}`: {}{line}", reason.what) }
 }
 
 /// A program for both targets.
-pub fn whole(path: Vec<Derivative>, program: &bulk::Program) -> Made {
+fn whole(path: Vec<Derivative>, program: &bulk::Program) -> Made {
     let checks = notes::section("checks", &program.name, &program.places, &optimize::remaining(program));
     let both = [Target::Cpu, Target::Gpu].map(|target| pipeline::back(program, target));
     let (cpu, gpu) = match both {

@@ -294,6 +294,14 @@ impl Loop {
     }
 }
 
+impl Program {
+    /// A new scalar.
+    pub fn new_var(&mut self, elem: Elem) -> Var {
+        self.vars.push(elem);
+        Var(self.vars.len() as u32 - 1)
+    }
+}
+
 impl Tree {
     /// A tree without a plan.
     pub fn new(axes: Vec<Axis>, body: Vec<Node>, loc: Loc) -> Tree {

@@ -20,8 +20,8 @@ use crate::loops::uses::{Access, visit_arrays};
 use crate::loops::{ArrayInfo, Home, Node, Program, Recurrence, Rounds, Step, Tree, scratch};
 use crate::ty::{Const, Elem, Loc};
 
-/// Has each tree keep elements of its points' own to them: of the arrays that are chosen from those of which that can be, with the
-/// words of 32 bits that they take for a point.
+/// Has the points of each tree keep their elements of some arrays. `choose` takes these from those of which points can keep their
+/// elements, given with the words of 32 bits that they take for one point.
 pub(super) fn keep(p: &mut Program, choose: &impl Fn(&Program, &Tree, Vec<(ArrayId, i64)>) -> Vec<ArrayId>) {
     let uses = Uses::of(p);
     let mut steps = std::mem::take(&mut p.steps);
@@ -211,7 +211,7 @@ impl Copies<'_> {
             index.push(match self.points.get(&k) {
                 Some(v) => Atom::Var(*v),
                 None => {
-                    let var = self.var(Elem::I64);
+                    let var = self.p.new_var(Elem::I64);
                     axes.push(Axis { var, extent: d.clone() });
                     Atom::Var(var)
                 }
@@ -220,7 +220,7 @@ impl Copies<'_> {
         let mut body = Vec::new();
         let value = match from {
             From::Array(array) => {
-                let v = self.var(self.elem);
+                let v = self.p.new_var(self.elem);
                 let exp = Exp::Read { array, index: index.clone(), checked: false };
                 body.push(Node::Let(Let { vars: vec![v], exp, loc: self.loc }));
                 Atom::Var(v)
@@ -235,10 +235,5 @@ impl Copies<'_> {
             let rounds = Rounds::For(axis, None);
             vec![Node::Recurrence(Recurrence { rounds, states: Vec::new(), body, loc: self.loc })]
         })
-    }
-
-    fn var(&mut self, elem: Elem) -> Var {
-        self.p.vars.push(elem);
-        Var(self.p.vars.len() as u32 - 1)
     }
 }

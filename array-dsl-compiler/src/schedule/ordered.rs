@@ -86,8 +86,7 @@ fn apart(p: &mut Program, t: &Tree, target: Target) -> Option<(Tree, Tree)> {
         let dims = vec![l.axis.extent.clone()];
         p.arrays.push(ArrayInfo { name: "each".into(), elem, dims, home: Home::Heap, most: None });
         body.push(Node::Store { array, index: place.clone(), value: f.value });
-        let value = Var(p.vars.len() as u32);
-        p.vars.push(elem);
+        let value = p.new_var(elem);
         let exp = Exp::Read { array, index: place.clone(), checked: false };
         reads.push(Node::Let(Let { vars: vec![value], exp, loc: l.loc }));
         folds.push(Fold { value: Atom::Var(value), ..f.clone() });

@@ -9,7 +9,7 @@ use bytemuck::{NoUninit, Zeroable};
 
 use super::tasks::each;
 use crate::buffer::Buffer;
-use crate::pool;
+use crate::pool::{self, Room};
 use crate::trusted::{Shared, all_set, mark_unset};
 
 /// Elements in a task of a parallel fill or copy.
@@ -33,11 +33,9 @@ impl OutOfMemory {
 /// that `len` is not negative; a negative one gives an empty array.
 pub fn alloc<T: Zeroable + Copy + Send + Sync>(len: i64) -> Result<Buffer<T>, OutOfMemory> {
     let len = length(len);
-    let (x, is_zero) = pool::room::<T>(len, true).ok_or(OutOfMemory::of::<T>(len))?;
-    let mut x = with_length(x, len);
-    if is_zero {
-        advise_huge_pages(&mut x);
-    } else {
+    let Room { memory, is_new, is_zero } = pool::room::<T>(len, true).ok_or(OutOfMemory::of::<T>(len))?;
+    let mut x = with_length(memory, len, is_new);
+    if !is_zero {
         fill(&mut x, MaybeUninit::zeroed());
     }
     // SAFETY: every element is zero, which is a value of `T`.
@@ -54,12 +52,16 @@ pub fn zeros<T: Zeroable>(len: i64) -> Result<Vec<T>, OutOfMemory> {
 }
 
 /// An empty vector as an array of `len` elements.
-fn with_length<T: Copy>(x: Vec<T>, len: usize) -> Buffer<MaybeUninit<T>> {
+fn with_length<T: Copy>(x: Vec<T>, len: usize, is_new: bool) -> Buffer<MaybeUninit<T>> {
     let mut x = ManuallyDrop::new(x);
     debug_assert!(len <= x.capacity());
     let len = len.min(x.capacity());
     // SAFETY: the same allocation, which has room; elements that may be uninitialized need no initialization.
-    unsafe { Vec::from_raw_parts(x.as_mut_ptr().cast::<MaybeUninit<T>>(), len, x.capacity()) }.into()
+    let mut x = unsafe { Vec::from_raw_parts(x.as_mut_ptr().cast::<MaybeUninit<T>>(), len, x.capacity()) };
+    if is_new {
+        advise_huge_pages(&mut x);
+    }
+    x.into()
 }
 
 /// The array, every element of which is a value.
@@ -88,7 +90,7 @@ fn room<T>(len: usize) -> Result<Vec<T>, OutOfMemory> {
 
 /// `len` copies of a value.
 pub fn repeated<T: Copy>(value: T, len: usize) -> Result<Buffer<T>, OutOfMemory> {
-    let (mut x, _) = pool::room(len, false).ok_or(OutOfMemory::of::<T>(len))?;
+    let Room { memory: mut x, .. } = pool::room(len, false).ok_or(OutOfMemory::of::<T>(len))?;
     x.resize(len, value);
     Ok(x.into())
 }
@@ -146,20 +148,23 @@ fn advise_huge_pages<T>(_: &mut [T]) {}
 /// An array whose elements are to be set, each of them, before [`all_set`] makes it an ordinary one. `len` as for [`alloc`].
 pub fn alloc_unset<T: Copy>(len: i64) -> Result<Buffer<MaybeUninit<T>>, OutOfMemory> {
     let len = length(len);
-    let (x, _) = pool::room::<T>(len, false).ok_or(OutOfMemory::of::<T>(len))?;
-    Ok(unset(x, len))
+    let Room { memory, is_new, .. } = pool::room::<T>(len, false).ok_or(OutOfMemory::of::<T>(len))?;
+    Ok(to_be_set(memory, len, is_new))
 }
 
 /// [`alloc_unset`] in memory that is the caller's for good.
 pub fn room_unset<T: Copy>(len: i64) -> Result<Buffer<MaybeUninit<T>>, OutOfMemory> {
     let len = length(len);
-    Ok(unset(room(len)?, len))
+    Ok(to_be_set(room(len)?, len, true))
 }
 
 /// The memory of `x` as an array whose elements are to be set, as [`alloc_unset`] makes it anew. It must be large enough.
 pub fn unset<T: Copy>(x: Vec<T>, len: usize) -> Buffer<MaybeUninit<T>> {
-    let mut x = with_length(x, len);
-    advise_huge_pages(&mut x);
+    to_be_set(x, len, false)
+}
+
+fn to_be_set<T: Copy>(x: Vec<T>, len: usize, is_new: bool) -> Buffer<MaybeUninit<T>> {
+    let mut x = with_length(x, len, is_new);
     mark_unset(&mut x);
     x
 }

@@ -226,14 +226,10 @@ impl Pool {
     }
 }
 
-/// The size of the buffer that serves a request: multiples of an eighth of a power of two, so that arrays of
-/// almost the same size share buffers and at most an eighth is lost.
+/// The size of the buffer that serves a request.
 fn size_class(bytes: u64) -> u64 {
-    if bytes <= SMALLEST {
-        return SMALLEST;
-    }
-    let step = (1u64 << (63 - (bytes - 1).leading_zeros())) / 8;
-    bytes.div_ceil(step) * step
+    let bytes = bytes.max(SMALLEST);
+    crate::pool::size_class(bytes).unwrap_or(bytes)
 }
 
 #[cfg(test)]

@@ -78,21 +78,19 @@ impl<'a, T: Copy> Owned<'a, T> {
 /// Which thread has which element.
 #[cfg(feature = "assert-trusted")]
 mod owners {
-    use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering::Relaxed};
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-    /// A byte for each: memory tests count it. Two of more than 255 threads may be taken for one.
-    pub struct Owners(Vec<AtomicU8>);
+    pub struct Owners(Vec<AtomicUsize>);
 
     impl Owners {
         pub fn new(len: usize) -> Owners {
-            Owners((0..len).map(|_| AtomicU8::new(0)).collect())
+            Owners((0..len).map(|_| AtomicUsize::new(0)).collect())
         }
 
         /// The thread has the element, now or already.
         pub fn take(&self, i: usize) {
-            static THREADS: AtomicUsize = AtomicUsize::new(0);
-            thread_local!(static HERE: u8 = (THREADS.fetch_add(1, Relaxed) % 255) as u8 + 1);
-            let thread = HERE.with(|here| *here);
+            thread_local!(static HERE: u8 = const { 0 });
+            let thread = HERE.with(|here| std::ptr::from_ref(here) as usize);
             let owner = self.0[i].compare_exchange(0, thread, Relaxed, Relaxed).err().unwrap_or(thread);
             assert!(owner == thread, "element {i} is used by two threads");
         }

@@ -168,6 +168,9 @@ impl Cpu<'_> {
         let test = self.inside(a, index, r);
         let at = self.linear(a, index, r);
         let value = r.atom(value);
+        if r.shared {
+            return format!("if {test} {{ unsafe {{ target.set({at}, {value}) }}; }}\n");
+        }
         let new = match q {
             Some(q) => expr::combine(q, self.elem(a), "old", &value),
             None => value,

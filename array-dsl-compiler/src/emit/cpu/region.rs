@@ -25,8 +25,8 @@ pub(super) struct Region {
     pub scratch: BTreeMap<ArrayId, BTreeSet<usize>>,
     /// Of how many points at a time there is scratch memory, where they go together: an expression, called `width`.
     pub width: Option<String>,
-    /// The most that this is.
-    pub most: usize,
+    /// What `width` is at most; 0 where points do not go together.
+    pub most_lanes: usize,
     /// Arrays that all tasks have, and of which each reads and changes elements of its own only.
     pub owned: BTreeSet<ArrayId>,
     pub free: BTreeSet<Var>,
@@ -37,6 +37,8 @@ pub(super) struct Region {
     pub extra: Vec<(String, String, String)>,
     /// The array that the code changes in place; it is called `target`.
     pub target: Option<ArrayId>,
+    /// Whether all tasks have that array, of which each sets elements of its own.
+    pub shared: bool,
     /// Whether there are functions of angles: see `angles`.
     pub angles: bool,
     /// Whether the code reads what it writes.
@@ -248,7 +250,8 @@ impl Cpu<'_> {
         let dims = self.memory_dims(a).to_vec();
         let own: Vec<_> =
             dims.iter().enumerate().filter(|(k, _)| !points.contains(k)).map(|(_, d)| d).collect();
-        let elements = own.iter().try_fold(r.most.max(1) as i64, |n, d| n.checked_mul(d.as_constant()?));
+        let elements =
+            own.iter().try_fold(r.most_lanes.max(1) as i64, |n, d| n.checked_mul(d.as_constant()?));
         let (name, t) = (self.name(a), self.elem(a));
         if let Some(n) = elements.filter(|n| (1..=*stack / t.bytes()).contains(n)) {
             *stack -= n * t.bytes();

@@ -46,8 +46,8 @@ struct Lanes {
 #[derive(Default)]
 struct End {
     states: Vec<(Var, Atom)>,
-    /// Only in lanes for which this state holds.
-    stays: Option<Var>,
+    /// Only in lanes for which this state holds; in others they stay as they are.
+    only_where: Option<Var>,
     /// It is learned whether this state holds in any lane.
     any: Option<Var>,
 }
@@ -56,11 +56,11 @@ impl End {
     /// That of a trip.
     fn of(q: &Recurrence) -> End {
         let on = if let Rounds::While(on) = q.rounds { Some(on) } else { None };
-        End { states: q.states.iter().map(|s| (s.state, s.next)).collect(), stays: on, any: on }
+        End { states: q.states.iter().map(|s| (s.state, s.next)).collect(), only_where: on, any: on }
     }
 
     fn uses(&self) -> impl Iterator<Item = Var> {
-        let olds = self.stays.into_iter().flat_map(|on| self.states.iter().map(|(s, _)| *s).chain([on]));
+        let olds = self.only_where.into_iter().flat_map(|on| self.states.iter().map(|(s, _)| *s).chain([on]));
         self.states.iter().filter_map(|(_, value)| value.var()).chain(olds)
     }
 
@@ -68,7 +68,7 @@ impl End {
         let mut code = String::new();
         for (state, value) in &self.states {
             let value = r.atom(*value);
-            let value = match self.stays {
+            let value = match self.only_where {
                 Some(on) => format!("(if v{} {{ {value} }} else {{ v{} }})", on.0, state.0),
                 None => value,
             };
@@ -170,7 +170,7 @@ impl Cpu<'_> {
             let on = if let Rounds::While(on) = q.rounds { Some(on) } else { None };
             out.push_str(if on.is_some() { "let mut any = false;\n" } else { "" });
             let states = q.states.iter().map(|s| (s.state, s.start)).collect();
-            out.push_str(&self.piece(piece, &End { states, stays: None, any: on }, points, r));
+            out.push_str(&self.piece(piece, &End { states, only_where: None, any: on }, points, r));
             out.push_str(&self.trips_together(q, points, r));
         }
         out + &self.piece(rest, &end, points, r)

@@ -260,7 +260,7 @@ impl Cpu<'_> {
             true => width.to_string(),
             false => format!("{points}.max(1).min({width})"),
         });
-        r.most = width;
+        r.most_lanes = width;
     }
 
     /// The number of points of a tree, as an expression.
@@ -346,17 +346,26 @@ impl Cpu<'_> {
         }
         let axis = &t.axes[0];
         let distinct = reducer.is_none() && t.plan.division == Division::Points;
-        let mut r = Region::default();
-        match distinct {
-            true => drop(r.owned.insert(self.root(array))),
-            false => r.target = Some(self.root(array)),
+        let root = self.root(array);
+        let mut r = Region { shared: distinct, ..Region::default() };
+        // What a point overwrites it may have read.
+        let rereads = distinct && reads(self, root, &t.body);
+        match rereads {
+            true => drop(r.owned.insert(root)),
+            false => r.target = Some(root),
         }
         r.bound(axis.var);
         let body = self.nodes(&t.body, &mut r);
         let run = counted(axis.var, "lo", "hi", &body);
         let elem = self.elem(array);
-        if !distinct {
-            r.extra.push(("target".into(), format!("&'a mut [{elem}]"), "target".into()));
+        match (distinct, rereads) {
+            (_, true) => {}
+            (true, _) => r.extra.push((
+                "target".into(),
+                format!("__rt::trusted::Shared<'a, {elem}>"),
+                "target.clone()".into(),
+            )),
+            (false, _) => r.extra.push(("target".into(), format!("&'a mut [{elem}]"), "target".into())),
         }
         let call = self.region(&mut r, &run, &Given::NOTHING);
         let (extent, work, name) = (self.dim(&axis.extent), self.work(&t.body), self.slice_mut(array));
@@ -373,8 +382,15 @@ impl Cpu<'_> {
                 )
             }
             None if distinct => format!(
-                "{{\n{}__rt::cpu::for_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, &|lo, hi| {{ {} }});\n{}}}\n",
-                call.shared, call.invoke, call.after
+                "{{\n{}{}__rt::cpu::for_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, &|lo, hi| {{ {} }});\n{}}}\n",
+                call.shared,
+                if rereads {
+                    String::new()
+                } else {
+                    format!("let target = __rt::trusted::Shared::new({name});\n")
+                },
+                call.invoke,
+                call.after
             ),
             // In order, so that the last of several values for one place stays.
             None => format!(

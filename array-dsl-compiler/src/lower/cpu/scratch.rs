@@ -8,12 +8,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::bulk::{ArrayId, Atom, Exp, Let, Var};
+use crate::bulk::{ArrayId, Atom, Exp, Let};
 use crate::loops::uses::{Access, visit_arrays};
 use crate::loops::{Fold, Home, Loop, Node, Program, Recurrence, Rounds, State, Step, Tree, together};
 use crate::lower::own::{Uses, move_home};
 use crate::lower::private::{candidates, keep, without_fills};
-use crate::ty::Elem;
 
 /// The most words of 32 bits that a point keeps: eight of them fill half of the nearest cache.
 const MOST_WORDS: i64 = 512;
@@ -101,7 +100,7 @@ fn one_by_one(p: &mut Program, l: Loop) -> Option<Node> {
     let mut states = Vec::new();
     for Fold { result, reducer, value } in l.folds {
         let elem = p.vars[result.0 as usize];
-        let (state, next) = (var(p, elem), var(p, elem));
+        let (state, next) = (p.new_var(elem), p.new_var(elem));
         let exp = Exp::Op(reducer.op()?, vec![Atom::Var(state), value]);
         body.push(Node::Let(Let { vars: vec![next], exp, loc: l.loc }));
         states.push(State {
@@ -112,9 +111,4 @@ fn one_by_one(p: &mut Program, l: Loop) -> Option<Node> {
         });
     }
     Some(Node::Recurrence(Recurrence { rounds: Rounds::For(l.axis, None), states, body, loc: l.loc }))
-}
-
-fn var(p: &mut Program, elem: Elem) -> Var {
-    p.vars.push(elem);
-    Var(p.vars.len() as u32 - 1)
 }
