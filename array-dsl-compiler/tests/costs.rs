@@ -177,16 +177,19 @@ fn in_place() -> Vec<(String, String)> {
         (include_str!("programs/loops_in_place.rs"), ""),
         (include_str!("../../tests/tests/gpu/loops.rs"), "branching"),
     ];
+    files.into_iter().flat_map(|(text, names)| kernels_of(text, names)).collect()
+}
+
+/// The kernels of a file with these names, or all of them.
+fn kernels_of(text: &str, names: &str) -> Vec<(String, String)> {
     let mut kernels = Vec::new();
-    for (text, names) in files {
-        for item in syn::parse_file(text).expect("it is Rust").items {
-            let syn::Item::Fn(mut f) = item else { continue };
-            let name = f.sig.ident.to_string();
-            if names.is_empty() || names.split(' ').any(|n| *n == name) {
-                f.attrs.clear();
-                f.vis = syn::Visibility::Inherited;
-                kernels.push((name, quote::ToTokens::to_token_stream(&f).to_string()));
-            }
+    for item in syn::parse_file(text).expect("it is Rust").items {
+        let syn::Item::Fn(mut f) = item else { continue };
+        let name = f.sig.ident.to_string();
+        if names.is_empty() || names.split(' ').any(|n| *n == name) {
+            f.attrs.clear();
+            f.vis = syn::Visibility::Inherited;
+            kernels.push((name, quote::ToTokens::to_token_stream(&f).to_string()));
         }
     }
     kernels
@@ -208,6 +211,18 @@ fn loops_in_place_cost_a_few_times_the_value() {
         let most = if name == "branching" { 9.6 } else { 6.7 };
         assert!(whole.iter().all(|w| *w <= most), "{name}: {whole:?}");
         assert!((0..2).all(|k| whole[k] < 1.1 * half[k]), "{name}: {half:?} {whole:?}");
+    }
+}
+
+/// Loops that the points around them end make the trips that there are, and no more, and so does the way back.
+#[test]
+fn loops_that_points_end_cost_a_few_times_the_value() {
+    for (name, text) in kernels_of(include_str!("programs/pairs.rs"), "") {
+        let (f, p, d) = vjp(&text);
+        let works = |n: i64| (work(&f, &p, n, false)[1] as f64, work(&f, &d, n, true)[1] as f64);
+        let [_, (half, _), (value, both)] = [16, 32, 64].map(works);
+        println!("{name}: {half} {value} {both}");
+        assert!(both <= 5.0 * value, "{name}: {value} for the value, {both} for both");
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) mod meet;
 pub(crate) mod places;
 mod proof;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -37,6 +37,7 @@ use circle::Around;
 pub(crate) use counts::not_negative;
 pub(crate) use proof::{Proof, check, compare};
 
+use crate::bulk::build::int;
 use crate::bulk::{ArrayId, ArrayInfo, Atom, Axis, Branch, Exp, Let, Program, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -205,9 +206,25 @@ impl Facts {
 
     /// In a loop that ends earlier, where its counter would be this integer.
     pub fn until(&mut self, a: &Axis, end: Atom) {
-        if let Some(end) = self.certain(end) {
-            self.here.push(end.sub(&Affine::axis(a.var)).sub(&Affine::constant(Dim::constant(1))));
-        }
+        self.within(a, None, Some(end));
+    }
+
+    /// In a loop that begins where its counter is an integer, and ends where it would be another one.
+    pub fn within(&mut self, a: &Axis, from: Option<Atom>, to: Option<Atom>) {
+        let [from, to] = [from, to].map(|end| end.and_then(|end| self.certain(end)));
+        self.between(a, from.as_ref(), to.as_ref());
+    }
+
+    /// The same of ends that are polynomials.
+    pub fn between(&mut self, a: &Axis, from: Option<&Affine>, to: Option<&Affine>) {
+        let (axis, one) = (Affine::axis(a.var), Affine::constant(Dim::constant(1)));
+        self.here.extend(from.map(|from| axis.sub(from)));
+        self.here.extend(to.map(|to| to.sub(&axis).sub(&one)));
+    }
+
+    /// The axes around this place.
+    pub fn axes(&self) -> BTreeSet<Var> {
+        self.extents.keys().copied().collect()
     }
 
     /// In a loop, so many points or more away from either end.
@@ -303,6 +320,17 @@ impl Facts {
             Atom::Const(c) if c.elem == Elem::I64 => Some(Affine::constant(Dim::constant(c.as_i64()))),
             Atom::Const(_) => None,
             Atom::Var(v) => self.forms.get(&v).cloned(),
+        }
+    }
+
+    /// The axis or the constant that a sum or difference is.
+    pub fn atom(&self, op: Op, args: &[Atom]) -> Option<Atom> {
+        let (a, b) = (self.form(args[0])?, self.form(args[1])?);
+        let form = if op == Op::Add { a.add(&b) } else { a.sub(&b) };
+        let is_axis = |v: &Var| self.extents.contains_key(v) && form == Affine::axis(*v);
+        match form.axes.keys().find(|v| is_axis(v)) {
+            Some(axis) => Some(Atom::Var(*axis)),
+            None => form.as_dim()?.as_constant().map(int),
         }
     }
 

@@ -13,6 +13,7 @@
 use rustc_hash::FxHashSet;
 
 use super::Flatten;
+use super::counts::Counted;
 use super::nest::Frame;
 use super::values::Val;
 use crate::bulk::build::{Code, Renaming, int, renamed};
@@ -151,12 +152,16 @@ impl Flatten<'_> {
     }
 
     /// A loop of scalars whose trips are counted before it begins.
-    pub(super) fn sequential(&mut self, s: &core::Stm, l: &core::Loop, index: core::Var, extent: Dim) {
+    pub(super) fn sequential(&mut self, s: &core::Stm, l: &core::Loop, trips: Counted) {
         let start: Vec<Atom> = l.state.iter().map(|(_, a)| self.atom(*a)).collect();
-        let axis = core::Axis { var: index, extent: Dim::default() };
+        let axis = core::Axis { var: trips.index, extent: Dim::default() };
         let mut axes = self.core_axes(&[axis]);
-        axes[0].extent = extent.clone();
+        axes[0].extent = trips.most.clone();
+        let number = Atom::Var(axes[0].var);
         self.push_frame(Frame { axes, ..Frame::default() });
+        // Where it is not one of a point's own trips the states stay as they are.
+        let guard = trips.own.map(|own| (self.is_trip(number, own, s.loc), true));
+        self.push_frame(Frame { guard, ..Frame::default() });
         let state: Vec<core::Var> = l.state.iter().map(|(v, _)| *v).collect();
         let left = self.state(&state);
         let (lets, results) = self.step_code(&l.body);
@@ -185,7 +190,8 @@ impl Flatten<'_> {
         let names: Vec<Name> = s.vars.iter().map(|v| self.name(*v)).collect();
         let made = self.ordered(step, Prefix::Inclusive, false, &names, s.loc);
         self.pop_frame();
-        self.last_or_start(s, &extent, &made, &start);
+        self.pop_frame();
+        self.last_or_start(s, &trips.most, &made, &start);
     }
 
     /// Template scalars for the state.
@@ -213,10 +219,8 @@ impl Flatten<'_> {
         let guarded = self.frames.iter().any(|f| f.guard.is_some());
         let or_zero = |a: &Atom| (*a, Const::of(self.p.elem(*a), 0));
         let at_points: Vec<(Atom, Const)> = step.values.iter().chain(&varying).map(or_zero).collect();
-        let mut along_axis: Vec<(Atom, Const)> = fixed.iter().map(or_zero).collect();
-        if guarded {
-            along_axis.push((Atom::Const(Const::bool(true)), Const::bool(false)));
-        }
+        let along_axis: Vec<(Atom, Const)> = fixed.iter().map(or_zero).collect();
+        let condition = [(Atom::Const(Const::bool(true)), Const::bool(false))];
         let free = [varying, fixed].concat();
         let mut dims = self.frame_extents();
         if !all {
@@ -225,9 +229,12 @@ impl Flatten<'_> {
         let elems: Vec<Elem> = step.start.iter().map(|a| self.p.elem(*a)).collect();
         let arrays: Vec<ArrayId> =
             elems.iter().zip(names).map(|(e, n)| self.p.new_array(n.clone(), *e, dims.clone())).collect();
-        // Without guards there is nothing to keep apart.
+        // Without guards there is nothing to keep apart. A guard within the axis may differ along it.
         let together = [at_points.as_slice(), &along_axis].concat();
-        let groups: &[&[(Atom, Const)]] = if guarded { &[&at_points, &along_axis] } else { &[&together] };
+        let frames = self.frames.len();
+        let axis = self.frames.iter().rposition(|f| !f.axes.is_empty()).map_or(frames, |k| k + 1);
+        let apart = [(frames, at_points.as_slice()), (axis, &along_axis), (frames, &condition)];
+        let groups: &[(usize, &[(Atom, Const)])] = if guarded { &apart } else { &[(frames, &together)] };
         self.nest_with_code(groups, loc, |t, body, atoms| {
             let (values, rest) = atoms.split_at(step.values.len());
             let renaming = free.iter().zip(rest).filter_map(|(old, new)| match old {

@@ -25,6 +25,7 @@
 //! per point of its own frame. The scalars in frames are templates: each nest gets copies with new variables.
 
 mod choice;
+mod counts;
 mod derivative;
 mod fold;
 mod nest;

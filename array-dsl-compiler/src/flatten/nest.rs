@@ -98,15 +98,16 @@ impl Flatten<'_> {
         yields: impl FnOnce(&[Atom], &[Atom]) -> Vec<(ArrayId, YieldKind)>,
     ) {
         let frames = self.frames.len();
-        let nest = self.make_nest(frames, &[values], loc, |_, _, atoms, index| yields(atoms, index));
+        let nest =
+            self.make_nest(frames, &[(frames, values)], loc, |_, _, atoms, index| yields(atoms, index));
         self.p.stms.push(Stm::Nest(nest));
     }
 
     /// As [`Self::nest`], where `finish` may add code of its own at the end of the body. Each group of values has guards of
-    /// its own, so that no group depends on what only another one does.
+    /// its own, so that no group depends on what only another one does: those of its first so many frames.
     pub(super) fn nest_with_code(
         &mut self,
-        groups: &[&[(Atom, Const)]],
+        groups: &[(usize, &[(Atom, Const)])],
         loc: Loc,
         finish: impl FnOnce(&mut Self, &mut Body, &[Atom]) -> Vec<(ArrayId, YieldKind)>,
     ) {
@@ -118,13 +119,15 @@ impl Flatten<'_> {
     fn make_nest(
         &mut self,
         frames: usize,
-        groups: &[&[(Atom, Const)]],
+        groups: &[(usize, &[(Atom, Const)])],
         loc: Loc,
         yields: impl FnOnce(&mut Self, &mut Body, &[Atom], &[Atom]) -> Vec<(ArrayId, YieldKind)>,
     ) -> Nest {
         // Those of outer levels.
         let deepest = (0..frames).rev().find(|l| !self.frames[*l].axes.is_empty()).unwrap_or(0);
-        self.store_expensive(frames, deepest, &groups.concat());
+        for (frames, values) in groups {
+            self.store_expensive(*frames, deepest.min(*frames), values);
+        }
         let mut copy = FxHashMap::default();
         let mut axes = Vec::new();
         for f in &self.frames[..frames].to_vec() {
@@ -136,9 +139,9 @@ impl Flatten<'_> {
         }
         let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
         let (mut body, mut atoms) = (Body::default(), Vec::new());
-        for values in groups.iter().filter(|values| !values.is_empty()) {
-            let needed = self.needed(frames, values);
-            let (code, results) = self.level(0, frames, &needed, copy.clone(), values, loc);
+        for (frames, values) in groups.iter().filter(|(_, values)| !values.is_empty()) {
+            let needed = self.needed(*frames, values);
+            let (code, results) = self.level(0, *frames, &needed, copy.clone(), values, loc);
             body.extend(code);
             atoms.extend(results);
         }
@@ -284,10 +287,12 @@ impl Flatten<'_> {
         let array = self.p.new_array(Name::from("saved"), elem, dims);
         let binding = self.frames[level].lets.iter().find(|l| l.vars.contains(&v));
         let loc = binding.map_or_else(Loc::default, |l| l.loc);
-        let nest =
-            self.make_nest(level + 1, &[&[(Atom::Var(v), Const::of(elem, 0))]], loc, |_, _, atoms, _| {
-                vec![(array, YieldKind::Store(atoms[0]))]
-            });
+        let nest = self.make_nest(
+            level + 1,
+            &[(level + 1, &[(Atom::Var(v), Const::of(elem, 0))])],
+            loc,
+            |_, _, atoms, _| vec![(array, YieldKind::Store(atoms[0]))],
+        );
         self.p.stms.push(Stm::Nest(nest));
         self.stored.insert(v, (array, axes.iter().map(|a| a.var).collect()));
         array

@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! loop i < n with s from a { b }        = repeat i < n with S: F.. = A { b }              n: a size, or the same for all of F
+//! under a frame where it differs        = repeat i < m with .. { where i < n { b } }                             m: n at most
 //! loop while c with s from a { b }      = repeat while C with C = c(A), S = A { b; => c(s'), s' }
 //! under a frame with axes               = repeat while on with on = c(A), .. { where on { b }; => on and c(s'), .. }
 //! update a[ix] with v                   = A' = nest F,.. write into A at [F, ix, ..] of v
 //! ```
 //!
 //! The loop is interchanged with the `Build`s around it: states are arrays over the frame. If the number of trips differs from
-//! point to point, each point has a switch, and ends when it is off. A point that is off writes nothing.
+//! point to point and is bounded (`counts`), each point does nothing in the trips beyond its own; else it has a switch, and ends
+//! when it is off. A point that is off writes nothing.
 //!
 //! An index of an update that is outside is an error: the element is read with a check.
 
@@ -16,15 +18,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Flatten;
 use super::choice::Side;
+use super::counts::Counted;
 use super::nest::Frame;
 use super::values::Val;
 use crate::bulk::build::int;
-use crate::bulk::uses::scalars;
-use crate::bulk::{
-    ArrayId, Atom, Block, Branch, Carried, Check, CheckKind, Exp, Repeat, Stm, Trips, Var, YieldKind,
-};
+use crate::bulk::{ArrayId, Atom, Block, Branch, Carried, Exp, Repeat, Stm, Trips, Var, YieldKind};
 use crate::core;
-use crate::dim::{Dim, SizeAtom};
 use crate::internal::at;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc, Name};
@@ -38,21 +37,19 @@ struct Outside {
 }
 
 impl Flatten<'_> {
-    /// A loop. One of scalars whose trips are counted before it begins is a scan.
+    /// A loop. One of scalars whose trips are counted, or bounded, before it begins is a scan.
     pub(super) fn repeat(&mut self, s: &core::Stm, l: &core::Loop) {
         let scalars = l.state.iter().all(|(v, _)| self.f.ty(*v).rank() == 0);
         let counted = match l.trips {
-            core::Trips::For(index, count) => self.known_trips(count).map(|count| (index, count)),
+            core::Trips::For(index, count) => self.trips(index, count),
             core::Trips::While(_) => None,
         };
         match counted {
-            Some((index, count)) if scalars && is_scalar_code(self.f, l) => {
-                self.sequential(s, l, index, count);
-            }
+            Some(trips) if scalars && is_scalar_code(self.f, l) => self.sequential(s, l, trips),
             counted => {
                 self.store_what_a_trip_needs(s);
                 match counted {
-                    Some((index, count)) => self.counted(s, l, index, count),
+                    Some(trips) => self.counted(s, l, trips),
                     None => self.switched(s, l),
                 }
             }
@@ -74,99 +71,34 @@ impl Flatten<'_> {
         self.store_expensive(self.frames.len(), self.frames.len(), &values);
     }
 
-    /// The number of trips as a size, if it is the same for all points of the frame.
-    fn known_trips(&mut self, trips: core::Atom) -> Option<Dim> {
-        match trips {
-            core::Atom::Const(c) => Some(Dim::constant(c.as_i64())),
-            core::Atom::Var(v) => match (self.sizes.get(&v), self.env.get(&v)) {
-                (Some(d), _) => Some(d.clone()),
-                (None, Some(Val::Scalar(Atom::Var(x)))) if self.is_of_host_level(*x) => {
-                    let x = *x;
-                    let count = self.dim(&Dim::atom(SizeAtom::Scalar(v.0)));
-                    Some(if self.is_bounded(Atom::Var(x)) { count } else { self.only_where_taken(x, count) })
-                }
-                (None, Some(Val::Scalar(Atom::Const(c)))) => Some(Dim::constant(c.as_i64())),
-                (None, Some(Val::Scalar(x))) => self.polynomial(*x),
-                _ => None,
-            },
-        }
-    }
-
-    /// An integer that is one polynomial over sizes and numbers of trips for all points of the frame.
-    fn polynomial(&self, a: Atom) -> Option<Dim> {
-        let v = match a {
-            Atom::Const(c) => return Some(Dim::constant(c.as_i64())),
-            Atom::Var(v) => v,
-        };
-        match &self.frames.iter().flat_map(|f| &f.lets).find(|l| l.vars == [v])?.exp {
-            Exp::Size(d) => Some(d.clone()),
-            Exp::Read { array, .. } if self.counters.contains(array) => {
-                Some(Dim::atom(SizeAtom::Scalar(array.0)))
-            }
-            Exp::Op(Op::Neg, args) => Some(self.polynomial(args[0])?.scale(-1)),
-            Exp::Op(op @ (Op::Add | Op::Sub | Op::Mul), args) => {
-                let (a, b) = (self.polynomial(args[0])?, self.polynomial(args[1])?);
-                Some(match op {
-                    Op::Add => a.add(&b),
-                    Op::Sub => a.sub(&b),
-                    _ => a.mul(&b),
-                })
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether an integer is not large where sizes are not: a sum of these and of numbers of trips, or less than one. A loop in a branch
-    /// that is not taken may make so many trips, in which it does nothing.
-    fn is_bounded(&self, a: Atom) -> bool {
-        let Atom::Var(v) = a else { return true };
-        let all = |args: &[Atom]| args.iter().all(|a| self.is_bounded(*a));
-        let exp = self.frames.iter().flat_map(|f| &f.lets).find(|l| l.vars == [v]).map(|l| &l.exp);
-        match exp {
-            Some(Exp::Size(d)) => scalars(d).next().is_none() && d.terms().all(|(m, _)| m.len() <= 1),
-            Some(Exp::Op(Op::Add | Op::Sub | Op::Neg | Op::Max, args)) => all(args),
-            Some(Exp::Op(Op::Min, args)) => args.iter().any(|a| self.is_bounded(*a)),
-            Some(Exp::Op(Op::Select, args)) => all(&args[1..]),
-            Some(Exp::Read { array, index, .. }) => index.is_empty() && self.counters.contains(array),
-            _ => false,
-        }
-    }
-
-    /// A number of trips that is none in a branch that is not taken: whatever it would be there, nobody waits for it. The check, which
-    /// always holds, says what it is elsewhere.
-    fn only_where_taken(&mut self, x: Var, count: Dim) -> Dim {
-        // At the points of a frame conditions differ.
-        let guarded = self.frames.iter().any(|f| f.guard.is_some());
-        if !guarded || self.frames.iter().any(|f| !f.axes.is_empty()) {
-            return count;
-        }
-        let trips = self.store_nest(&[(Atom::Var(x), "trips".into())], Loc::default())[0];
-        let trips = Dim::atom(SizeAtom::Scalar(trips.0));
-        let check = Check { kind: CheckKind::AtLeast(trips.clone(), count), guards: vec![trips.clone()] };
-        self.p.stms.push(Stm::Check(check, Loc::default()));
-        trips
-    }
-
-    /// Whether a scalar is computed once, or once for each trip of the loops around. In a branch that is not taken it is stored as zero.
-    fn is_of_host_level(&self, x: Var) -> bool {
-        let around = |home: &usize| self.frames[..=*home].iter();
-        self.home.get(&x).is_some_and(|h| around(h).all(|f| f.axes.is_empty()))
-    }
-
-    /// A loop whose number of trips is the same for all points of the frame.
-    fn counted(&mut self, s: &core::Stm, l: &core::Loop, index: core::Var, count: Dim) {
+    /// A loop whose number of trips is known, or bounded.
+    fn counted(&mut self, s: &core::Stm, l: &core::Loop, trips: Counted) {
         let mut carried = self.new_states(l, s.loc);
         let outside = self.enter();
         self.bind_states(l, &carried, |c| c.state, s.loc);
-        let number = self.p.new_array(self.name(index), Elem::I64, Vec::new());
+        let number = self.p.new_array(self.name(trips.index), Elem::I64, Vec::new());
         self.counters.insert(number);
         let read = Exp::Read { array: number, index: Vec::new(), checked: false };
         let i = self.bind(Elem::I64, read, s.loc);
-        self.env.insert(index, Val::Scalar(i));
-        self.body(&l.body);
-        let results: Vec<Val> = l.body.results.iter().map(|a| self.value(*a)).collect();
+        self.env.insert(trips.index, Val::Scalar(i));
+        let results = match trips.own {
+            Some(own) => {
+                let on = self.is_trip(i, own, s.loc);
+                self.body_where(on, l, s.loc)
+            }
+            None => {
+                self.body(&l.body);
+                l.body.results.iter().map(|a| self.value(*a)).collect()
+            }
+        };
         self.next_states(l, &mut carried, results, s.loc);
-        self.close(s, Trips::For(number, count), carried, outside);
+        self.close(s, Trips::For(number, trips.most), carried, outside);
+    }
+
+    /// Whether a point makes this trip.
+    pub(super) fn is_trip(&mut self, number: Atom, own: core::Atom, loc: Loc) -> Atom {
+        let own = self.atom(own);
+        self.bind(Elem::Bool, Exp::Op(Op::Lt, vec![number, own]), loc)
     }
 
     /// A loop whose points stop at different times: each has a switch, and its own number of the trip if it counts them.
@@ -190,7 +122,9 @@ impl Flatten<'_> {
         if let Some((index, n)) = number {
             self.bind_array(index, n.state, loc);
         }
-        let results = self.body_where(on.state, l, loc);
+        let index = self.frame_index();
+        let is_on = self.bind(Elem::Bool, Exp::Read { array: on.state, index, checked: false }, loc);
+        let results = self.body_where(is_on, l, loc);
         self.next_states(l, &mut carried, results, loc);
         if let Some((index, mut n)) = number {
             let k = self.atom(core::Atom::Var(index));
@@ -205,9 +139,7 @@ impl Flatten<'_> {
     }
 
     /// The states after a trip: those of the body at points that are `on`, the old ones elsewhere.
-    fn body_where(&mut self, on: ArrayId, l: &core::Loop, loc: Loc) -> Vec<Val> {
-        let index = self.frame_index();
-        let on = self.bind(Elem::Bool, Exp::Read { array: on, index, checked: false }, loc);
+    fn body_where(&mut self, on: Atom, l: &core::Loop, loc: Loc) -> Vec<Val> {
         let values = l.state.iter().map(|(v, _)| self.env[v].clone()).collect();
         let old = Side { values, lets: Vec::new() };
         let new = self.branch(on, true, &l.body);

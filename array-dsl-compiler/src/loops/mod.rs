@@ -263,11 +263,33 @@ pub struct Recurrence {
     pub loc: Loc,
 }
 
+/// The trips of a loop that are made, where not all are: those from an integer on, and up to another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described above")]
+pub struct Range {
+    pub from: Option<Atom>,
+    pub to: Option<Atom>,
+}
+
+impl Range {
+    /// Whether it is all trips.
+    pub fn is_whole(&self) -> bool {
+        *self == Range::default()
+    }
+
+    /// The integers that bound it.
+    pub fn ends(&self) -> impl Iterator<Item = Atom> {
+        self.from.into_iter().chain(self.to)
+    }
+}
+
 /// A sequential loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "described by the header")]
 pub struct Loop {
     pub axis: Axis,
+    /// Of a loop over one axis that stores nothing.
+    pub range: Range,
     /// More axes, inside of this one, that count on with it as one: see [`Loop::axes`].
     pub merged: Vec<Axis>,
     pub body: Vec<Node>,
@@ -279,7 +301,7 @@ pub struct Loop {
 impl Loop {
     /// A loop over one axis, without a plan.
     pub fn new(axis: Axis, body: Vec<Node>, folds: Vec<Fold>, loc: Loc) -> Loop {
-        Loop { axis, merged: Vec::new(), body, folds, plan: Plan::default(), loc }
+        Loop { axis, range: Range::default(), merged: Vec::new(), body, folds, plan: Plan::default(), loc }
     }
 
     /// The axes that are counted as one, outermost first. The code uses them together only, as neighboring indices of arrays that

@@ -152,7 +152,10 @@ fn nodes(text: &Text, body: &[Node], depth: usize, out: &mut String) {
             Node::Scan(s) => text.scan(s, depth, out),
             Node::Loop(l @ Loop { body, folds, .. }) => {
                 let axes: Vec<Axis> = l.axes().cloned().collect();
-                out.push_str(&format!("{pad}for {}{} {{\n", text.axes(&axes), plan(text, &l.plan)));
+                let from = l.range.from.map_or(String::new(), |a| format!(", from {}", atom(a)));
+                let to = l.range.to.map_or(String::new(), |a| format!(", up to {}", atom(a)));
+                let (axes, plan) = (text.axes(&axes), plan(text, &l.plan));
+                out.push_str(&format!("{pad}for {axes}{from}{to}{plan} {{\n"));
                 inside(text, body, &l.plan, depth, out);
                 let folded =
                     list(folds, |f| format!("%{} = {} {}", f.result.0, f.reducer.name(), atom(f.value)));

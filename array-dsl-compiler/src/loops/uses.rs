@@ -46,6 +46,7 @@ pub trait Visitor: Scalars {
                     self.dim(&a.extent);
                     self.bound_var(&a.var);
                 }
+                l.range.ends().for_each(|a| self.atom(&a));
                 self.nodes(&l.body);
                 for f in &l.folds {
                     self.atom(&f.value);

@@ -5,12 +5,15 @@
 //! step 1   C = nest [used axes, the others] { .. } reduce(+) over the others of v      (a store if there are none)
 //! step 2   every component of ix solvable for one axis:
 //!              y = nest [p..] { axis = solution(p);  if in range and the other components agree { C[axes] } else { 0 } }
+//!          or for one of several axes, as long as the target but for a few elements:
+//!              y = nest [p.., others] { axis = solution(p, others);  if in range .. { C[axes] } else { 0 } } reduce(+) over the others
 //!          else  y = nest [used axes] { .. } accumulate(+) into zeros at [ix] of C[axes]
 //! ```
 //!
 //! "Used" are the axes that occur in `ix`. A component `axis + c` is solved by `axis = p - c`, `c - axis` by `axis = c - p`,
-//! `(axis + c) mod n` with `axis < n` by `axis = (p - c) mod n`. If `ix` is exactly the used axes, C is y. Step 2 as a gather costs the size
-//! of y, which filling y with zeros costs anyway. A nest with several accumulations is split into one for each.
+//! `(axis + c) mod n` with `axis < n` by `axis = (p - c) mod n`; `c` may have other axes: `x[i + k]` of a filter, `x[i + 1 + k]` of pairs.
+//! If `ix` is exactly the used axes, C is y. Step 2 as a gather costs the size of y, which filling y with zeros costs anyway, times the
+//! other axes. A nest with several accumulations is split into one for each.
 //! Source: thesis 3.5.1 (accumulators to map-reduce), dual arrays part 12 (affine scatters to gathers).
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,7 +24,7 @@ use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{
     ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Reducer, Stm, Var, Yield, YieldKind,
 };
-use crate::dim::Dim;
+use crate::dim::{Dim, Monomial};
 use crate::internal::expect;
 use crate::scalar::Op;
 use crate::ty::Const;
@@ -171,46 +174,90 @@ struct Part {
 
 struct Solution {
     parts: Vec<Part>,
+    /// The parts that are solved, each after those that it needs.
+    order: Vec<usize>,
+    /// The used axes that nothing is solved for.
+    others: Vec<Var>,
     /// The index is exactly the used axes, with the target's extents.
     exact: bool,
 }
 
 fn solve(forms: &Forms, n: &Nest, index: &[Atom], dims: &[Dim], used: &[Var]) -> Option<Solution> {
-    let mut solved: Vec<Var> = Vec::new();
+    let extent = |v: Var| n.axes.iter().find(|a| a.var == v).map(|a| &a.extent);
     let mut parts = Vec::new();
-    let mut exact = index.len() == used.len();
-    let extent = |v: Var| n.axes.iter().find(|a| a.var == v).map(|a| a.extent.clone());
     for (i, d) in index.iter().zip(dims) {
         let (form, modulus) = component(forms, *i, d)?;
-        let mut axis = None;
-        let mut sign = 1;
-        for (v, c) in &form.axes {
-            match c.as_constant() {
-                Some(k @ (1 | -1)) if form.axes.len() == 1 && !solved.contains(v) => {
-                    axis = Some(*v);
-                    sign = k;
-                }
-                _ => {}
-            }
-        }
-        if let (Some(m), axis) = (&modulus, axis) {
-            // Around a circle, an axis as long as the circle visits each place once.
-            if axis.and_then(extent).as_ref() != Some(m) {
-                return None;
-            }
-        }
-        match axis {
-            Some(v) => {
-                let plain = form.rest.as_constant() == Some(0) && sign == 1 && modulus.is_none();
-                exact &= plain && extent(v).as_ref() == Some(d);
-                solved.push(v);
-            }
-            None => exact = false,
-        }
-        parts.push(Part { axis, form, sign, modulus });
+        parts.push(Part { axis: None, form, sign: 1, modulus });
     }
-    used.iter().all(|v| solved.contains(v)).then_some(Solution { parts, exact })
+    // What has been solved for, and what solutions are made of.
+    let (mut solved, mut given): (Vec<Var>, Vec<Var>) = (Vec::new(), Vec::new());
+    let mut order: Vec<usize> = Vec::new();
+    // What has one axis first: it tells that one to those that have more.
+    let by_axes = |several: bool| {
+        let is_it = |k: &usize| (parts[*k].form.axes.len() > 1) == several;
+        (0..parts.len()).filter(is_it).collect::<Vec<_>>()
+    };
+    for k in [by_axes(false), by_axes(true)].concat() {
+        let q = &mut parts[k];
+        let unit = |c: &Dim| c.as_constant().filter(|c| c.abs() == 1);
+        let open = |v: &Var| !solved.contains(v) && !given.contains(v);
+        // Around a circle, an axis as long as the circle visits each place once.
+        let goes_around = |v: &Var| q.modulus.as_ref().is_none_or(|m| extent(*v) == Some(m));
+        let length = |v: &Var| match q.form.axes.len() {
+            1 => Some(Length::AsLong),
+            _ => length(extent(*v)?, &dims[k]),
+        };
+        let units = q.form.axes.iter().filter_map(|(v, c)| Some((*v, unit(c)?)));
+        let units = units.filter(|(v, _)| open(v) && goes_around(v));
+        let ranked = units.filter_map(|(v, sign)| {
+            let at = n.axes.iter().position(|a| a.var == v)? as isize;
+            // Neighbors in memory are along the innermost axis, which is left to the sum; a filter's own axis is inside as well.
+            let rank = length(&v)?;
+            Some((rank, if rank == Length::AsLong { -at } else { at }, v, sign))
+        });
+        let best = ranked.min_by_key(|(rank, at, ..)| (*rank, *at));
+        match best {
+            Some((.., v, sign)) => {
+                (q.axis, q.sign) = (Some(v), sign);
+                given.extend(q.form.axes.keys().filter(|a| **a != v));
+                solved.push(v);
+                order.push(k);
+            }
+            None if q.modulus.is_some() => return None,
+            None => {}
+        }
+    }
+    let plain = |(q, d): (&Part, &Dim)| {
+        let is_axis = q.form.axes.len() == 1 && q.form.rest.as_constant() == Some(0) && q.sign == 1;
+        is_axis && q.modulus.is_none() && q.axis.is_some_and(|v| extent(v) == Some(d))
+    };
+    let exact = parts.len() == used.len() && parts.iter().zip(dims).all(plain);
+    let others: Vec<Var> = used.iter().copied().filter(|v| !solved.contains(v)).collect();
+    // Some component must tell something of each.
+    let told = |v: &Var| order.iter().any(|k| parts[*k].form.axes.contains_key(v));
+    others.iter().all(told).then_some(Solution { parts, order, others, exact })
 }
+
+/// How long an axis is by the side of a dimension. To look at each place for each value of the other axes costs about what going to the
+/// places costs where these are close.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Length {
+    /// As long, but for a few elements.
+    AsLong,
+    /// Longer by what other sizes tell, as an array is than what a filter makes of it.
+    Related,
+}
+
+fn length(extent: &Dim, dim: &Dim) -> Option<Length> {
+    let shared = |(m, c): (&Monomial, i64)| c > 0 && !m.is_empty() && extent.coefficient(m) == c;
+    match dim.sub(extent).as_constant() {
+        Some(more) => (more <= FEW).then_some(Length::AsLong),
+        None => dim.terms().any(shared).then_some(Length::Related),
+    }
+}
+
+/// So many elements.
+const FEW: i64 = 8;
 
 /// One component of an index as a polynomial, and where it wraps around.
 fn component(forms: &Forms, i: Atom, d: &Dim) -> Option<(Affine, Option<Dim>)> {
@@ -268,7 +315,12 @@ fn gather(
 ) {
     let axes = p.new_axes(dims);
     let mut code = Code::new(n.loc);
+    let axis_of =
+        |v: Var| expect(n.axes.iter().find(|a| a.var == v), || format!("%{} is no axis of the nest", v.0));
+    let extents: Vec<Dim> = s.others.iter().map(|v| axis_of(*v).extent.clone()).collect();
+    let others = p.new_axes(&extents);
     let mut solved: FxHashMap<Var, Atom> = FxHashMap::default();
+    solved.extend(s.others.iter().zip(&others).map(|(v, a)| (*v, Atom::Var(a.var))));
     let mut guard: Option<Atom> = None;
     let mut require = |p: &mut Program, code: &mut Code, c: Atom| {
         guard = Some(match guard {
@@ -276,10 +328,10 @@ fn gather(
             None => c,
         });
     };
-    for (part, place) in s.parts.iter().zip(&axes) {
+    for k in &s.order {
+        let (part, place) = (&s.parts[*k], Atom::Var(axes[*k].var));
         let Some(v) = part.axis else { continue };
-        let place = Atom::Var(place.var);
-        let offset = code.polynomial(p, &part.form.rest);
+        let offset = sum_without(p, &mut code, part, Some(v), &solved);
         let solution = match (part.sign, offset) {
             (1, Atom::Const(c)) if c.is_zero() => place,
             (1, o) => code.op(p, Op::Sub, &[place, o]),
@@ -291,9 +343,7 @@ fn gather(
                 code.op(p, Op::RemEuclid, &[solution, m])
             }
             None => {
-                let axis = n.axes.iter().find(|a| a.var == v);
-                let extent = expect(axis, || format!("%{} is no axis of the nest", v.0)).extent.clone();
-                let inside = code.in_range(p, &[solution], &[extent]);
+                let inside = code.in_range(p, &[solution], &[axis_of(v).extent.clone()]);
                 require(p, &mut code, inside);
                 solution
             }
@@ -305,12 +355,7 @@ fn gather(
             continue;
         }
         // A component that repeats solved axes, or has none, must agree.
-        let mut sum = code.polynomial(p, &part.form.rest);
-        for (v, c) in &part.form.axes {
-            let c = code.polynomial(p, c);
-            let term = code.mul(p, *expect(solved.get(v), || format!("%{} is not solved for", v.0)), c);
-            sum = code.add(p, sum, term);
-        }
+        let sum = sum_without(p, &mut code, part, None, &solved);
         let agrees = code.op(p, Op::Eq, &[sum, Atom::Var(place.var)]);
         require(p, &mut code, agrees);
     }
@@ -327,8 +372,29 @@ fn gather(
             code.bind(p, elem, exp)
         }
     };
-    let yields = vec![Yield { array, kind: YieldKind::Store(value) }];
-    p.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc: n.loc }));
+    let kind = match others.len() {
+        0 => YieldKind::Store(value),
+        over => YieldKind::Reduce { reducer: Reducer::Add, over, value },
+    };
+    let axes = [axes, others].concat();
+    p.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields: vec![Yield { array, kind }], loc: n.loc }));
+}
+
+/// A component of the index, but for the term of an axis.
+fn sum_without(
+    p: &mut Program,
+    code: &mut Code,
+    part: &Part,
+    axis: Option<Var>,
+    known: &FxHashMap<Var, Atom>,
+) -> Atom {
+    let mut sum = code.polynomial(p, &part.form.rest);
+    for (v, c) in part.form.axes.iter().filter(|(v, _)| Some(**v) != axis) {
+        let c = code.polynomial(p, c);
+        let term = code.mul(p, *expect(known.get(v), || format!("%{} is not solved for", v.0)), c);
+        sum = code.add(p, sum, term);
+    }
+    sum
 }
 
 /// Step 2 for an index that data decides: one update per point of the used axes.

@@ -7,8 +7,7 @@
 //! ```
 //!
 //! A loop of the language whose count other loops decide is such a scan, where one of known count would have been a reduction at once.
-
-use rustc_hash::FxHashSet;
+//! Where a step leaves the state as it is unless a condition holds, as in the trips beyond a point's own, the neutral value is combined in.
 
 use super::Sequence;
 use crate::bulk::build::{Code, Renaming, int, renamed};
@@ -37,6 +36,8 @@ struct Fold {
     value: Atom,
     /// Its negative is.
     is_negated: bool,
+    /// Only where this holds.
+    condition: Option<Atom>,
 }
 
 /// The reduction and what it started from.
@@ -59,7 +60,10 @@ fn folded(p: &mut Program, n: &Nest) -> Option<[Nest; 2]> {
     let elem = p.vars[scan.vars[0].0 as usize];
     let mut inside = n.clone();
     let mut code = Code::new(n.loc);
-    let value = if fold.is_negated { code.op(p, Op::Neg, &[fold.value]) } else { fold.value };
+    let mut value = if fold.is_negated { code.op(p, Op::Neg, &[fold.value]) } else { fold.value };
+    if let Some(c) = fold.condition {
+        value = code.select(p, c, value, Atom::Const(fold.reducer.neutral(elem)));
+    }
     let value_code = code.lets.into_iter().map(Item::Let);
     inside.body.items.splice(at..=at, value_code);
     let dims = outer.iter().map(|a| a.extent.clone()).collect();
@@ -84,23 +88,39 @@ fn folded(p: &mut Program, n: &Nest) -> Option<[Nest; 2]> {
 /// What the step of a scan does with its only state, if it combines something into it that does not depend on it.
 fn fold(s: &Scan) -> Option<Fold> {
     let ([left], [result]) = (&s.left[..], &s.step.results[..]) else { return None };
-    let (l, before) = s.step.block.lets.split_last()?;
-    let bound: FxHashSet<Var> = before.iter().flat_map(|l| &l.vars).copied().collect();
-    let is_outside = |a: Atom| a.var().is_none_or(|v| v != *left && !bound.contains(&v));
+    let [l] = &s.step.block.lets[..] else { return None };
     // Nothing else stands in the step.
-    if !before.is_empty() || *result != Atom::Var(*l.vars.first()?) {
+    if l.vars != [result.var()?] {
         return None;
     }
-    let Exp::Op(op, args) = &l.exp else { return None };
+    match &l.exp {
+        Exp::If(c, yes, no) if *c != Atom::Var(*left) => {
+            let [l] = &yes.block.lets[..] else { return None };
+            let keeps = no.block.lets.is_empty() && no.results == [Atom::Var(*left)];
+            if !keeps || yes.results != [Atom::Var(*l.vars.first()?)] {
+                return None;
+            }
+            Some(Fold { condition: Some(given(s, *c)), ..combined(s, *left, &l.exp)? })
+        }
+        e => combined(s, *left, e),
+    }
+}
+
+/// What the step has from a point, by the name that the point has for it.
+fn given(s: &Scan, a: Atom) -> Atom {
+    s.right.iter().position(|r| Atom::Var(*r) == a).map_or(a, |k| s.values[k])
+}
+
+/// What is combined into the state by an expression.
+fn combined(s: &Scan, left: Var, e: &Exp) -> Option<Fold> {
+    let Exp::Op(op, args) = e else { return None };
     let [a, b] = args[..] else { return None };
-    let is_state = |a: Atom| a == Atom::Var(*left);
+    let is_state = |a: Atom| a == Atom::Var(left);
     let value = match (is_state(a), is_state(b)) {
         (true, false) => b,
         (false, true) if *op != Op::Sub => a,
         _ => return None,
     };
-    let given = s.right.iter().position(|r| Atom::Var(*r) == value).map(|k| s.values[k]);
-    let value = given.unwrap_or(value);
     let reducer = match op {
         Op::Add | Op::Sub => Reducer::Add,
         Op::Mul => Reducer::Mul,
@@ -110,5 +130,5 @@ fn fold(s: &Scan) -> Option<Fold> {
         Op::Or => Reducer::Or,
         _ => return None,
     };
-    is_outside(value).then_some(Fold { reducer, value, is_negated: *op == Op::Sub })
+    Some(Fold { reducer, value: given(s, value), is_negated: *op == Op::Sub, condition: None })
 }

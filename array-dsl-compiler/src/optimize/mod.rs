@@ -1,5 +1,5 @@
 //! Bulk to Bulk: the same values with less work. Every pass keeps the program valid; `optimize` repeats those of a round
-//! until nothing changes. `network`, `update`, `own` and `writers` are for targets, before scheduling (`pipeline::finish`).
+//! until nothing changes. `jam`, `network`, `update`, `own` and `writers` are for targets, before scheduling (`pipeline::finish`).
 //!
 //! | file | subject |
 //! |---|---|
@@ -14,6 +14,7 @@
 //! | `folds` | scans of which the last state is used, as reductions |
 //! | `unread` | writes in loops that nothing reads |
 //! | `independent` | loops whose trips do not need each other, as nests |
+//! | `jam` | reductions at each place of a short axis |
 //! | `network` | sorts as loops, where the target has none |
 //! | `update` | accumulations into what they are added to |
 //! | `own` | accumulations of which every point has a place of its own, as writes |
@@ -26,6 +27,7 @@ mod folds;
 mod independent;
 mod inline;
 mod invariant;
+mod jam;
 mod network;
 mod own;
 mod remaining;
@@ -40,6 +42,7 @@ mod writers;
 
 use crate::affine::compare;
 use crate::bulk::{Program, Stm};
+pub use jam::jam;
 pub use network::network;
 pub use own::own;
 pub use remaining::remaining;

@@ -172,7 +172,7 @@ fn loops_joined(p: &Program, first: &Tree, second: &Tree, target: Target) -> Opt
         return None;
     }
     let mut body = first_body;
-    let stored = stored(&body, &own);
+    let stored = stored(p, &body, &second, &own);
     body.extend(Values { stored, names: Renaming::default() }.nodes(second));
     let has_lanes = |body: &[Node]| target.can().lanes && together(&first.axes, body, &p.vars).is_some();
     let keeps_lanes = has_lanes(&body) || !has_lanes(&first.body) && !has_lanes(&body[first.body.len()..]);
@@ -323,7 +323,7 @@ fn joined(
         true => (&neighbor_body, &of_points_body),
         false => (&of_points_body, &neighbor_body),
     };
-    let stored = stored(first, &own);
+    let stored = stored(p, first, second, &own);
     let mut uses = [Uses::default(), Uses::default()];
     for (u, body) in uses.iter_mut().zip([first, second]) {
         u.tree(p, &Tree::new(of_points.axes.clone(), body.clone(), of_points.loc));

@@ -7,16 +7,24 @@ use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom};
 use crate::loops::uses::{Access, visit_arrays};
-use crate::loops::{Node, Rounds};
+use crate::loops::{Node, Program, Rounds};
 
-/// The elements that nodes store at their own point, for good: those that are changed later, or in a loop, are not among them.
-pub(super) fn stored(nodes: &[Node], own: &[Atom]) -> FxHashMap<(ArrayId, Vec<Atom>), Atom> {
+/// The elements that nodes store at their own point, for good: those that are changed later, by these or by the nodes that come after
+/// them, or in a loop, are not among them.
+pub(super) fn stored(
+    p: &Program,
+    nodes: &[Node],
+    after: &[Node],
+    own: &[Atom],
+) -> FxHashMap<(ArrayId, Vec<Atom>), Atom> {
     let mut stores: FxHashMap<ArrayId, usize> = FxHashMap::default();
-    visit_arrays(nodes, &mut |a, access| {
-        if access != Access::Read {
-            *stores.entry(a).or_default() += 1;
-        }
-    });
+    for nodes in [nodes, after] {
+        visit_arrays(nodes, &mut |a, access| {
+            if access != Access::Read {
+                *stores.entry(p.root(a)).or_default() += 1;
+            }
+        });
+    }
     let mut times: FxHashMap<ArrayId, usize> = FxHashMap::default();
     let mut elements = FxHashMap::default();
     for n in nodes {
@@ -24,10 +32,10 @@ pub(super) fn stored(nodes: &[Node], own: &[Atom]) -> FxHashMap<(ArrayId, Vec<At
             && is_own(index, own)
             && elements.insert((*array, index.clone()), *value).is_none()
         {
-            *times.entry(*array).or_default() += 1;
+            *times.entry(p.root(*array)).or_default() += 1;
         }
     }
-    elements.retain(|(array, _), _| times[array] == stores[array]);
+    elements.retain(|(array, _), _| times[&p.root(*array)] == stores[&p.root(*array)]);
     elements
 }
 

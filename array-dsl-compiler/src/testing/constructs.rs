@@ -122,6 +122,26 @@ pub const CONSTRUCTS: &[Construct] = &[
         "build(n, |i| { let mut h = x[i]; for j in 0..at[i] as usize { h = h.sin() + s; } h })",
         "[T; n]",
     ),
+    of(
+        "`for` whose end the point decides",
+        "build(n, |i| { let mut h = x[i]; for j in 0..i { h = h.sin() + x[j] * y[i]; } h })",
+        "[T; n]",
+    ),
+    of(
+        "`for` over pairs",
+        "{ let mut e = s; for i in 0..n { for j in i + 1..n { e += (x[i] - x[j]).sin() * y[j]; } } e }",
+        "T",
+    ),
+    of(
+        "`for` over a window",
+        "build(n, |i| { let mut t = s; for j in max(0, i - 2)..min(n, i + 2) { t += x[j] * x[i] * y[j]; } t })",
+        "[T; n]",
+    ),
+    of(
+        "`for` over a triangle, of arrays",
+        "build(n, |i| { let mut h = [x[i], s]; for j in 0..n - i { h[j % 2] = h[1].sin() + y[j + i]; } h[0] * h[1] })",
+        "[T; n]",
+    ),
     of("`#[checkpoint]`", "{ let mut h = x; #[checkpoint] for i in 0..6 { h = h.sin() + s; } h }", "[T; n]"),
     of("`stop_gradient`", "x * stop_gradient(x)", "[T; n]"),
     of("`grad` inside", "grad(|a| sum(a * a * a * y))(x)", "[T; n]"),

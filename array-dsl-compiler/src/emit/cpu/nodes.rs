@@ -23,7 +23,9 @@ impl Cpu<'_> {
                 }
                 Node::Loop(l) => {
                     let trips = self.trips_in(l.axes(), r);
-                    let text = self.range_loop(l, "0i64", &trips, r);
+                    let from = l.range.from.map_or("0i64".into(), |a| format!("{}.max(0i64)", r.atom(a)));
+                    let to = l.range.to.map_or(trips.clone(), |a| format!("{}.min({trips})", r.atom(a)));
+                    let text = self.range_loop(l, &from, &to, r);
                     out.push_str(&text);
                     for f in &l.folds {
                         out.push_str(&format!("let v{} = {};\n", f.result.0, fold::result_value(f)));

@@ -210,14 +210,8 @@ impl Cpu<'_> {
         changed(&t.body, false, &mut |a| r.owned.extend([self.root(a)]));
         self.declare_scratch(t, &mut r);
         self.declare_outputs(&t.body, &mut r);
-        let points = Loop {
-            axis: t.axes[0].clone(),
-            merged: t.axes[1..].to_vec(),
-            body: t.body.clone(),
-            folds: Vec::new(),
-            plan: t.plan.clone(),
-            loc: t.loc,
-        };
+        let all = Loop::new(t.axes[0].clone(), t.body.clone(), Vec::new(), t.loc);
+        let points = Loop { merged: t.axes[1..].to_vec(), plan: t.plan.clone(), ..all };
         let run = self.range_loop(&points, "lo", "hi", &mut r);
         let (extent, work) = (self.points_of(t), self.work(&t.body));
         let call = self.region(&mut r, &run, &Given::NOTHING);

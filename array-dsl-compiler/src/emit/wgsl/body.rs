@@ -89,6 +89,9 @@ impl Shader<'_, '_> {
 
     /// A sequential loop and its folds.
     fn looped(&mut self, l: &Loop) -> Result<(), String> {
+        if !l.range.is_whole() {
+            return Err("a loop that leaves trips out".into());
+        }
         self.fold_states(l)?;
         self.scan_states(&l.body)?;
         let n = self.size(&l.axis.extent)?;

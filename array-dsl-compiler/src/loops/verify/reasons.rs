@@ -145,7 +145,10 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, checked: &mut Checked) {
             Node::Scan(s) => proof.scan(s),
             Node::Loop(l) => {
                 let axes: Vec<Axis> = l.axes().cloned().collect();
+                let scope = proof.facts.scope();
+                proof.facts.within(&l.axis, l.range.from, l.range.to);
                 inside(&axes, &l.body, l.plan.form.middle(), proof, checked);
+                proof.facts.leave(scope);
             }
             Node::Recurrence(r) => {
                 let scope = proof.facts.scope();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::uses::{places, visit_arrays};
+use super::super::uses::{is_pure, places, visit_arrays};
 use super::super::{
     Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Tree, scratch, together,
 };
@@ -169,6 +169,16 @@ impl<'a> Verifier<'a> {
         self.form(&l.axes().collect::<Vec<_>>(), &l.plan, &l.body);
         if matches!(l.plan.form, Form::Together(_)) && !l.folds.is_empty() {
             self.scope.error("trips that go together fold values");
+        }
+        for end in l.range.ends() {
+            self.scope.expect(end, Elem::I64, "an end of a loop");
+        }
+        let whole = l.range.is_whole();
+        if !whole && (!is_pure(&l.body) || !l.merged.is_empty() || l.is_ordered()) {
+            self.scope.error("only trips that fold may be left out");
+        }
+        if !whole && l.plan.division != Division::Undivided {
+            self.scope.error("a loop in parts is divided");
         }
         // States exist before the first trip, and so does what joins them.
         let middle = l.plan.form.middle().map_or(&[][..], |m| &m.body);

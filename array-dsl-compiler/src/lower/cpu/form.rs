@@ -15,9 +15,9 @@ use std::collections::BTreeSet;
 use super::scratch::reread;
 use super::{Cpu, peel};
 use crate::affine::Facts;
-use crate::bulk::{ArrayId, Axis, Reducer, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Reducer, Var};
 use crate::loops::uses::{takes_long, visit_arrays};
-use crate::loops::{Fold, Form, Home, LANES, Loop, Middle, Node, Recurrence, Rounds, together};
+use crate::loops::{Fold, Form, Home, LANES, Loop, Middle, Node, Recurrence, together};
 
 /// So many points go together at most that have scratch memory: with more of them it leaves the nearest cache.
 const WITH_SCRATCH: usize = 16;
@@ -75,10 +75,7 @@ impl<'a> Place<'a> {
     /// A loop of one point: those inside have a form.
     fn recurrence(&mut self, mut r: Recurrence) -> Recurrence {
         let scope = self.facts.scope();
-        if let Rounds::For(a, until) = &r.rounds {
-            self.facts.enter(a);
-            until.iter().for_each(|u| self.facts.until(a, *u));
-        }
+        self.cpu.enter(&r.rounds, &mut self.facts);
         r.body = self.formed(r.body);
         self.facts.leave(scope);
         r
@@ -115,7 +112,22 @@ impl<'a> Place<'a> {
     }
 
     /// A loop with its form, and the loops inside with theirs.
-    pub fn form(&mut self, mut l: Loop) -> Loop {
+    pub fn form(&mut self, l: Loop) -> Loop {
+        let scope = self.facts.scope();
+        self.facts.within(&l.axis, l.range.from, l.range.to);
+        let l = self.form_within(l);
+        self.facts.leave(scope);
+        l
+    }
+
+    /// Whether a loop is a part of few trips.
+    fn is_short(&self, l: &Loop) -> bool {
+        let form = |a: Option<Atom>| self.facts.form(a?);
+        let trips = form(l.range.to).zip(form(l.range.from)).map(|(to, from)| to.sub(&from));
+        trips.and_then(|t| t.as_dim()?.as_constant()).is_some_and(|n| n < LANES as i64)
+    }
+
+    fn form_within(&mut self, mut l: Loop) -> Loop {
         if l.folds.is_empty() && self.cpu.tiles_pay(&l.axis, &l.body, self.merged) {
             l.plan.form = Form::Tiles;
             return l;
@@ -129,7 +141,7 @@ impl<'a> Place<'a> {
             return l;
         }
         let has_loops = l.body.iter().any(|n| matches!(n, Node::Loop(_)));
-        let lanes = in_lanes(&l);
+        let lanes = in_lanes(&l) && !self.is_short(&l);
         let mut middle = None;
         // A plain loop that folds is not vectorized with a middle either.
         if lanes || (has_loops && !self.at_ends) || (!has_loops && l.folds.is_empty()) {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::Cpu;
 use crate::affine::Facts;
 use crate::bulk::{Atom, Exp, Let, Var};
-use crate::loops::{Loop, Node, Recurrence, Rounds};
+use crate::loops::{Loop, Node, Recurrence};
 
 impl Cpu<'_> {
     /// The nodes with everything as far outside as it can be; `facts` are those of the place where they stand.
@@ -17,10 +17,7 @@ impl Cpu<'_> {
         for n in nodes {
             if let Node::Recurrence(r) = n {
                 let scope = facts.scope();
-                if let Rounds::For(a, until) = &r.rounds {
-                    facts.enter(a);
-                    until.iter().for_each(|u| facts.until(a, *u));
-                }
+                self.enter(&r.rounds, facts);
                 let bound = r.bound();
                 let body = self.hoisted(r.body, facts);
                 let (before, body) = split(body, bound, facts);
@@ -31,6 +28,7 @@ impl Cpu<'_> {
             } else if let Node::Loop(l) = n {
                 let scope = facts.scope();
                 l.axes().for_each(|a| facts.enter(a));
+                facts.within(&l.axis, l.range.from, l.range.to);
                 let body = self.hoisted(l.body, facts);
                 let (before, body) = split(body, [l.axis.var].into(), facts);
                 facts.leave(scope);

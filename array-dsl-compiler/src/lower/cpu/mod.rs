@@ -7,6 +7,7 @@
 //! | `hoist` | arithmetic moved out of loops |
 //! | `merge` | several parallel axes as one |
 //! | `peel` | the middles of loops |
+//! | `ranges` | loops in parts |
 //! | `scratch` | arrays of which a point needs its own elements |
 //! | `strides` | reductions that stride through memory |
 //! | `writes` | writes that never meet |
@@ -17,6 +18,7 @@ mod form;
 mod hoist;
 mod merge;
 mod peel;
+mod ranges;
 mod scratch;
 mod strides;
 mod writes;
@@ -26,7 +28,7 @@ use crate::affine::{Checked, Facts, Types};
 use crate::bulk::{self, Axis, Scan};
 use crate::loops::print::types;
 use crate::loops::uses::is_pure;
-use crate::loops::{Division, Loop, Node, Plan, Program, Repeat, Step, Tree};
+use crate::loops::{Division, Loop, Node, Plan, Program, Repeat, Rounds, Step, Tree};
 use crate::ty::Loc;
 
 /// A program whose steps are being lowered.
@@ -38,7 +40,9 @@ struct Cpu<'a> {
 /// Decides how the loops of a program are executed.
 pub fn lower(p: &mut Program) {
     scratch::scratch(p);
-    let steps = std::mem::take(&mut p.steps);
+    let (mut steps, mut vars) = (std::mem::take(&mut p.steps), p.vars.clone());
+    ranges::ranges(&Cpu { arrays: types(p), p }, &mut steps, &mut vars);
+    p.vars = vars;
     let cpu = Cpu { arrays: types(p), p };
     p.steps = cpu.steps(steps);
 }
@@ -60,6 +64,14 @@ impl Cpu<'_> {
     /// What is known in a tree, within these of its axes.
     fn facts(&self, axes: &[Axis]) -> Facts {
         Facts::new(axes, &Checked::default())
+    }
+
+    /// Goes into a loop of one point.
+    fn enter(&self, rounds: &Rounds, facts: &mut Facts) {
+        if let Rounds::For(a, until) = rounds {
+            facts.enter(a);
+            until.iter().for_each(|u| facts.until(a, *u));
+        }
     }
 
     /// Learns what nodes bind.

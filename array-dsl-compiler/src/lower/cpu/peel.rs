@@ -14,8 +14,8 @@
 use super::Cpu;
 use crate::affine::{Affine, Facts};
 use crate::bulk::build::{Renaming, decided, renamed};
-use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let};
-use crate::loops::{Fold, Loop, Middle, Node};
+use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Var};
+use crate::loops::{Fold, Loop, Middle, Node, Range};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 
@@ -35,6 +35,22 @@ pub(super) fn middle(c: &Cpu<'_>, facts: &mut Facts, l: &Loop) -> Option<Middle>
     let Peel { margin, simpler, .. } = peel;
     facts.leave(scope);
     Some(Middle { margin, body: body?, values }).filter(|_| simpler)
+}
+
+/// The code of a trip and what it folds, where something is known of the counter: that is in `facts`.
+pub(super) fn settled(
+    c: &Cpu<'_>,
+    facts: &mut Facts,
+    axis: &Axis,
+    body: &[Node],
+    values: &[Atom],
+) -> Option<(Vec<Node>, Vec<Atom>)> {
+    let scope = facts.scope();
+    let mut peel = Peel { c, axis, most: 0, margin: 0, simpler: false, names: Renaming::default(), facts };
+    let body = peel.nodes(body);
+    let values = values.iter().map(|v| renamed(&peel.names, *v)).collect();
+    facts.leave(scope);
+    Some((body?, values))
 }
 
 struct Peel<'a> {
@@ -72,11 +88,18 @@ impl Peel<'_> {
                 Node::Loop(l) => {
                     let scope = self.facts.scope();
                     l.axes().for_each(|a| self.facts.enter(a));
+                    let [from, to] = [l.range.from, l.range.to].map(|a| a.map(|a| renamed(&self.names, a)));
+                    self.facts.within(&l.axis, from, to);
                     let body = self.nodes(&l.body)?;
                     self.facts.leave(scope);
                     let fold = |f: &Fold| Fold { value: renamed(&self.names, f.value), ..f.clone() };
-                    let folds = l.folds.iter().map(fold).collect();
-                    out.push(Node::Loop(Loop { body, folds, ..l.clone() }));
+                    let folds: Vec<Fold> = l.folds.iter().map(fold).collect();
+                    if let Some(neutral) = self.folds_nothing(&body, &folds) {
+                        self.names.extend(neutral);
+                        self.simpler = true;
+                        continue;
+                    }
+                    out.push(Node::Loop(Loop { range: Range { from, to }, body, folds, ..l.clone() }));
                 }
                 Node::Scan(_) | Node::Recurrence(_) | Node::Accumulate { .. } | Node::Write { .. } => {
                     return None;
@@ -84,6 +107,18 @@ impl Peel<'_> {
             }
         }
         Some(out)
+    }
+
+    /// What a loop folds that combines neutral values only, and does nothing else.
+    fn folds_nothing(&self, body: &[Node], folds: &[Fold]) -> Option<Vec<(Var, Atom)>> {
+        let idle = |n: &Node| matches!(n, Node::Let(l) if !l.may_fail(&self.c.p.vars));
+        let neutral = |f: &Fold| match f.value {
+            Atom::Const(c) if f.reducer.op().is_some() && c == f.reducer.neutral(c.elem) => {
+                Some((f.result, f.value))
+            }
+            _ => None,
+        };
+        body.iter().all(idle).then(|| folds.iter().map(neutral).collect())?
     }
 
     fn binding(&mut self, l: &Let) -> Option<Vec<Let>> {

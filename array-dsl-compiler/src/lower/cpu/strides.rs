@@ -52,7 +52,9 @@ impl Strides<'_> {
 
     fn inner(&mut self, l: &Loop) -> bool {
         self.through.insert(l.axis.var, FxHashSet::from_iter([l.axis.var]));
-        l.folds.iter().all(|f| f.reducer.op().is_some()) && self.nodes(&l.body, Some(l.axis.var))
+        l.range.is_whole()
+            && l.folds.iter().all(|f| f.reducer.op().is_some())
+            && self.nodes(&l.body, Some(l.axis.var))
     }
 
     fn exp(&mut self, e: &Exp, vars: &[Var], trip: Option<Var>) {

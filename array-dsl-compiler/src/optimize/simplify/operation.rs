@@ -44,6 +44,8 @@ pub(super) fn operation(
             let c = constant(1).map_or(0, Const::as_i64);
             Simple::Exp(Exp::Op(Op::Add, vec![args[0], Atom::Const(Const::int(elem, -c))]))
         }
+        // What cancels, cancels though integers wrap.
+        Op::Add | Op::Sub if elem == Elem::I64 => facts.atom(op, args).map_or(kept, Simple::Atom),
         Op::Sub if same && elem.is_int() => Simple::Atom(Atom::Const(Const::of(elem, 0))),
         Op::Scale if zero(0) => Simple::Atom(args[0]),
         Op::Scale if constant(0).is_some() && !one(0) => Simple::Exp(Exp::Op(Op::Mul, args.to_vec())),
@@ -71,6 +73,7 @@ pub(super) fn operation(
         Op::Select => match available.known(args[0]) {
             Some(when) => Simple::Atom(if when { args[1] } else { args[2] }),
             None if args[1] == args[2] => Simple::Atom(args[1]),
+            None if is_where_not(definition(args[1]), args[0], args[2]) => Simple::Atom(args[1]),
             // `c && x` and `c || x` of values at hand.
             None if p.elem(args[1]) == Elem::Bool && constant(2).is_some_and(|c| !c.as_bool()) => {
                 operation(p, Op::And, &[args[0], args[1]], facts, available)
@@ -89,6 +92,11 @@ pub(super) fn operation(
         }
         _ => kept,
     }
+}
+
+/// Whether an expression is a value wherever a condition does not hold.
+fn is_where_not(e: Option<&Exp>, condition: Atom, value: Atom) -> bool {
+    matches!(e, Some(Exp::If(c, _, no)) if *c == condition && no.results == [value])
 }
 
 /// What `a && b` or `a || b` is if that takes no operation: one of the two that is constant gives itself or the other one.

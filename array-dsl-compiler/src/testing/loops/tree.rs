@@ -143,7 +143,14 @@ impl Machine<'_> {
         let extents: Vec<usize> = l.axes().map(|a| self.trips(&a.extent)).collect::<Result<_, _>>()?;
         let mut folded: Vec<(Option<Scalar>, i64)> = vec![(None, 0); l.folds.len()];
         let outside = self.axes.len();
-        for i in 0..extents.iter().product() {
+        let end = |m: &Self, a: Option<Atom>| -> Result<Option<usize>, Fault> {
+            let end = a.map(|a| m.atom(a)).transpose()?.and_then(Scalar::as_i64);
+            Ok(end.map(|i| i.max(0) as usize))
+        };
+        let all: usize = extents.iter().product();
+        let from = end(self, l.range.from)?.unwrap_or(0);
+        let to = end(self, l.range.to)?.unwrap_or(all).min(all);
+        for i in from..to {
             work::spend(1)?;
             let mut rest = i;
             self.axes.resize(outside + extents.len(), 0);

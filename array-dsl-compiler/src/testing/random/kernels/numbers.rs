@@ -42,6 +42,7 @@ pub(super) const FORMS: &[Form] = &[
     outside("`partition`", partitioned),
     outside("`partition`", partitioned),
     outside("`partition`", partitioned),
+    outside("`partition`", partitioned),
     outside("`windows`, steps", |w, _| {
         let (d, k) = (w.extent(), w.rng.between(2, 3));
         let v = w.vector(&d);

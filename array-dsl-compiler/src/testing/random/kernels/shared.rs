@@ -134,6 +134,46 @@ impl Writer {
         self.stepped("", dims)
     }
 
+    /// At each point a loop whose ends the point decides: in a triangle, or (1) in a window.
+    pub(super) fn ragged(&mut self, d: &String, which: usize, dims: &[String]) -> String {
+        self.inside(|w| {
+            let i = w.axis(d);
+            let start = w.leaf(dims);
+            let trips = match (which, w.rng.below(3)) {
+                (0, 0) => format!("0..{i}"),
+                (0, 1) => format!("{i} + 1..{d}"),
+                (0, _) => format!("0..{d} - {i}"),
+                (_, 0) => format!("max(0, {i} - 1)..min({d}, {i} + 2)"),
+                (_, 1) => format!("max({i} - 2, 0)..{i}"),
+                _ => format!("{i}..min({i} + 2, {d})"),
+            };
+            let (h, j, next) = w.inside(|w| {
+                let h = w.bind("h", Kind::Float, dims);
+                let j = w.axis(d);
+                // A sum is made apart from what goes through functions.
+                let next = if w.rng.chance(40) { format!("{h} + {}", w.value(dims)) } else { w.next(dims, &h) };
+                (h, j, next)
+            });
+            let result = if dims.is_empty() { h.clone() } else { format!("sum({h})") };
+            let result = w.bounded(&result);
+            format!("build({d}, |{i}| {{ let mut {h} = {start}; for {j} in {trips} {{ {h} = {next}; }} {result} }})")
+        })
+    }
+
+    /// A sum over all pairs.
+    pub(super) fn pairs(&mut self, d: &str) -> String {
+        let start = self.leaf(&[]);
+        let sum = self.name("e");
+        let (i, j, value) = self.inside(|w| {
+            let (i, j) = (w.axis(d), w.axis(d));
+            (i, j, w.value(&[]))
+        });
+        let sum_of_pairs = format!(
+            "{{ let mut {sum} = {start}; for {i} in 0..{d} {{ for {j} in {i} + 1..{d} {{ {sum} += {value}; }} }} {sum} }}"
+        );
+        self.bounded(&sum_of_pairs)
+    }
+
     pub(super) fn checkpointed(&mut self, dims: &[String]) -> String {
         let which = ["#[checkpoint] ", "#[checkpoint(every = 2)] ", "#[checkpoint(levels = 2)] "];
         let which = which[self.rng.below(3)];

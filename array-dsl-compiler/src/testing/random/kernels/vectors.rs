@@ -96,6 +96,14 @@ pub(super) const FORMS: &[Form] = &[
             format!("build({}, |{i}| {e})", d[0])
         })
     }),
+    form("`for` whose end the point decides", |w, d| w.ragged(&d[0], 0, &[])),
+    form("`for` over a window", |w, d| w.ragged(&d[0], 1, &[])),
+    form("`for` over a triangle, of arrays", |w, d| w.ragged(&d[0], 0, &["2".into()])),
+    form("`for` over a triangle, of arrays", |w, d| w.ragged(&d[0], 0, &["2".into()])),
+    form("`for` over pairs", |w, d| {
+        let e = w.pairs(&d[0]);
+        format!("({} + {e})", w.leaf(d))
+    }),
     form("`#[checkpoint]`", Writer::checkpointed),
     form("`stop_gradient`", Writer::stopped),
     form("`grad` inside", Writer::gradient),

@@ -1,0 +1,124 @@
+//! Loops whose ends the points around them decide: pairs, triangles, windows. What they give, at all sizes, and what derivatives say.
+
+mod common;
+#[path = "../../array-dsl-compiler/tests/programs/pairs.rs"]
+mod pairs;
+
+use array_dsl::prelude::*;
+use common::assert_close;
+use ndarray::{Array1, Array2, array};
+use pairs::{autocorrelation, discounted, energy, smoothed, triangle};
+
+/// None, few, and around the numbers of lanes.
+const LENGTHS: [usize; 9] = [0, 1, 2, 3, 7, 31, 33, 64, 100];
+
+fn wave(n: usize) -> Array1<f64> {
+    Array1::from_shape_fn(n, |i| (i as f64 * 0.71).sin())
+}
+
+fn cloud(n: usize) -> Array2<f64> {
+    Array2::from_shape_fn((n, 3), |(i, k)| 2.0 * ((i * (k + 2)) as f64 * 0.53).sin() + k as f64 * 0.2)
+}
+
+/// The values, and the derivative of each element of the result where there are few.
+macro_rules! assert_values {
+    ($kernel:ident($($arg:expr),*), $by_hand:expr) => {{
+        assert_close($kernel($(&$arg),*), $by_hand, 1e-12);
+        let check = check_grad($kernel, ($($arg.clone(),)*)).unwrap();
+        assert!(check.agrees(1e-5), "{check}");
+    }};
+}
+
+fn of_pair(x: &Array2<f64>, i: usize, j: usize) -> f64 {
+    let d = &x.row(i) - &x.row(j);
+    let s = 1.0 / (d.dot(&d) + 0.01).powi(3);
+    s * s - s
+}
+
+#[test]
+fn energies_of_pairs() {
+    for n in LENGTHS {
+        let x = cloud(n);
+        let pairs = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
+        let sum: f64 = pairs.map(|(i, j)| of_pair(&x, i, j)).sum();
+        let scale = sum.abs().max(1.0);
+        assert_close(energy(&x) / scale, sum / scale, 1e-12);
+        // Forces between two are opposite.
+        let g = grad(energy)(&x);
+        let total = g.sum_axis(ndarray::Axis(0));
+        let most = g.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
+        assert!(total.iter().all(|t| t.abs() < 1e-10 * most * n.max(1) as f64), "{n}: {total}");
+    }
+    let check = check_grad(energy, (cloud(5),)).unwrap();
+    assert!(check.agrees(1e-5), "{check}");
+}
+
+#[test]
+fn triangles() {
+    for n in LENGTHS {
+        let a = Array2::from_shape_fn((n, n), |(i, j)| ((3 * i + 7 * j) as f64 * 0.37).cos());
+        let lower = Array2::from_shape_fn((n, n), |(i, j)| if j <= i { a[[i, j]] } else { 0.0 });
+        let x = wave(n);
+        assert_values!(triangle(a, x), lower.dot(&x));
+    }
+}
+
+#[test]
+fn recurrences_from_each_point_to_the_end() {
+    for n in LENGTHS {
+        let r = wave(n);
+        let by_hand = |i: usize| {
+            let (mut total, mut weight) = (0.0, 1.0);
+            for t in i..n {
+                total += weight * r[t];
+                weight *= 0.9 * (1.0 - 0.1 * r[t].tanh());
+            }
+            total
+        };
+        assert_close(discounted(&r, 0.9), Array1::from_shape_fn(n, by_hand), 1e-12);
+        let check = check_grad(discounted, (r.clone(), 0.9)).unwrap();
+        assert!(check.agrees(1e-5), "{check}");
+    }
+}
+
+#[test]
+fn windows_that_end_with_the_array() {
+    for n in LENGTHS {
+        let x = wave(n);
+        let by_hand = |i: usize| {
+            let near = i.saturating_sub(3)..n.min(i + 4);
+            let w = |j: usize| (-(x[i] - x[j]).powi(2) / 0.3).exp();
+            near.clone().map(|j| w(j) * x[j]).sum::<f64>() / near.map(w).sum::<f64>()
+        };
+        assert_close(smoothed(&x, 0.3), Array1::from_shape_fn(n, by_hand), 1e-12);
+        let check = check_grad(smoothed, (x.clone(), 0.3)).unwrap();
+        assert!(check.agrees(1e-5), "{check}");
+    }
+}
+
+#[test]
+fn lags() {
+    for n in LENGTHS {
+        let x = wave(n);
+        let by_hand = |lag: usize| (0..n - lag).map(|t| x[t] * x[t + lag]).sum::<f64>();
+        assert_values!(autocorrelation(x), Array1::from_shape_fn(n, by_hand));
+    }
+}
+
+/// An end of a range that the data give is no end of an array.
+#[test]
+fn ends_that_are_too_far_are_errors() {
+    #[kernel]
+    fn beyond(x: [f64; n]) -> [f64; n] {
+        build(n, |i| {
+            let mut s = 0.0;
+            for j in 0..i + 2 {
+                s += x[j];
+            }
+            s
+        })
+    }
+    assert_close(beyond(&Array1::zeros(0)), Array1::<f64>::zeros(0), 0.0);
+    let error = Cpu.run(beyond, (&array![1.0, 2.0, 3.0],)).unwrap_err().to_string();
+    assert!(error.contains("`beyond`") && error.contains('3'), "{error}");
+}
