@@ -171,11 +171,17 @@ macro_rules! elementary {
             if x.abs() < TINY { x } else { y }
         }
 
+        /// The high half of a number, so that products of two are exact.
+        #[inline(always)]
+        fn short(x: $F) -> $F {
+            $F::from_bits(x.to_bits() & HIGH_BITS)
+        }
+
         /// `log(1 + f)` as a number of few bits and the rest.
         #[inline(always)]
         fn log_parts(f: $F) -> ($F, $F) {
             let (square, rest) = log_terms(f);
-            let hi = $F::from_bits((f - square).to_bits() & HIGH_BITS);
+            let hi = short(f - square);
             (hi, (f - hi) - square + rest)
         }
 

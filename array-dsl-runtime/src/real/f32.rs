@@ -139,6 +139,87 @@ pub fn long_tan(x: f32) -> f32 {
     tangent(d, odd)
 }
 
+/// `(atan r - r) / r^3` in `r^2`, for `|r| <= 3/8`.
+const ATAN: [f32; 4] = [-0.333_331_5, 0.199_870_9, -0.139_984_55, 0.085_148_64];
+/// `(asin r - r) / r^3` in `r^2`, for `|r| <= 1/2`.
+const ASIN: [f32; 5] = [0.166_667_54, 0.074_952_41, 0.045_477_2, 0.024_147_151, 0.042_219_27];
+/// `(atanh r - r) / r^3` in `r^2`, for `|r| <= 1/4`.
+const ATANH: [f32; 4] = [0.333_333_22, 0.200_017_35, 0.142_034_01, 0.126_288_85];
+/// Right angles and others as sums, of which the first terms are multiples of `2^-22`, so that their sums are exact.
+const PI_2_HI: f32 = std::f32::consts::FRAC_PI_2 - f32::EPSILON;
+const PI_2_LO: f32 = 7.549_79e-8;
+const ATAN_1_HI: f32 = std::f32::consts::FRAC_PI_4 + 0.5 * f32::EPSILON;
+const ATAN_1_LO: f32 = -8.146_034e-8;
+const ATAN_HALF_HI: f32 = 0.463_647_6;
+const ATAN_HALF_LO: f32 = 5.012_158_7e-9;
+/// Where `sqrt(a^2 + 1)` and `sqrt(a^2 - 1)` are `a`, to within rounding of the logarithm.
+const FAR: f32 = 8192.0;
+
+inverse!(f32, u32);
+
+/// `(erf x - x) / x` in `x^2`, for `|x| <= 1`.
+const ERF: [f32; 7] = [
+    0.128_379_17,
+    -0.376_126_3,
+    0.112_836_05,
+    -0.026_854_614,
+    0.005_189_819_3,
+    -0.000_802_312_3,
+    7.896_164e-5,
+];
+/// `ln erfc x` for `1 <= x <= ERF_MAX`, the error weighted with `erfc x`.
+const LN_ERFC: [f32; 8] = [
+    0.000_188_465_17,
+    -1.129_580_3,
+    -0.633_216_44,
+    -0.108_422_06,
+    0.025_210_315,
+    -0.004_205_275_3,
+    0.000_441_470_6,
+    -2.169_742_8e-5,
+];
+/// Where `erf x` rounds to 1.
+const ERF_MAX: f32 = 4.0;
+/// `(1 + x) e^(x^2) erfc x` in `t = (x - c) / (x + c)`, for `0 <= x <= ERFC_MAX`: the constant term, and the others divided by `t`.
+/// Of the `c` that serve, this is one for which rounding the terms costs little.
+const ERFC_FIRST: f32 = 0.708_548_55;
+const ERFC: [f32; 9] = [
+    -0.224_237_86,
+    0.105_002_426,
+    -0.019_716_565,
+    -0.018_664_131,
+    0.022_512_224,
+    -0.012_821_181,
+    0.003_969_932,
+    8.797_797e-6,
+    -0.000_453_282_58,
+];
+const ERFC_CENTER: f32 = 3.203_125;
+/// Where `erfc x` rounds to zero.
+const ERFC_MAX: f32 = 10.1;
+
+error!(f32);
+
+/// `((1 - d)^(-1/3) - 1) / d`, for `0 <= d <= 0.2102`.
+const CBRT: [f32; 6] = [0.333_333_16, 0.222_236_63, 0.172_411_7, 0.149_802_97, 0.086_492_74, 0.227_966_01];
+/// The low bits that the first approximation of a cube root is made without; what the others are multiplied with and shifted by,
+/// to divide them by 3; two thirds of the bias, less what makes the approximation never too great.
+const CBRT_DROPPED: u32 = 16;
+const THIRD: u32 = 0x5556;
+const THIRD_SHIFT: u32 = 16;
+const CBRT_BIAS: u32 = 10_827;
+/// `2^-90`; what makes lesser numbers greater, and the reciprocal of its root.
+const CBRT_TINY: f32 = f32::from_bits(0x25 << 23);
+const CBRT_UP: f32 = f32::from_bits(0xaf << 23);
+const CBRT_DOWN: f32 = 1.0 / 65_536.0;
+/// `2^60` and its reciprocal: the square of neither is near the ends of the range.
+const SQUARE_MAX: f32 = f32::from_bits(0xbb << 23);
+const SQUARE_MIN: f32 = 1.0 / SQUARE_MAX;
+/// `2^90`.
+const HYPOT_UP: f32 = f32::from_bits(0xd9 << 23);
+
+root!(f32, u32);
+
 /// `log2((1 + s) / (1 - s)) / s` in `s^2`, for `|s| <= 3 - 2 sqrt(2)`, to 2^-45.
 const POW_LOG2: [f64; 6] = [
     2.885390081777849,

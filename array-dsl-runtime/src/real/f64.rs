@@ -1,6 +1,9 @@
 //! `f64`.
 
+mod power;
+
 use super::angle;
+pub use power::powf;
 
 const MANTISSA: u32 = 52;
 const MANTISSA_BITS: u64 = (1 << MANTISSA) - 1;
@@ -193,86 +196,155 @@ pub fn long_tan(x: f64) -> f64 {
     tangent(d, odd)
 }
 
-/// `(log((1 + s) / (1 - s)) 3 / 2 s - 3 - s^2) / s^4` in `s^2`, for `|s| <= 0.101`.
-const POW: [f64; 6] = [
-    0.5999999999999982,
-    0.4285714285753923,
-    0.33333333085934946,
-    0.272727962571156,
-    0.2306726330616874,
-    0.2066382395984898,
+/// `(atan r - r) / r^3` in `r^2`, for `|r| <= 3/8`.
+const ATAN: [f64; 10] = [
+    -0.3333333333333284,
+    0.1999999999982607,
+    -0.1428571426464254,
+    0.11111109845093,
+    -0.09090865270591131,
+    0.07691365487717322,
+    -0.06653619832925398,
+    0.05765067205114654,
+    -0.04591643924574962,
+    0.024425486424183022,
 ];
-/// `2 / (3 ln 2)`, and the same as a short number and the rest.
-const TWO_THIRDS_LOG2_E: f64 = 0.961_796_693_925_975_6;
-const TWO_THIRDS_LOG2_E_HI: f64 = 0.961_796_700_954_437_3;
-const TWO_THIRDS_LOG2_E_LO: f64 = -7.028_461_650_952_758e-9;
-/// `log2(3/2)` as a short number and the rest.
-const LOG2_3_2_HI: f64 = 0.584_962_487_220_764_2;
-const LOG2_3_2_LO: f64 = 1.350_039_202_129_749e-8;
+/// `(asin r - r) / r^3` in `r^2`, for `|r| <= 1/2`.
+const ASIN: [f64; 12] = [
+    0.16666666666665383,
+    0.07500000000343025,
+    0.0446428568235005,
+    0.030381959330452585,
+    0.022371753543107435,
+    0.017359770809572343,
+    0.013884601304192584,
+    0.012173261818169849,
+    0.0065109232366590475,
+    0.019573731266567883,
+    -0.016293824207207507,
+    0.03195881082960665,
+];
+/// `(atanh r - r) / r^3` in `r^2`, for `|r| <= 1/4`.
+const ATANH: [f64; 8] = [
+    0.3333333333333195,
+    0.20000000000711418,
+    0.14285714160728957,
+    0.11111121714533156,
+    0.0909041272339676,
+    0.07705783697832481,
+    0.06456492519992721,
+    0.0760166166055329,
+];
+/// Right angles and others as sums, of which the first terms are multiples of `2^-51`, so that their sums are exact.
+const PI_2_HI: f64 = std::f64::consts::FRAC_PI_2;
+const PI_2_LO: f64 = 6.123233995736766e-17;
+const ATAN_1_HI: f64 = std::f64::consts::FRAC_PI_4;
+const ATAN_1_LO: f64 = 3.061616997868383e-17;
+const ATAN_HALF_HI: f64 = 0.46364760900080615;
+const ATAN_HALF_LO: f64 = -3.281237377829614e-17;
+/// Where `sqrt(a^2 + 1)` and `sqrt(a^2 - 1)` are `a`, to within rounding of the logarithm.
+const FAR: f64 = 268_435_456.0;
 
-/// The high half of a number, so that products of two are exact.
-#[inline(always)]
-fn short(x: f64) -> f64 {
-    f64::from_bits(x.to_bits() & HIGH_BITS)
-}
+inverse!(f64, u64);
 
-/// `log2 x` for positive finite `x` as a short number and the rest, with some 15 bits more than a float has: what
-/// multiplication by an exponent of 2^10 leaves must still be accurate. The method is fdlibm's: `x = 2^k m` with `m` around
-/// `c`, 1 or 3/2, and `log(m / c)` as a series in `s = (m - c) / (m + c)` of which the leading terms are carried in two parts.
-#[inline(always)]
-fn log2_parts(x: f64) -> (f64, f64) {
-    let subnormal = x < f64::MIN_POSITIVE;
-    let bits = (if subnormal { x * SUBNORMAL } else { x }).to_bits();
-    let m = f64::from_bits((bits & MANTISSA_BITS) | 1f64.to_bits());
-    let above = m >= 1.732_050_807_568_877_2;
-    let middle = (m >= 1.224_744_871_391_589) & !above;
-    let k = f64::from_bits((bits >> MANTISSA) | 4_503_599_627_370_496f64.to_bits())
-        - (4_503_599_627_370_496.0 + 1023.0);
-    let k = if subnormal { k - SUBNORMAL_EXPONENT } else { k };
-    let k = if above { k + 1.0 } else { k };
-    let m = if above { 0.5 * m } else { m };
-    let (c, log_c_hi, log_c_lo) = if middle { (1.5, LOG2_3_2_HI, LOG2_3_2_LO) } else { (1.0, 0.0, 0.0) };
-    // s = s_hi + s_lo
-    let (difference, sum) = (m - c, m + c);
-    let inverse = 1.0 / sum;
-    let s = difference * inverse;
-    let s_hi = short(s);
-    let sum_hi = short(sum);
-    let sum_lo = m - (sum_hi - c);
-    let s_lo = inverse * ((difference - s_hi * sum_hi) - s_hi * sum_lo);
-    // series = 3 + s^2 + s^4 P(s^2) = t_hi + t_lo
-    let z = s * s;
-    let rest = z * z * horner!(z, POW) + s_lo * (s_hi + s);
-    let square = s_hi * s_hi;
-    let t_hi = short(3.0 + square + rest);
-    let t_lo = rest - ((t_hi - 3.0) - square);
-    // s series = p_hi + p_lo
-    let leading = s_hi * t_hi;
-    let trailing = s_lo * t_hi + t_lo * s;
-    let p_hi = short(leading + trailing);
-    let p_lo = trailing - (p_hi - leading);
-    let log_hi = TWO_THIRDS_LOG2_E_HI * p_hi;
-    let log_lo = TWO_THIRDS_LOG2_E_LO * p_hi + p_lo * TWO_THIRDS_LOG2_E + log_c_lo;
-    let hi = short(((log_hi + log_lo) + log_c_hi) + k);
-    (hi, log_lo - (((hi - k) - log_c_hi) - log_hi))
-}
+/// `(erf x - x) / x` in `x^2`, for `|x| <= 1`.
+const ERF: [f64; 12] = [
+    0.12837916709551256,
+    -0.3761263890318334,
+    0.1128379167093638,
+    -0.02686617064182849,
+    0.0052239775953662965,
+    -0.0008548325406239255,
+    0.00012055277779493166,
+    -1.492440700460132e-05,
+    1.6443353144481303e-06,
+    -1.6177354924180573e-07,
+    1.3585848654307851e-08,
+    -7.546461884305207e-10,
+];
+/// `ln erfc x` for `1 <= x <= ERF_MAX`, the error weighted with `erfc x`.
+const LN_ERFC: [f64; 17] = [
+    -1.0634117308795127e-06,
+    -1.1283687138232186,
+    -0.6366675720336451,
+    -0.1026376669018667,
+    0.018865413730400515,
+    0.0005840284572546305,
+    -0.0020987448239712715,
+    0.0009199257610063627,
+    -0.000230641700166549,
+    2.799715145661703e-05,
+    3.6107416232057184e-06,
+    -2.672851368288639e-06,
+    6.877177036430615e-07,
+    -1.0821541952795769e-07,
+    1.090276916521265e-08,
+    -6.517788843595552e-10,
+    1.77032152110682e-11,
+];
+/// Where `erf x` rounds to 1.
+const ERF_MAX: f64 = 6.0;
+/// `(1 + x) e^(x^2) erfc x` in `t = (x - c) / (x + c)`, for `0 <= x <= ERFC_MAX`: the constant term, and the others divided by `t`.
+/// Of the `c` that serve, this is one for which rounding the terms costs little.
+const ERFC_FIRST: f64 = 0.7080035745222645;
+const ERFC: [f64; 21] = [
+    -0.22372585375718448,
+    0.10540119601923494,
+    -0.020410335548935166,
+    -0.0182486978096356,
+    0.022521486520758322,
+    -0.012989237631746028,
+    0.004108238265162151,
+    -0.00018378805646557838,
+    -0.0004279259502909515,
+    0.00013191284294154565,
+    3.111384318057003e-05,
+    -2.342224023023272e-05,
+    -2.1099056371841144e-06,
+    3.798301407595472e-06,
+    2.236993784185608e-07,
+    -6.351464416204145e-07,
+    -6.149981685717766e-08,
+    1.0242178130730183e-07,
+    1.9845245202431026e-08,
+    -1.146599810471168e-08,
+    -3.7547473368227705e-09,
+];
+const ERFC_CENTER: f64 = 3.21875;
+/// Where `erfc x` rounds to zero.
+const ERFC_MAX: f64 = 27.3;
 
-/// `2^(y log2 |x|)`, the product in two parts.
-#[inline(always)]
-pub fn powf(x: f64, y: f64) -> f64 {
-    /// Where every power of a number that is not 1 overflows or underflows.
-    const LONG: f64 = 18_446_744_073_709_551_616.0;
-    let (log_hi, log_lo) = log2_parts(x.abs());
-    let c = if y > LONG { LONG } else { y };
-    let c = if c < -LONG { -LONG } else { c };
-    let c_hi = short(c);
-    let (hi, lo) = (c_hi * log_hi, (c - c_hi) * log_hi + c * log_lo);
-    let sum = hi + lo;
-    let (above, below) = (sum > EXP2_MAX, sum < EXP2_MIN);
-    let hi = if above { EXP2_MAX } else { hi };
-    let hi = if below { EXP2_MIN } else { hi };
-    let lo = if above | below { 0.0 } else { lo };
-    let shifted = (hi + lo) + ROUND;
-    let r = ((hi - (shifted - ROUND)) + lo) * std::f64::consts::LN_2;
-    power_cases(x, y, scale(1.0 + (r + r * r * horner!(r, EXP)), shifted.to_bits()))
-}
+error!(f64);
+
+/// `((1 - d)^(-1/3) - 1) / d`, for `0 <= d <= 0.1942`.
+const CBRT: [f64; 12] = [
+    0.33333333333332815,
+    0.2222222222240057,
+    0.1728395059582684,
+    0.14403293473929743,
+    0.12482807674117691,
+    0.11096887859372911,
+    0.1002401338404144,
+    0.0935429533168028,
+    0.0748869833888528,
+    0.12587988428678465,
+    -0.05401479389701464,
+    0.2574690606669122,
+];
+/// The low bits that the first approximation of a cube root is made without; what the others are multiplied with and shifted by,
+/// to divide them by 3; two thirds of the bias, less what makes the approximation never too great.
+const CBRT_DROPPED: u32 = 36;
+const THIRD: u64 = 0x5555_5556;
+const THIRD_SHIFT: u32 = 32;
+const CBRT_BIAS: u64 = 44_690_302;
+/// `2^-900`; what makes lesser numbers greater, and the reciprocal of its root.
+const CBRT_TINY: f64 = f64::from_bits(0x7b << 52);
+const CBRT_UP: f64 = f64::from_bits(0x46b << 52);
+const CBRT_DOWN: f64 = 1.0 / 68_719_476_736.0;
+/// `2^500` and its reciprocal: the square of neither is near the ends of the range.
+const SQUARE_MAX: f64 = f64::from_bits(0x5f3 << 52);
+const SQUARE_MIN: f64 = 1.0 / SQUARE_MAX;
+/// `2^600`.
+const HYPOT_UP: f64 = f64::from_bits(0x657 << 52);
+
+root!(f64, u64);

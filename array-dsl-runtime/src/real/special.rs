@@ -1,7 +1,7 @@
-//! The error function, the logarithm of the gamma function and its derivatives, and inverse hyperbolic functions (whose
-//! versions in `std` lose digits), for `f64`; `f32` goes through it.
+//! The logarithm of the gamma function and its derivatives, for `f64`; `f32` goes through it. They have loops and branches, so there
+//! are no vectors of them: how many terms a sum has, and whether there is a reflection, depends on the argument.
 //!
-//! All but the derivatives are `libm`'s. These are sums of powers:
+//! The logarithm is `libm`'s. The derivatives are sums of powers:
 //!
 //! ```text
 //! digamma x       = ln x - 1 / 2x - 1 / 12 x^2 + ..              far out; nearer by digamma x = digamma(x + 1) - 1 / x
@@ -15,12 +15,7 @@ use std::f64::consts::PI;
 
 use super::horner;
 
-pub(super) use libm::{asinh, atanh, erf, erfc, lgamma};
-
-/// `libm`'s has values for negative arguments.
-pub(super) fn acosh(x: f64) -> f64 {
-    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
-}
+pub(super) use libm::lgamma;
 
 /// Where the asymptotic series are good to all digits.
 const FAR: f64 = 12.0;
