@@ -388,6 +388,17 @@ impl Op {
                 | Tanh
                 | Sigmoid
                 | Powf
+                | Asin
+                | Acos
+                | Atan
+                | Atan2
+                | Asinh
+                | Acosh
+                | Atanh
+                | Erf
+                | Erfc
+                | Cbrt
+                | Hypot
         );
         own || self.is_instruction()
     }
