@@ -24,7 +24,7 @@ fn cloud(n: usize) -> Array2<f64> {
 macro_rules! assert_values {
     ($kernel:ident($($arg:expr),*), $by_hand:expr) => {{
         assert_close($kernel($(&$arg),*), $by_hand, 1e-12);
-        let check = check_grad($kernel, ($($arg.clone(),)*)).unwrap();
+        let check = check_grad($kernel, ($(&$arg,)*)).unwrap();
         assert!(check.agrees(1e-5), "{check}");
     }};
 }
@@ -49,7 +49,7 @@ fn energies_of_pairs() {
         let most = g.iter().fold(1.0, |m: f64, v| m.max(v.abs()));
         assert!(total.iter().all(|t| t.abs() < 1e-10 * most * n.max(1) as f64), "{n}: {total}");
     }
-    let check = check_grad(energy, (cloud(5),)).unwrap();
+    let check = check_grad(energy, (&cloud(5),)).unwrap();
     assert!(check.agrees(1e-5), "{check}");
 }
 
@@ -76,7 +76,7 @@ fn recurrences_from_each_point_to_the_end() {
             total
         };
         assert_close(discounted(&r, 0.9), Array1::from_shape_fn(n, by_hand), 1e-12);
-        let check = check_grad(discounted, (r.clone(), 0.9)).unwrap();
+        let check = check_grad(discounted, (&r, 0.9)).unwrap();
         assert!(check.agrees(1e-5), "{check}");
     }
 }
@@ -91,7 +91,7 @@ fn windows_that_end_with_the_array() {
             near.clone().map(|j| w(j) * x[j]).sum::<f64>() / near.map(w).sum::<f64>()
         };
         assert_close(smoothed(&x, 0.3), Array1::from_shape_fn(n, by_hand), 1e-12);
-        let check = check_grad(smoothed, (x.clone(), 0.3)).unwrap();
+        let check = check_grad(smoothed, (&x, 0.3)).unwrap();
         assert!(check.agrees(1e-5), "{check}");
     }
 }

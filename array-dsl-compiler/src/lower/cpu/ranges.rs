@@ -334,7 +334,10 @@ impl Borders<'_> {
             (Op::Eq | Op::Ne, _) => vec![meet, after],
             _ => return,
         };
-        borders.into_iter().for_each(|b| self.add(b));
+        // Computed, a border must not wrap either: `k <= s` does not change at `s + 1` for every `s`.
+        if borders.iter().all(|b| facts.exact(b)) {
+            borders.into_iter().for_each(|b| self.add(b));
+        }
     }
 
     fn add(&mut self, b: Border) {
