@@ -5,7 +5,7 @@ mod common;
 mod pairs;
 
 use array_dsl::prelude::*;
-use common::assert_close;
+use common::{assert_close, assert_gradient};
 use ndarray::{Array1, Array2, array};
 use pairs::{autocorrelation, discounted, energy, smoothed, triangle};
 
@@ -51,6 +51,9 @@ fn energies_of_pairs() {
     }
     let check = check_grad(energy, (&cloud(5),)).unwrap();
     assert!(check.agrees(1e-5), "{check}");
+    // Far from each other, where differences say much.
+    let wide = 3.0 * cloud(6);
+    assert_gradient(|x: &Array2<f64>| energy(x), &wide, &grad(energy)(&wide));
 }
 
 #[test]
