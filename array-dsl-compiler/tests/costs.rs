@@ -220,9 +220,16 @@ fn loops_that_points_end_cost_a_few_times_the_value() {
     for (name, text) in kernels_of(include_str!("programs/pairs.rs"), "") {
         let (f, p, d) = vjp(&text);
         let works = |n: i64| (work(&f, &p, n, false)[1] as f64, work(&f, &d, n, true)[1] as f64);
-        let [_, (half, _), (value, both)] = [16, 32, 64].map(works);
-        println!("{name}: {half} {value} {both}");
-        assert!(both <= 5.0 * value, "{name}: {value} for the value, {both} for both");
+        let [half, whole] = [32, 64].map(works).map(|(value, both)| both / value);
+        println!("{name}: {half:.2} {whole:.2}");
+        let most = match &*name {
+            // Its states are no sums: the way back makes the trips beyond a point's own, which do nothing, once more.
+            "discounted" => 5.5,
+            // The window is computed again for each of the three that its adjoint adds to: the point, its neighbors, the width.
+            "smoothed" => 7.5,
+            _ => 4.0,
+        };
+        assert!(whole <= most && whole < 1.1 * half, "{name}: {half} {whole}");
     }
 }
 
