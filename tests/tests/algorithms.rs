@@ -1,6 +1,9 @@
 //! Algorithms as they are written in any language with loops and assignment: what they compute, and their derivatives
 //! against differences.
 
+#[macro_use]
+#[path = "common/checks.rs"]
+mod checks;
 mod common;
 #[path = "../../array-dsl-compiler/tests/programs/textbook.rs"]
 mod textbook;
@@ -12,14 +15,6 @@ use textbook::{
     back_substitution, cholesky, floyd_warshall, forward_substitution, gram_schmidt, log_det, lu,
     smooth_viterbi, soft_dtw, tridiagonal,
 };
-
-/// Fails unless forward mode, reverse mode and differences agree.
-macro_rules! assert_checks {
-    ($kernel:expr, $args:expr) => {{
-        let check = check_grad($kernel, $args).unwrap();
-        assert!(check.agrees(1e-6), "{check}");
-    }};
-}
 
 fn wave(n: usize) -> Array1<f64> {
     Array1::from_shape_fn(n, |i| 1.0 + 0.5 * (i as f64 * 0.71).sin())

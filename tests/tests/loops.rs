@@ -2,19 +2,14 @@
 //! the study of sizes (S7, S8), programs as they are written in any language with loops, their derivatives against
 //! differences, and their second order.
 
+#[macro_use]
+#[path = "common/checks.rs"]
+mod checks;
 mod common;
 
 use array_dsl::prelude::*;
 use common::{assert_close, assert_gradient};
 use ndarray::{Array1, Array2, array};
-
-/// Fails unless forward mode, reverse mode and differences agree.
-macro_rules! assert_checks {
-    ($kernel:expr, $args:expr) => {{
-        let check = check_grad($kernel, $args).unwrap();
-        assert!(check.agrees(1e-6), "{check}");
-    }};
-}
 
 fn wave(n: usize) -> Array1<f64> {
     Array1::from_shape_fn(n, |i| 1.0 + 0.5 * (i as f64 * 0.71).sin())

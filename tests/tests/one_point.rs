@@ -1,5 +1,8 @@
 //! Loops at the host level that are one point, as they have numbers and small arrays only, against the same in plain Rust.
 
+#[macro_use]
+#[path = "common/checks.rs"]
+mod checks;
 mod common;
 #[path = "common/one_point.rs"]
 mod kernels;
@@ -9,14 +12,6 @@ use array_dsl::prelude::*;
 use common::{assert_close, assert_gradient};
 use kernels::{filtered, landing, relaxed, roots, shuffled};
 use ndarray::{Array1, Array2, array};
-
-/// Fails unless forward mode, reverse mode and differences agree.
-macro_rules! assert_checks {
-    ($kernel:expr, $args:expr) => {{
-        let check = check_grad($kernel, $args).unwrap();
-        assert!(check.agrees(1e-6), "{check}");
-    }};
-}
 
 fn landing_by_hand(speed: f64) -> f64 {
     let (mut x, mut v) = ([0.0, 8.0], [speed, 0.5]);

@@ -1,20 +1,15 @@
 //! Loops that points make by themselves, for numbers of points below, at and above those of lanes: escape times, rays that march,
 //! a search by halves, particles, matrices at every point, rows of different lengths.
 
+#[macro_use]
+#[path = "common/checks.rs"]
+mod checks;
 mod common;
 
 use array_dsl::Cpu;
 use array_dsl::prelude::*;
 use common::{assert_close, assert_gradient};
 use ndarray::{Array1, Array2, Array3, array};
-
-/// Fails unless forward mode, reverse mode and differences agree.
-macro_rules! assert_checks {
-    ($kernel:expr, $args:expr) => {{
-        let check = check_grad($kernel, $args).unwrap();
-        assert!(check.agrees(1e-6), "{check}");
-    }};
-}
 
 /// Lanes are of 16 and 64 points.
 const LENGTHS: [usize; 9] = [0, 1, 2, 15, 16, 17, 63, 65, 200];

@@ -1,19 +1,14 @@
 //! Small arrays of each point, which become scalars: bundle adjustment, and every kind of short loop.
 
+#[macro_use]
+#[path = "common/checks.rs"]
+mod checks;
 mod common;
 
 use array_dsl::prelude::*;
 use array_dsl::{Cpu, Error};
 use common::{assert_close, assert_gradient};
 use ndarray::{Array1, Array2, array};
-
-/// Fails unless forward mode, reverse mode and differences agree.
-macro_rules! assert_checks {
-    ($kernel:expr, $args:expr) => {{
-        let check = check_grad($kernel, $args).unwrap();
-        assert!(check.agrees(1e-6), "{check}");
-    }};
-}
 
 #[kernel]
 fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {

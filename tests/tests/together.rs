@@ -1,5 +1,8 @@
 //! Small arrays at points, which change them in loops in loops: their elements are the points' own, in lanes of 8 or 16 points.
 
+#[macro_use]
+#[path = "common/checks.rs"]
+mod checks;
 mod common;
 
 use array_dsl::prelude::*;
@@ -9,14 +12,6 @@ use ndarray::{Array1, Array2, Array3, Axis, array};
 
 /// Below, at and above the numbers of lanes.
 const LENGTHS: [usize; 8] = [0, 1, 7, 8, 9, 16, 17, 100];
-
-/// Fails unless forward mode, reverse mode and differences agree.
-macro_rules! assert_checks {
-    ($kernel:expr, $args:expr) => {{
-        let check = check_grad($kernel, $args).unwrap();
-        assert!(check.agrees(1e-6), "{check}");
-    }};
-}
 
 fn waves(n: usize, m: usize) -> Array2<f64> {
     Array2::from_shape_fn((n, m), |(i, j)| ((3 * i + 7 * j) as f64 * 0.71).sin())

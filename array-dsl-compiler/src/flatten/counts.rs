@@ -9,8 +9,8 @@
 //! min(n, i + 2) - max(0, i - 1)   at most n, n + 1, n + 1 and 3: 3
 //! ```
 //!
-//! What may be much greater than any number of trips, a number of the user or a product, bounds nothing: the trips that do nothing must
-//! be few.
+//! What may be much greater than any number of trips, a number of the user or a product of sizes, bounds nothing. So the trips that do
+//! nothing are a few times the others: as many again in a triangle. Sums do not make them at all (`lower::cpu::ranges`).
 
 use super::Flatten;
 use super::values::Val;

@@ -203,7 +203,7 @@ fn solve(forms: &Forms, n: &Nest, index: &[Atom], dims: &[Dim], used: &[Var]) ->
         let open = |v: &Var| !solved.contains(v) && !given.contains(v);
         // Around a circle, an axis as long as the circle visits each place once.
         let goes_around = |v: &Var| q.modulus.as_ref().is_none_or(|m| extent(*v) == Some(m));
-        let length = |v: &Var| match q.form.axes.len() {
+        let how_long = |v: &Var| match q.form.axes.len() {
             1 => Some(Length::AsLong),
             _ => length(extent(*v)?, &dims[k]),
         };
@@ -212,7 +212,7 @@ fn solve(forms: &Forms, n: &Nest, index: &[Atom], dims: &[Dim], used: &[Var]) ->
         let ranked = units.filter_map(|(v, sign)| {
             let at = n.axes.iter().position(|a| a.var == v)? as isize;
             // Neighbors in memory are along the innermost axis, which is left to the sum; a filter's own axis is inside as well.
-            let rank = length(&v)?;
+            let rank = how_long(&v)?;
             Some((rank, if rank == Length::AsLong { -at } else { at }, v, sign))
         });
         let best = ranked.min_by_key(|(rank, at, ..)| (*rank, *at));

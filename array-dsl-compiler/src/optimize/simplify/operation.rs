@@ -45,7 +45,7 @@ pub(super) fn operation(
             Simple::Exp(Exp::Op(Op::Add, vec![args[0], Atom::Const(Const::int(elem, -c))]))
         }
         // What cancels, cancels though integers wrap.
-        Op::Add | Op::Sub if elem == Elem::I64 => facts.atom(op, args).map_or(kept, Simple::Atom),
+        Op::Add | Op::Sub if elem == Elem::I64 => facts.axis_or_constant(op, args).map_or(kept, Simple::Atom),
         Op::Sub if same && elem.is_int() => Simple::Atom(Atom::Const(Const::of(elem, 0))),
         Op::Scale if zero(0) => Simple::Atom(args[0]),
         Op::Scale if constant(0).is_some() && !one(0) => Simple::Exp(Exp::Op(Op::Mul, args.to_vec())),
