@@ -1,4 +1,4 @@
-//! What statements and scalar code use and bind. The integers in a size are used as well, which no read shows.
+//! What statements and scalar code use, bind and cost. The integers in a size are used as well, which no read shows.
 
 use rustc_hash::FxHashSet;
 
@@ -172,6 +172,25 @@ impl Visitor for Fails<'_> {
             _ => false,
         };
         self.walk_binding(l);
+    }
+}
+
+impl Exp {
+    /// The cost in simple operations.
+    pub fn weight(&self) -> usize {
+        match self {
+            Exp::Op(op, _) if op.is_cheap() => 1,
+            Exp::Op(..) => 8,
+            Exp::If(_, x, y) => 1 + x.block.weight() + y.block.weight(),
+            _ => 1,
+        }
+    }
+}
+
+impl Block {
+    /// The cost in simple operations, of both sides of choices.
+    pub fn weight(&self) -> usize {
+        self.lets.iter().map(|l| l.exp.weight()).sum()
     }
 }
 

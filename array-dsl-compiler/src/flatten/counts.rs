@@ -191,7 +191,7 @@ impl Flatten<'_> {
         let Atom::Var(v) = a else { return true };
         let all = |args: &[Atom]| args.iter().all(|a| self.is_bounded(*a));
         match self.definition(v) {
-            Some(Exp::Size(d)) => scalars(d).next().is_none() && d.terms().all(|(m, _)| m.len() <= 1),
+            Some(Exp::Size(d)) => self.is_small(d),
             Some(Exp::Op(Op::Add | Op::Sub | Op::Neg | Op::Max, args)) => all(args),
             Some(Exp::Op(Op::Min, args)) => args.iter().any(|a| self.is_bounded(*a)),
             Some(Exp::Op(Op::Select, args)) => all(&args[1..]),

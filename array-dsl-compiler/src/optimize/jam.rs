@@ -198,10 +198,9 @@ impl Parts<'_> {
 fn is_worth_it(once: &[Let], made: &FxHashSet<ArrayId>) -> bool {
     fn weight(lets: &[Let], made: &FxHashSet<ArrayId>) -> usize {
         let each = |l: &Let| match &l.exp {
-            Exp::Op(op, _) if op.is_cheap() => 1,
-            Exp::Op(..) => 4,
             Exp::Read { array, index, .. } if made.contains(array) && !index.is_empty() => MUCH,
             Exp::If(_, x, y) => weight(&x.block.lets, made) + weight(&y.block.lets, made),
+            Exp::Op(..) => l.exp.weight(),
             _ => 0,
         };
         lets.iter().map(each).sum()

@@ -3,7 +3,7 @@
 //! In lanes they are done in [`LANES`] independent ones, combined in a fixed tree; the values that are left, and all of fewer than
 //! that, are combined one after the other. The order depends on the trip count only.
 
-use super::nodes::{leave_if_failed, weight};
+use super::nodes::leave_if_failed;
 use super::region::Region;
 use super::{Cpu, expr};
 use crate::bulk::Reducer;
@@ -186,7 +186,7 @@ fn joined(f: &Fold, e: Elem) -> String {
 
 /// Whether a trip computes more than a few simple operations.
 fn body_is_costly(body: &[Node]) -> bool {
-    body.iter().any(|n| matches!(n, Node::Let(l) if weight(&l.exp) > 4))
+    body.iter().any(|n| matches!(n, Node::Let(l) if l.exp.weight() > 4))
 }
 
 fn append(to: &mut String, text: String) {

@@ -3,7 +3,7 @@
 use super::angles::LEAVE_IF_LONG;
 use super::region::{Region, can_fail};
 use super::{Cpu, expr, fold};
-use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Reducer, Var};
 use crate::dim::Dim;
 use crate::loops::{Fold, Form, Home, Loop, Middle, Node, Plan, Recurrence, Rounds};
 
@@ -248,8 +248,8 @@ impl Cpu<'_> {
         let mut terms = String::new();
         for n in nodes {
             match n {
-                Node::Let(l) => fixed += weight(&l.exp),
-                Node::Scan(s) => fixed += 4 + weights(&s.step.block.lets),
+                Node::Let(l) => fixed += l.exp.weight(),
+                Node::Scan(s) => fixed += 4 + s.step.block.weight(),
                 Node::Loop(l) => {
                     let (trips, each) = (self.dim(&l.extent()), self.work(&l.body));
                     terms.push_str(&format!(".saturating_add({trips}.max(0).saturating_mul({each}))"));
@@ -312,17 +312,3 @@ const BLOCK: i64 = 4096;
 
 /// What is taken for the number of trips that only data tell.
 const SOME: i64 = 32;
-
-/// The cost of an expression in simple operations.
-pub(super) fn weight(e: &Exp) -> usize {
-    match e {
-        Exp::Op(op, _) if op.is_cheap() => 1,
-        Exp::Op(..) => 8,
-        Exp::If(_, x, y) => 1 + weights(&x.block.lets) + weights(&y.block.lets),
-        _ => 1,
-    }
-}
-
-fn weights(lets: &[Let]) -> usize {
-    lets.iter().map(|l| weight(&l.exp)).sum()
-}

@@ -362,28 +362,10 @@ impl Borders<'_> {
 /// What a trip costs, in simple operations.
 fn cost(nodes: &[Node]) -> usize {
     let each = |n: &Node| match n {
-        Node::Let(l) => weight(&l.exp),
+        Node::Let(l) => l.exp.weight(),
         Node::Loop(l) => 16 * cost(&l.body),
         Node::Recurrence(r) => 16 * cost(&r.body),
         _ => 1,
     };
     nodes.iter().map(each).sum()
-}
-
-fn weight(e: &Exp) -> usize {
-    match e {
-        Exp::Op(op, _) if op.is_cheap() => 1,
-        Exp::Op(..) => 8,
-        Exp::Read { checked, .. } => {
-            if *checked {
-                4
-            } else {
-                2
-            }
-        }
-        Exp::If(_, x, y) => {
-            1 + [x, y].iter().flat_map(|b| &b.block.lets).map(|l| weight(&l.exp)).sum::<usize>()
-        }
-        _ => 1,
-    }
 }
