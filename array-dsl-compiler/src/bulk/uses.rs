@@ -231,7 +231,29 @@ impl Scan {
     }
 }
 
+/// Counts statements.
+struct Statements(usize);
+
+impl Visitor for Statements {
+    fn stm(&mut self, s: &Stm) {
+        self.0 += 1;
+        self.walk_stm(s);
+    }
+
+    fn binding(&mut self, l: &Let) {
+        self.0 += 1;
+        self.walk_binding(l);
+    }
+}
+
 impl Program {
+    /// The number of statements, those of scalar code included.
+    pub fn statements(&self) -> usize {
+        let mut all = Statements(0);
+        self.stms.iter().for_each(|s| all.stm(s));
+        all.0
+    }
+
     /// The arrays that some size mentions.
     pub fn size_scalars(&self) -> FxHashSet<ArrayId> {
         let mut out: FxHashSet<ArrayId> =

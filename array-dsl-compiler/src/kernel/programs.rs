@@ -17,6 +17,10 @@ use crate::optimize;
 use crate::pipeline;
 use crate::target::Target;
 
+/// A gradient of more statements than these has no gradient that nobody asked for: that of a solver in a solver is ten times as long as
+/// all else of its kernel.
+const LONG: usize = 5_000;
+
 /// The stack of a thread: passes are recursive, to a depth that is bounded.
 const STACK: usize = 1 << 24;
 
@@ -52,6 +56,14 @@ fn derivative(program: &bulk::Program, d: Derivative, goes_on: bool) -> Vec<Made
     };
     let mut made = vec![whole(vec![d], &derived)];
     if d == Derivative::Grad && goes_on && d.exists(&derived) {
+        let statements = derived.statements();
+        if statements > LONG {
+            let what = format!(
+                "the gradient has {statements} statements, and only of {LONG} is there another one unasked; `#[kernel(hvp)]` asks for it"
+            );
+            made.push(missing("grad(grad)", &NotDifferentiable { what, loc: None }, &derived));
+            return made;
+        }
         made.push(match pipeline::derivative(&derived, d) {
             Ok(second) => whole(vec![d, d], &second),
             Err(reason) => missing("grad(grad)", &reason, &derived),
