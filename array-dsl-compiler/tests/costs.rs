@@ -224,7 +224,7 @@ fn loops_that_points_end_cost_a_few_times_the_value() {
         println!("{name}: {half:.2} {whole:.2}");
         let most = match &*name {
             // Its states are no sums: the way back makes the trips beyond a point's own, which do nothing, once more.
-            "discounted" => 5.5,
+            "discounted" => 5.8,
             // The window is computed again for each of the three that its adjoint adds to: the point, its neighbors, the width.
             "smoothed" => 7.5,
             _ => 4.0,

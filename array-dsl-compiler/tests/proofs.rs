@@ -36,6 +36,11 @@ fn axes_and_sizes_prove_reads() {
         "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[((i + 1) % n + 2) % n]) }",
         "fn f(x: [f64; n + 1], y: [f64; n]) -> [f64; n] { build(n, |i| x[(2 * i) % n] + y[i]) }",
         "fn f(x: [f64; n], i: i64) -> f64 { if i >= 0 && i < n { x[i] } else { 0.0 } }",
+        // Kept within the borders.
+        "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[min(i + 1, n - 1)] + x[max(i - 1, 0)]) }",
+        "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[(2 * i - 5).clamp(0, n - 1)]) }",
+        // The ends of windows.
+        "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| { let mut s = 0.0; for j in max(0, i - 3)..min(n, i + 4) { s += x[j] * x[i]; } s }) }",
         "fn f(x: [f64; n], lo: i64, hi: i64) -> f64 { sum(x[lo..hi]) }",
         "fn f(a: [[f64; m]; n], lo: i64, hi: i64) -> [f64; n] { map(|r| sum(r[lo..hi]), a) }",
         "fn f(k: usize) -> [f64; k] { let t = build(k, |i| (i as f64).sin()); build(k, |i| if i < k - 1 { t[i + 1] } else { 0.0 }) }",
@@ -56,6 +61,10 @@ fn axes_and_sizes_prove_reads() {
         "fn f(x: [[f64; m]; n]) -> [f64; n * m] { build(n * m, |k| x[(k + 1) / m][k % m]) }",
         "fn f(x: [f64; n], y: [f64; m]) -> [f64; m] { build(m, |i| x[(i - 9) / 2] + y[i]) }",
         "fn f(x: [f64; n], i: i64) -> f64 { if i < n { x[i] } else { 0.0 } }",
+        "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[min(i + 1, n)]) }",
+        "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[max(i - 1, -1)]) }",
+        "fn f(x: [f64; n], k: i64) -> [f64; n] { build(n, |i| x[min(i + k, n - 1)]) }",
+        "fn f(x: [f64; n], y: [f64; m]) -> [f64; m] { build(m, |i| x[min(i, n - 1)] + y[i]) }",
         // An integer that may have wrapped is not as large as its polynomial.
         "fn f(x: [f64; n], m: i64) -> [f64; m] { build(m, |i| if i + 9223372036854775807 < n { x[i + 9223372036854775807] } else { 0.0 }) }",
         "fn f(x: [f64; n], k: i64) -> f64 { if k > 0 && k + 9223372036854775807 < n { x[k + 9223372036854775807] } else { 0.0 } }",

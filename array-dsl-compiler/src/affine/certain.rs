@@ -132,7 +132,9 @@ impl Facts {
         if below.into_iter().chain(modulus).any(|n| dim.sub(n).is_nonnegative()) {
             return true;
         }
-        if self.quotient_inside(index, dim) {
+        if self.quotient_inside(index, dim)
+            || self.form(index).is_none() && self.ends_inside(index, dim) == [true; 2]
+        {
             return true;
         }
         let last = Affine::constant(dim.sub(&Dim::constant(1)));
@@ -144,6 +146,29 @@ impl Facts {
         }
         let is_less = |v: Var| self.less.iter().any(|(i, d)| *i == v && d == dim);
         matches!(index, Atom::Var(v) if is_less(v)) && form.iter().chain(&named).any(|f| self.is_count(f))
+    }
+
+    /// Whether an index is not negative, and whether it is below the end. Of the lesser of two only one must be below it, of the greater
+    /// one only one must not be negative.
+    fn ends_inside(&self, index: Atom, dim: &Dim) -> [bool; 2] {
+        if let Some(form) = self.form(index).filter(|f| self.exact(f)) {
+            let last = Affine::constant(dim.sub(&Dim::constant(1)));
+            // Around this place are points, so that `n - 1` is not negative where `n` of them are.
+            let points = |f: &Affine, n: &Dim| f.sub(&Affine::constant(n.sub(&Dim::constant(1))));
+            let has_points = |f: &Affine| self.extents.values().any(|n| self.nonnegative(&points(f, n)));
+            return [form.clone(), last.sub(&form)].map(|f| self.nonnegative(&f) || has_points(&f));
+        }
+        match index.var().and_then(|v| self.definitions.get(&v)) {
+            Some((op @ (Op::Min | Op::Max), a, b)) => {
+                let ([a_begins, a_ends], [b_begins, b_ends]) =
+                    (self.ends_inside(*a, dim), self.ends_inside(*b, dim));
+                match op {
+                    Op::Min => [a_begins && b_begins, a_ends || b_ends],
+                    _ => [a_begins || b_begins, a_ends && b_ends],
+                }
+            }
+            _ => [false, false],
+        }
     }
 
     /// Whether the program's integer is not negative: the polynomial is not, and the integer is that, or at most another one that

@@ -13,6 +13,7 @@
 //! | `circle` | remainders as polynomials around a circle |
 //! | `exact` | integers that are their polynomials: they did not wrap |
 //! | `checked` | what the statements before a place have established |
+//! | `conditions` | what enclosing conditions say, also of integers that are no polynomials |
 //! | `counts` | numbers of trips as extents |
 //! | `proof` | reads that have no reason to be inside |
 //! | `places` | which elements code reads |
@@ -23,6 +24,7 @@ pub(crate) mod bins;
 mod certain;
 mod checked;
 mod circle;
+mod conditions;
 mod counts;
 mod exact;
 mod inequalities;
@@ -133,6 +135,8 @@ pub(crate) struct Facts {
     definitions: FxHashMap<Var, (Op, Atom, Atom)>,
     /// Integers that conditions are about, although they may have wrapped: they stand for themselves.
     names: Vec<Var>,
+    /// Those that are the least or greatest of counts, so that sums of them do not wrap.
+    ends: Vec<Var>,
     /// Integers that are less than what a size is when running.
     less: Vec<(Var, Dim)>,
     /// The variables that something is known of, in the order in which it was learned.
@@ -144,6 +148,7 @@ pub(crate) struct Facts {
 pub(crate) struct Scope {
     learned: usize,
     names: usize,
+    ends: usize,
     less: usize,
     here: usize,
     sizes: usize,
@@ -168,6 +173,7 @@ impl Facts {
             here: Vec::new(),
             definitions: FxHashMap::default(),
             names: Vec::new(),
+            ends: Vec::new(),
             less: Vec::new(),
             learned: Vec::new(),
         };
@@ -177,9 +183,9 @@ impl Facts {
 
     /// At the start of a branch or a loop.
     pub fn scope(&self) -> Scope {
-        let Facts { learned, names, less, here, sizes, .. } = self;
-        let (learned, names, less) = (learned.len(), names.len(), less.len());
-        Scope { learned, names, less, here: here.len(), sizes: sizes.len() }
+        let Facts { learned, names, ends, less, here, sizes, .. } = self;
+        let (learned, names, ends, less) = (learned.len(), names.len(), ends.len(), less.len());
+        Scope { learned, names, ends, less, here: here.len(), sizes: sizes.len() }
     }
 
     /// At its end: what is known inside is not known outside.
@@ -194,6 +200,7 @@ impl Facts {
             self.definitions.remove(&v);
         }
         self.names.truncate(scope.names);
+        self.ends.truncate(scope.ends);
         self.less.truncate(scope.less);
         self.here.truncate(scope.here);
         self.sizes.truncate(scope.sizes);
@@ -310,6 +317,8 @@ impl Facts {
                     self.quotients.insert(v, q);
                 } else if let Some(n) = self.modulus(*op, args) {
                     self.below.insert(v, n);
+                } else if let Op::Min | Op::Max = op {
+                    self.end(v, *op, args);
                 }
             }
             _ => {}
@@ -349,79 +358,5 @@ impl Facts {
         let form = self.form(a).filter(|f| f.axes.len() <= 2)?;
         let mut extents = form.axes.keys().filter_map(|axis| self.extents.get(axis));
         extents.find(|extent| self.inside(a, extent))
-    }
-
-    /// The polynomial an integer is; one that data decide is its own name, which is like an axis of unknown range: conditions on
-    /// it say what is known.
-    fn form_or_name(&self, a: Atom) -> Option<Affine> {
-        self.form(a).or(match a {
-            Atom::Var(v) => Some(Affine::axis(v)),
-            Atom::Const(_) => None,
-        })
-    }
-
-    fn less_than_size(&mut self, a: Atom, b: Atom) {
-        if let (Atom::Var(a), Some(b)) = (a, self.form(b))
-            && let Some(d) = b.as_dim()
-        {
-            self.less.push((a, d.clone()));
-        }
-    }
-
-    /// The integer as an exact polynomial; from here on as its own name, if it may have wrapped.
-    fn certain(&mut self, a: Atom) -> Option<Affine> {
-        let form = self.form(a).filter(|f| self.exact(f));
-        match (form, a) {
-            (Some(form), _) => Some(form),
-            (None, Atom::Var(v)) => {
-                self.names.push(v);
-                Some(Affine::axis(v))
-            }
-            (None, Atom::Const(_)) => None,
-        }
-    }
-
-    /// The polynomial an integer is over the names among what it is computed from by a few operations.
-    fn named(&self, a: Atom, operations: usize) -> Option<Affine> {
-        let Atom::Var(v) = a else { return self.form(a) };
-        if self.names.contains(&v) {
-            return Some(Affine::axis(v));
-        }
-        match self.definitions.get(&v).filter(|_| operations > 0) {
-            Some((op @ (Op::Add | Op::Sub), a, b)) => {
-                let (a, b) = (self.named(*a, operations - 1)?, self.named(*b, operations - 1)?);
-                Some(if *op == Op::Add { a.add(&b) } else { a.sub(&b) })
-            }
-            _ => self.form_or_name(a),
-        }
-    }
-
-    /// At the start of a branch taken when `c` is `when`.
-    pub fn assume(&mut self, c: Atom, when: bool) {
-        let Atom::Var(v) = c else { return };
-        let Some((op, a, b)) = self.conditions.get(&v).copied() else { return };
-        if op == Op::And {
-            if when {
-                self.assume(a, true);
-                self.assume(b, true);
-            }
-            return;
-        }
-        match (op, when) {
-            (Op::Lt, true) | (Op::Ge, false) => self.less_than_size(a, b),
-            (Op::Gt, true) | (Op::Le, false) => self.less_than_size(b, a),
-            _ => {}
-        }
-        let [Some(a), Some(b)] = [a, b].map(|a| self.certain(a)) else { return };
-        let one = Affine::constant(Dim::constant(1));
-        let (lt, le) = (|a: &Affine, b: &Affine| b.sub(a).sub(&one), |a: &Affine, b: &Affine| b.sub(a));
-        match (op, when) {
-            (Op::Lt, true) | (Op::Ge, false) => self.here.push(lt(&a, &b)),
-            (Op::Le, true) | (Op::Gt, false) => self.here.push(le(&a, &b)),
-            (Op::Gt, true) | (Op::Le, false) => self.here.push(lt(&b, &a)),
-            (Op::Ge, true) | (Op::Lt, false) => self.here.push(le(&b, &a)),
-            (Op::Eq, true) => self.here.extend([le(&a, &b), le(&b, &a)]),
-            _ => {}
-        }
     }
 }

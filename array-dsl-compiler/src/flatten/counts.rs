@@ -9,6 +9,13 @@
 //! min(n, i + 2) - max(0, i - 1)   at most n, n + 1, n + 1 and 3: 3
 //! ```
 //!
+//! A loop that begins at a greatest of several integers, as a window does, has trips from one of these on, so that its counter is a sum of
+//! axes, of which reads and their adjoints have more to say:
+//!
+//! ```text
+//! j in max(0, i - 3)..min(n, i + 4)    =    k < 7, j = i - 3 + k, where j >= 0 and j < n and j >= i - 3 and j < i + 4
+//! ```
+//!
 //! What may be much greater than any number of trips, a number of the user or a product of sizes, bounds nothing. So the trips that do
 //! nothing are a few times the others: as many again in a triangle. Sums do not make them at all (`lower::cpu::ranges`).
 
@@ -20,7 +27,7 @@ use crate::bulk::{Atom, Check, CheckKind, Exp, Stm, Var};
 use crate::core;
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
-use crate::ty::Loc;
+use crate::ty::{Const, Elem, Loc};
 
 /// The most forms of one integer that are looked at.
 const MOST_FORMS: usize = 8;
@@ -48,8 +55,22 @@ pub(super) struct Counted {
     pub index: core::Var,
     /// So many, at most.
     pub most: Dim,
-    /// So many at each point, if that differs.
-    pub own: Option<core::Atom>,
+    /// Which ones a point makes, if that differs.
+    pub own: Option<Own>,
+}
+
+/// Which trips a point makes.
+#[derive(Clone, Debug)]
+pub(super) enum Own {
+    /// So many.
+    Count(core::Atom),
+    /// Those whose counter is in a range.
+    Range {
+        /// What the first trip would count: at most where the range begins. The range begins there if there is no such form.
+        first: Option<Affine>,
+        from: Atom,
+        to: Atom,
+    },
 }
 
 impl Flatten<'_> {
@@ -57,7 +78,10 @@ impl Flatten<'_> {
     pub(super) fn trips(&mut self, index: core::Var, count: core::Atom) -> Option<Counted> {
         match self.known_trips(count) {
             Some(most) => Some(Counted { index, most, own: None }),
-            None => Some(Counted { index, most: self.most_trips(count)?, own: Some(count) }),
+            None => {
+                let (most, own) = self.most_trips(count)?;
+                Some(Counted { index, most, own: Some(own) })
+            }
         }
     }
 
@@ -80,14 +104,88 @@ impl Flatten<'_> {
     }
 
     /// A size that the number of trips is at most at each point of the frame.
-    fn most_trips(&self, trips: core::Atom) -> Option<Dim> {
+    fn most_trips(&self, trips: core::Atom) -> Option<(Dim, Own)> {
         let core::Atom::Var(v) = trips else { return None };
         let Some(Val::Scalar(x)) = self.env.get(&v) else { return None };
-        let bounds = self.forms(*x, End::Upper).into_iter().filter_map(|f| self.at_corner(&f));
-        let bounds: Vec<Dim> = bounds.filter(|d| self.is_small(d)).collect();
-        let least = |d: &&Dim| bounds.iter().all(|e| e.sub(d).is_nonnegative());
-        let constant = bounds.iter().filter(|d| d.as_constant().is_some()).min_by_key(|d| d.as_constant());
+        let range = match x.var().and_then(|v| self.definition(v)) {
+            Some(Exp::Op(Op::Sub, ends)) => Some((ends[0], ends[1])),
+            _ => None,
+        };
+        let mut bounds = Vec::new();
+        let mut add = |f: Affine, own: Own| {
+            bounds.extend(self.at_corner(&f).filter(|d| self.is_small(d)).map(|d| (d, own)));
+        };
+        match range {
+            Some((to, from)) => {
+                let exact = self.forms(from, End::Upper);
+                for first in self.forms(from, End::Lower) {
+                    for end in self.forms(to, End::Upper) {
+                        let moved = Some(&first).filter(|f| !exact.contains(f)).cloned();
+                        add(end.sub(&first), Own::Range { first: moved, from, to });
+                    }
+                }
+            }
+            None => self.forms(*x, End::Upper).into_iter().for_each(|f| add(f, Own::Count(trips))),
+        }
+        let least = |(d, _): &&(Dim, Own)| bounds.iter().all(|(e, _)| e.sub(d).is_nonnegative());
+        let constants = bounds.iter().filter(|(d, _)| d.as_constant().is_some());
+        let constant = constants.min_by_key(|(d, _)| d.as_constant());
         constant.or_else(|| bounds.iter().find(least)).or(bounds.first()).cloned()
+    }
+
+    /// Whether a point makes this trip; binds what the loop counts.
+    pub(super) fn is_trip(&mut self, index: core::Var, number: Atom, own: &Own, loc: Loc) -> Atom {
+        let (counter, from, to) = match own {
+            Own::Count(own) => {
+                let own = self.atom(*own);
+                return self.bind(Elem::Bool, Exp::Op(Op::Lt, vec![number, own]), loc);
+            }
+            Own::Range { first: None, from, to } => {
+                let counter = self.bind(Elem::I64, Exp::Op(Op::Add, vec![*from, number]), loc);
+                (counter, None, *to)
+            }
+            Own::Range { first: Some(first), from, to } => {
+                let first = self.computed(first, loc);
+                let counter = self.bind(Elem::I64, Exp::Op(Op::Add, vec![first, number]), loc);
+                // What the range counts from its own begin: added to that, it is the counter again.
+                let trip = self.bind(Elem::I64, Exp::Op(Op::Sub, vec![counter, *from]), loc);
+                self.env.insert(index, Val::Scalar(trip));
+                (counter, Some(*from), *to)
+            }
+        };
+        let mut ends = Vec::new();
+        from.into_iter().for_each(|from| self.parts(from, Op::Max, &mut ends));
+        let begins = ends.len();
+        self.parts(to, Op::Min, &mut ends);
+        let mut is_trip = None;
+        for (k, end) in ends.into_iter().enumerate() {
+            let compare = if k < begins { Op::Ge } else { Op::Lt };
+            let is_inside = self.bind(Elem::Bool, Exp::Op(compare, vec![counter, end]), loc);
+            is_trip = Some(match is_trip {
+                Some(c) => self.bind(Elem::Bool, Exp::Op(Op::And, vec![c, is_inside]), loc),
+                None => is_inside,
+            });
+        }
+        is_trip.unwrap_or(Atom::Const(Const::bool(true)))
+    }
+
+    /// What an integer is the least or greatest of.
+    fn parts(&self, a: Atom, which: Op, out: &mut Vec<Atom>) {
+        match a.var().and_then(|v| self.definition(v)) {
+            Some(Exp::Op(op, args)) if *op == which => args.iter().for_each(|a| self.parts(*a, which, out)),
+            _ => out.push(a),
+        }
+    }
+
+    /// Code that computes a form.
+    fn computed(&mut self, f: &Affine, loc: Loc) -> Atom {
+        let mut sum = self.bind(Elem::I64, Exp::Size(f.rest.clone()), loc);
+        for (v, c) in &f.axes {
+            let c = self.bind(Elem::I64, Exp::Size(c.clone()), loc);
+            let term = self.bind(Elem::I64, Exp::Op(Op::Mul, vec![Atom::Var(*v), c]), loc);
+            sum = self.bind(Elem::I64, Exp::Op(Op::Add, vec![term, sum]), loc);
+        }
+        sum
     }
 
     /// Forms over axes and sizes of which each is at least, or at most, the integer.

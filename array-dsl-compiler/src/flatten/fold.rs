@@ -160,7 +160,7 @@ impl Flatten<'_> {
         let number = Atom::Var(axes[0].var);
         self.push_frame(Frame { axes, ..Frame::default() });
         // Where it is not one of a point's own trips the states stay as they are.
-        let guard = trips.own.map(|own| (self.is_trip(number, own, s.loc), true));
+        let guard = trips.own.map(|own| (self.is_trip(trips.index, number, &own, s.loc), true));
         self.push_frame(Frame { guard, ..Frame::default() });
         let state: Vec<core::Var> = l.state.iter().map(|(v, _)| *v).collect();
         let left = self.state(&state);

@@ -83,7 +83,7 @@ impl Flatten<'_> {
         self.env.insert(trips.index, Val::Scalar(i));
         let results = match trips.own {
             Some(own) => {
-                let on = self.is_trip(i, own, s.loc);
+                let on = self.is_trip(trips.index, i, &own, s.loc);
                 self.body_where(on, l, s.loc)
             }
             None => {
@@ -93,12 +93,6 @@ impl Flatten<'_> {
         };
         self.next_states(l, &mut carried, results, s.loc);
         self.close(s, Trips::For(number, trips.most), carried, outside);
-    }
-
-    /// Whether a point makes this trip.
-    pub(super) fn is_trip(&mut self, number: Atom, own: core::Atom, loc: Loc) -> Atom {
-        let own = self.atom(own);
-        self.bind(Elem::Bool, Exp::Op(Op::Lt, vec![number, own]), loc)
     }
 
     /// A loop whose points stop at different times: each has a switch, and its own number of the trip if it counts them.

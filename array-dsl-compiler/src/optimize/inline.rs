@@ -16,6 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Sequence;
 use crate::affine::{Checked, Facts};
 use crate::bulk::build::{Rename, Renaming, renamed};
+use crate::bulk::live::live_lets;
 use crate::bulk::walk::{Rewriter, Visitor};
 use crate::bulk::{ArrayId, Atom, Axis, Block, Body, Branch, Exp, Item, Let, Program, Stm, Var, YieldKind};
 
@@ -45,12 +46,9 @@ pub(super) fn inline(seq: &mut Sequence, p: &mut Program) {
                 {
                     producers.retain(|_, q| !q.reads(*into));
                 }
-                // A scan's element is not computed from its indices alone.
-                if n.body.is_ordered() {
-                    continue;
-                }
                 if let YieldKind::Store(v) = &y.kind {
-                    let code = Block { lets: n.body.unordered() };
+                    let Some(lets) = alone(&n.body, *v) else { continue };
+                    let code = Block { lets };
                     let cost = cost(&code);
                     let single =
                         uses.get(&y.array).copied().unwrap_or(0) == 1 && !seq.results.contains(&y.array);
@@ -60,6 +58,17 @@ pub(super) fn inline(seq: &mut Sequence, p: &mut Program) {
             }
         }
     }
+}
+
+/// The code that computes a scalar of its point alone. Of what a scan has passed on there is none.
+fn alone(body: &Body, value: Atom) -> Option<Vec<Let>> {
+    if !body.is_ordered() {
+        return Some(body.unordered());
+    }
+    let mut live: FxHashSet<Var> = value.var().into_iter().collect();
+    let lets = live_lets(body.lets().cloned().collect(), &mut live);
+    let scanned = |i: &Item| matches!(i, Item::Scan(s) if s.vars.iter().any(|v| live.contains(v)));
+    (!body.items.iter().any(scanned)).then_some(lets)
 }
 
 struct Producer {

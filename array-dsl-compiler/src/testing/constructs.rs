@@ -138,6 +138,12 @@ pub const CONSTRUCTS: &[Construct] = &[
         "[T; n]",
     ),
     of(
+        "`for` over a window, of functions",
+        "build(n, |i| { let mut t = s; let mut w = 1.0; for j in max(0, i - 3)..min(n, i + 4) { let e = (x[i] - x[j]).tanh(); t += e * y[j]; w += e * e; } t / w })",
+        "[T; n]",
+    ),
+    of("indices kept within borders", "build(n, |i| x[min(i + 1, n - 1)] * y[max(i - 2, 0)])", "[T; n]"),
+    of(
         "`for` over a triangle, of arrays",
         "build(n, |i| { let mut h = [x[i], s]; for j in 0..n - i { h[j % 2] = h[1].sin() + y[j + i]; } h[0] * h[1] })",
         "[T; n]",

@@ -45,11 +45,19 @@ pub(super) fn operation(
             Simple::Exp(Exp::Op(Op::Add, vec![args[0], Atom::Const(Const::int(elem, -c))]))
         }
         // What cancels, cancels though integers wrap.
-        Op::Add | Op::Sub if elem == Elem::I64 => facts.axis_or_constant(op, args).map_or(kept, Simple::Atom),
+        Op::Add | Op::Sub if elem == Elem::I64 => {
+            let subtracted = || match definition(args[1]) {
+                Some(Exp::Op(Op::Sub, of)) if op == Op::Add && of[1] == args[0] => Some(of[0]),
+                _ => None,
+            };
+            facts.axis_or_constant(op, args).or_else(subtracted).map_or(kept, Simple::Atom)
+        }
         Op::Sub if same && elem.is_int() => Simple::Atom(Atom::Const(Const::of(elem, 0))),
         Op::Scale if zero(0) => Simple::Atom(args[0]),
         Op::Scale if constant(0).is_some() && !one(0) => Simple::Exp(Exp::Op(Op::Mul, args.to_vec())),
         Op::Mul | Op::Scale if one(0) => Simple::Atom(args[1]),
+        // Powers of one and less are of derivatives.
+        Op::Powi if one(1) => Simple::Atom(args[0]),
         Op::Mul | Op::Scale | Op::Div if one(1) => Simple::Atom(args[0]),
         Op::Mul if elem.is_int() && (zero(0) || zero(1)) => Simple::Atom(Atom::Const(Const::of(elem, 0))),
         Op::Mul if elem.is_float() && constant(0).is_some_and(|c| c.as_f64() == -1.0) => {

@@ -160,6 +160,22 @@ impl Writer {
         })
     }
 
+    /// At each point sums over a window that go together.
+    pub(super) fn weighed(&mut self, d: &str) -> String {
+        self.inside(|w| {
+            let i = w.axis(d);
+            let (sum, weight) = (w.name("s"), w.name("w"));
+            let (j, value, other) = w.inside(|w| {
+                let j = w.axis(d);
+                (j, w.value(&[]), w.value(&[]))
+            });
+            let trips = format!("max(0, {i} - 2)..min({d}, {i} + 3)");
+            let body = format!("{sum} += tanh({value}); {weight} += {other};");
+            let result = w.bounded(&format!("({sum} / (2.0 + {weight} * {weight}))"));
+            format!("build({d}, |{i}| {{ let mut {sum} = 0.0; let mut {weight} = 1.0; for {j} in {trips} {{ {body} }} {result} }})")
+        })
+    }
+
     /// A sum over all pairs.
     pub(super) fn pairs(&mut self, d: &str) -> String {
         let start = self.leaf(&[]);

@@ -98,6 +98,12 @@ pub(super) const FORMS: &[Form] = &[
     }),
     form("`for` whose end the point decides", |w, d| w.ragged(&d[0], 0, &[])),
     form("`for` over a window", |w, d| w.ragged(&d[0], 1, &[])),
+    form("`for` over a window, of functions", |w, d| w.weighed(&d[0])),
+    form("indices kept within borders", |w, d| {
+        let (v, d) = (w.vector(&d[0]), &d[0]);
+        let (t, i) = (w.name("t"), w.name("i"));
+        format!("{{ let {t} = {v}; build({d}, |{i}| {t}[min({i} + 1, {d} - 1)] - {t}[max({i} - 2, 0)]) }}")
+    }),
     form("`for` over a triangle, of arrays", |w, d| w.ragged(&d[0], 0, &["2".into()])),
     form("`for` over a triangle, of arrays", |w, d| w.ragged(&d[0], 0, &["2".into()])),
     form("`for` over pairs", |w, d| {
