@@ -13,6 +13,9 @@ use crate::bulk::{ArrayId, Atom, Reducer};
 /// Independent partial results of a reduction in lanes.
 pub const LANES: usize = 32;
 
+/// With fewer trips than these a loop does not fill the widest vectors, but several points that make it together do.
+pub const FEW_TRIPS: i64 = 8;
+
 /// How a tree or a loop is executed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "described by the types")]
@@ -53,8 +56,10 @@ pub enum Form {
     /// Folds in [`LANES`] independent lanes, which are combined as a tree; fewer trips are folded one after the other, their values
     /// computed in vectors before.
     Lanes(Option<Middle>),
-    /// So many at a time, in lanes: of points or trips that each make [`Recurrence`](super::Recurrence)s.
+    /// So many at a time, in lanes: of points or trips that each make [`Recurrence`](super::Recurrence)s, or short loops that fold.
     Together(usize),
+    /// So many at a time where the loops inside make fewer than [`FEW_TRIPS`], which sizes say when running; else in this form.
+    Few(usize, Box<Form>),
     /// In tiles of neighboring trips, inside of which the loops of the body change places with the tile.
     Tiles,
 }
@@ -68,6 +73,8 @@ pub struct Middle {
     pub body: Vec<Node>,
     /// What the loop folds there.
     pub values: Vec<Atom>,
+    /// So many trips go together there.
+    pub together: Option<usize>,
 }
 
 impl Form {
@@ -76,6 +83,7 @@ impl Form {
         match self {
             Form::Peeled(m) => Some(m),
             Form::Lanes(m) => m.as_ref(),
+            Form::Few(_, otherwise) => otherwise.middle(),
             Form::Plain | Form::Together(_) | Form::Tiles => None,
         }
     }

@@ -119,15 +119,25 @@ fn plan(text: &Text, plan: &Plan) -> String {
         Division::Groups => " by groups".into(),
         Division::Prefixes => " by prefixes".into(),
     };
-    let form = match &plan.form {
+    division + &form(&plan.form)
+}
+
+/// How trips are executed.
+fn form(f: &Form) -> String {
+    match f {
         Form::Plain => String::new(),
-        Form::Peeled(m) => format!(", {} or more from the ends", m.margin),
+        Form::Peeled(m) => {
+            let together = m.together.map(|width| format!(", {width} together")).unwrap_or_default();
+            format!(", {} or more from the ends{together}", m.margin)
+        }
         Form::Lanes(None) => ", in lanes".into(),
         Form::Lanes(Some(m)) => format!(", in lanes, {} or more from the ends", m.margin),
         Form::Together(width) => format!(", {width} together"),
+        Form::Few(width, otherwise) => {
+            format!(", {width} together if inner trips are few{}", form(otherwise))
+        }
         Form::Tiles => ", in tiles".into(),
-    };
-    division + &form
+    }
 }
 
 /// The code of a loop at this depth; that of its middle first.

@@ -2,13 +2,15 @@
 //!
 //! Of a `for` the trips are the same for all, also in a loop in a loop; a `while` goes on until the last lane ends, and what is computed in those that have
 //! ended is thrown away, so it must not matter: nothing is changed, what is read is the same in all trips, and nothing is computed that
-//! takes as long for one lane as for all. Choices that are no more than a selection of values stay lanes, and so do those that the
+//! takes as long for one lane as for all. A short loop that folds functions is made together as well, in the order of its trips: alone it
+//! would not fill a vector. Choices that are no more than a selection of values stay lanes, and so do those that the
 //! trip decides, which is the same in all of them; others would be executed one lane after the other.
 
 use rustc_hash::FxHashSet;
 
-use super::{Form, Node, Recurrence, Rounds};
+use super::{LANES, Loop, Node, Recurrence, Rounds};
 use crate::bulk::{Atom, Axis, Exp, Let, Var};
+use crate::dim::Dim;
 use crate::ty::Elem;
 
 /// Lanes of loops whose trips are the same for all.
@@ -18,8 +20,8 @@ const FEW: usize = 16;
 /// The most functions in a choice that are computed for nothing.
 const FUNCTIONS: usize = 8;
 
-/// The form of the points of these axes that execute these nodes together; none if they cannot. `vars` are the types of all scalars.
-pub fn together<'a>(axes: impl IntoIterator<Item = &'a Axis>, body: &[Node], vars: &[Elem]) -> Option<Form> {
+/// How many points of these axes execute these nodes together; none if they cannot. `vars` are the types of all scalars.
+pub fn together<'a>(axes: impl IntoIterator<Item = &'a Axis>, body: &[Node], vars: &[Elem]) -> Option<usize> {
     let mut differ = Differ(axes.into_iter().map(|a| a.var).collect());
     let mut least = None;
     for n in body {
@@ -31,10 +33,33 @@ pub fn together<'a>(axes: impl IntoIterator<Item = &'a Axis>, body: &[Node], var
                 let lanes = lanes(r, vars, &mut differ)?;
                 least = Some(least.map_or(lanes, |l: usize| l.min(lanes)));
             }
-            Node::Scan(_) | Node::Loop(_) | Node::Accumulate { .. } | Node::Write { .. } => return None,
+            Node::Loop(l) => {
+                differ.folds(l);
+                let lanes = folding(l, vars, &mut differ)?;
+                least = Some(least.map_or(lanes, |least: usize| least.min(lanes)));
+            }
+            Node::Scan(_) | Node::Accumulate { .. } | Node::Write { .. } => return None,
         }
     }
-    least.map(Form::Together)
+    least
+}
+
+/// The extents of loops that fold, in which points go together if they are short.
+pub fn folded_trips(body: &[Node]) -> impl Iterator<Item = &Dim> {
+    body.iter().filter_map(|n| if let Node::Loop(l) = n { Some(&l.axis.extent) } else { None })
+}
+
+/// Whether the loops that fold are short by their constant extents.
+pub fn folds_are_short(body: &[Node]) -> bool {
+    folded_trips(body).all(|d| d.as_constant().is_some_and(|n| n < LANES as i64))
+}
+
+/// How many points make a loop that folds together, if they can.
+fn folding(l: &Loop, vars: &[Elem], differ: &mut Differ) -> Option<usize> {
+    let can = l.range.is_whole() && l.merged.is_empty() && !l.is_ordered() && !l.folds.is_empty();
+    let folds = can && l.folds.iter().all(|f| f.reducer.op().is_some());
+    let is_lane = |n: &Node| matches!(n, Node::Let(l) if is_lane(n, vars, differ) && !l.may_fail(vars));
+    (folds && l.body.iter().all(is_lane)).then_some(MANY)
 }
 
 /// The scalars that may be different in different lanes.
@@ -61,6 +86,10 @@ impl Differ {
                     self.states(r);
                     self.nodes(&r.body);
                 }
+                Node::Loop(l) => {
+                    self.folds(l);
+                    self.nodes(&l.body);
+                }
                 _ => self.0.extend(n.binds()),
             }
         }
@@ -68,6 +97,10 @@ impl Differ {
 
     fn states(&mut self, r: &Recurrence) {
         self.0.extend(r.states.iter().flat_map(|s| [s.state, s.result]));
+    }
+
+    fn folds(&mut self, l: &Loop) {
+        self.0.extend(l.folds.iter().map(|f| f.result));
     }
 
     fn learn(&mut self, l: &Let) {

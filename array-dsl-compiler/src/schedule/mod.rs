@@ -163,8 +163,9 @@ fn scheduled(p: &bulk::Program, target: Target, Limits { longest, arrays: most }
     std::mem::swap(&mut p.vars, &mut out.vars);
     place::place(&mut out, target);
     if has_unrolled {
-        unroll::without_unused(&mut out.steps, &out.vars);
+        unroll::without_unused(&mut out.steps);
     }
+    choices::choices(&mut out.steps, &out.vars);
     // What a loop says of its trips at the host level its points may not say, nor a loop what its unrolled code needs.
     if has_loops || has_unrolled {
         compare(&mut out);

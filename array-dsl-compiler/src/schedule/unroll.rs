@@ -15,7 +15,6 @@
 
 use rustc_hash::FxHashSet;
 
-use super::choices;
 use crate::bulk::build::{Fresh, Rename, Renaming, int, renamed};
 use crate::bulk::live::live_lets;
 use crate::bulk::walk::Rewriter;
@@ -309,15 +308,12 @@ fn statements(lets: &[Let]) -> i64 {
     lets.iter().map(|l| 1 + inside(l)).sum()
 }
 
-/// Takes out what nobody uses, what small arrays were made of, say; what is left of choices by one condition is one choice. `vars` are the
-/// types of all scalars.
-pub(super) fn without_unused(steps: &mut [Step], vars: &[Elem]) {
+/// Takes out what nobody uses, what small arrays were made of, say.
+pub(super) fn without_unused(steps: &mut [Step]) {
     for s in steps {
         match s {
-            Step::Tree(t) => {
-                t.body = choices::joined(used(std::mem::take(&mut t.body), &mut FxHashSet::default()), vars)
-            }
-            Step::Repeat(r) => without_unused(&mut r.steps, vars),
+            Step::Tree(t) => t.body = used(std::mem::take(&mut t.body), &mut FxHashSet::default()),
+            Step::Repeat(r) => without_unused(&mut r.steps),
             _ => {}
         }
     }

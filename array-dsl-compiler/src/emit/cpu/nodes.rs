@@ -5,7 +5,8 @@ use super::region::{Region, can_fail};
 use super::{Cpu, expr, fold};
 use crate::bulk::{ArrayId, Atom, Axis, Reducer, Var};
 use crate::dim::Dim;
-use crate::loops::{Fold, Form, Home, Loop, Middle, Node, Plan, Recurrence, Rounds};
+use crate::loops::together::folded_trips;
+use crate::loops::{FEW_TRIPS, Fold, Form, Home, Loop, Middle, Node, Plan, Recurrence, Rounds};
 
 impl Cpu<'_> {
     /// Nodes in order.
@@ -187,11 +188,38 @@ impl Cpu<'_> {
         r.bound(l.axis.var);
         match &l.plan.form {
             Form::Tiles => self.tiles(&l.axis, &l.body, from, to, r),
-            Form::Together(width) => self.together(l, *width, from, to, r),
+            Form::Together(width) => {
+                let initial: String = l.folds.iter().map(|f| fold::initial(self, f)).collect();
+                initial + &self.together(l, *width, from, to, r)
+            }
+            Form::Few(width, otherwise) => {
+                let trips: Vec<String> =
+                    folded_trips(&l.body).map(|d| format!("{} < {FEW_TRIPS}", self.dim_in(d, r))).collect();
+                let together = self.together(l, *width, from, to, r);
+                let mut l = l.clone();
+                l.plan.form = (**otherwise).clone();
+                let otherwise = self.range_loop(&l, from, to, r);
+                format!("if {} {{\n{together}}} else {{\n{otherwise}}}\n", trips.join(" && "))
+            }
             Form::Lanes(middle) => self.lanes(l, middle.as_ref(), from, to, r),
             Form::Plain => {
                 let body = self.trip(l, &l.body, r);
                 self.counted(l, from, to, &body, r)
+            }
+            Form::Peeled(m @ Middle { together: Some(width), .. }) => {
+                // The folds take the values in the order of the trips, together or not.
+                let v = l.axis.var.0;
+                let initial: String = l.folds.iter().map(|f| fold::initial(self, f)).collect();
+                let body = self.trip(l, &l.body, r);
+                let body = counted(l.axis.var, "from", "to", &body);
+                let ends = self.ends(&l.axis, from, to, m.margin, r);
+                let middle = Loop { body: m.body.clone(), ..in_the_middle(l, m) };
+                let middle = self.together(&middle, *width, "from", "to", r);
+                format!(
+                    "{initial}{ends}let mut part = 0;\nwhile part < 3 {{\n\
+                     let (from, to): (i64, i64) = [(from{v}, first{v}), (first{v}, last{v}), (last{v}, to{v})][part];\n\
+                     if part == 1 {{\n{middle}}} else {{\n{body}}}\npart += 1;\n}}\n"
+                )
             }
             Form::Peeled(m) if l.body.iter().any(|n| matches!(n, Node::Loop(_))) => {
                 // The trips stay in order, since folds may need that, and the choice costs nothing next to the loops inside.

@@ -8,7 +8,8 @@
 //!
 //! Code is in **pieces**: what stands between two loops, or between one and an end, is a loop over the lanes. What a piece computes and
 //! another one uses is kept in an array of lanes; what is the same in all lanes is computed once, outside of the lanes; and addresses
-//! are computed again (`addresses`). A loop in a loop is one whose body has several pieces.
+//! are computed again (`addresses`). Elements that are no neighbors are read before functions are computed of them, in a loop over the
+//! lanes of its own: with them in it, a loop is not made of vectors. A loop in a loop is one whose body has several pieces.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,11 +17,11 @@ use super::addresses::Addresses;
 use super::angles::LEAVE_IF_LONG;
 use super::nodes::leave_if_failed;
 use super::region::Region;
-use super::{Cpu, expr};
-use crate::bulk::{Atom, Var};
+use super::{Cpu, expr, fold};
+use crate::bulk::{Atom, Axis, Exp, Let, Reducer, Var};
 use crate::loops::together::Differ;
-use crate::loops::uses::visit_atoms;
-use crate::loops::{Loop, Node, Recurrence, Rounds};
+use crate::loops::uses::{takes_long, visit_atoms};
+use crate::loops::{Fold, Loop, Node, Rounds, State};
 use crate::ty::{Const, Elem};
 
 /// A loop over the lanes around their code.
@@ -38,14 +39,77 @@ struct Lanes {
     addresses: Addresses,
     /// What other pieces than its own use.
     kept: BTreeSet<Var>,
+    /// What is read apart; it is kept as well.
+    apart: BTreeSet<Var>,
     /// The scalars that are a state, before or after its loop, and the name of its lanes.
     states: BTreeMap<Var, Var>,
+}
+
+/// A loop that points make together: a recurrence, or a loop whose folds are states.
+struct Trips<'a> {
+    /// What it counts, and where it ends before the extent.
+    counted: Option<(&'a Axis, Option<Atom>)>,
+    /// Else it goes on while this state holds.
+    on: Option<Var>,
+    states: Vec<Held>,
+    body: &'a [Node],
+}
+
+struct Held {
+    state: Var,
+    start: Atom,
+    next: Next,
+    result: Var,
+}
+
+/// What a state becomes.
+#[derive(Clone, Copy)]
+enum Next {
+    Value(Atom),
+    /// Itself and a value, combined.
+    Combined(Reducer, Atom),
+}
+
+impl<'a> Trips<'a> {
+    fn of(n: &'a Node, vars: &[Elem]) -> Option<Trips<'a>> {
+        match n {
+            Node::Recurrence(q) => {
+                let (counted, on) = match &q.rounds {
+                    Rounds::For(axis, until) => (Some((axis, *until)), None),
+                    Rounds::While(on) => (None, Some(*on)),
+                };
+                let held = |s: &State| Held {
+                    state: s.state,
+                    start: s.start,
+                    next: Next::Value(s.next),
+                    result: s.result,
+                };
+                Some(Trips { counted, on, states: q.states.iter().map(held).collect(), body: &q.body })
+            }
+            Node::Loop(l) => {
+                let held = |f: &Fold| Held {
+                    state: f.result,
+                    start: Atom::Const(f.reducer.neutral(vars[f.result.0 as usize])),
+                    next: Next::Combined(f.reducer, f.value),
+                    result: f.result,
+                };
+                let states = l.folds.iter().map(held).collect();
+                Some(Trips { counted: Some((&l.axis, None)), on: None, states, body: &l.body })
+            }
+            _ => None,
+        }
+    }
+
+    fn end(&self) -> End {
+        let states = self.states.iter().map(|s| (s.state, s.next)).collect();
+        End { states, only_where: self.on, any: self.on }
+    }
 }
 
 /// What ends a piece: states become values.
 #[derive(Default)]
 struct End {
-    states: Vec<(Var, Atom)>,
+    states: Vec<(Var, Next)>,
     /// Only in lanes for which this state holds; in others they stay as they are.
     only_where: Option<Var>,
     /// It is learned whether this state holds in any lane.
@@ -53,21 +117,25 @@ struct End {
 }
 
 impl End {
-    /// That of a trip.
-    fn of(q: &Recurrence) -> End {
-        let on = if let Rounds::While(on) = q.rounds { Some(on) } else { None };
-        End { states: q.states.iter().map(|s| (s.state, s.next)).collect(), only_where: on, any: on }
-    }
-
     fn uses(&self) -> impl Iterator<Item = Var> {
         let olds = self.only_where.into_iter().flat_map(|on| self.states.iter().map(|(s, _)| *s).chain([on]));
-        self.states.iter().filter_map(|(_, value)| value.var()).chain(olds)
+        let next = self.states.iter().flat_map(|(state, next)| match next {
+            Next::Value(value) => [value.var(), None],
+            Next::Combined(_, value) => [value.var(), Some(*state)],
+        });
+        next.flatten().chain(olds)
     }
 
-    fn code(&self, r: &mut Region) -> String {
+    fn code(&self, vars: &[Elem], r: &mut Region) -> String {
         let mut code = String::new();
-        for (state, value) in &self.states {
-            let value = r.atom(*value);
+        for (state, next) in &self.states {
+            let value = match next {
+                Next::Value(value) => r.atom(*value),
+                Next::Combined(reducer, value) => {
+                    let (elem, old) = (vars[state.0 as usize], format!("v{}", state.0));
+                    expr::combine(*reducer, elem, &old, &r.atom(*value))
+                }
+            };
             let value = match self.only_where {
                 Some(on) => format!("(if v{} {{ {value} }} else {{ v{} }})", on.0, state.0),
                 None => value,
@@ -83,11 +151,39 @@ impl Lanes {
         let differ = Differ::of(l.axes(), &l.body);
         let mut pieces = Pieces { vars: &c.p.vars, ..Pieces::default() };
         pieces.nodes(&l.body);
+        // What the points fold is taken up in their order, after all lanes.
+        pieces.at += 1;
+        l.folds.iter().for_each(|f| pieces.uses(f.value));
         let Pieces { bound, used, addresses, states, .. } = pieces;
+        let mut apart = BTreeSet::new();
+        let is_address = |v: Var| v == l.axis.var || addresses.contains(v);
+        read_apart(&l.body, &differ, &is_address, &mut apart);
         let elsewhere = used.into_iter().filter(|(v, piece)| bound.get(v).is_some_and(|p| p != piece));
         let is_kept = |v: &Var| differ.has(*v) && !addresses.contains(*v);
-        let kept = elsewhere.map(|(v, _)| v).filter(is_kept).collect();
-        Lanes { axis: l.axis.var, width, kept, differ, addresses, states }
+        let kept = elsewhere.map(|(v, _)| v).filter(is_kept).chain(apart.iter().copied()).collect();
+        Lanes { axis: l.axis.var, width, kept, apart, differ, addresses, states }
+    }
+}
+
+/// The elements that lanes read in rows of their own, at places that are known without other elements, beside functions that take long.
+fn read_apart(nodes: &[Node], differ: &Differ, is_address: &dyn Fn(Var) -> bool, out: &mut BTreeSet<Var>) {
+    if !takes_long(nodes) {
+        return;
+    }
+    for n in nodes {
+        match n {
+            Node::Let(Let { vars, exp: Exp::Read { index, checked: false, .. }, .. }) => {
+                let differs = |a: &Atom| a.var().is_some_and(|v| differ.has(v));
+                let is_known = |a: &Atom| a.var().is_none_or(|v| !differ.has(v) || is_address(v));
+                let in_rows = index.split_last().is_some_and(|(_, rows)| rows.iter().any(differs));
+                if in_rows && index.iter().all(is_known) {
+                    out.extend(vars);
+                }
+            }
+            Node::Recurrence(q) => read_apart(&q.body, differ, is_address, out),
+            Node::Loop(l) => read_apart(&l.body, differ, is_address, out),
+            _ => {}
+        }
     }
 }
 
@@ -111,7 +207,7 @@ impl Pieces<'_> {
 
     fn nodes(&mut self, nodes: &[Node]) {
         for n in nodes {
-            let Node::Recurrence(q) = n else {
+            let Some(q) = Trips::of(n, self.vars) else {
                 visit_atoms(std::slice::from_ref(n), &mut |a| self.uses(a));
                 self.addresses.learn(n, self.vars);
                 self.bound.extend(n.binds().into_iter().map(|v| (v, self.at)));
@@ -125,8 +221,11 @@ impl Pieces<'_> {
                 }
             }
             self.at += 1;
-            self.nodes(&q.body);
-            q.states.iter().for_each(|s| self.uses(s.next));
+            self.nodes(q.body);
+            for s in &q.states {
+                let (Next::Value(a) | Next::Combined(_, a)) = s.next;
+                self.uses(a);
+            }
             self.at += 1;
         }
     }
@@ -153,25 +252,38 @@ impl Cpu<'_> {
              let lanes: i64 = if end - base < {width} {{ end - base }} else {{ {width} }};\n"
         ));
         out.push_str(&self.pieces(&l.body, End::default(), &points, r));
+        out.push_str(&self.folded(l, &points, r));
         out + "base += lanes;\n}\n"
     }
 
+    /// What the points fold, one after the other.
+    fn folded(&mut self, l: &Loop, points: &Lanes, r: &mut Region) -> String {
+        if l.folds.is_empty() {
+            return String::new();
+        }
+        let needed = l.folds.iter().filter_map(|f| f.value.var()).collect();
+        let mut code = self.begin(&needed, points, r);
+        l.folds.iter().for_each(|f| code.push_str(&fold::step(self, f, l, r)));
+        lanes(&code)
+    }
+
     /// Code in pieces, and the loops between them.
-    fn pieces(&mut self, nodes: &[Node], end: End, points: &Lanes, r: &mut Region) -> String {
+    fn pieces<'n>(&mut self, nodes: &'n [Node], end: End, points: &Lanes, r: &mut Region) -> String {
         let mut out = String::new();
         let mut rest = nodes;
-        while let Some(at) = rest.iter().position(|n| matches!(n, Node::Recurrence(_))) {
-            let (piece, after) = rest.split_at(at);
-            let [Node::Recurrence(q), after @ ..] = after else { break };
-            rest = after;
+        let vars = &self.p.vars;
+        let trips =
+            |nodes: &'n [Node]| nodes.iter().enumerate().find_map(|(k, n)| Some((k, Trips::of(n, vars)?)));
+        while let Some((at, q)) = trips(rest) {
+            let piece = &rest[..at];
+            rest = &rest[at + 1..];
             for s in &q.states {
                 out.push_str(&self.lane_array(&format!("state{}", s.state.0), s.state, points.width));
             }
-            let on = if let Rounds::While(on) = q.rounds { Some(on) } else { None };
-            out.push_str(if on.is_some() { "let mut any = false;\n" } else { "" });
-            let states = q.states.iter().map(|s| (s.state, s.start)).collect();
-            out.push_str(&self.piece(piece, &End { states, only_where: None, any: on }, points, r));
-            out.push_str(&self.trips_together(q, points, r));
+            out.push_str(if q.on.is_some() { "let mut any = false;\n" } else { "" });
+            let states = q.states.iter().map(|s| (s.state, Next::Value(s.start))).collect();
+            out.push_str(&self.piece(piece, &End { states, only_where: None, any: q.on }, points, r));
+            out.push_str(&self.trips_together(&q, points, r));
         }
         out + &self.piece(rest, &end, points, r)
     }
@@ -181,46 +293,59 @@ impl Cpu<'_> {
         let is_same = |n: &Node| matches!(n, Node::Let(l) if !l.vars.iter().any(|v| points.differ.has(*v)));
         let (same, differing): (Vec<Node>, Vec<Node>) = nodes.iter().cloned().partition(is_same);
         let mut out = self.nodes(&same, r);
+        let is_apart = |n: &Node| n.binds().iter().any(|v| points.apart.contains(v));
+        let (apart, differing): (Vec<Node>, Vec<Node>) = differing.into_iter().partition(is_apart);
+        if !apart.is_empty() {
+            out.push_str(&self.lanes_of(&apart, &End::default(), points, r));
+        }
+        out + &self.lanes_of(&differing, end, points, r)
+    }
+
+    /// Code in lanes.
+    fn lanes_of(&mut self, differing: &[Node], end: &End, points: &Lanes, r: &mut Region) -> String {
         let mut needed: BTreeSet<Var> = end.uses().collect();
-        visit_atoms(&differing, &mut |a| needed.extend(a.var()));
+        visit_atoms(differing, &mut |a| needed.extend(a.var()));
         let here: BTreeSet<Var> = differing.iter().flat_map(Node::binds).collect();
+        let needed: BTreeSet<Var> = needed.difference(&here).copied().collect();
+        let mut code = self.begin(&needed, points, r);
+        let begin = code.len();
+        code.push_str(&self.nodes(differing, r));
+        for v in here.intersection(&points.kept) {
+            code.push_str(&set("kept", *v, &format!("v{}", v.0)));
+        }
+        code.push_str(&end.code(&self.p.vars, r));
+        if code.len() > begin { lanes(&code) } else { String::new() }
+    }
+
+    /// What a lane has from other pieces.
+    fn begin(&mut self, needed: &BTreeSet<Var>, points: &Lanes, r: &mut Region) -> String {
         let mut code = format!("let v{} = base + lane;\n", points.axis.0);
-        for v in needed.difference(&here) {
+        for v in needed {
             if points.kept.contains(v) {
                 code.push_str(&format!("let v{} = {};\n", v.0, get("kept", *v)));
             } else if let Some(state) = points.states.get(v) {
                 code.push_str(&format!("let v{} = {};\n", v.0, get("state", *state)));
             }
         }
-        let again = needed.difference(&here).copied().filter(|v| points.differ.has(*v)).collect();
-        code.push_str(&self.nodes(&points.addresses.of(&again), r));
-        let begin = code.len();
-        code.push_str(&self.nodes(&differing, r));
-        for v in here.intersection(&points.kept) {
-            code.push_str(&set("kept", *v, &format!("v{}", v.0)));
-        }
-        code.push_str(&end.code(r));
-        if code.len() > begin {
-            out.push_str(&lanes(&code));
-        }
-        out
+        let again = needed.iter().copied().filter(|v| points.differ.has(*v)).collect();
+        code + &self.nodes(&points.addresses.of(&again), r)
     }
 
-    fn trips_together(&mut self, q: &Recurrence, points: &Lanes, r: &mut Region) -> String {
-        match &q.rounds {
-            Rounds::For(axis, until) => {
+    fn trips_together(&mut self, q: &Trips<'_>, points: &Lanes, r: &mut Region) -> String {
+        match q.counted {
+            Some((axis, until)) => {
                 r.bound(axis.var);
                 let (v, n) = (axis.var.0, self.dim_in(&axis.extent, r));
                 let n = until.map_or(n.clone(), |u| format!("{n}.min({})", r.atom(u)));
-                let body = self.pieces(&q.body, End::of(q), points, r);
+                let body = self.pieces(q.body, q.end(), points, r);
                 format!(
                     "let trips{v}: i64 = {n};\nlet mut trip{v}: i64 = 0;\nwhile trip{v} < trips{v} {{\n\
                      let v{v} = trip{v};\n{body}trip{v} += 1;\n{}}}\n",
                     leave_if_failed(&body)
                 )
             }
-            Rounds::While(_) => {
-                let body = self.pieces(&q.body, End::of(q), points, r);
+            None => {
+                let body = self.pieces(q.body, q.end(), points, r);
                 let long = if r.angles { LEAVE_IF_LONG } else { "" };
                 format!("while any {{\nany = false;\n{body}{long}}}\n")
             }

@@ -200,7 +200,9 @@ impl Cpu<'_> {
     /// A tree whose points are divided among tasks.
     fn parallel(&mut self, t: &Tree) -> String {
         let function = match (t.plan.division, &t.plan.form) {
-            (Division::Points, Form::Together(width)) => format!("for_blocks({width}, "),
+            (Division::Points, Form::Together(width) | Form::Few(width, _)) => {
+                format!("for_blocks({width}, ")
+            }
             (Division::Points, _) => "for_chunks(".to_string(),
             (Division::Columns, _) => "for_wide_chunks(".to_string(),
             (Division::ColumnsAndTrips, _) => return self.columns(t),

@@ -82,7 +82,12 @@ fn inner(p: &mut Program, at: usize) -> &mut Loop {
 
 /// The code of a loop as its middle.
 fn middle(l: &Loop) -> Middle {
-    Middle { margin: 1, body: l.body.clone(), values: l.folds.iter().map(|f| f.value).collect() }
+    Middle {
+        margin: 1,
+        body: l.body.clone(),
+        values: l.folds.iter().map(|f| f.value).collect(),
+        together: None,
+    }
 }
 
 #[test]

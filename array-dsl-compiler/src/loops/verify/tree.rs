@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::super::together::{folds_are_short, together};
 use super::super::uses::{is_pure, places, visit_arrays};
-use super::super::{
-    Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Tree, scratch, together,
-};
+use super::super::{Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Tree, scratch};
 use super::Verifier;
 use crate::bulk::verify::unproven_read;
 use crate::bulk::{ArrayId, ArrayInfo, Atom, Axis, Var};
@@ -167,8 +166,8 @@ impl<'a> Verifier<'a> {
         self.scope.loc(l.loc);
         let mark = self.scope.mark();
         self.form(&l.axes().collect::<Vec<_>>(), &l.plan, &l.body);
-        if matches!(l.plan.form, Form::Together(_)) && !l.folds.is_empty() {
-            self.scope.error("trips that go together fold values");
+        if matches!(l.plan.form, Form::Few(..)) && !l.folds.is_empty() {
+            self.scope.error("trips that go together, or do not, fold values");
         }
         for end in l.range.ends() {
             self.scope.expect(end, Elem::I64, "an end of a loop");
@@ -210,17 +209,11 @@ impl<'a> Verifier<'a> {
     /// points each has its own folds and elements, and nothing else.
     fn form(&mut self, axes: &[&Axis], plan: &Plan, body: &[Node]) {
         let middle = plan.form.middle().map_or(&[][..], |m| &m.body);
-        if let Form::Together(_) = plan.form
-            && together(axes.iter().copied(), body, &self.p.vars).is_none()
-        {
-            self.scope.error("points that go together make no loop that they can make so");
-        }
-        if let Form::Together(_) = plan.form {
-            let mut has_rows = false;
-            visit_arrays(body, &mut |a, _| has_rows |= matches!(self.home(a), Some(Home::Row { .. })));
-            if has_rows {
-                self.scope.error("points that go together share a row");
-            }
+        match &plan.form {
+            Form::Together(_) => self.together(axes, body, true),
+            Form::Few(..) => self.together(axes, body, false),
+            Form::Peeled(m) if m.together.is_some() => self.together(axes, &m.body, true),
+            _ => {}
         }
         if plan.form == Form::Tiles || plan.division == Division::ColumnsAndTrips {
             if !body.iter().all(is_tiled) {
@@ -228,6 +221,18 @@ impl<'a> Verifier<'a> {
             }
         } else if plan.form != Form::Plain && body.iter().chain(middle).any(|n| n.as_scan().is_some()) {
             self.scope.error("a scan in a loop whose trips are not in order");
+        }
+    }
+
+    /// Points that go together. Their loops that fold are short, or else it is asked whether they are.
+    fn together(&mut self, axes: &[&Axis], body: &[Node], short: bool) {
+        if together(axes.iter().copied(), body, &self.p.vars).is_none() || short && !folds_are_short(body) {
+            self.scope.error("points that go together make no loop that they can make so");
+        }
+        let mut has_rows = false;
+        visit_arrays(body, &mut |a, _| has_rows |= matches!(self.home(a), Some(Home::Row { .. })));
+        if has_rows {
+            self.scope.error("points that go together share a row");
         }
     }
 

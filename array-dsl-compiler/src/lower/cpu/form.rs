@@ -2,7 +2,8 @@
 //!
 //! | form | of a loop |
 //! |---|---|
-//! | together | of which each trip makes a loop that several can make in lanes |
+//! | together | of which each trip makes a loop that several can make in lanes: a recurrence, or a short one that folds functions |
+//! | few | of which each trip makes loops of the latter kind if these turn out to have few trips |
 //! | tiles | whose inner loops stride through memory where neighboring trips read neighbors |
 //! | lanes | innermost, that folds by `+`, `*`, `min` or `max` or tells where these are, unless it is known to be short |
 //! | peeled | whose code is simpler away from its ends |
@@ -16,8 +17,9 @@ use super::scratch::reread;
 use super::{Cpu, peel};
 use crate::affine::Facts;
 use crate::bulk::{ArrayId, Atom, Axis, Reducer, Var};
+use crate::loops::together::{self, folded_trips, folds_are_short, together};
 use crate::loops::uses::{takes_long, visit_arrays};
-use crate::loops::{Fold, Form, Home, LANES, Loop, Middle, Node, Recurrence, together};
+use crate::loops::{Fold, Form, Home, LANES, Loop, Middle, Node, Recurrence};
 
 /// So many points go together at most that have scratch memory: with more of them it leaves the nearest cache.
 const WITH_SCRATCH: usize = 16;
@@ -83,8 +85,8 @@ impl<'a> Place<'a> {
 
     /// Points that go together, fewer if each has scratch memory. A row is of one point. Loops in loops go over the same elements again
     /// and again: those that they change must be near.
-    fn together(&self, axes: &[Axis], body: &[Node]) -> Option<Form> {
-        let Form::Together(width) = together(axes, body, &self.cpu.p.vars)? else { return None };
+    fn together(&self, axes: &[Axis], body: &[Node]) -> Option<usize> {
+        let width = together(axes, body, &self.cpu.p.vars)?;
         let home = |a: ArrayId| &self.cpu.p.arrays[a.0 as usize].home;
         let (mut has_rows, mut scratch) = (false, BTreeSet::new());
         visit_arrays(body, &mut |a, _| match home(a) {
@@ -98,11 +100,21 @@ impl<'a> Place<'a> {
             return None;
         }
         let bytes = scratch.into_iter().map(|a| self.own_bytes(a)).fold(0, i64::saturating_add);
-        Some(Form::Together(match bytes {
+        Some(match bytes {
             0 => width,
             _ if bytes.saturating_mul(WITH_SCRATCH as i64) <= NEAR => width.min(WITH_SCRATCH),
             _ => width.min(WITH_MUCH),
-        }))
+        })
+    }
+
+    /// The same of a loop with these folds, whose points then have no scratch memory, and of which those inside that fold are worth it.
+    fn together_folding(&self, axes: &[Axis], body: &[Node], folds: &[Fold]) -> Option<usize> {
+        let mut has_scratch = false;
+        let is_scratch = |a: ArrayId| self.cpu.p.arrays[a.0 as usize].home == Home::Scratch;
+        visit_arrays(body, &mut |a, _| has_scratch |= is_scratch(a));
+        let worth = |n: &Node| !matches!(n, Node::Loop(l) if !takes_long(&l.body));
+        let can = (folds.is_empty() || !has_scratch) && body.iter().all(worth);
+        if can { self.together(axes, body) } else { None }
     }
 
     /// What a point's own elements of an array take, if constants say so.
@@ -133,10 +145,9 @@ impl<'a> Place<'a> {
             return l;
         }
         let axes: Vec<Axis> = l.axes().cloned().collect();
-        if l.folds.is_empty()
-            && let Some(form) = self.together(&axes, &l.body)
-        {
-            l.plan.form = form;
+        let width = self.together_folding(&axes, &l.body, &l.folds);
+        if let Some(width) = width.filter(|_| folds_are_short(&l.body)) {
+            l.plan.form = Form::Together(width);
             l.body = self.inside(&axes, 0, l.body);
             return l;
         }
@@ -149,7 +160,11 @@ impl<'a> Place<'a> {
         }
         let around = self.at_ends;
         self.at_ends = false;
-        let middle = middle.map(|m| Middle { body: self.inside(&axes, m.margin, m.body), ..m });
+        let middle = middle.map(|m| {
+            let short = folded_trips(&m.body).next().is_some() && folds_are_short(&m.body);
+            let together = if short { self.together_folding(&axes, &m.body, &l.folds) } else { None };
+            Middle { body: self.inside(&axes, m.margin, m.body), together, ..m }
+        });
         self.at_ends = around;
         match middle {
             Some(m) if m.margin == 0 => {
@@ -157,7 +172,7 @@ impl<'a> Place<'a> {
                 for (f, value) in l.folds.iter_mut().zip(m.values) {
                     f.value = value;
                 }
-                l.plan.form = folding(lanes, None);
+                l.plan.form = m.together.map_or_else(|| folding(lanes, None), Form::Together);
             }
             middle => {
                 self.at_ends |= middle.is_some() && has_loops;
@@ -165,6 +180,9 @@ impl<'a> Place<'a> {
                 self.at_ends = around;
                 l.plan.form = folding(lanes, middle);
             }
+        }
+        if let Some(width) = width.filter(|_| l.folds.is_empty() && l.plan.form.middle().is_none()) {
+            l.plan.form = Form::Few(width, Box::new(l.plan.form));
         }
         l
     }

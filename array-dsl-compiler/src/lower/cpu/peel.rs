@@ -26,15 +26,15 @@ const MOST: i64 = 8;
 pub(super) fn middle(c: &Cpu<'_>, facts: &mut Facts, l: &Loop) -> Option<Middle> {
     let scope = facts.scope();
     l.axes().for_each(|a| facts.enter(a));
-    // One of which something is left.
-    let most = l.axis.extent.as_constant().map_or(MOST, |n| MOST.min((n - 1) / 2));
+    // One that is half of it or more.
+    let most = l.axis.extent.as_constant().map_or(MOST, |n| MOST.min(n / 4));
     let mut peel =
         Peel { c, axis: &l.axis, most, margin: 0, simpler: false, names: Renaming::default(), facts };
     let body = peel.nodes(&l.body);
     let values = l.folds.iter().map(|f| renamed(&peel.names, f.value)).collect();
     let Peel { margin, simpler, .. } = peel;
     facts.leave(scope);
-    Some(Middle { margin, body: body?, values }).filter(|_| simpler)
+    Some(Middle { margin, body: body?, values, together: None }).filter(|_| simpler)
 }
 
 /// The code of a trip and what it folds, where something is known of the counter: that is in `facts`.
@@ -210,6 +210,15 @@ impl Peel<'_> {
             }
             (Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq | Op::Ne, [a, b]) => {
                 bool(self.facts.decide(op, *a, *b)?)
+            }
+            (Op::Min | Op::Max, [a, b]) if self.moves(args) => {
+                // Where they are equal they are either of them.
+                let is = |f: &Facts, a, b| f.decide(Op::Le, a, b) == Some(true);
+                let order = |f: &mut Facts| match (is(f, *a, *b), is(f, *b, *a)) {
+                    (false, false) => None,
+                    (is_less, _) => Some(is_less),
+                };
+                if self.away(order)? == (op == Op::Min) { *a } else { *b }
             }
             _ => decided(op, args)?,
         };

@@ -9,8 +9,9 @@
 use std::collections::BTreeSet;
 
 use crate::bulk::{ArrayId, Atom, Exp, Let};
+use crate::loops::together::{folds_are_short, together};
 use crate::loops::uses::{Access, visit_arrays};
-use crate::loops::{Fold, Home, Loop, Node, Program, Recurrence, Rounds, State, Step, Tree, together};
+use crate::loops::{Fold, Home, Loop, Node, Program, Recurrence, Rounds, State, Step, Tree};
 use crate::lower::own::{Uses, move_home};
 use crate::lower::private::{candidates, keep, without_fills};
 
@@ -45,6 +46,7 @@ fn fits(p: &Program, t: &Tree, found: &[(ArrayId, i64)], alone: &BTreeSet<ArrayI
         && words <= MOST_WORDS
         && reread(&t.body).iter().all(has)
         && together(&t.axes, &t.body, &p.vars).is_some()
+        && folds_are_short(&t.body)
 }
 
 /// The arrays that loops of one point change and read.

@@ -1,0 +1,118 @@
+//! Short loops that fold functions: several points make them together, in lanes, where the rows have fewer values than a vector; and
+//! windows, whose points go together away from the ends.
+
+#[macro_use]
+#[path = "common/checks.rs"]
+mod checks;
+
+use array_dsl::Cpu;
+use array_dsl::prelude::*;
+use ndarray::{Array1, Array2, Axis};
+
+/// Below, at and above the numbers of lanes and of points that go together.
+const POINTS: [usize; 7] = [0, 1, 7, 8, 63, 64, 150];
+/// Below, at and above the trips that are few, and those that fold in lanes.
+const TRIPS: [usize; 8] = [0, 1, 2, 7, 8, 9, 31, 33];
+
+fn waves(n: usize, m: usize) -> Array2<f64> {
+    Array2::from_shape_fn((n, m), |(i, j)| ((3 * i + 7 * j) as f64 * 0.71).sin())
+}
+
+/// Two folds of which one takes the least, with code before and after.
+#[kernel]
+fn softened(x: [[f64; m]; n], scale: [f64; n]) -> ([f64; n], [f64; n]) {
+    let both = build(n, |i| {
+        let s = scale[i] * scale[i] + 0.5;
+        let mut total = 0.0;
+        let mut least = 10.0;
+        for j in 0..m {
+            let e = exp(x[i][j] * s);
+            total += e;
+            least = min(least, tanh(x[i][j]) - e);
+        }
+        (ln(total + s), least)
+    });
+    (both.0, both.1)
+}
+
+#[test]
+fn rows_of_every_length() {
+    for n in POINTS {
+        for m in TRIPS {
+            let (x, scale) = (waves(n, m), Array1::from_shape_fn(n, |i| 0.01 * i as f64 - 0.4));
+            let (soft, least) = softened(&x, &scale);
+            for (i, row) in x.axis_iter(Axis(0)).enumerate() {
+                let s = scale[i] * scale[i] + 0.5;
+                let total: f64 = row.iter().map(|v| (v * s).exp()).sum();
+                let by_hand = row.iter().map(|v| v.tanh() - (v * s).exp()).fold(10.0, f64::min);
+                assert!((soft[i] - (total + s).ln()).abs() < 1e-13, "{n} {m} {i}");
+                assert!((least[i] - by_hand).abs() < 1e-14 * by_hand.abs().max(1.0), "{n} {m} {i}");
+            }
+        }
+    }
+    for (n, m) in [(3, 2), (9, 7), (70, 3), (5, 8)] {
+        assert_checks!(softened, (&waves(n, m), &Array1::from_elem(n, 0.3)));
+    }
+}
+
+/// Where the elements are read is data; a row is far from the next one, and so are its elements.
+#[kernel]
+fn picked(x: [[f64; k]; n], at: [[i64; m]; n], rows: [i64; n]) -> [f64; n] {
+    build(n, |i| {
+        let mut s = 0.0;
+        for j in 0..m {
+            s += sin(x[rows[i]][at[i][j]]) * exp(x[i][at[i][j]]);
+        }
+        s
+    })
+}
+
+#[test]
+fn elements_at_places_that_data_say() {
+    for n in [1, 9, 70] {
+        for m in TRIPS {
+            let x = waves(n, 5);
+            let at = Array2::from_shape_fn((n, m), |(i, j)| ((i + 2 * j) % 5) as i64);
+            let rows = Array1::from_shape_fn(n, |i| (n - 1 - i) as i64);
+            let found = picked(&x, &at, &rows);
+            let by_hand = Array1::from_shape_fn(n, |i| {
+                let one = |a: &i64| x[[n - 1 - i, *a as usize]].sin() * x[[i, *a as usize]].exp();
+                at.row(i).iter().map(one).sum::<f64>()
+            });
+            assert!(found.iter().zip(&by_hand).all(|(a, b)| (a - b).abs() < 1e-14), "{n} {m}");
+        }
+    }
+    let at = Array2::from_shape_fn((9, 3), |(i, j)| ((i + 2 * j) % 5) as i64);
+    let found = Cpu.run(picked, (&waves(9, 5), &at, &Array1::from_elem(9, 9))).map_err(|e| e.to_string());
+    assert!(found.is_err_and(|e| e.contains("9")));
+}
+
+/// A window whose points are summed: its folds take them in their order.
+#[kernel]
+fn roughness(x: [f64; n], width: f64) -> f64 {
+    let mut s = 0.0;
+    for i in 0..n {
+        let mut near = 0.0;
+        for j in max(0, i - 2)..min(n, i + 3) {
+            near += exp(-(x[i] - x[j]) * (x[i] - x[j]) / width);
+        }
+        s += ln(near);
+    }
+    s
+}
+
+#[test]
+fn sums_over_windows() {
+    for n in [0, 1, 2, 4, 5, 6, 63, 64, 65, 69, 70, 500] {
+        let x = waves(1, n).row(0).to_owned();
+        let one = |i: usize| -> f64 {
+            let near = i.saturating_sub(2)..n.min(i + 3);
+            near.map(|j| (-(x[i] - x[j]) * (x[i] - x[j]) / 0.3).exp()).sum::<f64>().ln()
+        };
+        let by_hand: f64 = (0..n).map(one).sum();
+        assert!((roughness(&x, 0.3) - by_hand).abs() <= 1e-12 * by_hand.abs(), "{n}");
+    }
+    for n in [2, 5, 9, 80] {
+        assert_checks!(roughness, (&waves(1, n).row(0).to_owned(), 0.3));
+    }
+}
