@@ -33,7 +33,7 @@ fn check(f: &Function, seed: u64) -> Result<Option<Derived>, String> {
 fn seeds() -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|s| s.parse::<u64>().ok());
     let first = number("RANDOM_FIRST").unwrap_or(0);
-    first..first + number("RANDOM_COUNT").unwrap_or(520)
+    first..first + number("RANDOM_COUNT").unwrap_or(720)
 }
 
 /// Checks every fourth seed; the failure with the smallest program is shown.
