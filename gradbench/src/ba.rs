@@ -50,32 +50,59 @@ fn weight_error(w: f64) -> f64 {
     1.0 - w * w
 }
 
+/// Cameras, points, weights, features, and the camera and the point of each observation.
+#[derive(Record, Clone, Debug)]
+struct Scene {
+    #[shape(n, 11)]
+    cameras: Array2<f64>,
+    #[shape(m, 3)]
+    xs: Array2<f64>,
+    #[shape(p)]
+    ws: Array1<f64>,
+    #[shape(p, 2)]
+    features: Array2<f64>,
+    #[shape(p, 2)]
+    seen: Array2<i64>,
+}
+
+/// One camera, point and observation, as often as it says.
 #[kernel(value)]
-fn errors(
-    cameras: [[f64; 11]; n],
-    xs: [[f64; 3]; m],
-    ws: [f64; p],
-    features: [[f64; 2]; p],
-    seen: [[i64; 2]; p],
-) -> ([[f64; 2]; p], [f64; p]) {
-    let each = build(p, |i| reprojection(cameras[seen[i][0]], xs[seen[i][1]], ws[i], features[i]));
-    (each, weight_error(ws))
+fn repeated(
+    camera: [f64; 11],
+    x: [f64; 3],
+    w: f64,
+    feature: [f64; 2],
+    n: usize,
+    m: usize,
+    p: usize,
+) -> Scene {
+    Scene {
+        cameras: replicate(n, camera),
+        xs: replicate(m, x),
+        ws: replicate(p, w),
+        features: replicate(p, feature),
+        seen: build(p, |i| [i % n, i % m]),
+    }
+}
+
+#[kernel(value)]
+fn errors(scene: &Scene) -> ([[f64; 2]; p], [f64; p]) {
+    let each = build(p, |i| {
+        let (camera, x) = (scene.cameras[scene.seen[i][0]], scene.xs[scene.seen[i][1]]);
+        reprojection(camera, x, scene.ws[i], scene.features[i])
+    });
+    (each, weight_error(scene.ws))
 }
 
 /// Row pointers, columns and values of the compressed rows.
 #[kernel(value)]
-fn compressed(
-    cameras: [[f64; 11]; n],
-    xs: [[f64; 3]; m],
-    ws: [f64; p],
-    features: [[f64; 2]; p],
-    seen: [[i64; 2]; p],
-) -> ([i64; 3 * p + 1], [i64; 31 * p], [f64; 31 * p]) {
+fn compressed(scene: &Scene) -> ([i64; 3 * p + 1], [i64; 31 * p], [f64; 31 * p]) {
+    let seen = scene.seen;
     let blocks = build(p, |i| {
-        let parameters = concat(cameras[seen[i][0]], xs[seen[i][1]], [ws[i]]);
-        jacobian(|v| reprojection(v[0..11], v[11..14], v[14], features[i]))(parameters)
+        let parameters = concat(scene.cameras[seen[i][0]], scene.xs[seen[i][1]], [scene.ws[i]]);
+        jacobian(|v| reprojection(v[0..11], v[11..14], v[14], scene.features[i]))(parameters)
     });
-    let of_weights = map(|w| grad(weight_error)(w), ws);
+    let of_weights = map(|w| grad(weight_error)(w), scene.ws);
     let columns = build((p, 2, 15), |i, _, j| {
         if j < 11 {
             11 * seen[i][0] + j
@@ -90,31 +117,15 @@ fn compressed(
     (rows, concat(flatten(columns), weights), concat(flatten(blocks), of_weights))
 }
 
-/// Cameras, points, weights, features, and the camera and the point of each observation.
-struct Scene {
-    cameras: Array2<f64>,
-    xs: Array2<f64>,
-    ws: Array1<f64>,
-    features: Array2<f64>,
-    seen: Array2<i64>,
-}
-
 impl Scene {
     /// The one camera, point and observation of the input, as often as it says.
     fn read(input: Value) -> Result<Self, Error> {
         let mut fields = Fields::of(input)?;
-        let (n, m, p): (usize, usize, usize) =
+        let (n, m, p): (i64, i64, i64) =
             (fields.positive("n")?, fields.positive("m")?, fields.positive("p")?);
         let (camera, x) = (fields.vector_of("cam", 11)?, fields.vector_of("x", 3)?);
         let (w, feature): (f64, _) = (fields.take("w")?, fields.vector_of("feat", 2)?);
-        let repeated = |v: &Array1<f64>, count| Array2::from_shape_fn((count, v.len()), |(_, j)| v[j]);
-        Ok(Self {
-            cameras: repeated(&camera, n),
-            xs: repeated(&x, m),
-            ws: Array1::from_elem(p, w),
-            features: repeated(&feature, p),
-            seen: Array2::from_shape_fn((p, 2), |(i, k)| (i % if k == 0 { n } else { m }) as i64),
-        })
+        Ok(Cpu.run(repeated, (&camera, &x, w, &feature, n, m, p))?)
     }
 }
 
@@ -141,15 +152,10 @@ fn compressed_json((rows, columns, values): &(Array1<i64>, Array1<i64>, Array1<f
 /// # Errors
 /// The function may be unknown, or the input wrong.
 pub fn task(function: &str, input: Value) -> Result<Task, Error> {
-    let s = Scene::read(input)?;
+    let scene = Scene::read(input)?;
     match function {
-        "objective" => Ok(Task::new(move || {
-            Cpu.run(errors, (&s.cameras, &s.xs, &s.ws, &s.features, &s.seen)).map(|e| As(e, errors_json))
-        })),
-        "jacobian" => Ok(Task::new(move || {
-            Cpu.run(compressed, (&s.cameras, &s.xs, &s.ws, &s.features, &s.seen))
-                .map(|j| As(j, compressed_json))
-        })),
+        "objective" => Ok(Task::new(move || Cpu.run(errors, (&scene,)).map(|e| As(e, errors_json)))),
+        "jacobian" => Ok(Task::new(move || Cpu.run(compressed, (&scene,)).map(|j| As(j, compressed_json)))),
         _ => Err(unknown("ba", function)),
     }
 }

@@ -19,7 +19,7 @@ use crate::output::{As, Output};
 use crate::{Error, Task, input::Fields, task::unknown};
 
 /// What the prior says of the inverse factors, with its constant.
-#[kernel(value, grad)]
+#[kernel(value)]
 fn prior(q: [[f64; d]; k], l: [[f64; t]; k], #[no_grad] gamma: f64, #[no_grad] m: i64) -> f64 {
     let squares = (2.0 * q).exp().flatten().sum() + (l * l).flatten().sum();
     let freedom = (d + m + 1) as f64;
@@ -27,6 +27,21 @@ fn prior(q: [[f64; d]; k], l: [[f64; t]; k], #[no_grad] gamma: f64, #[no_grad] m
         + 0.25 * (d * (d - 1)) as f64 * std::f64::consts::PI.ln();
     let constant = freedom * d as f64 * (gamma.ln() - 0.5 * std::f64::consts::LN_2) - gammas;
     m as f64 * q.flatten().sum() - 0.5 * gamma * gamma * squares + k as f64 * constant
+}
+
+/// From the `beta` of all points and components.
+#[kernel(value)]
+fn posterior(
+    beta: [[f64; k]; n],
+    alpha: [f64; k],
+    q: [[f64; d]; k],
+    l: [[f64; t]; k],
+    #[no_grad] gamma: f64,
+    #[no_grad] m: i64,
+) -> f64 {
+    let likelihood = sum(logsumexp(beta))
+        - n as f64 * (logsumexp(alpha) + 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln());
+    likelihood + prior(q, l, gamma, m)
 }
 
 /// Element by element, as the formulas are.
@@ -52,9 +67,7 @@ pub fn by_elements(
         });
         alpha[c] + sum(q[c]) - 0.5 * dot(u, u)
     });
-    let likelihood = sum(logsumexp(beta))
-        - n as f64 * (logsumexp(alpha) + 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln());
-    likelihood + prior(q, l, gamma, m)
+    posterior(beta, alpha, q, l, gamma, m)
 }
 
 /// With the factors as whole matrices, of which all products with all points are one.
@@ -79,9 +92,7 @@ pub fn by_products(
     });
     let u = einsum!("crs,is->icr", factor, x) - einsum!("crs,cs->cr", factor, mu);
     let beta = alpha + sum(q) - 0.5 * sum(u * u);
-    let likelihood = sum(logsumexp(beta))
-        - n as f64 * (logsumexp(alpha) + 0.5 * d as f64 * (2.0 * std::f64::consts::PI).ln());
-    likelihood + prior(q, l, gamma, m)
+    posterior(beta, alpha, q, l, gamma, m)
 }
 
 /// The gradient: of `alpha`, `mu`, `q` and `l`.

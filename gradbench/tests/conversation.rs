@@ -215,3 +215,16 @@ fn wrong_matrices_are_refused() {
         assert_refused("lstm", "objective", &wrong, error);
     }
 }
+
+#[test]
+fn memory_that_there_is_not() {
+    let camera: Vec<u32> = (1..12).collect();
+    let input =
+        |p: i64| json!({"n": 1, "m": 1, "p": p, "cam": camera, "x": [1, 2, 3], "w": 1, "feat": [1, 2]});
+    for (p, what) in [(1_000_000_000_000_000, "memory"), (i64::MAX, "too large to be represented")] {
+        let response = evaluated("ba", "objective", &input(p));
+        assert_eq!(response["success"], false);
+        let error = response["error"].as_str().unwrap();
+        assert!(error.contains("`repeated`") && error.contains(what), "{error}");
+    }
+}
