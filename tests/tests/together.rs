@@ -241,3 +241,34 @@ fn cells_of_few_units() {
     let check = check_grad(cells, (&waves(9, 7).mapv(|x| x as f32), &w, &u)).unwrap();
     assert!(check.agrees(2e-2), "{check}");
 }
+
+/// Functions of elements that the same trip has changed.
+#[kernel]
+fn stirred(x: [f64; n], at: [i64; n]) -> [f64; n] {
+    build(n, |i| {
+        let mut r = [x[i], 0.3, 0.7];
+        let mut s = 0.0;
+        for t in 0..5 {
+            r[(t + at[i]) % 3] = (r[(t + 1) % 3] + x[i]).sin();
+            s += exp(r[(2 * t) % 3]);
+        }
+        s
+    })
+}
+
+#[test]
+fn what_a_trip_has_changed_it_reads() {
+    for n in LENGTHS {
+        let (x, at) = (waves(1, n).row(0).to_owned(), Array1::from_shape_fn(n, |i| (i % 5) as i64));
+        let by_hand = Array1::from_shape_fn(n, |i| {
+            let (mut r, mut s) = ([x[i], 0.3, 0.7], 0.0);
+            for t in 0..5 {
+                r[(t + i % 5) % 3] = (r[(t + 1) % 3] + x[i]).sin();
+                s += r[(2 * t) % 3].exp();
+            }
+            s
+        });
+        assert_close(stirred(&x, &at), by_hand, 1e-14);
+    }
+    assert_checks!(stirred, (&waves(1, 9).row(0).to_owned(), &Array1::from_elem(9, 2)));
+}

@@ -18,10 +18,10 @@ use super::angles::LEAVE_IF_LONG;
 use super::nodes::leave_if_failed;
 use super::region::Region;
 use super::{Cpu, expr, fold};
-use crate::bulk::{Atom, Axis, Exp, Let, Reducer, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
 use crate::loops::together::Differ;
-use crate::loops::uses::{takes_long, visit_atoms};
-use crate::loops::{Fold, Loop, Node, Rounds, State};
+use crate::loops::uses::{Access, takes_long, visit_arrays, visit_atoms};
+use crate::loops::{Fold, Loop, Node, Recurrence, Rounds, State};
 use crate::ty::{Const, Elem};
 
 /// A loop over the lanes around their code.
@@ -155,9 +155,17 @@ impl Lanes {
         pieces.at += 1;
         l.folds.iter().for_each(|f| pieces.uses(f.value));
         let Pieces { bound, used, addresses, states, .. } = pieces;
+        let mut changed = BTreeSet::new();
+        visit_arrays(&l.body, &mut |a, access| changed.extend((access != Access::Read).then(|| c.root(a))));
+        let differs = |a: &Atom| a.var().is_some_and(|v| differ.has(v));
+        let is_known =
+            |a: &Atom| !differs(a) || a.var().is_none_or(|v| v == l.axis.var || addresses.contains(v));
+        let may = |array: ArrayId, index: &[Atom]| {
+            let in_rows = index.split_last().is_some_and(|(_, rows)| rows.iter().any(differs));
+            in_rows && index.iter().all(is_known) && !changed.contains(&c.root(array))
+        };
         let mut apart = BTreeSet::new();
-        let is_address = |v: Var| v == l.axis.var || addresses.contains(v);
-        read_apart(&l.body, &differ, &is_address, &mut apart);
+        read_apart(&l.body, &may, &mut apart);
         let elsewhere = used.into_iter().filter(|(v, piece)| bound.get(v).is_some_and(|p| p != piece));
         let is_kept = |v: &Var| differ.has(*v) && !addresses.contains(*v);
         let kept = elsewhere.map(|(v, _)| v).filter(is_kept).chain(apart.iter().copied()).collect();
@@ -165,23 +173,20 @@ impl Lanes {
     }
 }
 
-/// The elements that lanes read in rows of their own, at places that are known without other elements, beside functions that take long.
-fn read_apart(nodes: &[Node], differ: &Differ, is_address: &dyn Fn(Var) -> bool, out: &mut BTreeSet<Var>) {
+/// The elements that are read apart, beside functions that take long. They may be if lanes read them in rows of their own, at places that
+/// are known without other elements, of arrays that nothing here changes: they are read before the rest of their piece.
+fn read_apart(nodes: &[Node], may: &dyn Fn(ArrayId, &[Atom]) -> bool, out: &mut BTreeSet<Var>) {
     if !takes_long(nodes) {
         return;
     }
     for n in nodes {
         match n {
-            Node::Let(Let { vars, exp: Exp::Read { index, checked: false, .. }, .. }) => {
-                let differs = |a: &Atom| a.var().is_some_and(|v| differ.has(v));
-                let is_known = |a: &Atom| a.var().is_none_or(|v| !differ.has(v) || is_address(v));
-                let in_rows = index.split_last().is_some_and(|(_, rows)| rows.iter().any(differs));
-                if in_rows && index.iter().all(is_known) {
-                    out.extend(vars);
-                }
+            Node::Let(Let { vars, exp: Exp::Read { array, index, checked: false }, .. }) => {
+                out.extend(vars.iter().filter(|_| may(*array, index)));
             }
-            Node::Recurrence(q) => read_apart(&q.body, differ, is_address, out),
-            Node::Loop(l) => read_apart(&l.body, differ, is_address, out),
+            Node::Recurrence(Recurrence { body, .. }) | Node::Loop(Loop { body, .. }) => {
+                read_apart(body, may, out);
+            }
             _ => {}
         }
     }
