@@ -65,6 +65,8 @@ fn axes_and_sizes_prove_reads() {
         "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[max(i - 1, -1)]) }",
         "fn f(x: [f64; n], k: i64) -> [f64; n] { build(n, |i| x[min(i + k, n - 1)]) }",
         "fn f(x: [f64; n], y: [f64; m]) -> [f64; m] { build(m, |i| x[min(i, n - 1)] + y[i]) }",
+        // It may be read before the loop over `i`, whose points are what says that there is a last element.
+        "fn f(x: [f64; n], y: [f64; m]) -> [[f64; m]; n] { build((n, m), |i, j| x[min(j, n - 1)] * y[j] + x[i]) }",
         // An integer that may have wrapped is not as large as its polynomial.
         "fn f(x: [f64; n], m: i64) -> [f64; m] { build(m, |i| if i + 9223372036854775807 < n { x[i + 9223372036854775807] } else { 0.0 }) }",
         "fn f(x: [f64; n], k: i64) -> f64 { if k > 0 && k + 9223372036854775807 < n { x[k + 9223372036854775807] } else { 0.0 } }",

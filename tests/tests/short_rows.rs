@@ -1,5 +1,5 @@
 //! Short loops that fold functions: several points make them together, in lanes, where the rows have fewer values than a vector; and
-//! windows, whose points go together away from the ends.
+//! windows, whose points go together away from the ends; borders.
 
 #[macro_use]
 #[path = "common/checks.rs"]
@@ -114,5 +114,122 @@ fn sums_over_windows() {
     }
     for n in [2, 5, 9, 80] {
         assert_checks!(roughness, (&waves(1, n).row(0).to_owned(), 0.3));
+    }
+}
+
+/// Angles that are too long for vectors are found in short rows and in windows as everywhere.
+#[kernel(value)]
+fn angles(x: [[f64; m]; n]) -> ([f64; n], f64) {
+    let rows = build(n, |i| sum(sin(x[i])));
+    let mut all = 0.0;
+    for i in 0..n {
+        let mut near = 0.0;
+        for k in max(0, i - 1)..min(n, i + 2) {
+            near += cos(x[k][0]);
+        }
+        all += near * near;
+    }
+    (rows, all)
+}
+
+#[test]
+fn angles_of_every_length() {
+    for m in [1, 3, 8] {
+        let x =
+            Array2::from_shape_fn((70, m), |(i, j)| if (i + j) % 9 == 0 { 1e300 } else { 1e3 * i as f64 });
+        let (rows, all) = angles(&x);
+        for (found, row) in rows.iter().zip(x.rows()) {
+            assert!((found - row.iter().map(|v| v.sin()).sum::<f64>()).abs() < 1e-13);
+        }
+        let near = |i: usize| (i.saturating_sub(1)..70.min(i + 2)).map(|k| x[[k, 0]].cos()).sum::<f64>();
+        let by_hand: f64 = (0..70).map(|i| near(i) * near(i)).sum();
+        assert!((all - by_hand).abs() < 1e-11, "{all} {by_hand}");
+    }
+}
+
+/// Loops of a point's own array and a short row, at points that fold.
+#[kernel]
+fn mixed(x: [[f64; m]; n], v: [f64; n]) -> ([f64; n], f64, i64) {
+    let each = build(n, |i| {
+        let mut r = [v[i], 0.5];
+        for t in 0..4 {
+            r[t % 2] = r[(t + 1) % 2].sin() + 0.1 * v[i];
+        }
+        let mut s = r[1];
+        for j in 0..m {
+            s += exp(x[i][j] * r[0]);
+        }
+        s
+    });
+    (each, sum(each * each), argmax(each))
+}
+
+#[test]
+fn loops_of_both_kinds() {
+    for n in [1, 8, 64, 150] {
+        for m in TRIPS {
+            let (x, v) = (waves(n, m), waves(1, n).row(0).to_owned());
+            let (each, squares, most) = mixed(&x, &v);
+            let by_hand = Array1::from_shape_fn(n, |i| {
+                let mut r = [v[i], 0.5];
+                for t in 0..4 {
+                    r[t % 2] = r[(t + 1) % 2].sin() + 0.1 * v[i];
+                }
+                r[1] + x.row(i).iter().map(|x| (x * r[0]).exp()).sum::<f64>()
+            });
+            assert!((&each - &by_hand).iter().all(|d| d.abs() < 1e-12), "{n} {m}");
+            assert!((squares - by_hand.dot(&by_hand)).abs() < 1e-10 * squares, "{n} {m}");
+            assert!(by_hand.iter().all(|e| *e <= by_hand[most as usize]), "{n} {m}");
+        }
+    }
+    assert_checks!(mixed, (&waves(9, 3), &waves(1, 9).row(0).to_owned()));
+}
+
+/// Windows that have no place.
+#[kernel]
+fn empty(x: [f64; n]) -> [f64; n] {
+    build(n, |i| {
+        let mut s = 1.0;
+        for j in max(0, i)..min(0, i) {
+            s += x[j].exp();
+        }
+        for j in max(5, i)..min(1, n) {
+            s += x[j].exp();
+        }
+        s
+    })
+}
+
+/// Elements beyond the border are those at it; also where there is none.
+#[kernel]
+fn clamped(x: [[f64; m]; n], y: [f64; k]) -> ([[f64; m]; n], [[f64; k]; n]) {
+    let stencil = build((n, m), |i, j| {
+        let near = x[min(i + 1, n - 1)][j] + x[max(i - 1, 0)][j];
+        sin(near + x[i][min(j + 2, m - 1)] * x[(i - 2).clamp(0, n - 1)][(j - 1).max(0)] - x[i][j])
+    });
+    (stencil, build((n, k), |i, j| y[j] * i as f64 + y[min(i, k - 1)]))
+}
+
+#[test]
+fn borders() {
+    for n in [0, 1, 2, 7, 64] {
+        let ones = empty(&waves(1, n).row(0).to_owned());
+        assert!(ones.iter().all(|v| *v == 1.0));
+        for (m, k) in [(0, 0), (1, 3), (5, 0), (9, 2)] {
+            let (x, y) = (waves(n, m), waves(1, k).row(0).to_owned());
+            let (found, rows) = clamped(&x, &y);
+            let at =
+                |i: i64, j: i64| x[[i.clamp(0, n as i64 - 1) as usize, j.clamp(0, m as i64 - 1) as usize]];
+            for ((i, j), value) in found.indexed_iter() {
+                let (i, j) = (i as i64, j as i64);
+                let near = at(i + 1, j) + at(i - 1, j);
+                let by_hand = (near + at(i, j + 2) * at(i - 2, j - 1) - at(i, j)).sin();
+                assert!((value - by_hand).abs() < 1e-14, "{n} {m} {i} {j}");
+            }
+            assert_eq!(rows.dim(), (n, k));
+        }
+    }
+    for (n, m, k) in [(1, 1, 1), (2, 3, 1), (7, 5, 4)] {
+        assert_checks!(clamped, (&waves(n, m), &waves(1, k).row(0).to_owned()));
     }
 }

@@ -1,6 +1,8 @@
 //! What is certain of polynomials, from the axes' extents, from checks made before, and from enclosing conditions: that one is not
 //! negative, and what follows of it, whether an index is inside and what a comparison is.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashSet;
 
 use super::{Affine, Facts};
@@ -132,9 +134,7 @@ impl Facts {
         if below.into_iter().chain(modulus).any(|n| dim.sub(n).is_nonnegative()) {
             return true;
         }
-        if self.quotient_inside(index, dim)
-            || self.form(index).is_none() && self.ends_inside(index, dim) == [true; 2]
-        {
+        if self.quotient_inside(index, dim) || self.kept_inside(index, dim) {
             return true;
         }
         let last = Affine::constant(dim.sub(&Dim::constant(1)));
@@ -148,20 +148,38 @@ impl Facts {
         matches!(index, Atom::Var(v) if is_less(v)) && form.iter().chain(&named).any(|f| self.is_count(f))
     }
 
+    /// Whether an index that is kept within borders, the least or greatest of others, is inside.
+    fn kept_inside(&self, index: Atom, dim: &Dim) -> bool {
+        let mut axes = BTreeSet::new();
+        self.visit_parts(index, &mut |f| axes.extend(f.axes.keys().copied()));
+        // What moves along an axis stays within its loop, which has points then: `n - 1` is not negative where `n` of them are.
+        let extents: Vec<&Dim> = axes.iter().filter_map(|v| self.extents.get(v)).collect();
+        let less_points = |f: &Affine, n: &Dim| f.sub(&Affine::constant(n.sub(&Dim::constant(1))));
+        let is_count =
+            |f: &Affine| self.nonnegative(f) || extents.iter().any(|n| self.nonnegative(&less_points(f, n)));
+        self.form(index).is_none() && self.ends_inside(index, dim, &is_count) == [true; 2]
+    }
+
+    /// Shows the polynomials that an integer is the least or greatest of.
+    fn visit_parts(&self, a: Atom, see: &mut dyn FnMut(&Affine)) {
+        if let Some(form) = self.form(a) {
+            see(&form);
+        } else if let Some((Op::Min | Op::Max, a, b)) = a.var().and_then(|v| self.definitions.get(&v)) {
+            [a, b].into_iter().for_each(|a| self.visit_parts(*a, see));
+        }
+    }
+
     /// Whether an index is not negative, and whether it is below the end. Of the lesser of two only one must be below it, of the greater
     /// one only one must not be negative.
-    fn ends_inside(&self, index: Atom, dim: &Dim) -> [bool; 2] {
+    fn ends_inside(&self, index: Atom, dim: &Dim, is_count: &dyn Fn(&Affine) -> bool) -> [bool; 2] {
         if let Some(form) = self.form(index).filter(|f| self.exact(f)) {
             let last = Affine::constant(dim.sub(&Dim::constant(1)));
-            // Around this place are points, so that `n - 1` is not negative where `n` of them are.
-            let points = |f: &Affine, n: &Dim| f.sub(&Affine::constant(n.sub(&Dim::constant(1))));
-            let has_points = |f: &Affine| self.extents.values().any(|n| self.nonnegative(&points(f, n)));
-            return [form.clone(), last.sub(&form)].map(|f| self.nonnegative(&f) || has_points(&f));
+            return [is_count(&form), is_count(&last.sub(&form))];
         }
         match index.var().and_then(|v| self.definitions.get(&v)) {
             Some((op @ (Op::Min | Op::Max), a, b)) => {
                 let ([a_begins, a_ends], [b_begins, b_ends]) =
-                    (self.ends_inside(*a, dim), self.ends_inside(*b, dim));
+                    (self.ends_inside(*a, dim, is_count), self.ends_inside(*b, dim, is_count));
                 match op {
                     Op::Min => [a_begins && b_begins, a_ends || b_ends],
                     _ => [a_begins || b_begins, a_ends && b_ends],
