@@ -12,20 +12,17 @@
 //!
 //! "Used" are the axes that occur in `ix`. A component `axis + c` is solved by `axis = p - c`, `c - axis` by `axis = c - p`,
 //! `(axis + c) mod n` with `axis < n` by `axis = (p - c) mod n`; `c` may have other axes: `x[i + k]` of a filter, `x[i + 1 + k]` of pairs.
-//! A component that is kept within a border, `min(i + 1, n - 1)`, is one of two, each where it is the lesser or greater one:
-//!
-//! ```text
-//! accumulate(+) at min(a, b) of v  =  accumulate(+) at a of (if a <= b { v } else { 0 }), then at b of (if a <= b { 0 } else { v })
-//! ```
-//!
-//! The first is at the one that moves along more axes: into zeros it is a gather, and the border is one element or row of sums.
+//! A component that is kept within a border, `min(i + 1, n - 1)`, is one of two (`within`).
 //!
 //! If `ix` is exactly the used axes, C is y. Step 2 as a gather costs the size of y, which filling y with zeros costs anyway, times the
 //! other axes. A nest with several accumulations is split into one for each.
 //! Source: thesis 3.5.1 (accumulators to map-reduce), dual arrays part 12 (affine scatters to gathers).
 
+mod within;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::within::{either, kept_within};
 use super::Sequence;
 use crate::affine::{Affine, Checked, Facts};
 use crate::bulk::build::{Code, Renaming, int, renamed};
@@ -131,58 +128,6 @@ fn convert(p: &mut Program, n: Nest, zeros: &FxHashMap<ArrayId, Const>) {
             scatter(p, &n, &used, compact, array, into, &index);
         }
     }
-}
-
-/// A component of an index that is the least or greatest of two polynomials.
-struct Within {
-    component: usize,
-    /// What it is where `a <= b`, if that is `true`, or where not; first what moves along more axes.
-    sides: [(Atom, bool); 2],
-    ends: [Atom; 2],
-}
-
-fn kept_within(forms: &Forms, n: &Nest, index: &[Atom]) -> Option<Within> {
-    index.iter().enumerate().find_map(|(component, i)| {
-        let v = i.var()?;
-        let l = n.body.lets().find(|l| l.vars == [v])?;
-        let Exp::Op(op @ (Op::Min | Op::Max), args) = &l.exp else { return None };
-        let ends = [args[0], args[1]];
-        let axes = |a: Atom| forms.facts.form(a).map(|f| f.axes.len());
-        let [a, b] = ends.map(axes);
-        let mut sides = [(ends[0], *op == Op::Min), (ends[1], *op == Op::Max)];
-        if a? < b? {
-            sides.reverse();
-        }
-        (a? + b? > 0).then_some(Within { component, sides, ends })
-    })
-}
-
-/// The accumulations at either side, one into what the other one gives.
-fn either(
-    p: &mut Program,
-    n: &Nest,
-    kept: &Within,
-    array: ArrayId,
-    into: ArrayId,
-    index: &[Atom],
-    value: Atom,
-) -> [Nest; 2] {
-    let info = p.array(array).clone();
-    let between = p.new_array(info.name, info.elem, info.dims);
-    let zero = Atom::Const(Const::of(info.elem, 0));
-    let steps = [(into, between, kept.sides[0]), (between, array, kept.sides[1])];
-    steps.map(|(into, array, (side, when))| {
-        let mut n = n.clone();
-        let mut code = Code::new(n.loc);
-        let is_first = code.op(p, Op::Le, &kept.ends);
-        let (yes, no) = if when { (value, zero) } else { (zero, value) };
-        let value = code.select(p, is_first, yes, no);
-        n.body.extend(code.lets);
-        let mut index = index.to_vec();
-        index[kept.component] = side;
-        let kind = YieldKind::Accumulate { reducer: Reducer::Add, into, index, value };
-        separate(p, &n, Yield { array, kind })
-    })
 }
 
 /// The forms of all integers of a nest, and which axes anything depends on.

@@ -56,7 +56,7 @@ pub(super) fn operation(
         Op::Scale if zero(0) => Simple::Atom(args[0]),
         Op::Scale if constant(0).is_some() && !one(0) => Simple::Exp(Exp::Op(Op::Mul, args.to_vec())),
         Op::Mul | Op::Scale if one(0) => Simple::Atom(args[1]),
-        // Powers of one and less are of derivatives.
+        // As derivatives of squares have them.
         Op::Powi if one(1) => Simple::Atom(args[0]),
         Op::Mul | Op::Scale | Op::Div if one(1) => Simple::Atom(args[0]),
         Op::Mul if elem.is_int() && (zero(0) || zero(1)) => Simple::Atom(Atom::Const(Const::of(elem, 0))),
