@@ -143,7 +143,7 @@ pub trait Instance<T> {
 #[diagnostic::on_unimplemented(
     message = "[AD0013] `{Self}` has no gradient",
     label = "not a kernel with a gradient",
-    note = "`grad` needs a `#[kernel]` function whose value is one f32 or f64, with a float argument that is not `#[no_grad]`; for array values use `vjp`; a `#[kernel(value)]` has only the derivatives that it names"
+    note = "`grad` needs a `#[kernel]` function whose value is one f32 or f64, with a float argument that is not `#[no_grad]`; for array values use `vjp`; a `#[kernel(value)]` has only the derivatives that it names; where a gradient is too long to have one unasked, `#[kernel(hvp)]` and `hvp` give the second derivative"
 )]
 pub trait HasGrad: Kernel {
     /// The derived kernel.

@@ -120,8 +120,30 @@ fn side_by_side<T: Send>(count: usize, job: &(impl Fn(usize) -> T + Sync)) -> Ve
 
 #[cfg(test)]
 mod tests {
-    use super::side_by_side;
+    use super::{LONG, Made, compile, side_by_side};
+    use crate::bulk::parse::parse;
+    use crate::derive::Derivative;
     use crate::internal::{caught, stage};
+
+    /// The gradient of `x` squared so many times.
+    fn gradients(squares: usize) -> Vec<Made> {
+        let lets: String = (0..squares).map(|k| format!("%{} = mul %{k} %{k}; ", k + 1)).collect();
+        let text = format!(
+            "program f(x.0: f64)\ny.1: f64 = nest [] {{ %0 = x.0[]; {lets} }} store %{squares}\n=> y.1"
+        );
+        let program = parse(&text).expect("it parses");
+        compile(&program, &[Derivative::Grad], true).pop().expect("there is a gradient")
+    }
+
+    #[test]
+    fn only_short_gradients_have_gradients_unasked() {
+        assert!(matches!(gradients(10)[..], [Made::Program(_), Made::Program(_)]));
+        let [Made::Program(_), Made::Missing { name, why }] = &gradients(LONG)[..] else {
+            panic!("a gradient, and none of it")
+        };
+        assert_eq!(name, "grad(grad)");
+        assert!(why.contains("statements") && why.contains("`#[kernel(hvp)]`"), "{why}");
+    }
 
     #[test]
     fn results_are_in_order_and_the_first_panic_is_told() {
