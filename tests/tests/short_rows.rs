@@ -185,6 +185,47 @@ fn loops_of_both_kinds() {
     assert_checks!(mixed, (&waves(9, 3), &waves(1, 9).row(0).to_owned()));
 }
 
+/// A point's own array in memory, beside a row that is short by its size and a window that is short by constants.
+#[kernel]
+fn own(x: [[f64; m]; n], at: [i64; n]) -> [f64; n] {
+    build(n, |i| {
+        let mut r = [0.1, 0.2, 0.3, 0.4, 0.5];
+        for t in 0..7 {
+            r[(t + at[i]) % 5] = 0.5 * r[(t + 1) % 5] + sin(r[(2 * t) % 5]);
+        }
+        let mut s = 0.0;
+        for j in 0..m {
+            s += exp(x[i][j] * r[at[i]]);
+        }
+        for k in max(0, i - 1)..min(n, i + 2) {
+            s += exp(r[(at[k] + 1) % 5]);
+        }
+        s
+    })
+}
+
+#[test]
+fn rows_beside_an_array_of_the_points_own() {
+    for n in POINTS {
+        for m in TRIPS {
+            let (x, at) = (waves(n, m), Array1::from_shape_fn(n, |i| (i % 5) as i64));
+            let by_hand = Array1::from_shape_fn(n, |i| {
+                let mut r = [0.1, 0.2, 0.3, 0.4, 0.5];
+                for t in 0..7 {
+                    r[(t + i % 5) % 5] = 0.5 * r[(t + 1) % 5] + f64::sin(r[(2 * t) % 5]);
+                }
+                let row: f64 = x.row(i).iter().map(|x| (x * r[i % 5]).exp()).sum();
+                let near = i.saturating_sub(1)..n.min(i + 2);
+                row + near.map(|k| r[(k % 5 + 1) % 5].exp()).sum::<f64>()
+            });
+            let found = own(&x, &at);
+            assert!((&found - &by_hand).iter().all(|d| d.abs() < 1e-13), "{n} {m}");
+        }
+    }
+    let at = Array1::from_shape_fn(9, |i| (i % 5) as i64);
+    assert_checks!(own, (&waves(9, 3), &at));
+}
+
 /// Windows that have no place.
 #[kernel]
 fn empty(x: [f64; n]) -> [f64; n] {

@@ -55,6 +55,7 @@ struct Trips<'a> {
     body: &'a [Node],
 }
 
+/// A state of such a loop, by its names inside and after it.
 struct Held {
     state: Var,
     start: Atom,

@@ -269,4 +269,18 @@ fn points_together_make_one_loop() {
         tree(p).plan.form = Form::Together(16);
     };
     assert!(!errors(one).contains(&wrong.to_string()));
+    // Memory of their own is for all that go together, or for one.
+    let own = "points that go together at times only have scratch memory";
+    let scratch = |p: &mut Program, form: Form| {
+        p.arrays[3].home = Home::Scratch;
+        body(p).clear();
+        let index = vec![Atom::Var(Var(0)), Atom::Var(Var(9))];
+        let write = Node::Write { array: ArrayId(3), index, value: int(0) };
+        let q = recurrence(rounds(), vec![write]);
+        body(p).push(q);
+        tree(p).plan.form = form;
+    };
+    let few = |p: &mut Program| scratch(p, Form::Few(16, Box::default()));
+    assert!(errors(few).contains(&own.to_string()));
+    assert!(!errors(|p| scratch(p, Form::Together(16))).contains(&own.to_string()));
 }

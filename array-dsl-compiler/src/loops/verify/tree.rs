@@ -211,8 +211,8 @@ impl<'a> Verifier<'a> {
         let middle = plan.form.middle().map_or(&[][..], |m| &m.body);
         match &plan.form {
             Form::Together(_) => self.together(axes, body, true),
-            Form::Few(..) => self.together(axes, body, false),
-            Form::Peeled(m) if m.together.is_some() => self.together(axes, &m.body, true),
+            Form::Few(..) => self.sometimes_together(axes, body, false),
+            Form::Peeled(m) if m.together.is_some() => self.sometimes_together(axes, &m.body, true),
             _ => {}
         }
         if plan.form == Form::Tiles || plan.division == Division::ColumnsAndTrips {
@@ -233,6 +233,16 @@ impl<'a> Verifier<'a> {
         visit_arrays(body, &mut |a, _| has_rows |= matches!(self.home(a), Some(Home::Row { .. })));
         if has_rows {
             self.scope.error("points that go together share a row");
+        }
+    }
+
+    /// Points that go together at times, and alone at others: memory of their own is laid out for one of the two.
+    fn sometimes_together(&mut self, axes: &[&Axis], body: &[Node], short: bool) {
+        self.together(axes, body, short);
+        let mut has_scratch = false;
+        visit_arrays(body, &mut |a, _| has_scratch |= self.home(a) == Some(&Home::Scratch));
+        if has_scratch {
+            self.scope.error("points that go together at times only have scratch memory");
         }
     }
 

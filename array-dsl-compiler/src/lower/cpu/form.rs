@@ -107,14 +107,19 @@ impl<'a> Place<'a> {
         })
     }
 
-    /// The same of a loop with these folds, whose points then have no scratch memory, and of which those inside that fold are worth it.
+    /// The same of a loop with these folds, of which those inside that fold are worth it.
     fn together_folding(&self, axes: &[Axis], body: &[Node], folds: &[Fold]) -> Option<usize> {
-        let mut has_scratch = false;
-        let is_scratch = |a: ArrayId| self.cpu.p.arrays[a.0 as usize].home == Home::Scratch;
-        visit_arrays(body, &mut |a, _| has_scratch |= is_scratch(a));
         let worth = |n: &Node| !matches!(n, Node::Loop(l) if !takes_long(&l.body));
-        let can = (folds.is_empty() || !has_scratch) && body.iter().all(worth);
+        // Scratch memory is laid out by the loop of all points, which folds nothing.
+        let can = (folds.is_empty() || !self.has_scratch(body)) && body.iter().all(worth);
         if can { self.together(axes, body) } else { None }
+    }
+
+    fn has_scratch(&self, body: &[Node]) -> bool {
+        let mut found = false;
+        let is_scratch = |a: ArrayId| self.cpu.p.arrays[a.0 as usize].home == Home::Scratch;
+        visit_arrays(body, &mut |a, _| found |= is_scratch(a));
+        found
     }
 
     /// What a point's own elements of an array take, if constants say so.
@@ -161,8 +166,10 @@ impl<'a> Place<'a> {
         let around = self.at_ends;
         self.at_ends = false;
         let middle = middle.map(|m| {
-            let short = folded_trips(&m.body).next().is_some() && folds_are_short(&m.body);
-            let together = if short { self.together_folding(&axes, &m.body, &l.folds) } else { None };
+            let can = folded_trips(&m.body).next().is_some()
+                && folds_are_short(&m.body)
+                && !self.has_scratch(&m.body);
+            let together = if can { self.together_folding(&axes, &m.body, &l.folds) } else { None };
             Middle { body: self.inside(&axes, m.margin, m.body), together, ..m }
         });
         self.at_ends = around;
@@ -181,7 +188,8 @@ impl<'a> Place<'a> {
                 l.plan.form = folding(lanes, middle);
             }
         }
-        if let Some(width) = width.filter(|_| l.folds.is_empty() && l.plan.form.middle().is_none()) {
+        let alone = !l.folds.is_empty() || l.plan.form.middle().is_some() || self.has_scratch(&l.body);
+        if let Some(width) = width.filter(|_| !alone) {
             l.plan.form = Form::Few(width, Box::new(l.plan.form));
         }
         l
