@@ -150,6 +150,7 @@ pub fn lower(l: &mut loops::Program, target: Target) {
             lower::gpu::private(l);
             lower::gpu::read_computed(l);
             lower::gpu::divide(l);
+            lower::ends::on_a_gpu(l);
         }
     }
 }

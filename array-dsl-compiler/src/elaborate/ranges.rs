@@ -22,7 +22,7 @@ impl Elaborator<'_> {
             return hi;
         }
         let end = self.op(Op::Max, &[hi, lo], span);
-        if self.cannot_wrap(&[lo]) {
+        if self.cannot_wrap(&[lo]) || self.is_inside(lo, hi) {
             return end;
         }
         let mut trips = self.op(Op::Sub, &[end, lo], span);
@@ -48,6 +48,18 @@ impl Elaborator<'_> {
             (Some(l), Some(h)) => h.sub(&l).is_nonnegative(),
             _ => false,
         }
+    }
+
+    /// Whether a range begins at no less and ends at no more than something small, as `max(0, a)..min(n, b)` does for any `a` and `b`.
+    fn is_inside(&self, lo: Atom, hi: Atom) -> bool {
+        let is_one_small = |a: Atom, which: Op| match a {
+            Atom::Var(v) => match self.definition(v).map(|s| &s.exp) {
+                Some(Exp::Op(op, args)) if *op == which => args.iter().any(|a| self.cannot_wrap(&[*a])),
+                _ => self.cannot_wrap(&[a]),
+            },
+            Atom::Const(_) => self.cannot_wrap(&[a]),
+        };
+        is_one_small(lo, Op::Max) && is_one_small(hi, Op::Min)
     }
 
     /// Whether integers are small.

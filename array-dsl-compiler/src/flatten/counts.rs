@@ -17,13 +17,18 @@
 //! ```
 //!
 //! What may be much greater than any number of trips, a number of the user or a product of sizes, bounds nothing. So the trips that do
-//! nothing are a few times the others: as many again in a triangle. Sums do not make them at all (`lower::cpu::ranges`).
+//! nothing are a few times the others: as many again in a triangle.
+//!
+//! A number that data decide, as that of `for k in start[i]..start[i + 1]`, is computed for all points before the loop, and the greatest
+//! of them is a size, if the states are scalars. Here the trips that do nothing may be most of them: loops on the CPU end at their
+//! point's own (`lower::cpu::ranges`, as sums over triangles do); what is stored of each trip takes memory for all.
 
 use super::Flatten;
 use super::values::Val;
 use crate::affine::Affine;
+use crate::bulk::build::int;
 use crate::bulk::uses::scalars;
-use crate::bulk::{Atom, Check, CheckKind, Exp, Stm, Var};
+use crate::bulk::{Atom, Check, CheckKind, Exp, Reducer, Stm, Var};
 use crate::core;
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -83,6 +88,23 @@ impl Flatten<'_> {
                 Some(Counted { index, most, own: Some(own) })
             }
         }
+    }
+
+    /// How many trips a loop makes that only data tell.
+    pub(super) fn trips_of_data(&mut self, index: core::Var, count: core::Atom, loc: Loc) -> Option<Counted> {
+        let core::Atom::Var(v) = count else { return None };
+        let Some(Val::Scalar(x)) = self.env.get(&v).cloned() else { return None };
+        let counts = self.store_nest(&[(x, "trips".into())], loc)[0];
+        let most = self.p.reduced("trips", Reducer::Max, counts, loc);
+        // With a trip for all there is a state after the loop, which nobody has to ask for.
+        let most = self.p.store("trips", Elem::I64, &[], loc, |p, code, _| {
+            let most = code.read(p, most, &[]);
+            code.op(p, Op::Max, &[most, int(1)])
+        });
+        let most = Dim::atom(SizeAtom::Scalar(most.0));
+        let kind = CheckKind::AtLeast(Dim::constant(1), most.clone());
+        self.p.stms.push(Stm::Check(Check { kind, guards: Vec::new() }, loc));
+        Some(Counted { index, most, own: Some(Own::Count(count)) })
     }
 
     /// The number of trips as a size, if it is the same for all points of the frame.

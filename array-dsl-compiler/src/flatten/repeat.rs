@@ -39,13 +39,16 @@ struct Outside {
 impl Flatten<'_> {
     /// A loop. One of scalars whose trips are counted, or bounded, before it begins is a scan.
     pub(super) fn repeat(&mut self, s: &core::Stm, l: &core::Loop) {
-        let scalars = l.state.iter().all(|(v, _)| self.f.ty(*v).rank() == 0);
+        let is_scan = l.state.iter().all(|(v, _)| self.f.ty(*v).rank() == 0) && is_scalar_code(self.f, l);
         let counted = match l.trips {
-            core::Trips::For(index, count) => self.trips(index, count),
+            core::Trips::For(index, count) => match self.trips(index, count) {
+                None if is_scan => self.trips_of_data(index, count, s.loc),
+                counted => counted,
+            },
             core::Trips::While(_) => None,
         };
         match counted {
-            Some(trips) if scalars && is_scalar_code(self.f, l) => self.sequential(s, l, trips),
+            Some(trips) if is_scan => self.sequential(s, l, trips),
             counted => {
                 self.store_what_a_trip_needs(s);
                 match counted {

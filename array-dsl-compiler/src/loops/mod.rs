@@ -12,8 +12,8 @@
 //!   or the lanes of a form: [`scratch`] says of which arrays that is enough.
 //! * A tree with no axes is executed once.
 //! * A `Scan` is as in Bulk, and runs along the loop whose body it stands in: it has a state for each execution of the loop.
-//! * A loop with a [`Range`] makes some of its trips only: it folds, and the others would fold nothing. `lower` makes such loops for the
-//!   CPU, where a comparison of the counter is settled in parts.
+//! * A loop with a [`Range`] makes some of its trips only: the others would fold, store and change nothing. `lower` makes such loops for
+//!   the CPU, where a comparison of the counter is settled in parts, or all trips beyond a point's own do nothing.
 //! * A [`Recurrence`] is a loop that a point makes by itself: its states are scalars. In it `Write` and `Accumulate` change elements
 //!   that belong to the point: of an array that is changed there every access has each parallel axis at one place, the same for all.
 //! * **How trees and loops are executed** stands in their [`Plan`]s, which `schedule` leaves empty and `lower` makes for one target; it

@@ -5,11 +5,13 @@
 //! * For a GPU (`gpu`) reductions get trees of their own, sizes that only the device knows are read there, and each tree is divided
 //!   among threads or workgroups.
 //!
-//! * Both move what nobody but the points of a loop needs (`own`), and have points keep their own few elements (`private`).
+//! * Both move what nobody but the points of a loop needs (`own`), have points keep their own few elements (`private`), and end loops
+//!   where a point's own trips do (`ends`).
 //!
 //! What a program means stays as it is: the verifier of Loops looks at the result again, and the tests execute it.
 
 pub mod cpu;
+pub mod ends;
 pub mod gpu;
 mod own;
 mod private;

@@ -89,13 +89,15 @@ impl Shader<'_, '_> {
 
     /// A sequential loop and its folds.
     fn looped(&mut self, l: &Loop) -> Result<(), String> {
-        if !l.range.is_whole() {
-            return Err("a loop that leaves trips out".into());
-        }
         self.fold_states(l)?;
         self.scan_states(&l.body)?;
-        let n = self.size(&l.axis.extent)?;
-        self.trips(l, "0i", &n)
+        // The ends are within the extent.
+        let low = l.range.from.map_or(Ok("0i".into()), |a| self.atom_as(a, Kind::I32))?;
+        let high = match l.range.to {
+            Some(to) => self.atom_as(to, Kind::I32)?,
+            None => self.size(&l.axis.extent)?,
+        };
+        self.trips(l, &low, &high)
     }
 
     /// Declares what a loop folds.

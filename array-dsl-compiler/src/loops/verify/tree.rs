@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::together::{folds_are_short, together};
-use super::super::uses::{is_pure, places, visit_arrays};
+use super::super::uses::{places, visit_arrays};
 use super::super::{Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Tree, scratch};
 use super::Verifier;
 use crate::bulk::verify::unproven_read;
@@ -173,8 +173,9 @@ impl<'a> Verifier<'a> {
             self.scope.expect(end, Elem::I64, "an end of a loop");
         }
         let whole = l.range.is_whole();
-        if !whole && (!is_pure(&l.body) || !l.merged.is_empty() || l.is_ordered()) {
-            self.scope.error("only trips that fold may be left out");
+        let stores = l.body.iter().any(|n| matches!(n, Node::Store { .. }));
+        if !whole && (stores || !l.merged.is_empty()) {
+            self.scope.error("trips that store are left out");
         }
         if !whole && l.plan.division != Division::Undivided {
             self.scope.error("a loop in parts is divided");

@@ -24,6 +24,7 @@ mod strides;
 mod writes;
 
 use self::form::Place;
+use super::ends;
 use crate::affine::{Checked, Facts, Types};
 use crate::bulk::{self, Axis, Scan};
 use crate::loops::print::types;
@@ -40,6 +41,7 @@ struct Cpu<'a> {
 /// Decides how the loops of a program are executed.
 pub fn lower(p: &mut Program) {
     scratch::scratch(p);
+    ends::on_the_cpu(p);
     let (mut steps, mut vars) = (std::mem::take(&mut p.steps), p.vars.clone());
     ranges::ranges(&Cpu { arrays: types(p), p }, &mut steps, &mut vars);
     p.vars = vars;
@@ -86,6 +88,9 @@ impl Cpu<'_> {
     fn tree(&self, t: Tree) -> Tree {
         let t = Tree { body: self.hoisted(t.body, &mut self.facts(&t.axes)), ..t };
         let updates = t.body.iter().any(|n| matches!(n, Node::Accumulate { .. } | Node::Write { .. }));
+        if let Division::Copies(..) = t.plan.division {
+            return Tree { body: Place::new(self, &t.axes, &[]).formed(t.body), ..t };
+        }
         match (updates, t.axes.is_empty()) {
             (true, true) => Tree { body: Place::new(self, &[], &[]).formed(t.body), ..t },
             (true, false) => self.update(t),

@@ -165,7 +165,13 @@ impl Ranges<'_> {
     fn parts(&self, l: &Loop, facts: &mut Facts) -> Option<Vec<Part>> {
         let can = l.folds.iter().all(|f| f.reducer.op().is_some()) && !l.folds.is_empty();
         let is_short = l.extent().as_constant().is_some_and(|n| n < FEW);
-        if !can || is_short || l.is_ordered() || !l.merged.is_empty() || !is_pure(&l.body) {
+        if !can
+            || is_short
+            || !l.range.is_whole()
+            || l.is_ordered()
+            || !l.merged.is_empty()
+            || !is_pure(&l.body)
+        {
             return None;
         }
         let mut borders = Borders { cpu: self.cpu, axis: &l.axis, outside: facts.axes(), found: Vec::new() };

@@ -50,7 +50,13 @@ pub(super) fn operation(
                 Some(Exp::Op(Op::Sub, of)) if op == Op::Add && of[1] == args[0] => Some(of[0]),
                 _ => None,
             };
-            facts.axis_or_constant(op, args).or_else(subtracted).map_or(kept, Simple::Atom)
+            let added = || match definition(args[0]) {
+                Some(Exp::Op(Op::Add, of)) if op == Op::Sub && of[0] == args[1] => Some(of[1]),
+                Some(Exp::Op(Op::Add, of)) if op == Op::Sub && of[1] == args[1] => Some(of[0]),
+                _ => None,
+            };
+            let cancelled = facts.axis_or_constant(op, args).or_else(subtracted).or_else(added);
+            cancelled.map_or(kept, Simple::Atom)
         }
         Op::Sub if same && elem.is_int() => Simple::Atom(Atom::Const(Const::of(elem, 0))),
         Op::Scale if zero(0) => Simple::Atom(args[0]),
