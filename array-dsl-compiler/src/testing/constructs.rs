@@ -148,6 +148,11 @@ pub const CONSTRUCTS: &[Construct] = &[
         "build(n, |i| { let mut h = [x[i], s]; for j in 0..n - i { h[j % 2] = h[1].sin() + y[j + i]; } h[0] * h[1] })",
         "[T; n]",
     ),
+    of(
+        "`for` over as many trips as data say",
+        "build(n, |i| { let mut a = s; let mut b = 0.5; for j in 0..at[i] as i64 { a += (x[i] * y[j]).sin(); b = b * b + x[j]; } a * b })",
+        "[T; n]",
+    ),
     of("`#[checkpoint]`", "{ let mut h = x; #[checkpoint] for i in 0..6 { h = h.sin() + s; } h }", "[T; n]"),
     of("`stop_gradient`", "x * stop_gradient(x)", "[T; n]"),
     of("`grad` inside", "grad(|a| sum(a * a * a * y))(x)", "[T; n]"),
