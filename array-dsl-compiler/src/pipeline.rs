@@ -10,8 +10,8 @@
 //!                                matrices: in one direction, optimize, at all units, optimize, in strips
 //! optimize    Bulk   -> Bulk
 //! finish      Bulk   -> Bulk     for each target: values with rules of the user's as ordinary ones (then optimize); reductions at
-//!                                each place of a short axis as several (then optimize); where points have no order, one writer for
-//!                                each place (then optimize); `LAST`: where nothing sorts, sorts as loops; where arrays are changed
+//!                                each place of a short axis as several (then optimize); where points have an order, what is made of
+//!                                an extremum for its place alone, where not, one writer for each place (then optimize); `LAST`: where nothing sorts, sorts as loops; where arrays are changed
 //!                                in place, updates; additions to places of the points' own as writes
 //! schedule    Bulk   -> Loops    loops of points, fusion into loop trees, contractions, sorts of values
 //! lower       Loops  -> Loops    CPU: each tree hoisted, merged, formed. GPU: bounds, separate reductions, elements of
@@ -113,6 +113,9 @@ pub fn finish(p: &mut bulk::Program, target: Target) {
         optimize::optimize(p);
     }
     if optimize::jam(p) {
+        optimize::optimize(p);
+    }
+    if can.orders_points && optimize::chosen(p) {
         optimize::optimize(p);
     }
     if !can.orders_points && optimize::only_last(p) {

@@ -178,8 +178,9 @@ fn the_cost_of_clusters_has_no_array_of_all_differences() {
         let d = derivative(K_MEANS, what);
         assert!(highest_rank(&d) <= 2, "{}", shown(&d));
         let c = counts(&d);
-        // Forward mode keeps a row of the tangents of one point's distances.
-        assert!(c.heap_arrays <= 1 && c.row_arrays <= 1 && c.accumulates == 0, "{c:?}\n{}", shown(&d));
+        // Forward mode keeps a row of the tangents of one point's distances; what goes back is added to the nearest centers only.
+        let added = if what == Derivative::Jvp { 0 } else { 1 };
+        assert!(c.heap_arrays <= 1 && c.row_arrays <= 1 && c.accumulates == added, "{c:?}\n{}", shown(&d));
     }
 }
 

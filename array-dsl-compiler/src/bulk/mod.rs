@@ -33,6 +33,7 @@ mod addition;
 mod body;
 pub mod build;
 pub mod condition;
+pub mod idle;
 mod import;
 pub mod interp;
 pub mod live;

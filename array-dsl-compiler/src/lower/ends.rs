@@ -16,10 +16,9 @@ mod idle;
 
 use rustc_hash::FxHashSet;
 
-use self::idle::{Idle, is_neutral};
-
 use crate::affine::{Affine, Checked, Facts, Types};
 use crate::bulk::build::{Fresh, Renaming, int, renamed};
+use crate::bulk::idle::Idle;
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{self, ArrayId, Atom, Axis, Exp, Let, Prefix, Reducer, Var};
 use crate::dim::Dim;
@@ -174,8 +173,7 @@ impl Ends<'_> {
     /// The loop of one point, if it ends before it reaches its extent.
     fn recurrence(&mut self, r: &mut Recurrence, facts: &mut Facts, out: &mut Vec<Node>) {
         let Rounds::For(axis, until @ None) = &mut r.rounds else { return };
-        let stay =
-            |idle: &Idle<'_>| r.states.iter().all(|s| renamed(&idle.names, s.next) == Atom::Var(s.state));
+        let stay = |idle: &Idle<'_>| r.states.iter().all(|s| idle.at(s.next) == Atom::Var(s.state));
         if let Some(limit @ Limit { end: End::To, .. }) =
             self.limit(axis, &r.body, false, stay, facts).filter(|_| self.recurrences)
         {
@@ -243,7 +241,7 @@ impl Ends<'_> {
         let stay = |idle: &Idle<'_>| {
             l.folds.iter().all(|f| match f.reducer {
                 Reducer::Last => state(l, f.value).is_some(),
-                reducer => is_neutral(reducer, renamed(&idle.names, f.value)),
+                reducer => idle.is_neutral(reducer, f.value),
             })
         };
         self.limit(&l.axis, &l.body, !l.is_ordered() && is_pure(&l.body), stay, facts)
@@ -267,7 +265,7 @@ impl Ends<'_> {
         for (at, c) in lets.iter().enumerate() {
             if let Some((count, end)) = compared(facts, axis, c)
                 && !(left && facts.form(count).is_some())
-                && Idle::without(self.vars, body, c.vars[0]).is_some_and(|idle| stays(&idle))
+                && idle::without(self.vars, body, c.vars[0]).is_some_and(|idle| stays(&idle))
             {
                 found = Some((at, count, end));
                 break;

@@ -1,5 +1,5 @@
 //! Bulk to Bulk: the same values with less work. Every pass keeps the program valid; `optimize` repeats those of a round
-//! until nothing changes. `jam`, `network`, `update`, `own` and `writers` are for targets, before scheduling (`pipeline::finish`).
+//! until nothing changes. `jam`, `chosen`, `network`, `update`, `own` and `writers` are for targets, before scheduling (`pipeline::finish`).
 //!
 //! | file | subject |
 //! |---|---|
@@ -15,6 +15,7 @@
 //! | `unread` | writes in loops that nothing reads |
 //! | `independent` | loops whose trips do not need each other, as nests |
 //! | `jam` | reductions at each place of a short axis |
+//! | `chosen` | axes along which one place counts, as that of a minimum |
 //! | `network` | sorts as loops, where the target has none |
 //! | `update` | accumulations into what they are added to |
 //! | `own` | accumulations of which every point has a place of its own, as writes |
@@ -23,6 +24,7 @@
 //! `remaining` changes nothing: it tells which checks are left, and why.
 
 mod accumulate;
+mod chosen;
 mod folds;
 mod independent;
 mod inline;
@@ -42,6 +44,7 @@ mod writers;
 
 use crate::affine::compare;
 use crate::bulk::{Program, Stm};
+pub use chosen::chosen;
 pub use jam::jam;
 pub use network::network;
 pub use own::own;
