@@ -2,9 +2,11 @@
 //! them.
 //!
 //! Each problem has a file: its mathematics, its kernels, and `task`, which reads the input of one of its functions and gives what runs
-//! it. `input`, `output` and `task` are what the problems share; `protocol` answers messages.
+//! it. `input`, `output` and `task` are what the problems share; `protocol` answers messages; `compare` sends them, to compare this with
+//! other tools.
 
 pub mod ba;
+pub mod compare;
 pub mod descent;
 pub mod det;
 pub mod error;
