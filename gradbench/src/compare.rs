@@ -21,10 +21,10 @@ use serde_json::Value;
 
 use agreement::TOLERANCE;
 use table::{Peak, Row, Times, median};
-use tool::{Conversation, Tool};
+use tool::{Answer, Conversation, Tool};
 use workload::Workload;
 
-/// How often each function is to run at least, and how many seconds all its runs are to take together at least.
+/// How often each function is to run at least, and how many seconds all its runs are to take together at least, unless they are very many.
 #[derive(Clone, Copy, Debug)]
 pub struct Repetition {
     /// Runs.
@@ -32,6 +32,9 @@ pub struct Repetition {
     /// Seconds.
     pub seconds: f64,
 }
+
+/// More runs of one function tell nothing more, while the list of their times needs memory.
+const MOST_RUNS: u64 = 1000;
 
 /// What a comparison found.
 #[derive(Debug, Default)]
@@ -85,17 +88,13 @@ fn row(
     errors: &mut Vec<Error>,
 ) -> Row {
     let mut input = workload.input();
-    if let Value::Object(fields) = &mut input {
-        fields.insert("min_runs".into(), repetition.runs.into());
-        fields.insert("min_seconds".into(), repetition.seconds.into());
-    }
     let mut times = vec![[None; 2]; conversations.len()];
     let mut difference: Option<f64> = None;
     for (which, function) in workload.functions.into_iter().enumerate() {
         let mut expected: Option<Value> = None;
         for (conversation, times) in conversations.iter_mut().zip(&mut times) {
             let Some(there) = conversation else { continue };
-            let answer = match there.evaluate(workload, function, &input) {
+            let answer = match measured(there, workload, function, &mut input, repetition) {
                 Ok(answer) => answer,
                 Err(error) => {
                     if error.ends() {
@@ -110,28 +109,38 @@ fn row(
                 expected = Some(answer.output);
                 continue;
             };
-            let disagrees = |place, reason| Error::Disagrees {
-                tool: there.tool.clone(),
-                problem: workload.problem,
-                workload: workload.name.clone(),
-                function,
-                place,
-                reason,
-            };
-            match agreement::compared(&answer.output, expected) {
-                Ok(worst) => {
-                    if worst.difference > TOLERANCE {
-                        errors.push(disagrees(
-                            worst.place,
-                            format!("a difference of {:.1e}", worst.difference),
-                        ));
-                    }
-                    difference = Some(difference.map_or(worst.difference, |d| d.max(worst.difference)));
-                }
-                Err(mismatch) => errors.push(disagrees(mismatch.place, mismatch.reason)),
+            let found = agreement::compared(&answer.output, expected);
+            if let Ok(worst) = &found {
+                difference = Some(difference.map_or(worst.difference, |d| d.max(worst.difference)));
             }
+            let (place, reason) = match found {
+                Ok(worst) if worst.difference <= TOLERANCE => continue,
+                Ok(worst) => (worst.place, format!("a difference of {:.1e}", worst.difference)),
+                Err(mismatch) => (mismatch.place, mismatch.reason),
+            };
+            let tool = there.tool.clone();
+            errors.push(Error::Disagrees { tool, at: workload.at(function), place, reason });
         }
     }
     let times = times.into_iter().map(|[value, derivative]| Times { value, derivative }).collect();
     Row { problem: workload.problem, workload: workload.name.clone(), times, difference }
+}
+
+/// The answer to the least number of runs, or, where these take less time than they are to take, to as many as do.
+fn measured(
+    conversation: &mut Conversation,
+    workload: &Workload,
+    function: &'static str,
+    input: &mut Value,
+    repetition: Repetition,
+) -> Result<Answer, Error> {
+    let mut ask = |runs: u64| {
+        input["min_runs"] = runs.into();
+        input["min_seconds"] = 0.into();
+        conversation.evaluate(workload, function, input)
+    };
+    let first = ask(repetition.runs)?;
+    let Some(nanoseconds) = median(&first.nanoseconds) else { return Ok(first) };
+    let runs = ((repetition.seconds * 1e9 / nanoseconds.max(1.0)) as u64).min(MOST_RUNS);
+    if runs > repetition.runs { ask(runs) } else { Ok(first) }
 }

@@ -1,4 +1,7 @@
-//! Whether two outputs are the same up to rounding, by GradBench's measure: `|x - y| / max(1, |x| + |y|)`.
+//! Whether two outputs are the same up to rounding.
+//!
+//! GradBench's measure is `|x - y| / max(1, |x| + |y|)`. In its place of 1 stands the largest number that is expected if that is less, as
+//! otherwise all small outputs would agree.
 
 use std::fmt::Write;
 
@@ -32,10 +35,10 @@ enum Step<'a> {
     Element(usize),
 }
 
-/// How numbers differ: relative to numbers that are large, else absolutely.
+/// How numbers differ: relative to themselves, or to the scale if that is larger.
 #[must_use]
-pub fn difference(x: f64, y: f64) -> f64 {
-    (x - y).abs() / (x.abs() + y.abs()).max(1.0)
+pub fn difference(x: f64, y: f64, scale: f64) -> f64 {
+    if x == y { 0.0 } else { (x - y).abs() / (x.abs() + y.abs()).max(scale) }
 }
 
 /// How an output differs from what is expected.
@@ -43,54 +46,68 @@ pub fn difference(x: f64, y: f64) -> f64 {
 /// # Errors
 /// They may have different structures: fields, lengths, or what is no number.
 pub fn compared(found: &Value, expected: &Value) -> Result<Worst, Mismatch> {
-    let mut worst = Worst::default();
-    walk(found, expected, &mut Vec::new(), &mut worst)?;
-    Ok(worst)
+    let mut walk = Walk { scale: largest(expected).min(1.0), steps: Vec::new(), worst: Worst::default() };
+    match walk.go(found, expected) {
+        Ok(()) => Ok(walk.worst),
+        Err(reason) => Err(Mismatch { place: place(&walk.steps), reason }),
+    }
 }
 
-fn walk<'a>(
-    found: &'a Value,
-    expected: &Value,
-    steps: &mut Vec<Step<'a>>,
-    worst: &mut Worst,
-) -> Result<(), Mismatch> {
-    let mismatch = |steps: &[Step], reason| Err(Mismatch { place: place(steps), reason });
-    match (found, expected) {
-        (Value::Array(a), Value::Array(b)) => {
-            if a.len() != b.len() {
-                return mismatch(steps, format!("{} elements, expected {}", a.len(), b.len()));
-            }
-            for (i, (a, b)) in a.iter().zip(b).enumerate() {
-                steps.push(Step::Element(i));
-                walk(a, b, steps, worst)?;
-                steps.pop();
-            }
-        }
-        (Value::Object(a), Value::Object(b)) => {
-            if let Some(missing) = b.keys().find(|key| !a.contains_key(*key)) {
-                return mismatch(steps, format!("no field `{missing}`"));
-            }
-            for (key, a) in a {
-                steps.push(Step::Field(key));
-                let Some(b) = b.get(key) else {
-                    return mismatch(steps, "a field that is not expected".into());
-                };
-                walk(a, b, steps, worst)?;
-                steps.pop();
-            }
-        }
-        _ => match (found.as_f64(), expected.as_f64()) {
-            (Some(x), Some(y)) => {
-                let difference = difference(x, y);
-                if difference > worst.difference {
-                    *worst = Worst { difference, place: place(steps) };
+/// The magnitude of the largest number.
+fn largest(value: &Value) -> f64 {
+    match value {
+        Value::Array(all) => all.iter().map(largest).fold(0.0, f64::max),
+        Value::Object(fields) => fields.values().map(largest).fold(0.0, f64::max),
+        _ => value.as_f64().map_or(0.0, f64::abs),
+    }
+}
+
+/// A walk through two values.
+struct Walk<'a> {
+    scale: f64,
+    /// Those to where it is.
+    steps: Vec<Step<'a>>,
+    /// The greatest difference so far.
+    worst: Worst,
+}
+
+impl<'a> Walk<'a> {
+    /// Says what is different if it is no number.
+    fn go(&mut self, found: &'a Value, expected: &Value) -> Result<(), String> {
+        match (found, expected) {
+            (Value::Array(a), Value::Array(b)) => {
+                if a.len() != b.len() {
+                    return Err(format!("{} elements, expected {}", a.len(), b.len()));
+                }
+                for (i, (a, b)) in a.iter().zip(b).enumerate() {
+                    self.steps.push(Step::Element(i));
+                    self.go(a, b)?;
+                    self.steps.pop();
                 }
             }
-            _ if found == expected => {}
-            _ => return mismatch(steps, format!("{}, expected {}", short(found), short(expected))),
-        },
+            (Value::Object(a), Value::Object(b)) => {
+                if let Some(missing) = b.keys().find(|key| !a.contains_key(*key)) {
+                    return Err(format!("no field `{missing}`"));
+                }
+                for (key, a) in a {
+                    self.steps.push(Step::Field(key));
+                    self.go(a, b.get(key).ok_or("a field that is not expected")?)?;
+                    self.steps.pop();
+                }
+            }
+            _ => match (found.as_f64(), expected.as_f64()) {
+                (Some(x), Some(y)) => {
+                    let difference = difference(x, y, self.scale);
+                    if difference > self.worst.difference {
+                        self.worst = Worst { difference, place: place(&self.steps) };
+                    }
+                }
+                _ if found == expected => {}
+                _ => return Err(format!("{}, expected {}", short(found), short(expected))),
+            },
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 fn place(steps: &[Step]) -> String {
@@ -127,9 +144,17 @@ mod tests {
     }
 
     #[test]
-    fn small_numbers_differ_absolutely() {
-        assert_eq!(difference(0.25, 0.0), 0.25);
-        assert_eq!(difference(-1e9, 1e9), 1.0);
+    fn numbers_differ_relative_to_the_largest_or_to_themselves() {
+        assert_eq!(difference(0.25, 0.0, 1.0), 0.25);
+        assert_eq!(difference(-1e9, 1e9, 1.0), 1.0);
+        assert_eq!(difference(0.0, 0.0, 0.0), 0.0);
+        let place = "[1]".to_owned();
+        assert_eq!(
+            compared(&json!([1e-9, 0.0]), &json!([1e-9, 5e-10])),
+            Ok(Worst { difference: 0.5, place })
+        );
+        let place = "[0]".to_owned();
+        assert_eq!(compared(&json!([2.0, 0.0]), &json!([0, 0])), Ok(Worst { difference: 1.0, place }));
     }
 
     #[test]

@@ -49,30 +49,22 @@ pub enum Error {
         reason: String,
     },
     /// A tool refused a workload.
-    #[error("{tool}: {problem} {workload} {function}: {reason}")]
+    #[error("{tool}: {at}: {reason}")]
     Refused {
         /// The tool.
         tool: String,
-        /// The problem.
-        problem: &'static str,
-        /// The workload's name.
-        workload: String,
-        /// Its function.
-        function: &'static str,
+        /// The problem, the workload and its function.
+        at: String,
         /// What the tool said.
         reason: String,
     },
     /// A tool answered something else than the first one.
-    #[error("{tool}: {problem} {workload} {function}: at `{place}` of the output: {reason}")]
+    #[error("{tool}: {at}: at `{place}` of the output: {reason}")]
     Disagrees {
         /// The tool.
         tool: String,
-        /// The problem.
-        problem: &'static str,
-        /// The workload's name.
-        workload: String,
-        /// Its function.
-        function: &'static str,
+        /// The problem, the workload and its function.
+        at: String,
         /// Where in the output.
         place: String,
         /// What is different.

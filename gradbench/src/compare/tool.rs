@@ -9,12 +9,15 @@ use serde_json::{Value, json};
 
 use super::{Error, workload::Workload};
 
+/// What starts the program for a problem, if there is one.
+pub type Start = dyn Fn(&str) -> Option<Command>;
+
 /// A program that speaks GradBench's protocol, or one for each problem.
 pub struct Tool {
     /// What it is called.
     pub name: String,
     /// How it is started, with its problem; it may not have one of this name.
-    pub command: Box<dyn Fn(&str) -> Option<Command>>,
+    pub command: Box<Start>,
 }
 
 impl Tool {
@@ -123,14 +126,9 @@ impl Conversation {
             "input": input,
             "description": workload.name,
         });
-        let response = self.ask(message, &format!("{} {} {function}", self.problem, workload.name))?;
-        let refused = |reason: String| Error::Refused {
-            tool: self.tool.clone(),
-            problem: self.problem,
-            workload: workload.name.clone(),
-            function,
-            reason,
-        };
+        let response = self.ask(message, &workload.at(function))?;
+        let refused =
+            |reason: String| Error::Refused { tool: self.tool.clone(), at: workload.at(function), reason };
         if !response.success {
             return Err(refused(response.error.unwrap_or_else(|| "it says no reason".into())));
         }

@@ -25,6 +25,12 @@ impl Workload {
         Self { problem, name, functions, make: Box::new(make) }
     }
 
+    /// It and a function of it, as errors name them.
+    #[must_use]
+    pub fn at(&self, function: &str) -> String {
+        format!("{} {} {function}", self.problem, self.name)
+    }
+
     /// The input, the same every time.
     #[must_use]
     pub fn input(&self) -> Value {
