@@ -21,29 +21,42 @@ def safe_norm(squared, there):
 # ba
 
 
+def dot(a, b):
+    """The product of two vectors of three components."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def cross(a, b):
+    """The vector product of two vectors of three components."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
 def turned(r, z):
     """z turned around r by its length: Rodrigues' formula, and its first order at 0."""
-    squared = r @ r
+    squared = dot(r, r)
     there = squared != 0.0
     angle = safe_norm(squared, there)
-    axis = r / angle
+    axis = [x / angle for x in r]
     cosine, sine = jnp.cos(angle), jnp.sin(angle)
-    around = z * cosine + jnp.cross(axis, z) * sine + axis * (axis @ z) * (1.0 - cosine)
-    return jnp.where(there, around, z + jnp.cross(r, z))
+    along = dot(axis, z) * (1.0 - cosine)
+    around = [x * cosine + c * sine + a * along for x, c, a in zip(z, cross(axis, z), axis)]
+    near = [x + c for x, c in zip(z, cross(r, z))]
+    return [jnp.where(there, a, n) for a, n in zip(around, near)]
 
 
-def reprojection(parameters, feature):
-    """The error of one observation.
+def reprojection(camera, point, w, feature):
+    """The error of one observation, by components, which compiles to twice as fast a program as by small vectors.
 
-    parameters: rotation r (3), center C (3), focal length f, principal point u (2), radial distortion k (2), point X (3), weight w
+    camera: rotation r (3), center C (3), focal length f, principal point u (2), radial distortion k (2)
     Y = X - C turned around r, p = (Y_0, Y_1) / Y_2, p' = p (1 + k_0 |p|^2 + k_1 |p|^4), e = w (f p' + u - feature)
     """
-    r, center, focal, principal, distortion, x, w = jnp.split(parameters, (3, 6, 7, 9, 11, 14))
-    y = turned(r, x - center)
-    p = y[:2] / y[2]
-    squared = p @ p
-    distorted = p * (1.0 + distortion[0] * squared + distortion[1] * squared**2)
-    return w * (focal * distorted + principal - feature)
+    *r, c0, c1, c2, focal, u0, u1, k0, k1 = camera
+    x0, x1, x2 = point
+    y0, y1, y2 = turned(r, (x0 - c0, x1 - c1, x2 - c2))
+    p0, p1 = y0 / y2, y1 / y2
+    squared = p0 * p0 + p1 * p1
+    scale = focal * (1.0 + k0 * squared + k1 * squared**2)
+    return jnp.stack([w * (p0 * scale + u0 - feature[0]), w * (p1 * scale + u1 - feature[1])])
 
 
 def weight_error(w):
@@ -52,15 +65,15 @@ def weight_error(w):
 
 
 def gathered(scene):
-    """The fifteen parameters of each observation."""
-    cameras, xs, ws, _, camera, x = scene
-    return jnp.concatenate([cameras[camera], xs[x], ws[:, None]], axis=1)
+    """What each observation is of."""
+    cameras, xs, ws, features, camera, x = scene
+    return cameras[camera], xs[x], ws, features
 
 
 @jax.jit
 def ba_errors(scene):
     """The errors of all observations and of all weights."""
-    return jax.vmap(reprojection)(gathered(scene), scene[3]), weight_error(scene[2])
+    return jax.vmap(reprojection)(*gathered(scene)), weight_error(scene[2])
 
 
 @jax.jit
@@ -70,9 +83,10 @@ def ba_jacobian(scene):
     Two rows of 15 entries for each observation and then one of a single entry for each weight; the columns are the cameras, the points
     and the weights.
     """
-    cameras, xs, ws, features, camera, x = scene
+    cameras, xs, ws, _, camera, x = scene
     n, m, p = cameras.shape[0], xs.shape[0], ws.shape[0]
-    blocks = jax.vmap(jax.jacrev(reprojection))(gathered(scene), features)
+    of_camera, of_point, of_weight = jax.vmap(jax.jacrev(reprojection, (0, 1, 2)))(*gathered(scene))
+    blocks = jnp.concatenate([of_camera, of_point, of_weight[..., None]], axis=2)
     values = jnp.concatenate([jnp.ravel(blocks), jax.vmap(jax.grad(weight_error))(ws)])
     of_weights = 11 * n + 3 * m + jnp.arange(p)
     of_cameras = 11 * camera[:, None] + jnp.arange(11)

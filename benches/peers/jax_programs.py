@@ -92,6 +92,7 @@ def ode(x, s):
     def field(y):
         return x * jnp.concatenate([jnp.ones(1), y[:-1]])
 
+    @jax.checkpoint  # recomputing a step backwards is faster than remembering all of it
     def step(y, _):
         k1 = field(y)
         k2 = field(y + 0.5 * h * k1)
@@ -167,7 +168,7 @@ def gmm(parameters, x, gamma, m):
     columns, rows = np.triu_indices(d, 1)
     diagonal = np.arange(d)
     factors = jnp.zeros((k, d, d)).at[:, rows, columns].set(l).at[:, diagonal, diagonal].set(jnp.exp(q))
-    u = jnp.einsum("krs,ns->nkr", factors, x) - jnp.einsum("krs,ks->kr", factors, mu)
+    u = jax.vmap(lambda factor, center: (x - center) @ factor.T, out_axes=1)(factors, mu)
     beta = alpha + jnp.sum(q, axis=1) - 0.5 * jnp.sum(u * u, axis=2)
     likelihood = jnp.sum(jax.nn.logsumexp(beta, axis=1)) - n * (jax.nn.logsumexp(alpha) + 0.5 * d * np.log(2 * np.pi))
     squares = jnp.sum(jnp.exp(2.0 * q)) + jnp.sum(l * l)
@@ -206,8 +207,8 @@ def lstm(parameters, state, sequence):
     """
     main, extra = parameters
 
-    def step(state, pair):
-        character, after = pair
+    @jax.checkpoint  # recomputing a step backwards is faster than remembering all of it
+    def step(state, character):
         x = character * extra[0]
         hidden, cell = [], []
         for (weight, bias), (h, c) in zip(main, state):
@@ -217,12 +218,12 @@ def lstm(parameters, state, sequence):
             x = out * jnp.tanh(c)
             hidden.append(x)
             cell.append(c)
-        y = x * extra[1] + extra[2]
-        loss = jnp.sum(after * (y - jnp.log(2.0 + jnp.sum(jnp.exp(y)))))
-        return jnp.stack([jnp.stack(hidden), jnp.stack(cell)], axis=1), loss
+        return jnp.stack([jnp.stack(hidden), jnp.stack(cell)], axis=1), x
 
-    _, losses = lax.scan(step, state, (sequence[:-1], sequence[1:]))
-    return -jnp.sum(losses) / (sequence.shape[1] * losses.shape[0])
+    _, x = lax.scan(step, state, sequence[:-1], unroll=4)
+    y = x * extra[1] + extra[2]
+    predicted = y - jnp.log(2.0 + jnp.sum(jnp.exp(y), axis=1, keepdims=True))
+    return -jnp.sum(sequence[1:] * predicted) / y.size
 
 
 lstm_gradient = jax.jit(jax.grad(lstm))
@@ -255,10 +256,18 @@ def kmeans(centroids, points):
     return jnp.sum(points**2) + jnp.sum(jnp.min(squares, axis=1))
 
 
+def kmeans_of_nearest(centroids, points):
+    """The same with the nearest centroids found before, which makes its derivatives faster."""
+    fixed = lax.stop_gradient(centroids)
+    nearest = jnp.argmin(jnp.sum(fixed**2, axis=1) - 2.0 * points @ fixed.T, axis=1)
+    return jnp.sum((points - centroids[nearest]) ** 2)
+
+
 @jax.jit
 def kmeans_direction(centroids, points):
     """J / H: the gradient by the Hessian's diagonal, beside which the Hessian has nothing, so that it is its product with ones."""
-    slope, curvature = jax.jvp(lambda c: jax.grad(kmeans)(c, points), (centroids,), (jnp.ones_like(centroids),))
+    gradient = jax.grad(kmeans_of_nearest)
+    slope, curvature = jax.jvp(lambda c: gradient(c, points), (centroids,), (jnp.ones_like(centroids),))
     return slope / curvature
 
 

@@ -121,12 +121,22 @@ void block(const double *camera, const double *x, double w, const double *featur
     }
 }
 
+// A list whose elements are not set before they are written.
+template <class T> struct List {
+    std::size_t size = 0;
+    std::unique_ptr<T[]> all;
+    List() = default;
+    explicit List(std::size_t size) : size(size), all(new T[size]) {}
+    T &operator[](std::size_t i) { return all[i]; }
+    const T &operator[](std::size_t i) const { return all[i]; }
+};
+
 struct Errors {
-    std::vector<double> reprojection, weight;
+    List<double> reprojection, weight;
 };
 
 Errors errors(const Scene &scene) {
-    Errors all{std::vector<double>(2 * scene.p), std::vector<double>(scene.p)};
+    Errors all{List<double>(2 * scene.p), List<double>(scene.p)};
 #pragma omp parallel for
     for (std::size_t i = 0; i < scene.p; ++i) {
         error(&scene.cameras[11 * scene.camera[i]], &scene.xs[3 * scene.x[i]], scene.ws[i], &scene.features[2 * i], &all.reprojection[2 * i]);
@@ -137,13 +147,13 @@ Errors errors(const Scene &scene) {
 
 // Compressed rows.
 struct Sparse {
-    std::vector<long long> rows, columns;
-    std::vector<double> values;
+    List<long long> rows, columns;
+    List<double> values;
 };
 
 Sparse jacobian(const Scene &scene) {
     const long long n = scene.n, m = scene.m, p = scene.p;
-    Sparse all{std::vector<long long>(3 * p + 1), std::vector<long long>(31 * p), std::vector<double>(31 * p)};
+    Sparse all{List<long long>(3 * p + 1), List<long long>(31 * p), List<double>(31 * p)};
 #pragma omp parallel for
     for (long long i = 0; i < p; ++i) {
         const long long camera = scene.camera[i], x = scene.x[i], weight = 11 * n + 3 * m + i;
@@ -181,9 +191,9 @@ Scene read(const json::Value &input) {
 }
 
 // The first thirty elements and the last one.
-template <class T> void ends(std::string &out, const std::vector<T> &all) {
-    std::vector<T> some(all.begin(), all.begin() + std::min<std::size_t>(30, all.size()));
-    some.push_back(all.back());
+template <class T> void ends(std::string &out, const List<T> &list) {
+    std::vector<T> some(list.all.get(), list.all.get() + std::min<std::size_t>(30, list.size));
+    some.push_back(list[list.size - 1]);
     json::write(out, some);
 }
 
