@@ -139,7 +139,8 @@ Errors errors(const Scene &scene) {
     Errors all{List<double>(2 * scene.p), List<double>(scene.p)};
 #pragma omp parallel for
     for (std::size_t i = 0; i < scene.p; ++i) {
-        error(&scene.cameras[11 * scene.camera[i]], &scene.xs[3 * scene.x[i]], scene.ws[i], &scene.features[2 * i], &all.reprojection[2 * i]);
+        const double *camera = &scene.cameras[11 * scene.camera[i]], *x = &scene.xs[3 * scene.x[i]];
+        error(camera, x, scene.ws[i], &scene.features[2 * i], &all.reprojection[2 * i]);
         all.weight[i] = 1 - scene.ws[i] * scene.ws[i];
     }
     return all;

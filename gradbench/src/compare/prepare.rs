@@ -118,7 +118,8 @@ fn manual(folder: &Path, problems: &[&str], threads: Vec<String>) -> Result<Tool
     let command = move |problem: &str| {
         MANUAL.contains(&problem).then(|| {
             let mut command = Command::new(folder.join(problem));
-            command.args(&threads);
+            // Threads that wait without sleeping would wait for those that others keep from running.
+            command.args(&threads).env("OMP_WAIT_POLICY", "passive");
             command
         })
     };
