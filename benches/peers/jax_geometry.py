@@ -80,8 +80,8 @@ def ba_errors(scene):
 def ba_jacobian(scene):
     """Row pointers, columns and values of the compressed rows.
 
-    Two rows of 15 entries for each observation and then one of a single entry for each weight; the columns are the cameras, the points
-    and the weights.
+    Two rows of 15 entries for each observation and then one of a single entry for each weight; the columns are the
+    cameras, the points and the weights.
     """
     cameras, xs, ws, _, camera, x = scene
     n, m, p = cameras.shape[0], xs.shape[0], ws.shape[0]
@@ -160,8 +160,10 @@ def vertices(theta, hand, parents):
     """
     fingers = theta[6:].reshape(5, 4)
     none = jnp.zeros((5, 1))
-    x = jnp.concatenate([jnp.zeros(1), jnp.ravel(jnp.concatenate([none, fingers[:, :1], fingers[:, 2:]], axis=1)), jnp.zeros(1)])
-    z = jnp.concatenate([jnp.zeros(1), jnp.ravel(jnp.concatenate([none, fingers[:, 1:2], none, none], axis=1)), jnp.zeros(1)])
+    bend = jnp.concatenate([none, fingers[:, :1], fingers[:, 2:]], axis=1)
+    spread = jnp.concatenate([none, fingers[:, 1:2], none, none], axis=1)
+    # The wrist, which comes before the fingers, and the forearm after them do not bend.
+    x, z = (jnp.pad(jnp.ravel(angles), 1) for angles in (bend, spread))
     local = hand["relatives"] @ jax.vmap(bent)(x, z)
     absolutes = []
     for bone, parent in enumerate(parents):
@@ -192,7 +194,7 @@ def simple_jacobian(theta, hand, at, points, parents):
 
 @partial(jax.jit, static_argnums=5)
 def complicated_jacobian(theta, us, hand, corners, points, parents):
-    """An error depends on its own u alone, so that two tangents give all derivatives along all u; then those along the pose."""
+    """The derivatives along each error's own u, of which two tangents give all, and then along the pose."""
 
     def along(k):
         tangent = jnp.zeros_like(us).at[:, k].set(1.0)
@@ -229,8 +231,6 @@ MODULES = {
         "objective": ht_task(
             jax.jit(simple, static_argnums=4), jax.jit(complicated, static_argnums=5), lambda e: as_lists(jnp.ravel(e))
         ),
-        "jacobian": ht_task(
-            simple_jacobian, complicated_jacobian, lambda j: as_lists(j.reshape(-1, j.shape[-1]))
-        ),
+        "jacobian": ht_task(simple_jacobian, complicated_jacobian, lambda j: as_lists(j.reshape(-1, j.shape[-1]))),
     },
 }

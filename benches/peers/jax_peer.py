@@ -2,8 +2,8 @@
 
 Usage: python jax_peer.py [--threads N]
 
-Numbers are f64 and every function is compiled. What is timed is one run from arrays to arrays that are ready; the first run, which
-compiles, is not counted. Without `--threads` it uses one thread.
+Numbers are f64 and every function is compiled. What is timed is one run from arrays to arrays that are ready; the first
+run, which compiles, is not counted. Without `--threads` it uses one thread.
 """
 
 import argparse

@@ -129,7 +129,7 @@ def expansion(n):
 
 @jax.jit
 def det(a, tables):
-    """det(A) = sum_j (-1)^j A_0j det(A without row 0 and column j), all choices of columns for the first rows at once."""
+    """det(A) = sum_j (-1)^j A_0j det(A without row 0 and column j), all choices of columns at once."""
     products = jnp.ones(1)
     for row, left in zip(a, tables):
         signs = np.where(np.arange(left.shape[1]) % 2 == 0, 1.0, -1.0)
@@ -143,10 +143,13 @@ det_gradient = jax.jit(jax.grad(det))
 def det_task(function):
     """On the input's `A`; the tables, which depend on its size alone, are made before."""
 
+    def flat(output):
+        return as_lists(jnp.ravel(output) if output.ndim else output)
+
     def task(data):
         n = data["ell"]
         tables = [jnp.asarray(table) for table in expansion(n)]
-        return Task(function, (array(data["A"]).reshape(n, n), tables), lambda g: as_lists(jnp.ravel(g) if g.ndim else g))
+        return Task(function, (array(data["A"]).reshape(n, n), tables), flat)
 
     return task
 
@@ -161,7 +164,8 @@ def gmm(parameters, x, gamma, m):
     Q_k       lower triangular, diagonal exp(q_k), below it l_k column by column
     beta_ik = alpha_k + sum_j q_kj - 1/2 |Q_k (x_i - mu_k)|^2
     F       = -1/2 n d log(2 pi) + sum_i lse_k(beta_ik) - n lse(alpha)
-              - sum_k (1/2 gamma^2 |Q_k|^2 - m sum_j q_kj) + K (v d (log(gamma) - 1/2 log 2) - lgamma_d(v / 2)), v = d + m + 1
+              - sum_k (1/2 gamma^2 |Q_k|^2 - m sum_j q_kj)
+              + K (v d (log(gamma) - 1/2 log 2) - lgamma_d(v / 2)),    v = d + m + 1
     """
     alpha, mu, q, l = parameters["alpha"], parameters["mu"], parameters["q"], parameters["l"]
     (n, d), k = x.shape, alpha.shape[0]
@@ -233,7 +237,8 @@ def lstm_task(function):
     """On the input's parameters, state and text."""
 
     def flat(output):
-        return as_lists(jnp.concatenate([jnp.ravel(x) for x in output])) if isinstance(output, tuple) else as_lists(output)
+        whole = isinstance(output, tuple)
+        return as_lists(jnp.concatenate([jnp.ravel(x) for x in output]) if whole else output)
 
     def task(data):
         sequence = array(data["sequence"])
@@ -265,7 +270,7 @@ def kmeans_of_nearest(centroids, points):
 
 @jax.jit
 def kmeans_direction(centroids, points):
-    """J / H: the gradient by the Hessian's diagonal, beside which the Hessian has nothing, so that it is its product with ones."""
+    """J / H: the gradient by the diagonal of the Hessian, which has nothing else and is hence its product with ones."""
     gradient = jax.grad(kmeans_of_nearest)
     slope, curvature = jax.jvp(lambda c: gradient(c, points), (centroids,), (jnp.ones_like(centroids),))
     return slope / curvature
