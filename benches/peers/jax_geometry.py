@@ -5,6 +5,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
+
 from jax_programs import Task, array, as_lists
 
 

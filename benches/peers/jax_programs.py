@@ -1,8 +1,9 @@
 """The problems of GradBench without geometry: hello, llsq, lse, ode, det, gmm, lstm, kmeans."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
