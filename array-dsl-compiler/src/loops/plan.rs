@@ -8,7 +8,8 @@
 //! is where [`Division`] starts from; [`Form`] says how whoever has a chunk, or all of a loop, goes through it.
 
 use super::Node;
-use crate::bulk::{ArrayId, Atom, Reducer};
+use crate::bulk::{ArrayId, Atom, Reducer, Var};
+use crate::dim::Dim;
 
 /// Independent partial results of a reduction in lanes.
 pub const LANES: usize = 32;
@@ -53,6 +54,8 @@ pub enum Form {
     Plain,
     /// The same, by other code away from the ends. A loop with loops inside chooses at each trip.
     Peeled(Middle),
+    /// The same, of code without loops that folds nothing, by other code on each side of the places where its choices change.
+    Sided(Sides),
     /// Folds in [`LANES`] independent lanes, which are combined as a tree; fewer trips are folded one after the other, their values
     /// computed in vectors before.
     Lanes(Option<Middle>),
@@ -77,6 +80,33 @@ pub struct Middle {
     pub together: Option<usize>,
 }
 
+/// The code of the trips before each border, from the border before it on, and of those from the last one on. Where a border is less
+/// than one before it, it has no trips of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described above")]
+pub struct Sides {
+    pub borders: Vec<Border>,
+    /// One more than there are borders.
+    pub parts: Vec<Vec<Node>>,
+}
+
+/// A place along a loop: so far from where an axis around it is, or from its begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described above")]
+pub struct Border {
+    pub axis: Option<Var>,
+    pub offset: Dim,
+}
+
+/// Which trips have code of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which<'a> {
+    /// Those so far away from either end.
+    Away(i64),
+    /// Those from one border on, up to another.
+    Between(Option<&'a Border>, Option<&'a Border>),
+}
+
 impl Form {
     /// The code away from the ends, if there is such.
     pub fn middle(&self) -> Option<&Middle> {
@@ -84,7 +114,21 @@ impl Form {
             Form::Peeled(m) => Some(m),
             Form::Lanes(m) => m.as_ref(),
             Form::Few(_, otherwise) => otherwise.middle(),
-            Form::Plain | Form::Together(_) | Form::Tiles => None,
+            Form::Plain | Form::Sided(_) | Form::Together(_) | Form::Tiles => None,
+        }
+    }
+
+    /// All code that some trips have instead of the loop's, and what it folds.
+    pub fn codes(&self) -> Vec<(Which<'_>, &[Node], &[Atom])> {
+        match self {
+            Form::Sided(s) => {
+                let borders =
+                    |k: usize| Which::Between(k.checked_sub(1).map(|k| &s.borders[k]), s.borders.get(k));
+                s.parts.iter().enumerate().map(|(k, part)| (borders(k), &part[..], &[][..])).collect()
+            }
+            f => {
+                f.middle().map(|m| (Which::Away(m.margin), &m.body[..], &m.values[..])).into_iter().collect()
+            }
         }
     }
 }

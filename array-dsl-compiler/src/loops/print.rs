@@ -15,9 +15,12 @@
 //! `heap`, `row(depth)`, `scratch` and `view ... of` say where arrays live; arrays that are nowhere are left out. `once` is
 //! a tree without axes; `y.1[%0] add= %3` accumulates, `y.1[%0] := %3` writes. Let bindings are as in Bulk.
 
-use super::{Contract, Division, Form, Home, Loop, Node, Plan, Program, Repeat, Rounds, Sorted, Step, Tree};
+use super::{
+    Contract, Division, Form, Home, Loop, Node, Plan, Program, Repeat, Rounds, Sorted, Step, Tree, Which,
+};
 use crate::bulk::print::{Text, atom, constant, list};
 use crate::bulk::{ArrayId, ArrayInfo, Axis, Trips};
+use crate::dim::Dim;
 
 /// The program as text, without places.
 pub fn print(p: &Program) -> String {
@@ -130,6 +133,7 @@ fn form(f: &Form) -> String {
             let together = m.together.map(|width| format!(", {width} together")).unwrap_or_default();
             format!(", {} or more from the ends{together}", m.margin)
         }
+        Form::Sided(_) => ", sided".into(),
         Form::Lanes(None) => ", in lanes".into(),
         Form::Lanes(Some(m)) => format!(", in lanes, {} or more from the ends", m.margin),
         Form::Together(width) => format!(", {width} together"),
@@ -140,16 +144,22 @@ fn form(f: &Form) -> String {
     }
 }
 
-/// The code of a loop at this depth; that of its middle first.
+/// The code of a loop at this depth; that of some trips only first.
 fn inside(text: &Text, body: &[Node], plan: &Plan, depth: usize, out: &mut String) {
-    if let Some(m) = plan.form.middle() {
-        nodes(text, &m.body, depth + 1, out);
-        let folded = if m.values.is_empty() {
-            String::new()
-        } else {
-            format!(" fold {}", list(&m.values, |a| atom(*a)))
+    for (which, code, values) in plan.form.codes() {
+        nodes(text, code, depth + 1, out);
+        let folded =
+            if values.is_empty() { String::new() } else { format!(" fold {}", list(values, |a| atom(*a))) };
+        let until = match which {
+            Which::Between(_, Some(b)) => {
+                let axis = b.axis.map(|v| format!("%{}", v.0));
+                let offset = (axis.is_none() || b.offset != Dim::default()).then(|| text.dim(&b.offset));
+                let place: Vec<String> = axis.into_iter().chain(offset).collect();
+                format!(" before {}", place.join(" + "))
+            }
+            _ => String::new(),
         };
-        out.push_str(&format!("{0}}}{folded} else {{\n", "  ".repeat(depth)));
+        out.push_str(&format!("{0}}}{folded}{until} else {{\n", "  ".repeat(depth)));
     }
     nodes(text, body, depth + 1, out);
 }

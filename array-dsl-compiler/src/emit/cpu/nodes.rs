@@ -6,7 +6,7 @@ use super::{Cpu, expr, fold};
 use crate::bulk::{ArrayId, Atom, Axis, Reducer, Var};
 use crate::dim::Dim;
 use crate::loops::together::folded_trips;
-use crate::loops::{FEW_TRIPS, Fold, Form, Home, Loop, Middle, Node, Plan, Recurrence, Rounds};
+use crate::loops::{FEW_TRIPS, Fold, Form, Home, Loop, Middle, Node, Plan, Recurrence, Rounds, Sides};
 
 impl Cpu<'_> {
     /// Nodes in order.
@@ -202,6 +202,7 @@ impl Cpu<'_> {
                 format!("if {} {{\n{together}}} else {{\n{otherwise}}}\n", trips.join(" && "))
             }
             Form::Lanes(middle) => self.lanes(l, middle.as_ref(), from, to, r),
+            Form::Sided(sides) => self.sided(l, sides, from, to, r),
             Form::Plain => {
                 let body = self.trip(l, &l.body, r);
                 self.counted(l, from, to, &body, r)
@@ -242,6 +243,30 @@ impl Cpu<'_> {
                 )
             }
         }
+    }
+
+    /// A loop for the trips on each side of the borders.
+    fn sided(&mut self, l: &Loop, s: &Sides, from: &str, to: &str, r: &mut Region) -> String {
+        let v = l.axis.var.0;
+        let mut out = format!("let (from{v}, to{v}): (i64, i64) = ({from}, {to});\n");
+        let mut begin = format!("from{v}");
+        for (k, part) in s.parts.iter().enumerate() {
+            let end = match s.borders.get(k) {
+                Some(b) => {
+                    let axis = b.axis.map(|a| r.atom(Atom::Var(a)));
+                    let offset = self.dim_in(&b.offset, r);
+                    let place = axis.map_or(offset.clone(), |a| format!("{a}.saturating_add({offset})"));
+                    let end = format!("side{v}_{k}");
+                    out.push_str(&format!("let {end}: i64 = ({place}).max({begin}).min(to{v});\n"));
+                    end
+                }
+                None => format!("to{v}"),
+            };
+            let body = self.nodes(part, r);
+            out.push_str(&counted(l.axis.var, &begin, &end, &body));
+            begin = end;
+        }
+        out
     }
 
     /// One trip: its code, and the folds of its values.

@@ -4,8 +4,8 @@
 use rustc_hash::FxHashSet;
 
 use super::super::print::types;
-use super::super::{Home, Middle, Node, Program, Repeat, Rounds, Sort, Sorted, Step, Tree};
-use crate::affine::{Checked, Proof, Types};
+use super::super::{Border, Home, Node, Plan, Program, Repeat, Rounds, Sort, Sorted, Step, Tree, Which};
+use crate::affine::{Affine, Checked, Proof, Types};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{self, ArrayId, ArrayInfo, Atom, Axis, Exp, Let, Var};
 
@@ -68,7 +68,7 @@ impl Reasons<'_> {
         t.body.iter().for_each(|n| changed(n, &mut |a| checked.forget(a)));
         let types = Types { arrays: self.arrays, vars: &self.p.vars };
         let mut proof = Proof::new(types, checked, &dims);
-        inside(&t.axes, &t.body, t.plan.form.middle(), &mut proof, checked);
+        inside(&t.axes, &t.body, &t.plan, &mut proof, checked);
         proof.unproven
     }
 }
@@ -117,25 +117,30 @@ fn in_nodes(nodes: &mut [Node], compare: &mut Compare<'_>) {
     }
 }
 
-/// The code of a loop, and that of its middle. What its points say, that it has some before all, is not known after it.
-fn inside(
-    axes: &[Axis],
-    body: &[Node],
-    middle: Option<&Middle>,
-    proof: &mut Proof<'_>,
-    checked: &mut Checked,
-) {
+/// The code of a loop, and that of some of its trips. What its points say, that it has some before all, is not known after it.
+fn inside(axes: &[Axis], body: &[Node], plan: &Plan, proof: &mut Proof<'_>, checked: &mut Checked) {
     let scope = proof.facts.scope();
     axes.iter().for_each(|x| proof.enter(x));
     nodes(body, proof, checked);
     proof.facts.leave(scope);
-    if let Some(m) = middle {
+    for (which, code, _) in plan.form.codes() {
         let scope = proof.facts.scope();
         axes.iter().for_each(|x| proof.enter(x));
-        proof.facts.away_from_ends(&axes[0], m.margin);
-        nodes(&m.body, proof, checked);
+        match which {
+            Which::Away(margin) => proof.facts.away_from_ends(&axes[0], margin),
+            Which::Between(from, to) => {
+                let [from, to] = [from, to].map(|b| b.map(place));
+                proof.facts.between(&axes[0], from.as_ref(), to.as_ref());
+            }
+        }
+        nodes(code, proof, checked);
         proof.facts.leave(scope);
     }
+}
+
+/// Where a border is.
+fn place(b: &Border) -> Affine {
+    b.axis.map_or_else(Affine::default, Affine::axis).add(&Affine::constant(b.offset.clone()))
 }
 
 fn nodes(body: &[Node], proof: &mut Proof<'_>, checked: &mut Checked) {
@@ -147,7 +152,7 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, checked: &mut Checked) {
                 let axes: Vec<Axis> = l.axes().cloned().collect();
                 let scope = proof.facts.scope();
                 proof.facts.within(&l.axis, l.range.from, l.range.to);
-                inside(&axes, &l.body, l.plan.form.middle(), proof, checked);
+                inside(&axes, &l.body, &l.plan, proof, checked);
                 proof.facts.leave(scope);
             }
             Node::Recurrence(r) => {

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use super::super::together::{folds_are_short, together};
 use super::super::uses::{places, visit_arrays};
-use super::super::{Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Tree, scratch};
+use super::super::{
+    Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Sides, Tree, Which, scratch,
+};
 use super::Verifier;
 use crate::bulk::verify::unproven_read;
 use crate::bulk::{ArrayId, ArrayInfo, Atom, Axis, Var};
@@ -27,10 +29,10 @@ impl<'a> Verifier<'a> {
         };
         within(self, &t.body);
         self.changes_its_own(t);
-        if let Some(m) = t.plan.form.middle() {
+        for (_, code, _) in t.plan.form.codes() {
             self.scope.leave(mark);
             self.scope.unbind(bindings);
-            within(self, &m.body);
+            within(self, code);
         }
         self.scope.leave(mark);
         self.scope.unbind(bindings);
@@ -191,15 +193,15 @@ impl<'a> Verifier<'a> {
         let (outside, bindings) = (self.axes.len(), self.scope.bindings());
         let values: Vec<Atom> = l.folds.iter().map(|f| f.value).collect();
         let mut results = self.trip(l, &l.body, &values);
-        if let Some(m) = l.plan.form.middle() {
+        for (which, code, values) in l.plan.form.codes() {
             self.axes.truncate(outside);
             self.scope.leave(mark);
             self.scope.unbind(bindings);
-            let middle = self.trip(l, &m.body, &m.values);
-            if middle != results || m.margin < 1 {
+            let part = self.trip(l, code, values);
+            if part != results || matches!(which, Which::Away(margin) if margin < 1) {
                 self.scope.error("the middle of a loop is none of it");
             }
-            results = middle;
+            results = part;
         }
         self.axes.truncate(outside);
         self.scope.leave(mark);
@@ -213,6 +215,7 @@ impl<'a> Verifier<'a> {
         match &plan.form {
             Form::Together(_) => self.together(axes, body, true),
             Form::Few(..) => self.sometimes_together(axes, body, false),
+            Form::Sided(s) => self.sides(s, body),
             Form::Peeled(m) if m.together.is_some() => self.sometimes_together(axes, &m.body, true),
             _ => {}
         }
@@ -222,6 +225,28 @@ impl<'a> Verifier<'a> {
             }
         } else if plan.form != Form::Plain && body.iter().chain(middle).any(|n| n.as_scan().is_some()) {
             self.scope.error("a scan in a loop whose trips are not in order");
+        }
+    }
+
+    /// Each side stores what all of the loop does.
+    fn sides(&mut self, s: &Sides, body: &[Node]) {
+        let stores = |nodes: &[Node]| -> Vec<ArrayId> {
+            nodes
+                .iter()
+                .filter_map(|n| if let Node::Store { array, .. } = n { Some(*array) } else { None })
+                .collect()
+        };
+        let is_simple =
+            |nodes: &Vec<Node>| nodes.iter().all(|n| matches!(n, Node::Let(_) | Node::Store { .. }));
+        let same = s.parts.iter().all(|p| is_simple(p) && stores(p) == stores(body));
+        if s.parts.len() != s.borders.len() + 1 || !same || s.borders.is_empty() {
+            self.scope.error("the sides of a loop do not make what it makes");
+        }
+        for b in &s.borders {
+            self.scope.dim(&b.offset, "a side of a loop");
+            if b.axis.is_some_and(|v| !self.axes.iter().any(|a| a.var == v)) {
+                self.scope.error("a side of a loop ends at no axis around it");
+            }
         }
     }
 

@@ -7,6 +7,7 @@
 //! | tiles | whose inner loops stride through memory where neighboring trips read neighbors |
 //! | lanes | innermost, that folds by `+`, `*`, `min` or `max` or tells where these are, unless it is known to be short |
 //! | peeled | whose code is simpler away from its ends |
+//! | sided | that stores, and whose choices are simpler on either side of a place |
 //! | plain | of any kind |
 //!
 //! A float sum must be added in the order it is written, so a plain loop does not vectorize: hence lanes.
@@ -14,7 +15,7 @@
 use std::collections::BTreeSet;
 
 use super::scratch::reread;
-use super::{Cpu, peel};
+use super::{Cpu, peel, sides};
 use crate::affine::Facts;
 use crate::bulk::{ArrayId, Atom, Axis, Reducer, Var};
 use crate::loops::together::{self, folded_trips, folds_are_short, together};
@@ -183,9 +184,14 @@ impl<'a> Place<'a> {
             }
             middle => {
                 self.at_ends |= middle.is_some() && has_loops;
+                let sides = if middle.is_none() && !lanes && !has_loops {
+                    sides::sides(self.cpu, &mut self.facts, &l)
+                } else {
+                    None
+                };
                 l.body = self.inside(&axes, 0, l.body);
                 self.at_ends = around;
-                l.plan.form = folding(lanes, middle);
+                l.plan.form = sides.map_or_else(|| folding(lanes, middle), Form::Sided);
             }
         }
         let alone = !l.folds.is_empty() || l.plan.form.middle().is_some() || self.has_scratch(&l.body);

@@ -9,6 +9,7 @@
 //! | `peel` | the middles of loops |
 //! | `ranges` | loops in parts |
 //! | `scratch` | arrays of which a point needs its own elements |
+//! | `sides` | loops by other code on each side of a place |
 //! | `strides` | reductions that stride through memory |
 //! | `writes` | writes that never meet |
 //!
@@ -20,6 +21,7 @@ mod merge;
 mod peel;
 mod ranges;
 mod scratch;
+mod sides;
 mod strides;
 mod writes;
 

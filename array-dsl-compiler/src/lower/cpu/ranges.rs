@@ -51,7 +51,7 @@ struct Ranges<'a> {
 }
 
 /// A border as what the counter is compared with.
-type Border = Affine;
+pub(super) type Border = Affine;
 
 /// Code that is left of a loop in a part of it.
 struct Part {
@@ -282,17 +282,17 @@ fn within(whole: &Part, p: Part) -> Part {
 }
 
 /// The places at which the comparisons in a loop change.
-struct Borders<'a> {
-    cpu: &'a Cpu<'a>,
-    axis: &'a Axis,
+pub(super) struct Borders<'a> {
+    pub cpu: &'a Cpu<'a>,
+    pub axis: &'a Axis,
     /// The axes around the loop.
-    outside: BTreeSet<Var>,
+    pub outside: BTreeSet<Var>,
     /// In groups that differ by constants, in ascending order.
-    found: Vec<Vec<Border>>,
+    pub found: Vec<Vec<Border>>,
 }
 
 impl Borders<'_> {
-    fn nodes(&mut self, nodes: &[Node], facts: &mut Facts) {
+    pub fn nodes(&mut self, nodes: &[Node], facts: &mut Facts) {
         for n in nodes {
             match n {
                 Node::Let(l) => self.binding(l, facts),
@@ -366,7 +366,7 @@ impl Borders<'_> {
 }
 
 /// What a trip costs, in simple operations.
-fn cost(nodes: &[Node]) -> usize {
+pub(super) fn cost(nodes: &[Node]) -> usize {
     let each = |n: &Node| match n {
         Node::Let(l) => l.exp.weight(),
         Node::Loop(l) => 16 * cost(&l.body),

@@ -2,7 +2,7 @@
 
 use super::Machine;
 use crate::bulk::{ArrayId, Atom, Block, Exp, Let, Prefix, Reducer, Scan, Var};
-use crate::loops::{Home, Loop, Middle, Node, Recurrence, Rounds, State, Tree};
+use crate::loops::{Home, Loop, Node, Plan, Recurrence, Rounds, State, Tree, Which};
 use crate::ty::Elem;
 use crate::value::{Fault, Scalar, apply, combine, improves, work};
 
@@ -16,12 +16,35 @@ fn writes(nodes: &[Node]) -> bool {
     })
 }
 
-/// Whether a trip of a loop executes its middle.
-fn in_middle(m: &Middle, trip: i64, trips: usize) -> bool {
-    trip >= m.margin && trip < trips as i64 - m.margin
-}
-
 impl Machine<'_> {
+    /// The code of a trip, and what it folds if that differs.
+    fn code<'a>(
+        &self,
+        plan: &'a Plan,
+        body: &'a [Node],
+        trip: i64,
+        trips: usize,
+    ) -> Result<(&'a [Node], &'a [Atom]), Fault> {
+        // As the emitted code has them: no border is before an earlier one.
+        let mut from = i64::MIN;
+        for (which, code, values) in plan.form.codes() {
+            let is_here = match which {
+                Which::Away(margin) => trip >= margin && trip < trips as i64 - margin,
+                Which::Between(_, Some(to)) => {
+                    let axis = to.axis.map(|v| self.atom(Atom::Var(v))).transpose()?;
+                    let offset = self.dim(&to.offset)?;
+                    from = from.max(axis.and_then(Scalar::as_i64).unwrap_or(0).saturating_add(offset));
+                    trip < from
+                }
+                Which::Between(_, None) => true,
+            };
+            if is_here {
+                return Ok((code, values));
+            }
+        }
+        Ok((body, &[]))
+    }
+
     pub(super) fn tree(&mut self, t: &Tree) -> Result<(), Fault> {
         let extents: Vec<usize> = t.axes.iter().map(|a| self.trips(&a.extent)).collect::<Result<_, _>>()?;
         work::spend_elements(&extents)?;
@@ -41,8 +64,11 @@ impl Machine<'_> {
             for (a, x) in t.axes.iter().zip(&self.axes) {
                 self.vars[a.var.0 as usize] = Some(Scalar::I64(*x));
             }
-            let middle = t.plan.form.middle().filter(|m| in_middle(m, self.axes[0], extents[0]));
-            self.nodes(middle.map_or(&t.body, |m| &m.body))?;
+            let (code, _) = match (self.axes.first(), extents.first()) {
+                (Some(trip), Some(trips)) => self.code(&t.plan, &t.body, *trip, *trips)?,
+                _ => (&t.body[..], &[][..]),
+            };
+            self.nodes(code)?;
         }
         self.axes.clear();
         Ok(())
@@ -150,6 +176,10 @@ impl Machine<'_> {
         let all: usize = extents.iter().product();
         let from = end(self, l.range.from)?.unwrap_or(0);
         let to = end(self, l.range.to)?.unwrap_or(all).min(all);
+        // The first trip may be a later one than that of the last time.
+        for s in l.scans() {
+            self.states.remove(&s.vars[0]);
+        }
         for i in from..to {
             work::spend(1)?;
             let mut rest = i;
@@ -160,10 +190,10 @@ impl Machine<'_> {
             for (a, x) in l.axes().zip(&self.axes[outside..]) {
                 self.vars[a.var.0 as usize] = Some(Scalar::I64(*x));
             }
-            let middle = l.plan.form.middle().filter(|m| in_middle(m, i as i64, extents[0]));
-            self.nodes(middle.map_or(&l.body, |m| &m.body))?;
+            let (code, values) = self.code(&l.plan, &l.body, i as i64, extents[0])?;
+            self.nodes(code)?;
             for (k, (fold, (best, place))) in l.folds.iter().zip(&mut folded).enumerate() {
-                let value = self.atom(middle.map_or(fold.value, |m| m.values[k]))?;
+                let value = self.atom(values.get(k).copied().unwrap_or(fold.value))?;
                 let old = best.unwrap_or_else(|| fold.reducer.neutral(value.elem()).into());
                 if fold.reducer == Reducer::Last {
                     *best = Some(value);
