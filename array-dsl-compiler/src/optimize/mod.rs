@@ -7,6 +7,7 @@
 //! | `simplify` | scalar code: folding, identities, common subexpressions, dead code, proven reads |
 //! | `inline` | producers into their consumers |
 //! | `invariant` | axes that a nest does not depend on |
+//! | `factors` | factors of sums that do not depend on their axes |
 //! | `accumulate` | accumulations into stores, reductions and gathers |
 //! | `states` | equal states of scans |
 //! | `split` | reshapes: splitting the axes of nests that read them |
@@ -25,6 +26,7 @@
 
 mod accumulate;
 mod chosen;
+mod factors;
 mod folds;
 mod independent;
 mod inline;
@@ -71,6 +73,7 @@ pub const ROUND: &[Pass] = &[
     ("unread", unread::unread),
     ("accumulate", accumulate::accumulate),
     ("invariant", invariant::invariant),
+    ("factors", factors::factors),
     ("inline", inline::inline),
     ("simplify", simplify::simplify),
     ("share", share::share),

@@ -134,12 +134,20 @@ impl Writer {
         self.stepped("", dims)
     }
 
-    /// At each point a loop whose ends the point decides: in a triangle, or (1) in a window.
+    /// At each point a loop whose ends the point decides: in a triangle, (1) in a window, or (2) as data say.
     pub(super) fn ragged(&mut self, d: &String, which: usize, dims: &[String]) -> String {
-        self.inside(|w| {
+        let (mut before, mut at) = (String::new(), String::new());
+        if which == 2 {
+            at = self.name("at");
+            before = format!("let {at} = {}; ", self.ints(d));
+        }
+        let built = self.inside(|w| {
             let i = w.axis(d);
             let start = w.leaf(dims);
             let trips = match (which, w.rng.below(3)) {
+                (2, 0) => format!("0..{at}[{i}].rem_euclid({d} + 1)"),
+                (2, 1) => format!("{at}[{i}].rem_euclid({d} + 1)..{d}"),
+                (2, _) => format!("{at}[{i}].rem_euclid(2 * {d} + 1) - {d}..{at}[{i}].rem_euclid({d} + 1)"),
                 (0, 0) => format!("0..{i}"),
                 (0, 1) => format!("{i} + 1..{d}"),
                 (0, _) => format!("0..{d} - {i}"),
@@ -151,13 +159,17 @@ impl Writer {
                 let h = w.bind("h", Kind::Float, dims);
                 let j = w.axis(d);
                 // A sum is made apart from what goes through functions.
-                let next = if w.rng.chance(40) { format!("{h} + {}", w.value(dims)) } else { w.next(dims, &h) };
+                let next =
+                    if w.rng.chance(40) { format!("{h} + {}", w.value(dims)) } else { w.next(dims, &h) };
                 (h, j, next)
             });
             let result = if dims.is_empty() { h.clone() } else { format!("sum({h})") };
             let result = w.bounded(&result);
-            format!("build({d}, |{i}| {{ let mut {h} = {start}; for {j} in {trips} {{ {h} = {next}; }} {result} }})")
-        })
+            // Where a range begins before zero, the trips there do nothing.
+            let body = format!("if {j} >= 0 {{ {h} = {next}; }}");
+            format!("build({d}, |{i}| {{ let mut {h} = {start}; for {j} in {trips} {{ {body} }} {result} }})")
+        });
+        format!("{{ {before}{built} }}")
     }
 
     /// At each point sums over a window that go together.

@@ -99,6 +99,8 @@ pub(super) const FORMS: &[Form] = &[
     form("`for` whose end the point decides", |w, d| w.ragged(&d[0], 0, &[])),
     form("`for` over a window", |w, d| w.ragged(&d[0], 1, &[])),
     form("`for` over a window, of functions", |w, d| w.weighed(&d[0])),
+    form("`for` over as many trips as data say", |w, d| w.ragged(&d[0], 2, &[])),
+    form("`for` over as many trips as data say", |w, d| w.ragged(&d[0], 2, &[])),
     form("indices kept within borders", |w, d| {
         let (v, d) = (w.vector(&d[0]), &d[0]);
         let (t, i) = (w.name("t"), w.name("i"));
