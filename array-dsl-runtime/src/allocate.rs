@@ -90,6 +90,25 @@ impl Owner {
         self.got(cpu::copied(from))
     }
 
+    /// A copy of a matrix whose rows are the columns, if it pays to execute a loop over the rows so often across them; else nothing.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn columns<T: Zeroable + Copy + Send + Sync>(
+        self,
+        from: &[T],
+        dims: [i64; 2],
+        around: i64,
+    ) -> Result<Buffer<T>, Error> {
+        let [rows, columns] = dims;
+        if !cpu::pays(dims, around) || from.len() as i64 != rows.saturating_mul(columns) {
+            return Ok(Buffer::default());
+        }
+        let mut to = self.alloc(&[columns, rows])?;
+        cpu::transpose(&mut to, from, rows as usize, columns as usize);
+        Ok(to)
+    }
+
     /// A copy of a view under these dimensions: see [`cpu::copy`].
     ///
     /// # Errors

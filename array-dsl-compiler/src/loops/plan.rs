@@ -65,6 +65,8 @@ pub enum Form {
     Few(usize, Box<Form>),
     /// In tiles of neighboring trips, inside of which the loops of the body change places with the tile.
     Tiles,
+    /// In tiles, where sizes say when running that this pays; else in another form.
+    Across(Across),
 }
 
 /// The code of the trips from `margin` on, up to `margin` before the extent. It binds the scalars of the whole code that are needed
@@ -107,13 +109,25 @@ pub enum Which<'a> {
     Between(Option<&'a Border>, Option<&'a Border>),
 }
 
+/// Tiles of code that reads these arrays at `[trip, ..]`, from copies of which the rows are columns: neighboring trips read neighbors there.
+/// What the trips fold is folded in their order, tile by tile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described above")]
+pub struct Across {
+    /// Arrays of two dimensions that the tree does not change.
+    pub arrays: Vec<ArrayId>,
+    /// The extents of what is around in the tree: how often the copies are read.
+    pub around: Vec<Dim>,
+    pub otherwise: Box<Form>,
+}
+
 impl Form {
     /// The code away from the ends, if there is such.
     pub fn middle(&self) -> Option<&Middle> {
         match self {
             Form::Peeled(m) => Some(m),
             Form::Lanes(m) => m.as_ref(),
-            Form::Few(_, otherwise) => otherwise.middle(),
+            Form::Few(_, otherwise) | Form::Across(Across { otherwise, .. }) => otherwise.middle(),
             Form::Plain | Form::Sided(_) | Form::Together(_) | Form::Tiles => None,
         }
     }
@@ -126,6 +140,7 @@ impl Form {
                     |k: usize| Which::Between(k.checked_sub(1).map(|k| &s.borders[k]), s.borders.get(k));
                 s.parts.iter().enumerate().map(|(k, part)| (borders(k), &part[..], &[][..])).collect()
             }
+            Form::Across(Across { otherwise, .. }) => otherwise.codes(),
             f => {
                 f.middle().map(|m| (Which::Away(m.margin), &m.body[..], &m.values[..])).into_iter().collect()
             }

@@ -16,7 +16,8 @@
 //! a tree without axes; `y.1[%0] add= %3` accumulates, `y.1[%0] := %3` writes. Let bindings are as in Bulk.
 
 use super::{
-    Contract, Division, Form, Home, Loop, Node, Plan, Program, Repeat, Rounds, Sorted, Step, Tree, Which,
+    Across, Contract, Division, Form, Home, Loop, Node, Plan, Program, Repeat, Rounds, Sorted, Step, Tree,
+    Which,
 };
 use crate::bulk::print::{Text, atom, constant, list};
 use crate::bulk::{ArrayId, ArrayInfo, Axis, Trips};
@@ -122,11 +123,11 @@ fn plan(text: &Text, plan: &Plan) -> String {
         Division::Groups => " by groups".into(),
         Division::Prefixes => " by prefixes".into(),
     };
-    division + &form(&plan.form)
+    division + &form(text, &plan.form)
 }
 
 /// How trips are executed.
-fn form(f: &Form) -> String {
+fn form(text: &Text, f: &Form) -> String {
     match f {
         Form::Plain => String::new(),
         Form::Peeled(m) => {
@@ -138,9 +139,14 @@ fn form(f: &Form) -> String {
         Form::Lanes(Some(m)) => format!(", in lanes, {} or more from the ends", m.margin),
         Form::Together(width) => format!(", {width} together"),
         Form::Few(width, otherwise) => {
-            format!(", {width} together if inner trips are few{}", form(otherwise))
+            format!(", {width} together if inner trips are few{}", form(text, otherwise))
         }
         Form::Tiles => ", in tiles".into(),
+        Form::Across(Across { arrays, around, otherwise }) => {
+            let arrays = list(arrays, |a| text.array(*a));
+            let around = list(around, |d| text.dim(d));
+            format!(", in tiles across {arrays} if sizes say so, in {around}{}", form(text, otherwise))
+        }
     }
 }
 

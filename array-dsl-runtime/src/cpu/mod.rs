@@ -7,6 +7,7 @@
 //! * Memory that is refused is an error ([`OutOfMemory`]).
 
 mod accumulate;
+mod across;
 mod chunks;
 mod lanes;
 mod memory;
@@ -16,6 +17,8 @@ mod sort;
 mod tasks;
 
 pub use accumulate::accumulate;
+pub use across::{best, place};
+pub(crate) use across::{pays, transpose};
 pub use chunks::{COLUMNS, fold_chunks, fold_columns, for_blocks, for_chunks, for_wide_chunks};
 pub use lanes::joined;
 pub(crate) use memory::assume_set;

@@ -149,6 +149,9 @@ impl Cpu<'_> {
                     r.uses_array(self.root(*array));
                     return self.name(*array);
                 }
+                if let (false, Some(column)) = (checked, self.of_columns(*array, index, r)) {
+                    return column;
+                }
                 let at = self.linear(*array, index, r);
                 let name = r.array(self, *array);
                 let read = match r.owned.contains(&self.root(*array)) {

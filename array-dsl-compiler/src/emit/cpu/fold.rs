@@ -6,7 +6,7 @@
 use super::nodes::leave_if_failed;
 use super::region::Region;
 use super::{Cpu, expr};
-use crate::bulk::Reducer;
+use crate::bulk::{Reducer, Var};
 use crate::loops::{Fold, LANES, Loop, Middle, Node};
 use crate::ty::Elem;
 
@@ -60,14 +60,14 @@ pub(super) fn initial(c: &Cpu<'_>, f: &Fold) -> String {
 }
 
 /// Combines one value in.
-pub(super) fn step(c: &mut Cpu<'_>, f: &Fold, l: &Loop, r: &mut Region) -> String {
+pub(super) fn step(c: &mut Cpu<'_>, f: &Fold, axis: Var, r: &mut Region) -> String {
     let (state, value) = (state_value(f), r.atom(f.value));
     match f.reducer.op() {
         Some(_) => format!("{state} = {};\n", expr::combine(f.reducer, elem(c, f), &state, &value)),
         None if f.reducer == Reducer::Last => format!("{state} = {value};\n"),
         None => {
             let less = if f.reducer == Reducer::ArgMin { "<" } else { ">" };
-            format!("if {value} {less} {state}.0 {{ {state} = ({value}, v{}); }}\n", l.axis.var.0)
+            format!("if {value} {less} {state}.0 {{ {state} = ({value}, v{}); }}\n", axis.0)
         }
     }
 }

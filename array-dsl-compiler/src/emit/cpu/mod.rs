@@ -20,11 +20,13 @@
 //! | `fold` | reductions in lanes |
 //! | `scan` | states that go from trip to trip |
 //! | `together` | loops that several points make together |
+//! | `across` | tiles that read columns of arrays as rows |
 //! | `addresses` | integers that loops over lanes compute again |
 //! | `tile` | reductions of many neighbors at once |
 //! | `expr` | scalar code |
 //! | `runs` | long runs of it |
 
+mod across;
 mod addresses;
 mod angles;
 mod expr;

@@ -188,6 +188,7 @@ impl Cpu<'_> {
         r.bound(l.axis.var);
         match &l.plan.form {
             Form::Tiles => self.tiles(&l.axis, &l.body, from, to, r),
+            Form::Across(a) => self.across(l, a, from, to, r),
             Form::Together(width) => {
                 let initial: String = l.folds.iter().map(|f| fold::initial(self, f)).collect();
                 initial + &self.together(l, *width, from, to, r)
@@ -273,7 +274,7 @@ impl Cpu<'_> {
     fn trip(&mut self, l: &Loop, body: &[Node], r: &mut Region) -> String {
         let mut out = self.nodes(body, r);
         for f in &l.folds {
-            out.push_str(&fold::step(self, f, l, r));
+            out.push_str(&fold::step(self, f, l.axis.var, r));
         }
         out
     }

@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 use super::angles::{self, Run};
 use super::{Cpu, expr};
 use crate::bulk::{ArrayId, Atom, Var};
+use crate::dim::Dim;
 use crate::loops::Home;
 use crate::ty::{Const, Elem};
 
@@ -43,6 +44,10 @@ pub(super) struct Region {
     pub angles: bool,
     /// Whether the code reads what it writes.
     pub rereads: bool,
+    /// The loop in tiles across arrays that the code is in, and these.
+    pub across: Option<(Var, Vec<ArrayId>)>,
+    /// Arrays whose rows are read as columns, with how often.
+    pub columns: BTreeMap<ArrayId, Vec<Dim>>,
     /// At the host level nothing is passed: everything is in scope.
     pub host: bool,
 }
@@ -190,6 +195,11 @@ impl Cpu<'_> {
             let (name, t) = (self.name(*a), self.elem(*a));
             shared.push_str(&format!("let {name} = __rt::trusted::Owned::new(&mut {name}[..]);\n"));
             fields.push((name.clone(), format!("__rt::trusted::Owned<'a, {t}>"), format!("{name}.clone()")));
+        }
+        for (a, around) in &r.columns {
+            let (name, t) = (format!("columns{}", a.0), self.elem(*a));
+            shared.push_str(&self.made_columns(*a, around));
+            fields.push((name.clone(), format!("&'a [{t}]"), format!("&{name}[..]")));
         }
         fields.extend(r.extra.iter().cloned());
         let declared: String = fields.iter().map(|(n, t, _)| format!("{n}: {t}, ")).collect();

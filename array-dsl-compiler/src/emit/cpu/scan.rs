@@ -125,7 +125,7 @@ impl Cpu<'_> {
     fn trips(&mut self, l: &Loop, r: &mut Region) -> String {
         r.bound(l.axis.var);
         let body = self.nodes(&l.body, r);
-        let folds: String = l.folds.iter().map(|f| fold::step(self, f, l, r)).collect();
+        let folds: String = l.folds.iter().map(|f| fold::step(self, f, l.axis.var, r)).collect();
         counted(l.axis.var, "lo", "hi", &format!("{body}{folds}"))
     }
 

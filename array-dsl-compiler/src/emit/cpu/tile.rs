@@ -27,7 +27,7 @@ use super::tree::merged;
 use super::{Cpu, expr, fold};
 use crate::bulk::{Atom, Axis, Var};
 use crate::internal::{self, expect};
-use crate::loops::{Fold, Node, Tree};
+use crate::loops::{Fold, LANES, Node, Tree};
 use crate::ty::{Const, Elem};
 
 /// The code of a tile.
@@ -95,11 +95,13 @@ struct Scalars {
     arrays: BTreeSet<Var>,
     bound_by: FxHashMap<Var, usize>,
     points: usize,
+    /// The length of those arrays.
+    width: String,
 }
 
 impl Scalars {
     fn new(parts: &[Part]) -> Scalars {
-        let mut s = Scalars::default();
+        let mut s = Scalars { width: "__rt::cpu::COLUMNS".into(), ..Scalars::default() };
         s.parts(parts);
         s
     }
@@ -161,7 +163,7 @@ impl Cpu<'_> {
     ) -> String {
         let parts = self.tile_of(body);
         let scalars = Scalars::new(&parts);
-        let declared: String = scalars.arrays.iter().map(|v| self.tile_array(*v)).collect();
+        let declared = self.tile_arrays(&scalars);
         let inside = self.tile_parts(axis, &parts, &scalars, None, r);
         format!(
             "{declared}let mut tile: i64 = {from};\nlet end: i64 = {to};\nwhile tile < end {{\n\
@@ -171,19 +173,49 @@ impl Cpu<'_> {
         )
     }
 
+    /// The same with folds, of no fewer trips than a tile has, which are so few that states stay in registers. The last tile ends with
+    /// the last trip: what it computes again has been folded before.
+    pub(super) fn whole_tiles(
+        &mut self,
+        axis: &Axis,
+        body: &[Node],
+        folds: &[Fold],
+        from: &str,
+        to: &str,
+        r: &mut Region,
+    ) -> String {
+        let parts = self.tile_of(body);
+        let mut scalars = Scalars { width: LANES.to_string(), ..Scalars::new(&parts) };
+        let folded = folds.iter().filter_map(|f| f.value.var());
+        scalars.arrays.extend(folded.filter(|v| scalars.bound_by.contains_key(v)));
+        let declared = self.tile_arrays(&scalars);
+        let mut inside = self.tile_parts(axis, &parts, &scalars, None, r);
+        for f in folds {
+            let is_array = f.value.var().is_some_and(|v| scalars.arrays.contains(&v));
+            let text = self.fold_of_tile(axis.var, f, is_array, r);
+            inside.push_str(&text);
+        }
+        format!(
+            "{declared}let width: i64 = {LANES};\nlet mut next: i64 = {from};\nlet end: i64 = {to};\nwhile next < end {{\n\
+             let tile: i64 = if next + width <= end {{ next }} else {{ end - width }};\nlet done: i64 = next - tile;\n\
+             {inside}next = tile + width;\n{}}}\n",
+            leave_if_failed(&inside)
+        )
+    }
+
+    fn tile_arrays(&self, scalars: &Scalars) -> String {
+        scalars.arrays.iter().map(|v| self.tile_array(*v, &scalars.width)).collect()
+    }
+
     fn tile_of(&self, nodes: &[Node]) -> Vec<Part> {
         let mut parts = parts(nodes, &[]);
         with_addresses(&mut parts, &self.p.vars, &mut Addresses::default());
         parts
     }
 
-    fn tile_array(&self, v: Var) -> String {
+    fn tile_array(&self, v: Var, width: &str) -> String {
         let e = self.p.vars[v.0 as usize];
-        format!(
-            "let mut s{}: [{e}; __rt::cpu::COLUMNS] = [{}; __rt::cpu::COLUMNS];\n",
-            v.0,
-            expr::constant(Const::of(e, 0))
-        )
+        format!("let mut s{}: [{e}; {width}] = [{}; {width}];\n", v.0, expr::constant(Const::of(e, 0)))
     }
 
     /// The code for one tile. `range` replaces the range of the outermost loops.
@@ -259,7 +291,7 @@ impl Cpu<'_> {
         let mut r = region();
         let parts_of_fold = self.tile_of(&t.body[..=at]);
         let scalars = Scalars::new(&parts_of_fold);
-        let declared: String = scalars.arrays.iter().map(|v| self.tile_array(*v)).collect();
+        let declared = self.tile_arrays(&scalars);
         let inside = self.tile_parts(axis, &parts_of_fold, &scalars, Some(("from", "to")), &mut r);
         for name in ["from", "to"] {
             r.extra.push((name.into(), "i64".into(), format!("{name} as i64")));

@@ -269,7 +269,7 @@ impl Cpu<'_> {
         }
         let needed = l.folds.iter().filter_map(|f| f.value.var()).collect();
         let mut code = self.begin(&needed, points, r);
-        l.folds.iter().for_each(|f| code.push_str(&fold::step(self, f, l, r)));
+        l.folds.iter().for_each(|f| code.push_str(&fold::step(self, f, l.axis.var, r)));
         lanes(&code)
     }
 

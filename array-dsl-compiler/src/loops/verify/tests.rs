@@ -1,7 +1,7 @@
 //! Programs that break one rule each.
 
 use super::super::print::tests::sample;
-use super::super::{Form, Home, Loop, Middle, Node, Program, Recurrence, Rounds, State, Step, Tree};
+use super::super::{Across, Form, Home, Loop, Middle, Node, Program, Recurrence, Rounds, State, Step, Tree};
 use super::{check, verify};
 use crate::bulk::build::int;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Prefix, Scan, Var};
@@ -144,6 +144,21 @@ fn tiles_are_of_scalar_code_loops_and_stores() {
         t.plan.form = Form::Tiles;
     };
     assert_eq!(errors(ordered)[0], wrong[0]);
+}
+
+#[test]
+fn copies_are_of_what_stays() {
+    let across = |array: u32, around: Dim| {
+        let otherwise = Box::default();
+        Form::Across(Across { arrays: vec![ArrayId(array)], around: vec![around], otherwise })
+    };
+    let n = || Dim::name("n");
+    assert_eq!(errors(|p| inner(p, 1).plan.form = across(0, n())), [""; 0]);
+    let found = errors(|p| inner(p, 1).plan.form = across(2, n()));
+    assert_eq!(found[0], "`s.2` has no columns to be made rows");
+    assert!(!errors(|p| inner(p, 1).plan.form = across(0, Dim::name("unknown"))).is_empty());
+    let accumulates = errors(|p| inner(p, 0).plan.form = across(0, n()));
+    assert_eq!(accumulates[0], "tiles of more than scalar code, loops and stores");
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::super::together::{folds_are_short, together};
-use super::super::uses::{places, visit_arrays};
+use super::super::uses::{Access, places, visit_arrays};
 use super::super::{
-    Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Sides, Tree, Which, scratch,
+    Across, Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Sides, Tree, Which, scratch,
 };
 use super::Verifier;
 use crate::bulk::verify::unproven_read;
@@ -29,6 +29,7 @@ impl<'a> Verifier<'a> {
         };
         within(self, &t.body);
         self.changes_its_own(t);
+        self.copies_stay(&t.body, &t.body);
         for (_, code, _) in t.plan.form.codes() {
             self.scope.leave(mark);
             self.scope.unbind(bindings);
@@ -217,6 +218,10 @@ impl<'a> Verifier<'a> {
             Form::Few(..) => self.sometimes_together(axes, body, false),
             Form::Sided(s) => self.sides(s, body),
             Form::Peeled(m) if m.together.is_some() => self.sometimes_together(axes, &m.body, true),
+            Form::Across(a) => {
+                self.across(a, axes, body);
+                return self.form(axes, &Plan { form: (*a.otherwise).clone(), ..plan.clone() }, body);
+            }
             _ => {}
         }
         if plan.form == Form::Tiles || plan.division == Division::ColumnsAndTrips {
@@ -246,6 +251,49 @@ impl<'a> Verifier<'a> {
             self.scope.dim(&b.offset, "a side of a loop");
             if b.axis.is_some_and(|v| !self.axes.iter().any(|a| a.var == v)) {
                 self.scope.error("a side of a loop ends at no axis around it");
+            }
+        }
+    }
+
+    /// Copies are made before the tree, of what it does not change. They are read where the arrays are, and nowhere else.
+    fn across(&mut self, a: &Across, axes: &[&Axis], body: &[Node]) {
+        if axes.len() != 1 || !body.iter().all(is_tiled) {
+            self.scope.error("tiles of more than scalar code, loops and stores");
+        }
+        for d in &a.around {
+            self.scope.dim(d, "what is around a loop");
+        }
+        for &array in &a.arrays {
+            let Some((info, _)) = self.scope.readable(array) else { continue };
+            let root = self.p.end_of_views(array);
+            let home = root.and_then(|r| self.home(r));
+            if info.dims.len() != 2 || !matches!(home, Some(Home::Param | Home::Heap)) {
+                self.scope.error(format!("`{}` has no columns to be made rows", info.name));
+            }
+        }
+    }
+
+    /// Of arrays that loops of a tree read from copies the tree changes none.
+    fn copies_stay(&mut self, tree: &[Node], nodes: &[Node]) {
+        for n in nodes {
+            match n {
+                Node::Loop(l) => {
+                    if let Form::Across(a) = &l.plan.form {
+                        let copied: Vec<_> = a.arrays.iter().map(|x| self.p.end_of_views(*x)).collect();
+                        let mut stay = true;
+                        visit_arrays(tree, &mut |x, access| {
+                            stay &= access == Access::Read || !copied.contains(&self.p.end_of_views(x));
+                        });
+                        if !stay {
+                            self.scope.error("an array is changed of which copies are read");
+                        }
+                    }
+                    let middle = l.plan.form.middle().map_or(&[][..], |m| &m.body);
+                    self.copies_stay(tree, &l.body);
+                    self.copies_stay(tree, middle);
+                }
+                Node::Recurrence(r) => self.copies_stay(tree, &r.body),
+                _ => {}
             }
         }
     }

@@ -5,6 +5,7 @@
 //! | together | of which each trip makes a loop that several can make in lanes: a recurrence, or a short one that folds functions |
 //! | few | of which each trip makes loops of the latter kind if these turn out to have few trips |
 //! | tiles | whose inner loops stride through memory where neighboring trips read neighbors |
+//! | across | of which that would be so if arrays were transposed, and which is made again and again |
 //! | lanes | innermost, that folds by `+`, `*`, `min` or `max` or tells where these are, unless it is known to be short |
 //! | peeled | whose code is simpler away from its ends |
 //! | sided | that stores, and whose choices are simpler on either side of a place |
@@ -18,9 +19,10 @@ use super::scratch::reread;
 use super::{Cpu, peel, sides};
 use crate::affine::Facts;
 use crate::bulk::{ArrayId, Atom, Axis, Reducer, Var};
+use crate::dim::Dim;
 use crate::loops::together::{self, folded_trips, folds_are_short, together};
-use crate::loops::uses::{takes_long, visit_arrays};
-use crate::loops::{Fold, Form, Home, LANES, Loop, Middle, Node, Recurrence};
+use crate::loops::uses::{Access, takes_long, visit_arrays};
+use crate::loops::{Across, Fold, Form, Home, LANES, Loop, Middle, Node, Recurrence};
 
 /// So many points go together at most that have scratch memory: with more of them it leaves the nearest cache.
 const WITH_SCRATCH: usize = 16;
@@ -39,12 +41,28 @@ pub(super) struct Place<'a> {
     at_ends: bool,
     /// What is known here.
     facts: Facts,
+    /// The extents of what is around.
+    around: Vec<Dim>,
+    /// Whether arrays can be prepared for a task.
+    prepares: bool,
+    /// The arrays that the tree changes.
+    changed: BTreeSet<ArrayId>,
 }
 
 impl<'a> Place<'a> {
-    /// In a tree, within these of its axes.
-    pub fn new(cpu: &'a Cpu<'a>, axes: &[Axis], merged: &'a [Vec<Var>]) -> Self {
-        Place { cpu, merged, at_ends: false, facts: cpu.facts(axes) }
+    /// In a tree of these nodes, within these of its axes.
+    pub fn new(cpu: &'a Cpu<'a>, axes: &[Axis], merged: &'a [Vec<Var>], body: &[Node]) -> Self {
+        let mut changed = BTreeSet::new();
+        visit_arrays(body, &mut |a, access| {
+            changed.extend((access != Access::Read).then(|| cpu.p.root(a)));
+        });
+        let around = axes.iter().map(|a| a.extent.clone()).collect();
+        Place { cpu, merged, at_ends: false, facts: cpu.facts(axes), around, prepares: true, changed }
+    }
+
+    /// The same where nothing is divided among tasks.
+    pub fn alone(self) -> Self {
+        Place { prepares: false, ..self }
     }
 
     /// Nodes, of whose loops each has its form.
@@ -67,11 +85,13 @@ impl<'a> Place<'a> {
 
     /// The nodes of a loop over these axes, so far away from its ends.
     pub fn inside(&mut self, axes: &[Axis], margin: i64, nodes: Vec<Node>) -> Vec<Node> {
-        let scope = self.facts.scope();
+        let (scope, outside) = (self.facts.scope(), self.around.len());
         axes.iter().for_each(|a| self.facts.enter(a));
         self.facts.away_from_ends(&axes[0], margin);
+        self.around.extend(axes.iter().map(|a| a.extent.clone()));
         let nodes = self.formed(nodes);
         self.facts.leave(scope);
+        self.around.truncate(outside);
         nodes
     }
 
@@ -133,9 +153,22 @@ impl<'a> Place<'a> {
     pub fn form(&mut self, l: Loop) -> Loop {
         let scope = self.facts.scope();
         self.facts.within(&l.axis, l.range.from, l.range.to);
-        let l = self.form_within(l);
+        let mut l = self.form_within(l);
         self.facts.leave(scope);
+        if let Some(across) = self.across(&l) {
+            l.plan.form = Form::Across(across);
+        }
         l
+    }
+
+    /// The loop in tiles across arrays; its form now is for where that does not pay.
+    fn across(&self, l: &Loop) -> Option<Across> {
+        if !self.prepares || self.around.is_empty() || matches!(l.plan.form, Form::Tiles | Form::Together(_))
+        {
+            return None;
+        }
+        let arrays = self.cpu.across(l, self.merged, &self.changed)?;
+        Some(Across { arrays, around: self.around.clone(), otherwise: Box::new(l.plan.form.clone()) })
     }
 
     /// Whether a loop is a part of few trips.

@@ -91,13 +91,13 @@ impl Cpu<'_> {
         let t = Tree { body: self.hoisted(t.body, &mut self.facts(&t.axes)), ..t };
         let updates = t.body.iter().any(|n| matches!(n, Node::Accumulate { .. } | Node::Write { .. }));
         if let Division::Copies(..) = t.plan.division {
-            return Tree { body: Place::new(self, &t.axes, &[]).formed(t.body), ..t };
+            return Tree { body: Place::new(self, &t.axes, &[], &t.body).formed(t.body), ..t };
         }
         match (updates, t.axes.is_empty()) {
-            (true, true) => Tree { body: Place::new(self, &[], &[]).formed(t.body), ..t },
+            (true, true) => Tree { body: Place::new(self, &[], &[], &t.body).alone().formed(t.body), ..t },
             (true, false) => self.update(t),
             (false, true) => {
-                let mut place = Place::new(self, &[], &[]);
+                let mut place = Place::new(self, &[], &[], &t.body);
                 Tree { body: t.body.into_iter().map(|n| host(&mut place, n)).collect(), ..t }
             }
             (false, false) => self.parallel(t),
@@ -128,7 +128,7 @@ impl Cpu<'_> {
             body = vec![Node::Loop(Loop::new(axis, body, Vec::new(), loc))];
         }
         let plan = Plan { division: division.unwrap_or_default(), ..Plan::default() };
-        let body = Place::new(self, &axes, &[]).formed(body);
+        let body = Place::new(self, &axes, &[], &body).formed(body);
         Tree { axes, body, plan, loc }
     }
 
@@ -147,7 +147,7 @@ impl Cpu<'_> {
             let inner = vec![Node::Loop(counted(group, body, t.loc))];
             body = self.hoisted(inner, &mut self.facts(&t.axes));
         }
-        let l = Place::new(self, &[], &merged).form(counted(first, body, t.loc));
+        let l = Place::new(self, &[], &merged, &body).form(counted(first, body, t.loc));
         let division = if strides { Division::Columns } else { Division::Points };
         let axes = l.axes().cloned().collect();
         Tree { axes, body: l.body, plan: Plan { division, ..l.plan }, loc: t.loc }
