@@ -272,7 +272,7 @@ fn rows_that_end_before_they_begin() {
     let (start, end) = (array![3, 9, 0, 5, 20], array![9, 3, 20, 5, i64::MIN]);
     let found = last_above(&start, &end, &value, 0.4);
     for i in 0..5 {
-        let by_hand = (start[i]..end[i]).filter(|p| value[*p as usize] > 0.4).next_back().unwrap_or(-1);
+        let by_hand = (start[i]..end[i]).rfind(|p| value[*p as usize] > 0.4).unwrap_or(-1);
         assert_eq!(found[i], by_hand, "{i}");
     }
 }

@@ -154,8 +154,11 @@ fn copies_are_of_what_stays() {
     };
     let n = || Dim::name("n");
     assert_eq!(errors(|p| inner(p, 1).plan.form = across(0, n())), [""; 0]);
-    let found = errors(|p| inner(p, 1).plan.form = across(2, n()));
-    assert_eq!(found[0], "`s.2` is used before it is bound");
+    let found = errors(|p| inner(p, 1).plan.form = across(3, n()));
+    assert_eq!(
+        found,
+        ["`c.3` has no columns to be made rows", "an array is changed of which copies are read"]
+    );
     assert!(!errors(|p| inner(p, 1).plan.form = across(0, Dim::name("unknown"))).is_empty());
     let accumulates = errors(|p| inner(p, 0).plan.form = across(0, n()));
     assert_eq!(accumulates[0], "tiles of more than scalar code, loops and stores");

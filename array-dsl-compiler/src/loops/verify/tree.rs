@@ -268,7 +268,8 @@ impl<'a> Verifier<'a> {
             let root = self.p.end_of_views(array);
             let home = root.and_then(|r| self.home(r));
             if info.dims.len() != 2 || !matches!(home, Some(Home::Param | Home::Heap)) {
-                self.scope.error(format!("`{}` has no columns to be made rows", info.name));
+                let name = self.scope.name(array);
+                self.scope.error(format!("`{name}` has no columns to be made rows"));
             }
         }
     }
