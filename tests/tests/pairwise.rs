@@ -3,11 +3,9 @@
 #[macro_use]
 #[path = "common/checks.rs"]
 mod checks;
-mod common;
 
 use array_dsl::prelude::*;
-use common::assert_close;
-use ndarray::{Array1, Array2, Axis, concatenate, s};
+use ndarray::{Array, Array1, Array2, Axis, Dimension, concatenate, s};
 
 /// Below, at and above the trips of a tile, and those that copies pay for.
 const OTHERS: [usize; 12] = [0, 1, 7, 8, 31, 32, 33, 63, 64, 1023, 1024, 1025];
@@ -15,6 +13,12 @@ const OTHERS: [usize; 12] = [0, 1, 7, 8, 31, 32, 33, 63, 64, 1023, 1024, 1025];
 const POINTS: [usize; 5] = [0, 1, 7, 8, 11];
 /// The same of columns.
 const COLUMNS: [usize; 7] = [0, 1, 2, 3, 16, 128, 129];
+
+fn assert_close<D: Dimension>(found: Array<f64, D>, wanted: Array<f64, D>, tolerance: f64) {
+    assert_eq!(found.shape(), wanted.shape());
+    let close = |(a, b): (&f64, &f64)| (a - b).abs() <= tolerance * (1.0 + b.abs());
+    assert!(found.iter().zip(&wanted).all(close), "{found}\n{wanted}");
+}
 
 fn waves(n: usize, d: usize, by: f64) -> Array2<f64> {
     Array2::from_shape_fn((n, d), |(i, c)| ((3 * i + 7 * c) as f64 * by).sin())
