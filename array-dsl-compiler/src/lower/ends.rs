@@ -5,9 +5,10 @@
 //! for k < m { c = m - 1 - k < e; if c { .. } else { nothing } }      =   for k < m, from m - max(e, 0) { .. }
 //! ```
 //!
-//! where `e` is the same for all trips; likewise the loops of one point by itself on a GPU (on the CPU several points make these together). Rows of different lengths then cost what they have, not what the longest has (`flatten::counts`
-//! makes them so). A trip does nothing if, once `c` is false, what the loop folds is neutral, its states stay as they are, and all that
-//! is changed is at -1, which is nowhere; and if nothing that may fail is executed. A trip that stores is none of these.
+//! where `e` is the same for all trips; likewise the loops of one point by itself on a GPU (on the CPU several points make these together).
+//! Rows of different lengths then cost what they have, not what the longest has (`flatten::counts` makes them so). A trip does nothing if,
+//! once `c` is false, what the loop folds is neutral, its states stay as they are, and all that is changed is at -1, which is nowhere; and
+//! if nothing that may fail is executed. A trip that stores is none of these.
 //!
 //! What is compared with a polynomial is for `cpu::ranges`, unless the trips are in order or change elements. On a GPU the loops of single
 //! threads end; the trips that several threads share, or that are threads, do not.
