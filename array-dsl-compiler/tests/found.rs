@@ -12,6 +12,13 @@ use array_dsl_compiler::{bulk, pipeline};
 /// What was wrong, and a program.
 const FOUND: &[(&str, &str)] = &[
     (
+        "a place that moves along an axis was taken for the one that was chosen there",
+        "fn f(x: [[f64; m]; n], w: [f64; n]) -> f64 {
+            let b = build(n, |i| argmin(x[i]));
+            sum(build(n, |k| if k == b[n - 1 - k] { w[k] * w[k] } else { 0.0 }))
+        }",
+    ),
+    (
         "an index that wraps around was computed as a size",
         "fn f(x: [f64; n], y: [i64; 0]) -> [f64; n] {
             let p = minimum(y);

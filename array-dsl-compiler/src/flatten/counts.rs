@@ -20,8 +20,8 @@
 //! nothing are a few times the others: as many again in a triangle.
 //!
 //! A number that data decide, as that of `for k in start[i]..start[i + 1]`, is computed for all points before the loop, and the greatest
-//! of them is a size, if the states are scalars. Here the trips that do nothing may be most of them: loops on the CPU end at their
-//! point's own (`lower::cpu::ranges`, as sums over triangles do); what is stored of each trip takes memory for all.
+//! of them is a size, if the states are scalars. Here the trips that do nothing may be most of them: loops end at their point's own
+//! (`lower::ends`), but what is stored of each trip takes memory for all.
 
 use super::Flatten;
 use super::values::Val;

@@ -82,7 +82,7 @@ fn is_zero(a: Atom) -> bool {
     matches!(a, Atom::Const(c) if c.is_zero())
 }
 
-/// That an axis is at the place that was chosen.
+/// That an axis is at the place that was chosen, which is the same all along it.
 struct Condition {
     holds: Var,
     place: Var,
@@ -90,12 +90,11 @@ struct Condition {
 
 fn condition(n: &Nest, axis: Var, winners: &FxHashSet<ArrayId>) -> Option<Condition> {
     let is_chosen = |place: Var| {
-        n.body.lets().any(|l| match &l.exp {
-            Exp::Read { array, index, checked: false } => {
-                l.vars == [place] && winners.contains(array) && !index.contains(&Atom::Var(axis))
-            }
-            _ => false,
-        })
+        let (code, _) = parted(n, place);
+        let mut varies = false;
+        code.iter().for_each(|l| l.exp.visit_atoms(&mut |a| varies |= a == Atom::Var(axis)));
+        let made = code.last().map(|l| &l.exp);
+        !varies && matches!(made, Some(Exp::Read { array, checked: false, .. }) if winners.contains(array))
     };
     n.body.lets().find_map(|l| match &l.exp {
         Exp::Op(Op::Eq, args) => {

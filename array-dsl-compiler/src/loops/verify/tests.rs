@@ -1,7 +1,10 @@
 //! Programs that break one rule each.
 
 use super::super::print::tests::sample;
-use super::super::{Across, Form, Home, Loop, Middle, Node, Program, Recurrence, Rounds, State, Step, Tree};
+use super::super::{
+    Across, Border, Form, Home, Loop, Middle, Node, Program, Range, Recurrence, Rounds, Sides, State, Step,
+    Tree,
+};
 use super::{check, verify};
 use crate::bulk::build::int;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Prefix, Scan, Var};
@@ -144,6 +147,42 @@ fn tiles_are_of_scalar_code_loops_and_stores() {
         t.plan.form = Form::Tiles;
     };
     assert_eq!(errors(ordered)[0], wrong[0]);
+}
+
+#[test]
+fn trips_that_store_are_all_made() {
+    let until = || Range { from: None, to: Some(int(3)) };
+    assert_eq!(errors(|p| inner(p, 1).range = until()), [""; 0]);
+    let message = "trips that store are left out";
+    assert!(errors(|p| inner(p, 0).range = until()).contains(&message.to_string()));
+    // Also where a loop inside stores.
+    let deeper = |p: &mut Program| {
+        let l = inner(p, 0);
+        let (body, axis) = (std::mem::take(&mut l.body), Axis { var: Var(9), extent: Dim::name("n") });
+        l.body = vec![Node::Loop(Loop::new(axis, body, Vec::new(), Loc(0)))];
+        l.range = until();
+    };
+    assert!(errors(deeper).contains(&message.to_string()));
+}
+
+#[test]
+fn sides_store_what_the_loop_does() {
+    let sided = |p: &mut Program, axis: Option<Var>, parts: fn(&Loop) -> Vec<Vec<Node>>| {
+        let l = inner(p, 0);
+        l.body.pop();
+        let sides = Sides { borders: vec![Border { axis, offset: Dim::constant(1) }], parts: parts(l) };
+        l.plan.form = Form::Sided(sides);
+    };
+    let both: fn(&Loop) -> Vec<Vec<Node>> = |l| vec![l.body.clone(), l.body.clone()];
+    assert!(!errors(|p| sided(p, Some(Var(0)), both)).iter().any(|e| e.contains("side")));
+    let unknown = errors(|p| sided(p, Some(Var(4)), both));
+    assert!(unknown.contains(&"a side of a loop ends at no axis around it".to_string()), "{unknown:?}");
+    let one: fn(&Loop) -> Vec<Vec<Node>> = |l| vec![l.body.clone()];
+    let empty: fn(&Loop) -> Vec<Vec<Node>> = |l| vec![l.body.clone(), Vec::new()];
+    for parts in [one, empty] {
+        let found = errors(|p| sided(p, None, parts));
+        assert!(found.contains(&"the sides of a loop do not make what it makes".to_string()), "{found:?}");
+    }
 }
 
 #[test]

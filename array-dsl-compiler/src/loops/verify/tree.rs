@@ -176,8 +176,7 @@ impl<'a> Verifier<'a> {
             self.scope.expect(end, Elem::I64, "an end of a loop");
         }
         let whole = l.range.is_whole();
-        let stores = l.body.iter().any(|n| matches!(n, Node::Store { .. }));
-        if !whole && (stores || !l.merged.is_empty()) {
+        if !whole && (stores(&l.body) || !l.merged.is_empty()) {
             self.scope.error("trips that store are left out");
         }
         if !whole && l.plan.division != Division::Undivided {
@@ -235,7 +234,7 @@ impl<'a> Verifier<'a> {
 
     /// Each side stores what all of the loop does.
     fn sides(&mut self, s: &Sides, body: &[Node]) {
-        let stores = |nodes: &[Node]| -> Vec<ArrayId> {
+        let stored = |nodes: &[Node]| -> Vec<ArrayId> {
             nodes
                 .iter()
                 .filter_map(|n| if let Node::Store { array, .. } = n { Some(*array) } else { None })
@@ -243,7 +242,7 @@ impl<'a> Verifier<'a> {
         };
         let is_simple =
             |nodes: &Vec<Node>| nodes.iter().all(|n| matches!(n, Node::Let(_) | Node::Store { .. }));
-        let same = s.parts.iter().all(|p| is_simple(p) && stores(p) == stores(body));
+        let same = s.parts.iter().all(|p| is_simple(p) && stored(p) == stored(body));
         if s.parts.len() != s.borders.len() + 1 || !same || s.borders.is_empty() {
             self.scope.error("the sides of a loop do not make what it makes");
         }
@@ -386,6 +385,16 @@ impl<'a> Verifier<'a> {
                 .error(format!("several points of the parallel axes store to the same element of `{name}`"));
         }
     }
+}
+
+/// Whether nodes store elements that each trip has to store.
+fn stores(nodes: &[Node]) -> bool {
+    nodes.iter().any(|n| match n {
+        Node::Store { .. } => true,
+        Node::Loop(l) => stores(&l.body),
+        Node::Recurrence(r) => stores(&r.body),
+        _ => false,
+    })
 }
 
 /// Whether a node may stand in tiles.
