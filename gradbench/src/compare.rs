@@ -118,6 +118,10 @@ fn row(
                 Ok(worst) => (worst.place, format!("a difference of {:.1e}", worst.difference)),
                 Err(mismatch) => (mismatch.place, mismatch.reason),
             };
+            let place = match &place[..] {
+                "" => "the output".into(),
+                part => format!("`{part}` of the output"),
+            };
             let tool = there.tool.clone();
             errors.push(Error::Disagrees { tool, at: workload.at(function), place, reason });
         }

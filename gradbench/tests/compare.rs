@@ -76,8 +76,8 @@ fn tools_that_disagree_refuse_or_break_off() {
         (
             r#"'{"id":2,"success":true,"output":1e3,"timings":[]}' '{"id":3,"success":true,"output":[1]}'"#,
             vec![
-                "other: lse n=3 primal: at `` of the output: a difference of 1.0e0",
-                "other: lse n=3 gradient: at `` of the output: 1 elements, expected 3",
+                "other: lse n=3 primal: the output: a difference of 1.0e0",
+                "other: lse n=3 gradient: the output: 1 elements, expected 3",
             ],
         ),
         (

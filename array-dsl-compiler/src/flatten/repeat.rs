@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The loop is interchanged with the `Build`s around it: states are arrays over the frame. If the number of trips differs from
-//! point to point and is bounded (`counts`), each point does nothing in the trips beyond its own; else it has a switch, and ends
-//! when it is off. A point that is off writes nothing.
+//! point to point and is bounded, or that of a loop of scalars is counted before (`counts`), each point does nothing in the trips beyond
+//! its own; else it has a switch, and ends when it is off. A point that is off writes nothing.
 //!
 //! An index of an update that is outside is an error: the element is read with a check.
 

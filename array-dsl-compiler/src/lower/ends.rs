@@ -173,11 +173,9 @@ impl Ends<'_> {
 
     /// The loop of one point, if it ends before it reaches its extent.
     fn recurrence(&mut self, r: &mut Recurrence, facts: &mut Facts, out: &mut Vec<Node>) {
-        let Rounds::For(axis, until @ None) = &mut r.rounds else { return };
+        let (Rounds::For(axis, until @ None), true) = (&mut r.rounds, self.recurrences) else { return };
         let stay = |idle: &Idle<'_>| r.states.iter().all(|s| idle.at(s.next) == Atom::Var(s.state));
-        if let Some(limit @ Limit { end: End::To, .. }) =
-            self.limit(axis, &r.body, false, stay, facts).filter(|_| self.recurrences)
-        {
+        if let Some(limit @ Limit { end: End::To, .. }) = self.limit(axis, &r.body, false, stay, facts) {
             *until = Some(self.count(limit, r.loc, out).0);
         }
     }
@@ -203,15 +201,17 @@ impl Ends<'_> {
         let (count, end) = self.count(limit, loc, out);
         let extent = self.bind(Elem::I64, Exp::Size(l.axis.extent.clone()), loc, out);
         // Within the extent, an end is as small an integer as the counter.
-        l.range = match end {
-            End::To => Range { from: None, to: Some(self.op(Op::Min, [count, extent], loc, out)) },
+        let (from, to) = match end {
+            End::To => (None, Some(self.op(Op::Min, [count, extent], loc, out))),
             End::FromLast(all) => {
                 let all = self.bind(Elem::I64, Exp::Size(all), loc, out);
                 let from = self.op(Op::Sub, [all, count], loc, out);
                 let from = self.op(Op::Max, [from, int(0)], loc, out);
-                Range { from: Some(self.op(Op::Min, [from, extent], loc, out)), to: None }
+                (Some(self.op(Op::Min, [from, extent], loc, out)), None)
             }
         };
+        l.range = Range { from, to };
+        let ends = vec![from.unwrap_or(int(0)), to.unwrap_or(extent)];
         // The last state after no trips is the first one.
         let mut after = Vec::new();
         for k in 0..l.folds.len() {
@@ -223,7 +223,7 @@ impl Ends<'_> {
             let Some(start) = state(&l, l.folds[k].value) else { continue };
             let last = self.var(elem);
             l.folds[k].result = last;
-            let any = self.bind(Elem::Bool, Exp::Op(Op::Lt, vec![int(0), count]), loc, &mut after);
+            let any = self.bind(Elem::Bool, Exp::Op(Op::Lt, ends.clone()), loc, &mut after);
             let none = self.bind(Elem::Bool, Exp::Op(Op::Le, vec![extent, int(0)]), loc, &mut after);
             let zero = Atom::Const(Const::of(elem, 0));
             let start = self.bind(elem, Exp::Op(Op::Select, vec![none, zero, start]), loc, &mut after);

@@ -59,7 +59,7 @@ pub enum Error {
         reason: String,
     },
     /// A tool answered something else than the first one.
-    #[error("{tool}: {at}: at `{place}` of the output: {reason}")]
+    #[error("{tool}: {at}: {place}: {reason}")]
     Disagrees {
         /// The tool.
         tool: String,

@@ -156,8 +156,12 @@ impl Conversation {
                 line.clear();
                 self.hears.read_until(b'\n', &mut line)
             });
+        let ended =
+            |process: &mut Process| broken(format!("it ended before it answered{}", process.status()));
         match heard {
-            Ok(0) => Err(broken(format!("it ended before it answered{}", self.process.status()))),
+            Ok(0) => Err(ended(&mut self.process)),
+            // The same, if it ended before it was asked.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(ended(&mut self.process)),
             Ok(_) => match serde_json::from_slice::<Response>(&line) {
                 Ok(response) if response.id == id => Ok(response),
                 Ok(response) => Err(broken(format!("message {id} is answered as {}", response.id))),
