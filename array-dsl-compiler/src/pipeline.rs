@@ -118,6 +118,9 @@ pub fn finish(p: &mut bulk::Program, target: Target) {
     if can.orders_points && optimize::chosen(p) {
         optimize::optimize(p);
     }
+    if !can.lanes && optimize::gathered(p) {
+        optimize::optimize(p);
+    }
     if !can.orders_points && optimize::only_last(p) {
         optimize::optimize(p);
     }

@@ -7,6 +7,7 @@ use array_dsl_compiler::bulk::{ArrayId, Program, Scan, Stm};
 use array_dsl_compiler::core::Function;
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::loops::print::{Counts, count, print};
+use array_dsl_compiler::loops::{Home, Node, Step};
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::kernels::{kernel, program};
@@ -170,6 +171,70 @@ fn a_transpose_by_nested_builds_stays_quadratic() {
     assert_eq!(work(&f, &d, 20, &[0]), 4 * 400);
 }
 
+/// Sums over points of what these make, or have at hand: the points make them on the way, and keep nothing.
+#[test]
+fn points_add_up_what_they_make() {
+    let all = [
+        // Parameters that all points share, with a history at each.
+        (
+            "fn f(u: [f64; m], start: [f64; n]) -> [f64; n] {
+                build(n, |i| {
+                    let mut x = start[i];
+                    for t in 0..m { x = sin(x) + u[t]; }
+                    x
+                })
+            }",
+            Derivative::Vjp,
+            1,
+        ),
+        (
+            "fn f(c: [f64; m], t: [f64; n], y: [f64; n]) -> f64 {
+                build(n, |i| {
+                    let mut fit = 0.0;
+                    let mut power = 1.0;
+                    for j in 0..m { fit += c[j] * power; power *= t[i]; }
+                    (y[i] - fit).powi(2)
+                }).sum()
+            }",
+            Derivative::ValueAndGrad,
+            1,
+        ),
+        // Rows that are read on the way there and on the way back.
+        (
+            "fn f(#[no_grad] x: [[f64; d]; n], #[no_grad] y: [f64; n], w: [f64; d], b: f64) -> f64 {
+                let mut loss = 0.0;
+                for i in 0..n { loss += ln(1.0 + exp(-y[i] * (dot(x[i], w) + b))); }
+                loss / n as f64
+            }",
+            Derivative::ValueAndGrad,
+            1,
+        ),
+        // At indices that the points decide.
+        (
+            "fn f(reward: [f64; n], rate: f64) -> [f64; n] {
+                build(n, |i| {
+                    let mut total = 0.0;
+                    let mut weight = 1.0;
+                    for t in i..n {
+                        total += weight * reward[t];
+                        weight *= rate * (1.0 - 0.1 * reward[t].tanh());
+                    }
+                    total
+                })
+            }",
+            Derivative::Vjp,
+            1,
+        ),
+    ];
+    for (text, what, expected) in all {
+        let l = pipeline::back(&derivative(text, what), Target::Cpu).expect("it verifies");
+        let loops = |s: &&Step| matches!(s, Step::Tree(t) if t.body.iter().any(|n| matches!(n, Node::Loop(_) | Node::Recurrence(_))));
+        assert_eq!(l.steps.iter().filter(loops).count(), expected, "{}", print(&l));
+        let wide = l.arrays.iter().filter(|a| a.home == Home::Heap && a.dims.len() > 1);
+        assert_eq!(wide.count(), 0, "{}", print(&l));
+    }
+}
+
 #[test]
 fn the_cost_of_clusters_has_no_array_of_all_differences() {
     let p = program(K_MEANS);
@@ -178,10 +243,12 @@ fn the_cost_of_clusters_has_no_array_of_all_differences() {
         let d = derivative(K_MEANS, what);
         assert!(highest_rank(&d) <= 2, "{}", shown(&d));
         let c = counts(&d);
-        // Forward mode keeps a row of the tangents of one point's distances; what goes back is added to the nearest centers only.
+        // Forward mode keeps a row of the tangents of one point's distances; what goes back is added to the nearest centers only,
+        // by the points that find these, with what else they add up.
         let added = if what == Derivative::Jvp { 0 } else { 1 };
+        let sums = if what == Derivative::ValueAndGrad { 1 } else { 0 };
         assert!(
-            c.heap_arrays <= 1 + added && c.row_arrays <= 1 && c.accumulates == added,
+            c.heap_arrays <= 1 + added && c.row_arrays <= 1 && c.accumulates == added + sums,
             "{c:?}\n{}",
             shown(&d)
         );

@@ -8,7 +8,7 @@
 //! is where [`Division`] starts from; [`Form`] says how whoever has a chunk, or all of a loop, goes through it.
 
 use super::Node;
-use crate::bulk::{ArrayId, Atom, Reducer, Var};
+use crate::bulk::{ArrayId, Atom, Var};
 use crate::dim::Dim;
 
 /// Independent partial results of a reduction in lanes.
@@ -37,8 +37,8 @@ pub enum Division {
     Columns,
     /// The same, and the trips of the tree's one reduction are divided as well.
     ColumnsAndTrips,
-    /// Tasks, or workgroups, that combine into memory of their own, which is combined into the array at the end.
-    Copies(ArrayId, Reducer),
+    /// Tasks, or workgroups, that combine into memory of their own, which is combined into the arrays at the end: see [`combined`](super::uses::combined).
+    Copies,
     /// Several threads for each point, which share the trips of its one reduction.
     Groups,
     /// Tasks, or workgroups, of trips that are first executed from the scans' neutral states, for the states that they leave, and

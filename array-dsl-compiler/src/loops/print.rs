@@ -15,6 +15,7 @@
 //! `heap`, `row(depth)`, `scratch` and `view ... of` say where arrays live; arrays that are nowhere are left out. `once` is
 //! a tree without axes; `y.1[%0] add= %3` accumulates, `y.1[%0] := %3` writes. Let bindings are as in Bulk.
 
+use super::uses::combined;
 use super::{
     Across, Contract, Division, Form, Home, Loop, Node, Plan, Program, Repeat, Rounds, Sorted, Step, Tree,
     Which,
@@ -104,22 +105,25 @@ pub(crate) fn types(p: &Program) -> Vec<ArrayInfo> {
 
 fn tree(text: &Text, t: &Tree, out: &mut String) {
     if t.axes.is_empty() {
-        out.push_str(&format!("  once{} {{\n", plan(text, &t.plan)));
+        out.push_str(&format!("  once{} {{\n", plan(text, &t.plan, &t.body)));
     } else {
-        out.push_str(&format!("  par {}{} {{\n", text.axes(&t.axes), plan(text, &t.plan)));
+        out.push_str(&format!("  par {}{} {{\n", text.axes(&t.axes), plan(text, &t.plan, &t.body)));
     }
     inside(text, &t.body, &t.plan, 1, out);
     out.push_str("  }\n");
 }
 
 /// How a loop is executed, if that was decided.
-fn plan(text: &Text, plan: &Plan) -> String {
+fn plan(text: &Text, plan: &Plan, body: &[Node]) -> String {
     let division = match plan.division {
         Division::Undivided => String::new(),
         Division::Points => " by points".into(),
         Division::Columns => " by columns".into(),
         Division::ColumnsAndTrips => " by columns and trips".into(),
-        Division::Copies(a, reducer) => format!(" by copies of {} ({})", text.array(a), reducer.name()),
+        Division::Copies => {
+            let copies = combined(body);
+            format!(" by copies of {}", list(&copies, |(a, r)| format!("{} ({})", text.array(*a), r.name())))
+        }
         Division::Groups => " by groups".into(),
         Division::Prefixes => " by prefixes".into(),
     };
@@ -180,7 +184,7 @@ fn nodes(text: &Text, body: &[Node], depth: usize, out: &mut String) {
                 let axes: Vec<Axis> = l.axes().cloned().collect();
                 let from = l.range.from.map_or(String::new(), |a| format!(", from {}", atom(a)));
                 let to = l.range.to.map_or(String::new(), |a| format!(", up to {}", atom(a)));
-                let (axes, plan) = (text.axes(&axes), plan(text, &l.plan));
+                let (axes, plan) = (text.axes(&axes), plan(text, &l.plan, &l.body));
                 out.push_str(&format!("{pad}for {axes}{from}{to}{plan} {{\n"));
                 inside(text, body, &l.plan, depth, out);
                 let folded =

@@ -4,7 +4,8 @@
 //! ended is thrown away, so it must not matter: nothing is changed, what is read is the same in all trips, and nothing is computed that
 //! takes as long for one lane as for all. A short loop that folds functions is made together as well, in the order of its trips: alone it
 //! would not fill a vector. Choices that are no more than a selection of values stay lanes, and so do those that the
-//! trip decides, which is the same in all of them; others would be executed one lane after the other.
+//! trip decides, which is the same in all of them; others would be executed one lane after the other. Values that go into an array that
+//! the points share are summed over the lanes where all go to one element, and else go there one after the other.
 
 use rustc_hash::FxHashSet;
 
@@ -33,12 +34,14 @@ pub fn together<'a>(axes: impl IntoIterator<Item = &'a Axis>, body: &[Node], var
                 let lanes = lanes(r, vars, &mut differ)?;
                 least = Some(least.map_or(lanes, |l: usize| l.min(lanes)));
             }
+            Node::Loop(l) if combines(l, vars, &mut differ) => {}
+            Node::Accumulate { .. } => {}
             Node::Loop(l) => {
                 differ.folds(l);
                 let lanes = folding(l, vars, &mut differ)?;
                 least = Some(least.map_or(lanes, |least: usize| least.min(lanes)));
             }
-            Node::Scan(_) | Node::Accumulate { .. } | Node::Write { .. } => return None,
+            Node::Scan(_) | Node::Write { .. } => return None,
         }
     }
     least
@@ -46,12 +49,26 @@ pub fn together<'a>(axes: impl IntoIterator<Item = &'a Axis>, body: &[Node], var
 
 /// The extents of loops that fold, in which points go together if they are short.
 pub fn folded_trips(body: &[Node]) -> impl Iterator<Item = &Dim> {
-    body.iter().filter_map(|n| if let Node::Loop(l) = n { Some(&l.axis.extent) } else { None })
+    body.iter().filter_map(|n| match n {
+        Node::Loop(l) if !l.folds.is_empty() => Some(&l.axis.extent),
+        _ => None,
+    })
 }
 
 /// Whether the loops that fold are short by their constant extents.
 pub fn folds_are_short(body: &[Node]) -> bool {
     folded_trips(body).all(|d| d.as_constant().is_some_and(|n| n < LANES as i64))
+}
+
+/// Whether points can make a loop together in which they combine values into arrays that they share.
+fn combines(l: &Loop, vars: &[Elem], differ: &mut Differ) -> bool {
+    let is_plain = l.range.is_whole() && l.merged.is_empty() && !l.is_ordered() && l.folds.is_empty();
+    let mut is_lane = |n: &Node| match n {
+        Node::Let(l) => is_lane(n, vars, differ) && !l.may_fail(vars),
+        Node::Accumulate { .. } => true,
+        _ => false,
+    };
+    is_plain && l.body.iter().all(&mut is_lane)
 }
 
 /// How many points make a loop that folds together, if they can.

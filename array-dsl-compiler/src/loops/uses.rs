@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Home, Loop, Node, Program, Recurrence, Rounds};
 use crate::bulk::uses::{Atoms, Sizes};
 use crate::bulk::walk::Visitor as Scalars;
-use crate::bulk::{ArrayId, Atom, Exp, Scan, Var};
+use crate::bulk::{ArrayId, Atom, Exp, Reducer, Scan, Var};
 use crate::dim::Dim;
 use crate::ty::Elem;
 
@@ -149,6 +149,22 @@ pub fn visit_indices(nodes: &[Node], f: &mut impl FnMut(ArrayId, &[Atom])) {
             | Node::Write { array, index, .. } => f(*array, index),
         }
     }
+}
+
+/// The arrays that points combine into, and how. What a recurrence changes belongs to its point.
+pub fn combined(nodes: &[Node]) -> Vec<(ArrayId, Reducer)> {
+    let mut out = Vec::new();
+    for n in nodes {
+        let inside = match n {
+            Node::Loop(l) => combined(&l.body),
+            Node::Accumulate { array, reducer, .. } => vec![(*array, *reducer)],
+            Node::Let(_) | Node::Scan(_) | Node::Recurrence(_) | Node::Store { .. } | Node::Write { .. } => {
+                Vec::new()
+            }
+        };
+        inside.into_iter().for_each(|c| out.extend((!out.contains(&c)).then_some(c)));
+    }
+    out
 }
 
 /// Whether the nodes only compute scalars.

@@ -24,7 +24,7 @@ use crate::bulk::walk::Rewriter;
 use crate::bulk::{self, ArrayId, Atom, Axis, Exp, Let, Prefix, Reducer, Var};
 use crate::dim::Dim;
 use crate::loops::print::types;
-use crate::loops::uses::{self, Access, Visitor as _, is_pure, visit_arrays};
+use crate::loops::uses::{self, Access, Visitor as _, combined, is_pure, visit_arrays};
 use crate::loops::{Division, Loop, Node, Program, Range, Recurrence, Rounds, Step, Tree};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
@@ -107,7 +107,9 @@ impl Ends<'_> {
 
     /// Points that combine into copies are loops from their second axis on; they become loops here if the last one ends.
     fn loops_of_updates(&mut self, t: &mut Tree) {
-        let Some(division) = combined(&t.body).filter(|_| t.axes.len() > 1) else { return };
+        if combined(&t.body).is_empty() || t.axes.len() < 2 {
+            return;
+        }
         let inner = |t: &Tree| {
             let mut l: Option<Loop> = None;
             for axis in t.axes[1..].iter().rev() {
@@ -133,7 +135,7 @@ impl Ends<'_> {
         if found {
             t.axes.truncate(1);
             t.body = vec![Node::Loop(whole)];
-            t.plan.division = division;
+            t.plan.division = Division::Copies;
         }
     }
 
@@ -340,13 +342,6 @@ impl Ends<'_> {
         out.push(Node::Let(Let { vars: vec![v], exp, loc }));
         Atom::Var(v)
     }
-}
-
-/// How points are divided that combine values into an array.
-fn combined(body: &[Node]) -> Option<Division> {
-    let first = body.iter().find(|n| matches!(n, Node::Accumulate { .. } | Node::Write { .. }))?;
-    let Node::Accumulate { array, reducer, .. } = first else { return None };
-    Some(Division::Copies(*array, *reducer))
 }
 
 /// What nodes bind.

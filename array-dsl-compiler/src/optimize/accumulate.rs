@@ -16,6 +16,10 @@
 //!
 //! If `ix` is exactly the used axes, C is y. Step 2 as a gather costs the size of y, which filling y with zeros costs anyway, times the
 //! other axes. A nest with several accumulations is split into one for each.
+//!
+//! Where a gather would sum along what is a scan's states, accumulations stay: when loops are made, the points that go through the scan
+//! accumulate as well (`schedule/collect.rs`), and nobody keeps all states of all points for the places that would gather them. Targets
+//! whose points have a thread each do gather ([`gathered`]).
 //! Source: thesis 3.5.1 (accumulators to map-reduce), dual arrays part 12 (affine scatters to gathers).
 
 mod within;
@@ -27,7 +31,7 @@ use super::Sequence;
 use crate::affine::{Affine, Checked, Facts};
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Program, Reducer, Stm, Var, Yield, YieldKind,
+    ArrayId, Atom, Axis, Block, Branch, Exp, Item, Let, Nest, Program, Reducer, Stm, Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, Monomial};
 use crate::internal::expect;
@@ -36,6 +40,27 @@ use crate::ty::Const;
 
 /// Converts what can be converted.
 pub(super) fn accumulate(seq: &mut Sequence, p: &mut Program) {
+    let states = states(&seq.stms);
+    converted(seq, p, &states);
+}
+
+/// Makes gathers of what `accumulate` has left for the points of scans; whether there were any.
+pub fn gathered(p: &mut Program) -> bool {
+    let stms = p.stms.clone();
+    Sequence::run(p, |seq, p| converted(seq, p, &FxHashSet::default()));
+    p.stms != stms
+}
+
+/// The states of scans, of all points and trips.
+fn states(stms: &[Stm]) -> FxHashSet<ArrayId> {
+    let nests = stms.iter().filter_map(|s| if let Stm::Nest(n) = s { Some(n) } else { None });
+    let with_scans =
+        nests.filter(|n| n.axes.len() > 1 && n.body.items.iter().any(|i| matches!(i, Item::Scan(_))));
+    let stored = with_scans.flat_map(|n| &n.yields).filter(|y| matches!(y.kind, YieldKind::Store(_)));
+    stored.map(|y| y.array).collect()
+}
+
+fn converted(seq: &mut Sequence, p: &mut Program, states: &FxHashSet<ArrayId>) {
     let zeros: FxHashMap<ArrayId, Const> = seq
         .stms
         .iter()
@@ -52,10 +77,10 @@ pub(super) fn accumulate(seq: &mut Sequence, p: &mut Program) {
             Stm::Nest(n) if n.yields.len() > 1 && n.yields.iter().any(is_accumulate) => {
                 for y in &n.yields {
                     let single = separate(p, &n, y.clone());
-                    convert(p, single, &zeros);
+                    convert(p, single, &zeros, states);
                 }
             }
-            Stm::Nest(n) => convert(p, n, &zeros),
+            Stm::Nest(n) => convert(p, n, &zeros, states),
             s => p.stms.push(s),
         }
     }
@@ -76,7 +101,7 @@ fn separate(p: &mut Program, n: &Nest, y: Yield) -> Nest {
     Nest { axes, body: lets.into(), yields: vec![Yield { array: y.array, kind }], loc: n.loc }
 }
 
-fn convert(p: &mut Program, n: Nest, zeros: &FxHashMap<ArrayId, Const>) {
+fn convert(p: &mut Program, n: Nest, zeros: &FxHashMap<ArrayId, Const>, states: &FxHashSet<ArrayId>) {
     let target = match n.yields.as_slice() {
         [Yield { array, kind: YieldKind::Accumulate { reducer: Reducer::Add, into, index, value } }] => {
             Some((*array, *into, index.clone(), *value))
@@ -91,7 +116,7 @@ fn convert(p: &mut Program, n: Nest, zeros: &FxHashMap<ArrayId, Const>) {
     forms.block(p, &n.body.unordered());
     if let Some(kept) = kept_within(&forms, &n, &index) {
         for n in either(p, &n, &kept, array, into, &index, value) {
-            convert(p, n, zeros);
+            convert(p, n, zeros, states);
         }
         return;
     }
@@ -118,6 +143,7 @@ fn convert(p: &mut Program, n: Nest, zeros: &FxHashMap<ArrayId, Const>) {
             let order: Vec<Var> = s.parts.iter().filter_map(|q| q.axis).collect();
             reduce_into(p, &n, &order, array, value);
         }
+        Some(s) if !s.others.is_empty() && nothing_reduced && reads(&n, states) => p.stms.push(Stm::Nest(n)),
         Some(s) => {
             let compact = compact(p, &n, &used, array, value);
             gather(p, &n, &s, &used, compact, array, &dims);
@@ -128,6 +154,13 @@ fn convert(p: &mut Program, n: Nest, zeros: &FxHashMap<ArrayId, Const>) {
             scatter(p, &n, &used, compact, array, into, &index);
         }
     }
+}
+
+/// Whether a nest reads some of these arrays.
+fn reads(n: &Nest, arrays: &FxHashSet<ArrayId>) -> bool {
+    let mut found = false;
+    n.body.visit_reads(&mut |a, _| found |= arrays.contains(&a));
+    found
 }
 
 /// The forms of all integers of a nest, and which axes anything depends on.

@@ -46,6 +46,7 @@ mod writers;
 
 use crate::affine::compare;
 use crate::bulk::{Program, Stm};
+pub use accumulate::gathered;
 pub use chosen::chosen;
 pub use jam::jam;
 pub use network::network;

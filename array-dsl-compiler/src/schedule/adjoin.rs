@@ -29,8 +29,8 @@ use super::users::{Users, Uses};
 use super::values::{Values, is_own, stored};
 use crate::bulk::build::{Fresh, Renaming, int, renamed};
 use crate::bulk::walk::{Rewriter, Visitor as Scalars};
-use crate::bulk::{ArrayId, Atom, Axis, Exp, Item, Var};
-use crate::loops::rename::redirect;
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Item, Let, Var};
+use crate::loops::rename::{fresh, redirect};
 use crate::loops::together::together;
 use crate::loops::uses::{Access, Visitor, places, visit_arrays, visit_indices};
 use crate::loops::{Home, Loop, Node, Program, Step, Tree};
@@ -180,7 +180,7 @@ fn loops_joined(p: &Program, first: &Tree, second: &Tree, target: Target) -> Opt
 }
 
 /// Whether nodes use each point's own elements only of what others of the same points change, and the other way round.
-fn share_own(p: &Program, axes: &[Axis], first: &[Node], second: &[Node]) -> bool {
+pub(super) fn share_own(p: &Program, axes: &[Axis], first: &[Node], second: &[Node]) -> bool {
     let [a, b] = [first, second].map(|body| {
         let mut uses = Uses::default();
         uses.tree(p, &Tree::new(axes.to_vec(), body.to_vec(), Loc::default()));
@@ -227,7 +227,7 @@ fn changed_in_trips(nodes: &[Node]) -> FxHashSet<ArrayId> {
     changed
 }
 
-fn fails(nodes: &[Node], vars: &[Elem]) -> bool {
+pub(super) fn fails(nodes: &[Node], vars: &[Elem]) -> bool {
     nodes.iter().any(|n| match n {
         Node::Let(l) => l.may_fail(vars),
         Node::Scan(s) => Item::Scan(s.clone()).may_fail(vars),
@@ -314,6 +314,10 @@ fn joined(
     let names = neighbor.axes.iter().zip(&own).map(|(a, v)| (a.var, *v)).collect();
     let mut neighbor_body = Values { stored: FxHashMap::default(), names }.nodes(neighbor.body.clone());
     let mut of_points_body = of_points.body.clone();
+    // Numbers of the host level that both need are computed by copies of one code.
+    if !bound(&neighbor_body).is_disjoint(&bound(&of_points_body)) {
+        fresh(&mut neighbor_body, &mut Fresh { vars: &mut p.vars, names: &mut Renaming::default() });
+    }
     let has_lanes = target.can().lanes;
     if !has_lanes {
         in_own_memory(p, &mut neighbor_body);
@@ -350,12 +354,7 @@ fn joined(
     let is_little = neighbor_body.iter().all(|n| match n {
         // One point has no lanes to lose.
         n if own.is_empty() => is_little(n, &own) && !fails(std::slice::from_ref(n), &p.vars),
-        Node::Let(l) => match &l.exp {
-            Exp::Op(op, _) => !l.may_fail(&p.vars) && (op.is_cheap() || form.is_some() && op.has_vectors()),
-            Exp::Read { checked, .. } => !checked,
-            Exp::Size(_) | Exp::StopGradient(_) => true,
-            Exp::If(..) => false,
-        },
+        Node::Let(l) => costs_little(l, form.is_some(), &p.vars),
         Node::Store { index, .. } => is_own(index, &own),
         Node::Scan(_) | Node::Loop(_) | Node::Recurrence(_) => false,
         Node::Accumulate { .. } | Node::Write { .. } => false,
@@ -363,6 +362,18 @@ fn joined(
     // Several points make it together, or could not before either.
     let keeps_lanes = form.is_some() || together(&of_points.axes, &of_points.body, &p.vars).is_none();
     (is_little && keeps_lanes).then(|| Tree::new(of_points.axes.clone(), body, of_points.loc))
+}
+
+/// Whether scalar code cannot fail, and costs little at a point, or with functions in lanes.
+fn costs_little(l: &Let, in_lanes: bool, vars: &[Elem]) -> bool {
+    match &l.exp {
+        Exp::Op(op, _) => !l.may_fail(vars) && (op.is_cheap() || in_lanes && op.has_vectors()),
+        Exp::Read { checked, .. } => !checked,
+        Exp::Size(_) | Exp::StopGradient(_) => true,
+        Exp::If(_, yes, no) => {
+            [yes, no].into_iter().flat_map(|b| &b.block.lets).all(|l| costs_little(l, in_lanes, vars))
+        }
+    }
 }
 
 /// Whether a thread that goes through its point's loop does this as well: scalar code, and loops of few trips.

@@ -8,6 +8,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `mod` | the steps in order; targets of accumulations |
+//! | `numbers` | numbers of the host level, first |
 //! | `contract` | nests that are sums of products |
 //! | `settle` | where loops are executed: in their points or at the host level |
 //! | `sink` | a loop that points make by themselves |
@@ -16,6 +17,7 @@
 //! | `sorted` | sorts of which nothing needs the positions |
 //! | `ordered` | loops of scalars at points as loops of points |
 //! | `adjoin` | what is made by the same points as a loop of points, joined with it |
+//! | `collect` | sums over the points of a loop as what these add up |
 //! | `again` | what the points of a loop compute again |
 //! | `fuse` | groups of nests; loop trees |
 //! | `computed` | what is known at a place of a tree |
@@ -28,9 +30,11 @@
 mod adjoin;
 mod again;
 mod choices;
+mod collect;
 mod computed;
 mod contract;
 mod fuse;
+mod numbers;
 mod ordered;
 mod place;
 mod repeat;
@@ -104,6 +108,9 @@ fn arrays(p: &Program, nodes: &[Node]) -> usize {
 fn scheduled(p: &bulk::Program, target: Target, Limits { longest, arrays: most }: Limits) -> Program {
     let mut p = p.clone();
     let by_value = sorted::by_value(&mut p);
+    if target.can().lanes {
+        numbers::first(&mut p);
+    }
     let mut known = FxHashMap::default();
     constants(&p.stms, &mut known);
     let sunk = settle::settled(&mut p, &known, target, most);
@@ -158,6 +165,7 @@ fn scheduled(p: &bulk::Program, target: Target, Limits { longest, arrays: most }
             again::again(&mut out, target);
         }
     }
+    let has_collected = target.can().lanes && collect::collect(&mut out);
     std::mem::swap(&mut p.vars, &mut out.vars);
     let has_unrolled = unroll::unroll(&mut p, &mut out.steps, target);
     std::mem::swap(&mut p.vars, &mut out.vars);
@@ -167,7 +175,7 @@ fn scheduled(p: &bulk::Program, target: Target, Limits { longest, arrays: most }
     }
     choices::choices(&mut out.steps, &out.vars);
     // What a loop says of its trips at the host level its points may not say, nor a loop what its unrolled code needs.
-    if has_loops || has_unrolled {
+    if has_loops || has_collected || has_unrolled {
         compare(&mut out);
     }
     out

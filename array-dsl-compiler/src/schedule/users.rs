@@ -63,6 +63,13 @@ impl Uses {
         self.changes.is_disjoint(&other.sizes) && self.sizes.is_disjoint(&other.changes)
     }
 
+    /// What is used beside some memory.
+    pub fn without(&self, memory: &FxHashSet<ArrayId>) -> Uses {
+        let [reads, changes, sizes] =
+            [&self.reads, &self.changes, &self.sizes].map(|all| all.difference(memory).copied().collect());
+        Uses { reads, changes, sizes }
+    }
+
     /// Adds what another step uses.
     pub fn extend(&mut self, other: Uses) {
         self.reads.extend(other.reads);

@@ -1,5 +1,5 @@
-//! Scatter-accumulate, deterministic: contributions go into private copies of the target, one for each chunk of
-//! iterations, which are combined in the order of the chunks. Where the target is too large for that to pay, the loop
+//! Scatter-accumulate, deterministic: contributions go into private copies of the targets, one for each chunk of
+//! iterations, which are combined in the order of the chunks. Where the targets are too large for that to pay, the loop
 //! runs sequentially. The choice depends on sizes only.
 //!
 //! Chunks are begun in order, too, and a copy is combined as soon as those before it are: so there are hardly more copies in
@@ -18,29 +18,33 @@ const MAX_COPIES: usize = 64;
 /// The greatest number of elements in all private copies together.
 const MAX_ELEMENTS: usize = 1 << 24;
 
-/// Combines into `target` the contributions of iterations `0..n`, each of about `work` scalar operations:
-/// `body(lo, hi, local)` combines those of `lo..hi` into `local`, which is as long as `target` and holds either
-/// `target`'s values or `neutral`. `combine(x, y)` combines the values of `y` into those of `x`.
+/// What combines the contributions of iterations from one to another one into arrays.
+type Body<'b, T, const N: usize> = dyn Fn(usize, usize, [&mut [T]; N]) + Sync + 'b;
+
+/// Combines into `targets` the contributions of iterations `0..n`, each of about `work` scalar operations:
+/// `body(lo, hi, locals)` combines those of `lo..hi` into `locals`, which are as long as `targets` and hold either
+/// their values or `neutral`. `combine(x, y)` combines the values of `y` into those of `x`.
 ///
 /// # Errors
-/// The memory of a private copy is refused; `target` then holds some of the contributions.
-pub fn accumulate<T: Copy + Send + Sync>(
-    target: &mut [T],
+/// The memory of a private copy is refused; `targets` then hold some of the contributions.
+pub fn accumulate<T: Copy + Send + Sync, const N: usize>(
+    targets: [&mut [T]; N],
     n: usize,
     work: usize,
     neutral: T,
     combine: &(dyn Fn(&mut [T], &[T]) + Sync),
-    body: &(dyn Fn(usize, usize, &mut [T]) + Sync),
+    body: &Body<'_, T, N>,
 ) -> Result<(), OutOfMemory> {
-    if n == 0 || target.is_empty() {
+    if n == 0 {
         return Ok(());
     }
-    let chunks = copies(target.len(), n, work);
+    let lens = targets.each_ref().map(|t| t.len());
+    let chunks = copies(lens.iter().sum(), n, work);
     if chunks.count <= 1 {
-        body(0, n, target);
+        body(0, n, targets);
         return Ok(());
     }
-    let turns = Turns::new(target, chunks.count);
+    let turns = Turns::new(targets, lens.iter().sum(), chunks.count);
     let begun = AtomicUsize::new(0);
     let refused = Mutex::new(None);
     let work = || {
@@ -59,7 +63,7 @@ pub fn accumulate<T: Copy + Send + Sync>(
                 }
             };
             let (lo, hi) = chunks.bounds(c);
-            body(lo, hi, &mut local);
+            body(lo, hi, parts(&mut local, lens));
             turns.combine(c, local, combine);
         }
     };
@@ -68,10 +72,20 @@ pub fn accumulate<T: Copy + Send + Sync>(
     refused.map_or(Ok(()), Err)
 }
 
-/// Private copies that are combined into the target one after the other, in the order of their chunks.
-struct Turns<'a, T: Copy> {
+/// The parts of a copy, one for each target.
+fn parts<T, const N: usize>(copy: &mut [T], lens: [usize; N]) -> [&mut [T]; N] {
+    let mut rest = copy;
+    lens.map(|len| {
+        let (part, others) = std::mem::take(&mut rest).split_at_mut(len);
+        rest = others;
+        part
+    })
+}
+
+/// Private copies that are combined into the targets one after the other, in the order of their chunks.
+struct Turns<'a, T: Copy, const N: usize> {
     len: usize,
-    target: Mutex<&'a mut [T]>,
+    targets: Mutex<[&'a mut [T]; N]>,
     queue: Mutex<Queue<T>>,
 }
 
@@ -86,11 +100,11 @@ struct Queue<T: Copy> {
     busy: bool,
 }
 
-impl<'a, T: Copy> Turns<'a, T> {
-    fn new(target: &'a mut [T], count: usize) -> Self {
+impl<'a, T: Copy, const N: usize> Turns<'a, T, N> {
+    fn new(targets: [&'a mut [T]; N], len: usize, count: usize) -> Self {
         let waiting = (0..count).map(|_| None).collect();
         let queue = Mutex::new(Queue { next: 0, waiting, free: Vec::new(), busy: false });
-        Turns { len: target.len(), target: Mutex::new(target), queue }
+        Turns { len, targets: Mutex::new(targets), queue }
     }
 
     /// A copy to begin with.
@@ -118,7 +132,12 @@ impl<'a, T: Copy> Turns<'a, T> {
             let Some(copy) = queue.waiting.get_mut(next).and_then(Option::take) else { break };
             queue.next += 1;
             drop(queue);
-            combine(&mut lock(&self.target), &copy);
+            let mut rest = &copy[..];
+            for target in lock(&self.targets).iter_mut() {
+                let (part, others) = rest.split_at(target.len());
+                combine(target, part);
+                rest = others;
+            }
             queue = lock(&self.queue);
             queue.free.push(copy);
         }
@@ -129,6 +148,7 @@ impl<'a, T: Copy> Turns<'a, T> {
 /// The chunks of iterations, one private copy of `len` elements for each: so few that filling and combining the
 /// copies costs at most a quarter of the iterations themselves.
 fn copies(len: usize, n: usize, work: usize) -> Chunks {
+    let len = len.max(1);
     let affordable = n.saturating_mul(work.max(1)) / 4 / len;
     Chunks::new(n, work, affordable.min(MAX_ELEMENTS / len).clamp(1, MAX_COPIES))
 }
@@ -149,12 +169,30 @@ mod tests {
     }
 
     #[test]
+    fn several_targets_are_combined_into_each_by_its_own_part() {
+        let n = 100_000usize;
+        let (mut a, mut none, mut b) = (vec![1i64; 3], Vec::new(), vec![2i64; 5]);
+        let add = |x: &mut [i64], y: &[i64]| combine(x, y, |a, b| a + b);
+        accumulate([&mut a, &mut none, &mut b], n, 8, 0, &add, &|lo, hi, [a, none, b]| {
+            assert!(none.is_empty());
+            (lo..hi).for_each(|i| {
+                a[i % 3] += 1;
+                b[i % 5] += i as i64;
+            });
+        })
+        .unwrap();
+        assert_eq!(a, [33_335, 33_334, 33_334]);
+        let expected = |k: i64| 2 + (0..n as i64).filter(|i| i % 5 == k).sum::<i64>();
+        assert_eq!(b, (0..5).map(expected).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn the_result_is_that_of_a_sequential_loop_and_does_not_depend_on_threads() {
         let n = 300_000usize;
         let index = |i: usize| i.wrapping_mul(2_654_435_761) >> 7;
         let run = |len: usize| {
             let mut target: Vec<i64> = (0..len as i64).collect();
-            accumulate(&mut target, n, 8, 0, &|x, y| combine(x, y, |a, b| a + b), &|lo, hi, local| {
+            accumulate([&mut target], n, 8, 0, &|x, y| combine(x, y, |a, b| a + b), &|lo, hi, [local]| {
                 for i in lo..hi {
                     local[index(i) % len] += i as i64;
                 }
@@ -169,7 +207,7 @@ mod tests {
         }
         let floats = || {
             let mut target = vec![1.0f32; 5];
-            accumulate(&mut target, n, 8, 0.0, &|x, y| combine(x, y, |a, b| a + b), &|lo, hi, local| {
+            accumulate([&mut target], n, 8, 0.0, &|x, y| combine(x, y, |a, b| a + b), &|lo, hi, [local]| {
                 for i in lo..hi {
                     local[index(i) % 5] += (i as f32 * 0.1).sin();
                 }

@@ -168,18 +168,36 @@ impl Cpu<'_> {
         value: Atom,
         r: &mut Region,
     ) -> String {
-        let test = self.inside(a, index, r);
-        let at = self.linear(a, index, r);
+        let (test, at) = self.place(a, index, r);
         let value = r.atom(value);
         if r.shared {
-            return format!("if {test} {{ unsafe {{ target.set({at}, {value}) }}; }}\n");
+            let target = &r.targets[&self.root(a)];
+            return format!("if {test} {{ unsafe {{ {target}.set({at}, {value}) }}; }}\n");
         }
+        self.combine_at(a, q, (&test, &at), &value, r)
+    }
+
+    /// Whether an index is inside, and where it is then.
+    pub(super) fn place(&mut self, a: ArrayId, index: &[Atom], r: &mut Region) -> (String, String) {
+        (self.inside(a, index, r), self.linear(a, index, r))
+    }
+
+    /// A value that goes to a place of an array that the code changes in place, if it is inside.
+    pub(super) fn combine_at(
+        &self,
+        a: ArrayId,
+        q: Option<Reducer>,
+        (test, at): (&str, &str),
+        value: &str,
+        r: &Region,
+    ) -> String {
+        let target = &r.targets[&self.root(a)];
         let new = match q {
-            Some(q) => expr::combine(q, self.elem(a), "old", &value),
-            None => value,
+            Some(q) => expr::combine(q, self.elem(a), "old", value),
+            None => value.into(),
         };
         format!(
-            "if {test} {{ let at = {at}; let old = unsafe {{ __rt::trusted::get(&*target, at) }}; let _ = old; let new = {new}; unsafe {{ __rt::trusted::set(&mut *target, at, new) }}; }}\n"
+            "if {test} {{ let at = {at}; let old = unsafe {{ __rt::trusted::get(&*{target}, at) }}; let _ = old; let new = {new}; unsafe {{ __rt::trusted::set(&mut *{target}, at, new) }}; }}\n"
         )
     }
 

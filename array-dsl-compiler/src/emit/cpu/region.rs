@@ -36,8 +36,8 @@ pub(super) struct Region {
     pub groups: Vec<Vec<Var>>,
     /// More parameters: names, types with the lifetime `'a`, and values.
     pub extra: Vec<(String, String, String)>,
-    /// The array that the code changes in place; it is called `target`.
-    pub target: Option<ArrayId>,
+    /// The arrays that the code changes in place, and what they are called.
+    pub targets: BTreeMap<ArrayId, String>,
     /// Whether all tasks have that array, of which each sets elements of its own.
     pub shared: bool,
     /// Whether there are functions of angles: see `angles`.
@@ -121,7 +121,7 @@ impl Region {
     pub fn array(&mut self, c: &Cpu<'_>, a: ArrayId) -> String {
         let root = c.root(a);
         let name = c.name(a);
-        self.rereads |= self.is_output(root) || self.target == Some(root);
+        self.rereads |= self.is_output(root) || self.targets.contains_key(&root);
         if matches!(c.p.arrays[root.0 as usize].home, Home::Row { .. }) {
             self.rows.insert(root);
             return format!("&{name}[..]");
@@ -133,8 +133,8 @@ impl Region {
             self.rereads = true;
             return name;
         }
-        if self.target == Some(root) {
-            return "&*target".into();
+        if let Some(target) = self.targets.get(&root) {
+            return format!("&*{target}");
         }
         if self.is_output(root) {
             return format!("&*{name}");
@@ -210,7 +210,7 @@ impl Cpu<'_> {
             .collect();
         let values: String = fields.iter().map(|(n, _, v)| format!("{n}: {v}, ")).collect();
         let Run { constants, parameter, functions, code } = match r.angles {
-            true => angles::angles(&id, &fields, &plain, output, !r.rereads && r.target.is_none()),
+            true => angles::angles(&id, &fields, &plain, output, !r.rereads && r.targets.is_empty()),
             false => angles::plain(&id, &names),
         };
         self.items.push_str(&format!(

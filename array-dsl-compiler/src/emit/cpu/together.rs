@@ -10,6 +10,9 @@
 //! another one uses is kept in an array of lanes; what is the same in all lanes is computed once, outside of the lanes; and addresses
 //! are computed again (`addresses`). Elements that are no neighbors are read before functions are computed of them, in a loop over the
 //! lanes of its own: with them in it, a loop is not made of vectors. A loop in a loop is one whose body has several pieces.
+//!
+//! What the points of a piece combine into an array that they share is put down in lanes, and goes there after them: as one value if all
+//! have the same place, lane by lane otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +22,7 @@ use super::nodes::leave_if_failed;
 use super::region::Region;
 use super::{Cpu, expr, fold};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
+use crate::internal;
 use crate::loops::together::Differ;
 use crate::loops::uses::{Access, takes_long, visit_arrays, visit_atoms};
 use crate::loops::{Fold, Loop, Node, Recurrence, Rounds, State};
@@ -105,6 +109,13 @@ impl<'a> Trips<'a> {
         let states = self.states.iter().map(|s| (s.state, s.next)).collect();
         End { states, only_where: self.on, any: self.on }
     }
+}
+
+/// Code that combines what lanes put down: before the lanes, in each, and after them.
+struct Collected {
+    before: String,
+    lane: String,
+    after: String,
 }
 
 /// What ends a piece: states become values.
@@ -313,14 +324,51 @@ impl Cpu<'_> {
         visit_atoms(differing, &mut |a| needed.extend(a.var()));
         let here: BTreeSet<Var> = differing.iter().flat_map(Node::binds).collect();
         let needed: BTreeSet<Var> = needed.difference(&here).copied().collect();
+        let is_shared = |n: &Node| matches!(n, Node::Accumulate { array, .. } if r.targets.contains_key(&self.root(*array)));
+        let (shared, own): (Vec<Node>, Vec<Node>) = differing.iter().cloned().partition(is_shared);
         let mut code = self.begin(&needed, points, r);
         let begin = code.len();
-        code.push_str(&self.nodes(differing, r));
+        code.push_str(&self.nodes(&own, r));
+        let shared: Vec<Collected> =
+            shared.iter().enumerate().map(|(k, n)| self.collected_in_lanes(k, n, points, r)).collect();
+        shared.iter().for_each(|c| code.push_str(&c.lane));
         for v in here.intersection(&points.kept) {
             code.push_str(&set("kept", *v, &format!("v{}", v.0)));
         }
         code.push_str(&end.code(&self.p.vars, r));
-        if code.len() > begin { lanes(&code) } else { String::new() }
+        if code.len() == begin {
+            return String::new();
+        }
+        let text = |part: fn(&Collected) -> &String| shared.iter().map(|c| &**part(c)).collect::<String>();
+        text(|c| &c.before) + &lanes(&code) + &text(|c| &c.after)
+    }
+
+    /// What the lanes of a piece combine into an array that all points share.
+    fn collected_in_lanes(&mut self, k: usize, n: &Node, points: &Lanes, r: &mut Region) -> Collected {
+        let Node::Accumulate { array, reducer, index, value } = n else {
+            internal::broken("what is collected is combined into nothing".into())
+        };
+        let (elem, width) = (self.elem(*array), points.width);
+        let (test, at) = self.place(*array, index, r);
+        let neutral = expr::constant(reducer.neutral(elem));
+        let mut before = format!("let mut values{k}: [{elem}; {width}] = [{neutral}; {width}];\n");
+        let mut lane =
+            format!("unsafe {{ __rt::trusted::set(&mut values{k}, lane, {}) }};\n", r.atom(*value));
+        let differs = index.iter().any(|a| a.var().is_some_and(|v| points.differ.has(v)));
+        let after = if differs {
+            before.push_str(&format!("let mut places{k}: [i64; {width}] = [-1; {width}];\n"));
+            let place = format!("(if {test} {{ {at} }} else {{ -1 }})");
+            lane.push_str(&format!("unsafe {{ __rt::trusted::set(&mut places{k}, lane, {place}) }};\n"));
+            let [at, value] =
+                ["places", "values"].map(|a| format!("unsafe {{ __rt::trusted::get(&{a}{k}, lane) }}"));
+            let code = self.combine_at(*array, Some(*reducer), ("at >= 0", "at"), &value, r);
+            lanes(&format!("let at: i64 = {at};\n{code}"))
+        } else {
+            let all = expr::combine(*reducer, elem, "x", "y");
+            let value = format!("__rt::cpu::joined(values{k}, |x: {elem}, y: {elem}| {all})");
+            self.combine_at(*array, Some(*reducer), (&test, &at), &value, r)
+        };
+        Collected { before, lane, after }
     }
 
     /// What a lane has from other pieces.

@@ -8,8 +8,8 @@ use super::{Cpu, END_IF_FAILED, expr, fold, repeat};
 use crate::bulk::uses::scalars;
 use crate::bulk::{ArrayId, Axis, Trips, Var};
 use crate::internal;
-use crate::loops::uses::{Access, visit_arrays, visit_sizes};
-use crate::loops::{Covers, Division, Form, Home, Loop, Node, Recurrence, Rounds, Step, Tree, scratch};
+use crate::loops::uses::{Access, combined, visit_arrays, visit_sizes};
+use crate::loops::{Covers, Division, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Step, Tree, scratch};
 
 /// The arrays a step touches.
 pub(super) fn arrays_of(c: &Cpu<'_>, s: &Step) -> Vec<ArrayId> {
@@ -102,13 +102,15 @@ fn changed(nodes: &[Node], inside: bool, f: &mut impl FnMut(ArrayId)) {
     }
 }
 
-/// The node that combines or writes at computed indices.
-fn update(nodes: &[Node]) -> Option<&Node> {
+/// The array of which points overwrite elements at computed indices.
+fn writes(nodes: &[Node]) -> Option<ArrayId> {
     nodes.iter().find_map(|n| match n {
-        Node::Accumulate { .. } | Node::Write { .. } => Some(n),
-        Node::Loop(l) => update(&l.body),
+        Node::Write { array, .. } => Some(*array),
+        Node::Loop(l) => writes(&l.body),
         // What changes in a recurrence belongs to the point.
-        Node::Let(_) | Node::Scan(_) | Node::Recurrence(_) | Node::Store { .. } => None,
+        Node::Let(_) | Node::Scan(_) | Node::Recurrence(_) | Node::Store { .. } | Node::Accumulate { .. } => {
+            None
+        }
     })
 }
 
@@ -165,8 +167,8 @@ impl Cpu<'_> {
 
     /// The code of a tree whose arrays exist.
     fn code(&mut self, t: &Tree) -> String {
-        if let Some(update) = update(&t.body) {
-            return self.update(t, update);
+        if !combined(&t.body).is_empty() || writes(&t.body).is_some() {
+            return self.update(t);
         }
         if !t.axes.is_empty() {
             return self.parallel(t);
@@ -273,7 +275,7 @@ impl Cpu<'_> {
                     r.rows.insert(a);
                 }
                 Home::Scratch => {}
-                _ if r.owned.contains(&self.root(a)) => {}
+                _ if r.owned.contains(&self.root(a)) || r.targets.contains_key(&self.root(a)) => {}
                 _ => {
                     r.outputs.insert(self.root(a));
                 }
@@ -325,30 +327,79 @@ impl Cpu<'_> {
     }
 
     /// A tree that accumulates or writes at computed indices.
-    fn update(&mut self, t: &Tree, update: &Node) -> String {
-        let (array, reducer) = match update {
-            Node::Accumulate { array, reducer, .. } => (*array, Some(*reducer)),
-            Node::Write { array, .. } => (*array, None),
-            _ => internal::broken("an update that updates nothing".into()),
+    fn update(&mut self, t: &Tree) -> String {
+        let targets: Vec<ArrayId> = match combined(&t.body) {
+            into if into.is_empty() => writes(&t.body).into_iter().collect(),
+            into => into.into_iter().map(|(a, _)| a).collect(),
         };
         if t.axes.is_empty() {
             let mut host = Region { host: true, ..Region::default() };
-            // What is read of the target is read before it is borrowed.
+            // What is read of a target is read before it is borrowed.
             let (code, updates): (Vec<Node>, Vec<Node>) =
                 t.body.iter().cloned().partition(|n| matches!(n, Node::Let(_) | Node::Loop(_)));
             let code = self.nodes(&code, &mut host);
+            let names = self.targets(&targets, &mut host);
             let updates = self.nodes(&updates, &mut host);
-            return format!("{{\n{code}let target = {};\n{updates}}}\n", self.slice_mut(array));
+            let slices = targets.iter().map(|a| self.slice_mut(*a) + ", ").collect::<String>();
+            return format!("{{\n{code}let ({names}) = ({slices});\n{updates}}}\n");
         }
+        if t.plan.division == Division::Copies {
+            return self.collected(t, &targets);
+        }
+        let [array] = targets[..] else { internal::broken("several arrays are overwritten".into()) };
+        self.overwritten(t, array)
+    }
+
+    /// Names of the arrays that code changes in place.
+    fn targets(&self, arrays: &[ArrayId], r: &mut Region) -> String {
+        let name = |k: usize| if arrays.len() == 1 { "target".into() } else { format!("target{k}") };
+        r.targets.extend(arrays.iter().enumerate().map(|(k, a)| (self.root(*a), name(k))));
+        (0..arrays.len()).map(|k| name(k) + ", ").collect()
+    }
+
+    /// A tree whose tasks combine into copies of arrays of one type.
+    fn collected(&mut self, t: &Tree, arrays: &[ArrayId]) -> String {
+        let mut r = Region { groups: merged(t), ..Region::default() };
+        changed(&t.body, false, &mut |a| r.owned.extend([self.root(a)]));
+        let names = self.targets(arrays, &mut r);
+        self.declare_scratch(t, &mut r);
+        self.declare_outputs(&t.body, &mut r);
+        let all = Loop::new(t.axes[0].clone(), t.body.clone(), Vec::new(), t.loc);
+        let points = Loop {
+            merged: t.axes[1..].to_vec(),
+            plan: Plan { division: Division::Undivided, ..t.plan.clone() },
+            ..all
+        };
+        let run = self.range_loop(&points, "lo", "hi", &mut r);
+        let elem = self.elem(arrays[0]);
+        let fields = r.targets.values().map(|n| (n.clone(), format!("&'a mut [{elem}]"), n.clone()));
+        r.extra.extend(fields.collect::<Vec<_>>());
+        let call = self.region(&mut r, &run, &Given::NOTHING);
+        let (extent, work) = (self.points_of(t), self.work(&t.body));
+        let slices = arrays.iter().map(|a| self.slice_mut(*a) + ", ").collect::<String>();
+        let reducer = combined(&t.body)[0].1;
+        let (neutral, combine) =
+            (expr::constant(reducer.neutral(elem)), expr::combine(reducer, elem, "x", "y"));
+        format!(
+            "{{\n{}{}.got(__rt::cpu::accumulate([{slices}], {extent}.max(0) as usize, ({work}).max(1) as usize, {neutral}, &|x: &mut [{elem}], y: &[{elem}]| __rt::cpu::combine(x, y, |x: {elem}, y: {elem}| {combine}), &|lo, hi, [{names}]| {{ {} }}))?;\n{}}}\n",
+            call.shared,
+            self.owner(arrays[0]),
+            call.invoke,
+            call.after
+        )
+    }
+
+    /// A tree that writes at computed indices.
+    fn overwritten(&mut self, t: &Tree, array: ArrayId) -> String {
         let axis = &t.axes[0];
-        let distinct = reducer.is_none() && t.plan.division == Division::Points;
+        let distinct = t.plan.division == Division::Points;
         let root = self.root(array);
         let mut r = Region { shared: distinct, ..Region::default() };
         // What a point overwrites it may have read.
         let rereads = distinct && reads(self, root, &t.body);
         match rereads {
             true => drop(r.owned.insert(root)),
-            false => r.target = Some(root),
+            false => drop(self.targets(&[array], &mut r)),
         }
         r.bound(axis.var);
         let body = self.nodes(&t.body, &mut r);
@@ -365,34 +416,20 @@ impl Cpu<'_> {
         }
         let call = self.region(&mut r, &run, &Given::NOTHING);
         let (extent, work, name) = (self.dim(&axis.extent), self.work(&t.body), self.slice_mut(array));
-        match reducer {
-            Some(q) => {
-                let neutral = expr::constant(q.neutral(elem));
-                let combine = expr::combine(q, elem, "x", "y");
-                format!(
-                    "{{\n{}{}.got(__rt::cpu::accumulate({name}, {extent}.max(0) as usize, ({work}).max(1) as usize, {neutral}, &|x: &mut [{elem}], y: &[{elem}]| __rt::cpu::combine(x, y, |x: {elem}, y: {elem}| {combine}), &|lo, hi, target| {{ {} }}))?;\n{}}}\n",
-                    call.shared,
-                    self.owner(array),
-                    call.invoke,
-                    call.after
-                )
-            }
-            None if distinct => format!(
-                "{{\n{}{}__rt::cpu::for_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, &|lo, hi| {{ {} }});\n{}}}\n",
-                call.shared,
-                if rereads {
-                    String::new()
-                } else {
-                    format!("let target = __rt::trusted::Shared::new({name});\n")
-                },
-                call.invoke,
-                call.after
-            ),
+        if !distinct {
             // In order, so that the last of several values for one place stays.
-            None => format!(
+            return format!(
                 "{{\n{}let (lo, hi, target) = (0usize, {extent}.max(0) as usize, {name});\n{};\n{}}}\n",
                 call.shared, call.invoke, call.after
-            ),
+            );
         }
+        let target = match rereads {
+            true => String::new(),
+            false => format!("let target = __rt::trusted::Shared::new({name});\n"),
+        };
+        format!(
+            "{{\n{}{target}__rt::cpu::for_chunks({extent}.max(0) as usize, ({work}).max(1) as usize, &|lo, hi| {{ {} }});\n{}}}\n",
+            call.shared, call.invoke, call.after
+        )
     }
 }

@@ -35,7 +35,7 @@ use crate::dim::Dim;
 use crate::internal::{self, expect};
 use crate::loops::{ArrayInfo, Contract, Division, Home, Program, Repeat, Sort, Step, Tree};
 pub use crate::lower::gpu::size_scalars;
-use crate::lower::gpu::{Prefixes, Reduction, bound, computed, known_scalars, narrow};
+use crate::lower::gpu::{Prefixes, Reduction, bound, combined_into, computed, known_scalars, narrow};
 use crate::ty::{Const, Elem, Loc};
 
 /// A program for the GPU.
@@ -86,7 +86,9 @@ impl BackEnd for Context<'_> {
         let points = entry::points(cx, tree, format!("{label}, points"))?;
         match tree.plan.division {
             Division::Points => cx.points_step(&points, &outer, None),
-            Division::Copies(array, reducer) => {
+            Division::Copies => {
+                let (array, reducer) =
+                    expect(combined_into(cx.program, tree), || "copies of what is not combined into".into());
                 let shader = entry::private(cx, tree, (array, reducer), format!("{label}, private"))?;
                 cx.points_step(&points, &outer, Some(&(shader, array)))
             }

@@ -21,7 +21,7 @@ use crate::affine::Facts;
 use crate::bulk::{ArrayId, Atom, Axis, Reducer, Var};
 use crate::dim::Dim;
 use crate::loops::together::{self, folded_trips, folds_are_short, together};
-use crate::loops::uses::{Access, takes_long, visit_arrays};
+use crate::loops::uses::{Access, places, takes_long, visit_arrays};
 use crate::loops::{Across, Fold, Form, Home, LANES, Loop, Middle, Node, Recurrence};
 
 /// So many points go together at most that have scratch memory: with more of them it leaves the nearest cache.
@@ -105,7 +105,7 @@ impl<'a> Place<'a> {
     }
 
     /// Points that go together, fewer if each has scratch memory. A row is of one point. Loops in loops go over the same elements again
-    /// and again: those that they change must be near.
+    /// and again: those that they change must be near, in scratch memory or side by side for neighboring points.
     fn together(&self, axes: &[Axis], body: &[Node]) -> Option<usize> {
         let width = together(axes, body, &self.cpu.p.vars)?;
         let home = |a: ArrayId| &self.cpu.p.arrays[a.0 as usize].home;
@@ -116,7 +116,13 @@ impl<'a> Place<'a> {
             _ => {}
         });
         let has_loops = |n: &Node| matches!(n, Node::Recurrence(r) if together::has_loops(&r.body));
-        let is_far = body.iter().any(has_loops) && !reread(body).iter().all(|a| *home(*a) == Home::Scratch);
+        let points = axes.iter().map(|a| a.var).collect();
+        let are_neighbors = |a: ArrayId| {
+            let last = self.cpu.p.arrays[a.0 as usize].dims.len().checked_sub(1);
+            axes.len() == 1 && places(body, &points, &|b| b == a).iter().any(|(k, _)| Some(*k) == last)
+        };
+        let is_near = |a: &ArrayId| *home(*a) == Home::Scratch || are_neighbors(*a);
+        let is_far = body.iter().any(has_loops) && !reread(body).iter().all(is_near);
         if has_rows || is_far {
             return None;
         }
@@ -130,7 +136,7 @@ impl<'a> Place<'a> {
 
     /// The same of a loop with these folds, of which those inside that fold are worth it.
     fn together_folding(&self, axes: &[Axis], body: &[Node], folds: &[Fold]) -> Option<usize> {
-        let worth = |n: &Node| !matches!(n, Node::Loop(l) if !takes_long(&l.body));
+        let worth = |n: &Node| !matches!(n, Node::Loop(l) if !l.folds.is_empty() && !takes_long(&l.body));
         // Scratch memory is laid out by the loop of all points, which folds nothing.
         let can = (folds.is_empty() || !self.has_scratch(body)) && body.iter().all(worth);
         if can { self.together(axes, body) } else { None }

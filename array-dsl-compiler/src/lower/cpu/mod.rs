@@ -30,7 +30,7 @@ use super::ends;
 use crate::affine::{Checked, Facts, Types};
 use crate::bulk::{self, Axis, Scan};
 use crate::loops::print::types;
-use crate::loops::uses::is_pure;
+use crate::loops::uses::{combined, is_pure};
 use crate::loops::{Division, Loop, Node, Plan, Program, Repeat, Rounds, Step, Tree};
 use crate::ty::Loc;
 
@@ -89,8 +89,13 @@ impl Cpu<'_> {
 
     fn tree(&self, t: Tree) -> Tree {
         let t = Tree { body: self.hoisted(t.body, &mut self.facts(&t.axes)), ..t };
-        let updates = t.body.iter().any(|n| matches!(n, Node::Accumulate { .. } | Node::Write { .. }));
-        if let Division::Copies(..) = t.plan.division {
+        let combines = !combined(&t.body).is_empty();
+        let is_loop = |n: &Node| matches!(n, Node::Loop(_) | Node::Recurrence(_));
+        if combines && t.plan.division != Division::Copies && t.body.iter().any(is_loop) {
+            return self.collecting(t);
+        }
+        let updates = combines || t.body.iter().any(|n| matches!(n, Node::Write { .. }));
+        if t.plan.division == Division::Copies {
             return Tree { body: Place::new(self, &t.axes, &[], &t.body).formed(t.body), ..t };
         }
         match (updates, t.axes.is_empty()) {
@@ -109,7 +114,7 @@ impl Cpu<'_> {
     fn update(&self, t: Tree) -> Tree {
         let mut order = None;
         let division = t.body.iter().find_map(|n| match n {
-            Node::Accumulate { array, reducer, .. } => Some(Division::Copies(*array, *reducer)),
+            Node::Accumulate { .. } => Some(Division::Copies),
             Node::Write { array, .. } => {
                 let root = self.p.root(*array);
                 order = writes::distinct(&t, n, |a| self.p.root(a) == root);
@@ -130,6 +135,13 @@ impl Cpu<'_> {
         let plan = Plan { division: division.unwrap_or_default(), ..Plan::default() };
         let body = Place::new(self, &axes, &[], &body).formed(body);
         Tree { axes, body, plan, loc }
+    }
+
+    /// Points that make loops, and combine what these leave.
+    fn collecting(&self, t: Tree) -> Tree {
+        let l = Place::new(self, &t.axes, &[], &t.body).form(counted(t.axes, t.body, t.loc));
+        let axes = l.axes().cloned().collect();
+        Tree { axes, body: l.body, plan: Plan { division: Division::Copies, ..l.plan }, loc: t.loc }
     }
 
     /// A tree with axes. Those that are one are merged; the first are divided, the others become loops.

@@ -7,7 +7,7 @@ use crate::ty::Elem;
 
 /// The array that the tree does nothing with but combine values into it, by one operator, and which may be private to a workgroup
 /// for a while.
-pub(super) fn combined_into(p: &Program, tree: &Tree) -> Option<(ArrayId, Reducer)> {
+pub(crate) fn combined_into(p: &Program, tree: &Tree) -> Option<(ArrayId, Reducer)> {
     let mut found = None;
     let is_plain = combines(&tree.body, &mut |array, reducer| {
         let array = p.root(array);

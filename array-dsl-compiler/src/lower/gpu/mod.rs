@@ -24,6 +24,7 @@ mod separate;
 mod sizes;
 
 pub use bounds::bounds;
+pub(crate) use copies::combined_into;
 pub(crate) use narrow::{MOST, narrow};
 pub(crate) use prefixes::{Prefixes, needed};
 pub use private::private;
@@ -56,8 +57,8 @@ fn division(p: &Program, t: &Tree) -> Division {
         Division::Prefixes
     } else if Reduction::of(p, t).is_some() {
         Division::Groups
-    } else if let Some((array, reducer)) = copies::combined_into(p, t) {
-        Division::Copies(array, reducer)
+    } else if combined_into(p, t).is_some() {
+        Division::Copies
     } else {
         Division::Points
     }

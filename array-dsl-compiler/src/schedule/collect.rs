@@ -1,0 +1,384 @@
+//! Sums over the points of a loop, of what these points make, are added up by the points:
+//!
+//! ```text
+//! par i < n { for t < m { .. h[i, t] = .. } }    par j < k { for i < n { v = f(h[i, j]) } fold s = add v; c[j] = g(s) }
+//!     = fill s = 0;  par i < n { for t < m { .. h[i, t] = .. }; for j < k { s[j] add= f(h[i, j]) } }    par j < k { c[j] = g(s[j]) }
+//! ```
+//!
+//! So `h`, which is as large as all points' histories together, is scratch memory of few points (`loops::scratch`), and is read again
+//! while it is in the cache. Tasks add up in copies of `s` that are combined at the end (`Division::Copies`). The same holds of values
+//! that are combined into an array at computed indices, and of contractions over the points whose result is one row.
+//!
+//! A sum is collected if
+//!
+//! 1. it reads what the loop makes, at each point's own elements alone, and its code cannot fail and costs little beside that;
+//! 2. nothing between the two changes what it reads, or uses what it makes;
+//! 3. all that the points combine into has one type and operator;
+//! 4. the points keep their lanes.
+
+use rustc_hash::FxHashSet;
+
+use super::adjoin::{fails, has_loops, share_own};
+use super::users::Uses;
+use super::values::{Values, stored};
+use crate::bulk::build::{Fresh, Renaming};
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
+use crate::loops::rename::fresh;
+use crate::loops::together::together;
+use crate::loops::uses::{Access, combined, is_pure, places, takes_long, visit_arrays, visit_atoms};
+use crate::loops::{ArrayInfo, Contract, Home, Loop, Node, Program, Step, Tree};
+use crate::scalar::Op;
+use crate::ty::{Const, Elem, Loc};
+
+/// Has the points of a program's loops add up what is summed over them; whether there was something.
+pub(super) fn collect(p: &mut Program) -> bool {
+    let mut steps = std::mem::take(&mut p.steps);
+    let found = list(p, &mut steps);
+    p.steps = steps;
+    found
+}
+
+fn list(p: &mut Program, steps: &mut Vec<Step>) -> bool {
+    let mut found = false;
+    for s in steps.iter_mut() {
+        if let Step::Repeat(r) = s {
+            found |= list(p, &mut r.steps);
+        }
+    }
+    let mut at = 0;
+    while at < steps.len() {
+        match after(p, steps, at) {
+            Some((k, c)) => {
+                found = true;
+                steps.splice(k..=k, c.sum.rest.map(Step::Tree));
+                steps.splice(at..=at, [Step::Tree(c.tree)].into_iter().chain(c.points.rest.map(Step::Tree)));
+                for (array, value) in c.points.fills.into_iter().chain(c.sum.fills) {
+                    let is_it = |s: &Step| matches!(s, Step::Fill { array: a, .. } if *a == array);
+                    if let Some(old) = steps[at + 1..].iter().position(is_it) {
+                        steps.remove(at + 1 + old);
+                    }
+                    steps.insert(at, Step::Fill { array, value });
+                    at += 1;
+                }
+            }
+            None => at += 1,
+        }
+    }
+    found
+}
+
+/// Points that collect as well.
+struct Collecting {
+    tree: Tree,
+    points: Around,
+    sum: Around,
+}
+
+/// What stands around points that combine values.
+#[derive(Default)]
+struct Around {
+    /// What they combine into begins as this.
+    fills: Vec<(ArrayId, Const)>,
+    /// What is done with the sums.
+    rest: Option<Tree>,
+}
+
+/// The sum nearest after the loop of points at `at` that these can add up, by its place.
+fn after(p: &mut Program, steps: &[Step], at: usize) -> Option<(usize, Collecting)> {
+    let Step::Tree(t) = &steps[at] else { return None };
+    let (vars, arrays) = (p.vars.len(), p.arrays.len());
+    let found = points(p, t).and_then(|(points, around)| {
+        let (k, tree, sum) = nearest(p, steps, at, &points)?;
+        Some((k, Collecting { tree, points: around, sum }))
+    });
+    if found.is_none() {
+        p.vars.truncate(vars);
+        p.arrays.truncate(arrays);
+    }
+    found
+}
+
+/// A tree as points: itself, or the loop that it is.
+fn points(p: &mut Program, t: &Tree) -> Option<(Tree, Around)> {
+    match &t.axes[..] {
+        [_] if has_loop(&t.body) && !t.body.iter().any(|n| matches!(n, Node::Write { .. })) => {
+            Some((t.clone(), Around::default()))
+        }
+        [] => {
+            let l = t.body.iter().find_map(|n| if let Node::Loop(l) = n { Some(l) } else { None })?;
+            if !has_loop(&l.body) {
+                return None;
+            }
+            let axis = Axis { var: p.new_var(Elem::I64), extent: l.axis.extent.clone() };
+            let alone = Tree::new(vec![axis], Vec::new(), t.loc);
+            let sum = folded(p, &alone, t)?;
+            Some((Tree { body: sum.nodes, ..alone }, sum.around))
+        }
+        _ => None,
+    }
+}
+
+/// Whether some node is a loop.
+fn has_loop(body: &[Node]) -> bool {
+    body.iter().any(|n| matches!(n, Node::Loop(_) | Node::Recurrence(_)))
+}
+
+/// The sum nearest after the points at `at` that these can add up: its place, both as one, and what stands around.
+fn nearest(p: &mut Program, steps: &[Step], at: usize, points: &Tree) -> Option<(usize, Tree, Around)> {
+    let collects = matches!(&steps[at], Step::Tree(t) if !combined(&t.body).is_empty());
+    let mut passed = Uses::default();
+    for k in at + 1..steps.len() {
+        let uses = uses(p, &steps[k])?;
+        // What a sum begins from is filled before the loop.
+        let fill = |a: ArrayId| {
+            steps[at + 1..k].iter().find_map(|s| match s {
+                Step::Fill { array, value } if *array == a => Some(*value),
+                _ => None,
+            })
+        };
+        let sum = match &steps[k] {
+            Step::Tree(t) if combined(&t.body).is_empty() => folded(p, points, t),
+            Step::Tree(t) => accumulated(p, points, t, &fill),
+            Step::Contract(c) => contracted(p, points, c),
+            _ => None,
+        };
+        if let Some(sum) = sum {
+            let others = passed.without(&sum.around.fills.iter().map(|(a, _)| p.root(*a)).collect());
+            if uses.is_apart_from(&others)
+                && let Some(tree) = collecting(p, points, &sum, collects)
+            {
+                return Some((k, tree, sum.around));
+            }
+        }
+        passed.extend(uses);
+    }
+    None
+}
+
+/// The memory that a step uses, contractions included.
+fn uses(p: &Program, s: &Step) -> Option<Uses> {
+    let Step::Contract(c) = s else { return Uses::of(p, s) };
+    let mut u = Uses::default();
+    u.changes.insert(p.root(c.result));
+    u.reads.extend([c.a.0, c.b.0].map(|a| p.root(a)));
+    Some(u)
+}
+
+/// A sum as code of one point.
+struct Sum {
+    nodes: Vec<Node>,
+    /// Whether it has functions, for which only its points can be in vectors.
+    has_vectors: bool,
+    around: Around,
+}
+
+/// The points with a sum at their end, if that is one of what they make and they go together as they did.
+fn collecting(p: &mut Program, points: &Tree, sum: &Sum, collects: bool) -> Option<Tree> {
+    let axis = points.axes[0].var;
+    let all: FxHashSet<(Reducer, Elem)> = combined(&points.body)
+        .into_iter()
+        .chain(combined(&sum.nodes))
+        .map(|(a, reducer)| (reducer, p.arrays[a.0 as usize].elem))
+        .collect();
+    if all.len() != 1 || fails(&sum.nodes, &p.vars) {
+        return None;
+    }
+    let [made, used] = [&points.body, &sum.nodes].map(|body| {
+        let mut u = Uses::default();
+        u.tree(p, &Tree::new(points.axes.clone(), body.clone(), points.loc));
+        u
+    });
+    let reads_it = used.reads.iter().any(|a| made.changes.contains(a));
+    // Points without loops of their own gain what both have at hand of an array with rows.
+    let rows = |a: &&ArrayId| p.arrays[a.0 as usize].dims.len() > 1;
+    let shares_rows =
+        used.reads.iter().filter(rows).any(|a| made.reads.contains(a) || made.changes.contains(a));
+    let gains = has_loops(points) || collects || shares_rows;
+    let combines = |a: &ArrayId| combined(&points.body).iter().any(|(b, _)| p.root(*b) == *a);
+    let apart = used.changes.iter().all(|a| !made.reads.contains(a) && (!made.changes.contains(a)));
+    if !reads_it
+        || !gains
+        || !apart
+        || used.reads.iter().any(combines)
+        || !share_own(p, &points.axes, &points.body, &sum.nodes)
+    {
+        return None;
+    }
+    let own = [Atom::Var(axis)];
+    let elements = stored(p, &points.body, &sum.nodes, &own);
+    let mut body = points.body.clone();
+    body.extend(Values { stored: elements, names: Renaming::default() }.nodes(sum.nodes.clone()));
+    let has_lanes = |body: &[Node]| together(&points.axes, body, &p.vars).is_some();
+    let loses = if has_lanes(&points.body) { !has_lanes(&body) } else { sum.has_vectors };
+    if loses {
+        return None;
+    }
+    Some(Tree::new(points.axes.clone(), body, points.loc))
+}
+
+/// The nodes of a sum over `over`, at a point, in loops over the others of its axes.
+fn at_point(
+    p: &mut Program,
+    points: &Tree,
+    over: Var,
+    inner: &[Axis],
+    mut body: Vec<Node>,
+    loc: Loc,
+) -> Vec<Node> {
+    for a in inner.iter().rev() {
+        body = vec![Node::Loop(Loop::new(a.clone(), body, Vec::new(), loc))];
+    }
+    let mut names = Renaming::from_iter([(over, Atom::Var(points.axes[0].var))]);
+    fresh(&mut body, &mut Fresh { vars: &mut p.vars, names: &mut names });
+    body
+}
+
+/// A sum that is a tree's one loop over the points, with little scalar code before.
+fn folded(p: &mut Program, points: &Tree, t: &Tree) -> Option<Sum> {
+    let at = t.body.iter().position(|n| matches!(n, Node::Loop(_)))?;
+    let (before, [Node::Loop(l), after @ ..]) = t.body.split_at(at) else { return None };
+    let is_little = |n: &Node| match n {
+        Node::Let(Let { exp: Exp::Op(op, _), .. }) => op.is_cheap(),
+        Node::Let(Let { exp: Exp::Read { .. } | Exp::Size(_) | Exp::StopGradient(_), .. }) => true,
+        _ => false,
+    };
+    let is_sum = !l.folds.is_empty() && l.folds.iter().all(|f| f.reducer == Reducer::Add);
+    if !is_sum
+        || l.axis.extent != points.axes[0].extent
+        || !l.merged.is_empty()
+        || !l.range.is_whole()
+        || l.is_ordered()
+        || !if t.axes.is_empty() { only_stores(&l.body) } else { is_pure(&l.body) }
+        || !before.iter().all(is_little)
+        || !after.iter().all(|n| matches!(n, Node::Let(_) | Node::Store { .. }))
+    {
+        return None;
+    }
+    let place: Vec<Atom> = t.axes.iter().map(|a| Atom::Var(a.var)).collect();
+    let result = |v: Var| {
+        after.iter().find_map(|n| match n {
+            Node::Store { array, index, value } if *value == Atom::Var(v) && *index == place => Some(*array),
+            _ => None,
+        })
+    };
+    // A result is added up where it is, if nothing else is done with it.
+    let is_store = after.iter().all(|n| matches!(n, Node::Store { .. })) && after.len() == l.folds.len();
+    let direct: Option<Vec<ArrayId>> =
+        l.folds.iter().map(|f| result(f.result)).collect::<Option<Vec<_>>>().filter(|_| is_store);
+    let is_direct = direct.is_some();
+    let arrays = match direct {
+        Some(arrays) => arrays,
+        None => l.folds.iter().map(|f| sums(p, t, f.result)).collect(),
+    };
+    let mut body = needed(before, |f| {
+        visit_atoms(&l.body, &mut |a| f(a));
+        l.folds.iter().for_each(|q| f(q.value));
+    });
+    body.extend(l.body.iter().cloned());
+    for (f, array) in l.folds.iter().zip(&arrays) {
+        body.push(Node::Accumulate {
+            array: *array,
+            reducer: f.reducer,
+            index: place.clone(),
+            value: f.value,
+        });
+    }
+    let rest = (!is_direct).then(|| {
+        let read = |(v, array): (Var, &ArrayId)| {
+            let exp = Exp::Read { array: *array, index: place.clone(), checked: false };
+            Node::Let(Let { vars: vec![v], exp, loc: l.loc })
+        };
+        let reads = l.folds.iter().map(|f| f.result).zip(&arrays).map(read);
+        let body = before.iter().cloned().chain(reads).chain(after.iter().cloned()).collect();
+        Tree::new(t.axes.clone(), body, t.loc)
+    });
+    let fills = arrays.iter().map(|a| (*a, Reducer::Add.neutral(p.arrays[a.0 as usize].elem))).collect();
+    let nodes = at_point(p, points, l.axis.var, &t.axes, body, t.loc);
+    let has_vectors = t.axes.is_empty() && !has_loop(&l.body) && takes_long(&nodes);
+    Some(Sum { nodes, has_vectors, around: Around { fills, rest } })
+}
+
+/// Whether nodes change nothing but what they store.
+fn only_stores(nodes: &[Node]) -> bool {
+    nodes.iter().all(|n| match n {
+        Node::Let(_) | Node::Scan(_) | Node::Store { .. } => true,
+        Node::Loop(l) => only_stores(&l.body),
+        Node::Recurrence(_) | Node::Accumulate { .. } | Node::Write { .. } => false,
+    })
+}
+
+/// A new array for what is folded at each point of a tree.
+fn sums(p: &mut Program, t: &Tree, result: Var) -> ArrayId {
+    let elem = p.vars[result.0 as usize];
+    let dims = t.axes.iter().map(|a| a.extent.clone()).collect();
+    p.arrays.push(ArrayInfo { name: "sum".into(), elem, dims, home: Home::Heap, most: None });
+    ArrayId(p.arrays.len() as u32 - 1)
+}
+
+/// Values that a tree over the points combines into an array that begins as one constant.
+fn accumulated(
+    p: &mut Program,
+    points: &Tree,
+    t: &Tree,
+    fill: &impl Fn(ArrayId) -> Option<Const>,
+) -> Option<Sum> {
+    let mut made = FxHashSet::default();
+    visit_arrays(&points.body, &mut |a, access| {
+        made.extend((access != Access::Read).then(|| p.root(a)));
+    });
+    let is_made = |a: ArrayId| made.contains(&p.root(a));
+    let axes = t.axes.iter().filter(|a| a.extent == points.axes[0].extent).map(|a| a.var).collect();
+    // The axis at which all that the points make is read, first among its indices.
+    let places = places(&t.body, &axes, &is_made);
+    let (_, over) = places.into_iter().next()?;
+    let [(array, _)] = combined(&t.body)[..] else { return None };
+    let value = fill(array)?;
+    let inner: Vec<Axis> = t.axes.iter().filter(|a| a.var != over).cloned().collect();
+    let nodes = at_point(p, points, over, &inner, t.body.clone(), t.loc);
+    let has_vectors = inner.is_empty() && takes_long(&nodes);
+    Some(Sum { nodes, has_vectors, around: Around { fills: vec![(array, value)], rest: None } })
+}
+
+/// A contraction over the points whose result is one row, or one number.
+fn contracted(p: &mut Program, points: &Tree, c: &Contract) -> Option<Sum> {
+    let summed: Vec<usize> = (0..c.extents.len()).filter(|k| !c.out.contains(k)).collect();
+    let [over] = summed[..] else { return None };
+    let is_floats = p.arrays[c.result.0 as usize].elem.is_float();
+    if c.out.len() > 1 || c.extents[over] != points.axes[0].extent || !is_floats {
+        return None;
+    }
+    let axes: Vec<Axis> =
+        c.extents.iter().map(|e| Axis { var: p.new_var(Elem::I64), extent: e.clone() }).collect();
+    let at =
+        |axes: &[Axis], which: &[usize]| which.iter().map(|k| Atom::Var(axes[*k].var)).collect::<Vec<_>>();
+    let elem = p.arrays[c.result.0 as usize].elem;
+    let mut body = Vec::new();
+    let mut bind = |p: &mut Program, exp: Exp| {
+        let v = p.new_var(elem);
+        body.push(Node::Let(Let { vars: vec![v], exp, loc: c.loc }));
+        Atom::Var(v)
+    };
+    let [a, b] = [&c.a, &c.b]
+        .map(|(array, which)| bind(p, Exp::Read { array: *array, index: at(&axes, which), checked: false }));
+    let value = bind(p, Exp::Op(Op::Mul, vec![a, b]));
+    body.push(Node::Accumulate { array: c.result, reducer: Reducer::Add, index: at(&axes, &c.out), value });
+    let inner: Vec<Axis> = c.out.iter().map(|k| axes[*k].clone()).collect();
+    let nodes = at_point(p, points, axes[over].var, &inner, body, c.loc);
+    let fills = vec![(c.result, Reducer::Add.neutral(elem))];
+    Some(Sum { nodes, has_vectors: false, around: Around { fills, rest: None } })
+}
+
+/// The nodes that scalars are computed by; `visit` calls a function with these.
+fn needed(nodes: &[Node], visit: impl FnOnce(&mut dyn FnMut(Atom))) -> Vec<Node> {
+    let mut live: FxHashSet<Var> = FxHashSet::default();
+    visit(&mut |a| live.extend(a.var()));
+    let mut out = Vec::new();
+    for n in nodes.iter().rev() {
+        if n.binds().iter().any(|v| live.contains(v)) {
+            visit_atoms(std::slice::from_ref(n), &mut |a| live.extend(a.var()));
+            out.push(n.clone());
+        }
+    }
+    out.reverse();
+    out
+}
