@@ -73,6 +73,19 @@ fn columns(x: [f64; n], k: usize) -> ([[f64; k]; n], [f64; k], [f64; k], f64) {
     (paths, squares, scaled, sum(map(|p| sum(p), paths)))
 }
 
+/// Functions of what rows give, between rows: of lengths that are not known, with choices, and stored in between.
+#[kernel]
+fn softened(x: [[f64; d]; n], w: [f64; d]) -> ([[f64; d]; n], [f64; n], [i64; n]) {
+    let all = build(n, |i| {
+        let far = exp(-dot(x[i], x[i]) / 10.0);
+        let z = tanh(dot(x[i], w)) * far;
+        let z = if z > 0.0 { z } else { 0.1 * z };
+        let most = maximum(abs(x[i] * z));
+        (x[i] * z + most.exp(), ln(1.0 + most), argmax(x[i] * w))
+    });
+    (all.0, all.1, all.2)
+}
+
 /// Steps of a descent, each a loss over all points.
 #[kernel]
 fn trained(x: [[f64; d]; n], y: [f64; n], steps: usize) -> [f64; d] {
@@ -162,6 +175,43 @@ fn all_blocks_and_tasks_add_up() -> Result<(), array_dsl::Error> {
             assert!((found - value).abs() <= 1e-10 * (1.0 + value.abs()), "{n} {m}: {found} {value}");
             assert_close(&gu, &du);
             assert_close(&gstart, &dstart);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn blocks_of_points_are_the_points() -> Result<(), array_dsl::Error> {
+    for n in POINTS {
+        for d in [0, 1, 2, 7, 8, 9, 33, 100] {
+            let (x, y, w) = (rows(n, d), waves(n, 1.3), waves(d, 0.9));
+            let at = |i: usize| x.row(i).dot(&w) + 0.3;
+            let loss: f64 = (0..n).map(|i| (1.0 + (-y[i] * at(i)).exp()).ln()).sum();
+            let found = Cpu.run(logistic, (&x, &y, &w, 0.3))?;
+            assert!((found - loss).abs() <= 1e-10 * (1.0 + loss.abs()), "{n} {d}: {found} {loss}");
+            let (_, dy, dw, db) = Cpu.run(grad(logistic), (&x, &y, &w, 0.3))?;
+            let slope = |i: usize| -1.0 / (1.0 + (y[i] * at(i)).exp());
+            assert_close(&dy, &Array1::from_shape_fn(n, |i| slope(i) * at(i)));
+            let column = |j: usize| (0..n).map(|i| slope(i) * y[i] * x[[i, j]]).sum::<f64>();
+            assert_close(&dw, &Array1::from_shape_fn(d, column));
+            assert_close(
+                &Array1::from_elem(1, db),
+                &Array1::from_elem(1, (0..n).map(|i| slope(i) * y[i]).sum()),
+            );
+            if d == 0 {
+                continue;
+            }
+            let (rows, logs, places) = Cpu.run(softened, (&x, &w))?;
+            for i in 0..n {
+                let row = x.row(i);
+                let z = row.dot(&w).tanh() * (-row.dot(&row) / 10.0).exp();
+                let z = if z > 0.0 { z } else { 0.1 * z };
+                let most = row.iter().map(|v| (v * z).abs()).fold(f64::NEG_INFINITY, f64::max);
+                assert!((logs[i] - (1.0 + most).ln()).abs() <= 1e-12);
+                assert_close(&rows.row(i).to_owned(), &row.map(|v| v * z + most.exp()));
+                let best = (0..d).fold(0, |b, j| if row[j] * w[j] > row[b] * w[b] { j } else { b });
+                assert_eq!(places[i], best as i64);
+            }
         }
     }
     Ok(())

@@ -63,6 +63,8 @@ pub enum Form {
     Together(usize),
     /// So many at a time where the loops inside make fewer than [`FEW_TRIPS`], which sizes say when running; else in this form.
     Few(usize, Box<Form>),
+    /// So many at a time: the code between the loops inside in lanes, each of these loops one trip after the other.
+    Blocks(usize),
     /// In tiles of neighboring trips, inside of which the loops of the body change places with the tile.
     Tiles,
     /// In tiles, where sizes say when running that this pays; else in another form.
@@ -128,7 +130,7 @@ impl Form {
             Form::Peeled(m) => Some(m),
             Form::Lanes(m) => m.as_ref(),
             Form::Few(_, otherwise) | Form::Across(Across { otherwise, .. }) => otherwise.middle(),
-            Form::Plain | Form::Sided(_) | Form::Together(_) | Form::Tiles => None,
+            Form::Plain | Form::Sided(_) | Form::Together(_) | Form::Blocks(_) | Form::Tiles => None,
         }
     }
 

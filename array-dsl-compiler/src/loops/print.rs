@@ -142,6 +142,7 @@ fn form(text: &Text, f: &Form) -> String {
         Form::Lanes(None) => ", in lanes".into(),
         Form::Lanes(Some(m)) => format!(", in lanes, {} or more from the ends", m.margin),
         Form::Together(width) => format!(", {width} together"),
+        Form::Blocks(width) => format!(", in blocks of {width}"),
         Form::Few(width, otherwise) => {
             format!(", {width} together if inner trips are few{}", form(text, otherwise))
         }

@@ -9,6 +9,7 @@
 
 use rustc_hash::FxHashSet;
 
+use super::uses::takes_long;
 use super::{LANES, Loop, Node, Recurrence, Rounds};
 use crate::bulk::{Atom, Axis, Exp, Let, Var};
 use crate::dim::Dim;
@@ -45,6 +46,18 @@ pub fn together<'a>(axes: impl IntoIterator<Item = &'a Axis>, body: &[Node], var
         }
     }
     least
+}
+
+/// How many points are in a block: of code with functions that vectors compute faster, between loops that stay as they are.
+pub fn in_blocks(body: &[Node], vars: &[Elem]) -> Option<usize> {
+    let (loops, code): (Vec<&Node>, Vec<&Node>) = body.iter().partition(|n| matches!(n, Node::Loop(_)));
+    let is_plain = |n: &&Node| match n {
+        Node::Let(l) => selects(l, vars),
+        Node::Store { .. } | Node::Accumulate { .. } => true,
+        _ => false,
+    };
+    let is_worth = code.iter().any(|n| takes_long(std::slice::from_ref(*n)));
+    (!loops.is_empty() && is_worth && code.iter().all(is_plain)).then_some(MANY)
 }
 
 /// The extents of loops that fold, in which points go together if they are short.

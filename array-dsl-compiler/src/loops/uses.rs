@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use rustc_hash::FxHashSet;
+
 use super::{Home, Loop, Node, Program, Recurrence, Rounds};
 use crate::bulk::uses::{Atoms, Sizes};
 use crate::bulk::walk::Visitor as Scalars;
@@ -113,6 +115,23 @@ impl<F: FnMut(&Dim)> Visitor for Sizes<F> {}
 pub fn visit_atoms(nodes: &[Node], f: &mut impl FnMut(Atom)) {
     Atoms(f).nodes(nodes);
 }
+
+/// The scalars that nodes bind anywhere.
+pub fn bound(nodes: &[Node]) -> FxHashSet<Var> {
+    let mut found = Bound(FxHashSet::default());
+    found.nodes(nodes);
+    found.0
+}
+
+struct Bound(FxHashSet<Var>);
+
+impl Scalars for Bound {
+    fn bound_var(&mut self, v: &Var) {
+        self.0.insert(*v);
+    }
+}
+
+impl Visitor for Bound {}
 
 /// Calls `f` with every size, those of loops included.
 pub fn visit_sizes(nodes: &[Node], f: &mut impl FnMut(&Dim)) {

@@ -24,7 +24,7 @@ use crate::bulk::walk::Rewriter;
 use crate::bulk::{self, ArrayId, Atom, Axis, Exp, Let, Prefix, Reducer, Var};
 use crate::dim::Dim;
 use crate::loops::print::types;
-use crate::loops::uses::{self, Access, Visitor as _, combined, is_pure, visit_arrays};
+use crate::loops::uses::{Access, bound, combined, is_pure, visit_arrays};
 use crate::loops::{Division, Loop, Node, Program, Range, Recurrence, Rounds, Step, Tree};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
@@ -290,8 +290,7 @@ impl Ends<'_> {
         count: Atom,
         facts: &mut Facts,
     ) -> Option<Vec<Let>> {
-        let mut inside = Bound(FxHashSet::default());
-        inside.nodes(body);
+        let inside = bound(body);
         let mut changed: Vec<ArrayId> = Vec::new();
         visit_arrays(body, &mut |a, access| {
             if access != Access::Read {
@@ -307,7 +306,7 @@ impl Ends<'_> {
             }
         }
         let bound: FxHashSet<Var> = code.iter().flat_map(|c| c.vars.iter().copied()).collect();
-        if needed.iter().any(|v| inside.0.contains(v) && !bound.contains(v) || *v == axis.var) {
+        if needed.iter().any(|v| inside.contains(v) && !bound.contains(v) || *v == axis.var) {
             return None;
         }
         let scope = facts.scope();
@@ -343,17 +342,6 @@ impl Ends<'_> {
         Atom::Var(v)
     }
 }
-
-/// What nodes bind.
-struct Bound(FxHashSet<Var>);
-
-impl bulk::walk::Visitor for Bound {
-    fn bound_var(&mut self, v: &Var) {
-        self.0.insert(*v);
-    }
-}
-
-impl uses::Visitor for Bound {}
 
 /// Scalar code that every trip of a loop executes, in order.
 fn bindings<'a>(nodes: &'a [Node], out: &mut Vec<&'a Let>) {

@@ -28,11 +28,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::users::{Users, Uses};
 use super::values::{Values, is_own, stored};
 use crate::bulk::build::{Fresh, Renaming, int, renamed};
-use crate::bulk::walk::{Rewriter, Visitor as Scalars};
+use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Item, Let, Var};
 use crate::loops::rename::{fresh, redirect};
 use crate::loops::together::together;
-use crate::loops::uses::{Access, Visitor, places, visit_arrays, visit_indices};
+use crate::loops::uses::{Access, bound, places, visit_arrays, visit_indices};
 use crate::loops::{Home, Loop, Node, Program, Step, Tree};
 use crate::target::Target;
 use crate::ty::{Elem, Loc};
@@ -236,23 +236,6 @@ pub(super) fn fails(nodes: &[Node], vars: &[Elem]) -> bool {
         Node::Store { .. } | Node::Write { .. } | Node::Accumulate { .. } => false,
     })
 }
-
-/// The scalars that nodes bind anywhere.
-fn bound(nodes: &[Node]) -> FxHashSet<Var> {
-    let mut found = Bound(FxHashSet::default());
-    found.nodes(nodes);
-    found.0
-}
-
-struct Bound(FxHashSet<Var>);
-
-impl Scalars for Bound {
-    fn bound_var(&mut self, v: &Var) {
-        self.0.insert(*v);
-    }
-}
-
-impl Visitor for Bound {}
 
 /// A tree of points and few elements at each, as the scalar code of a point.
 fn at_points(p: &mut Program, t: &Tree, points: usize) -> Option<Tree> {

@@ -207,7 +207,7 @@ impl Cpu<'_> {
         match &l.plan.form {
             Form::Tiles => self.tiles(&l.axis, &l.body, from, to, r),
             Form::Across(a) => self.across(l, a, from, to, r),
-            Form::Together(width) => {
+            Form::Together(width) | Form::Blocks(width) => {
                 let initial: String = l.folds.iter().map(|f| fold::initial(self, f)).collect();
                 initial + &self.together(l, *width, from, to, r)
             }

@@ -11,6 +11,9 @@
 //! are computed again (`addresses`). Elements that are no neighbors are read before functions are computed of them, in a loop over the
 //! lanes of its own: with them in it, a loop is not made of vectors. A loop in a loop is one whose body has several pieces.
 //!
+//! In **blocks** ([`Form::Blocks`]) only the pieces are made so: a loop between them is a piece of its own, whose lanes go through it one
+//! after the other.
+//!
 //! What the points of a piece combine into an array that they share is put down in lanes, and goes there after them: as one value if all
 //! have the same place, lane by lane otherwise.
 
@@ -24,8 +27,8 @@ use super::{Cpu, expr, fold};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
 use crate::internal;
 use crate::loops::together::Differ;
-use crate::loops::uses::{Access, takes_long, visit_arrays, visit_atoms};
-use crate::loops::{Fold, Loop, Node, Recurrence, Rounds, State};
+use crate::loops::uses::{Access, bound, takes_long, visit_arrays, visit_atoms};
+use crate::loops::{Fold, Form, Loop, Node, Recurrence, Rounds, State};
 use crate::ty::{Const, Elem};
 
 /// A loop over the lanes around their code.
@@ -38,6 +41,8 @@ struct Lanes {
     /// The axis of the points.
     axis: Var,
     width: usize,
+    /// Whether loops are pieces of their own.
+    in_blocks: bool,
     /// What differs from lane to lane.
     differ: Differ,
     addresses: Addresses,
@@ -161,7 +166,8 @@ impl End {
 impl Lanes {
     fn new(c: &Cpu<'_>, l: &Loop, width: usize) -> Lanes {
         let differ = Differ::of(l.axes(), &l.body);
-        let mut pieces = Pieces { vars: &c.p.vars, ..Pieces::default() };
+        let in_blocks = matches!(l.plan.form, Form::Blocks(_));
+        let mut pieces = Pieces { vars: &c.p.vars, in_blocks, ..Pieces::default() };
         pieces.nodes(&l.body);
         // What the points fold is taken up in their order, after all lanes.
         pieces.at += 1;
@@ -177,11 +183,13 @@ impl Lanes {
             in_rows && index.iter().all(is_known) && !changed.contains(&c.root(array))
         };
         let mut apart = BTreeSet::new();
-        read_apart(&l.body, &may, &mut apart);
+        if !in_blocks {
+            read_apart(&l.body, &may, &mut apart);
+        }
         let elsewhere = used.into_iter().filter(|(v, piece)| bound.get(v).is_some_and(|p| p != piece));
         let is_kept = |v: &Var| differ.has(*v) && !addresses.contains(*v);
         let kept = elsewhere.map(|(v, _)| v).filter(is_kept).chain(apart.iter().copied()).collect();
-        Lanes { axis: l.axis.var, width, kept, apart, differ, addresses, states }
+        Lanes { axis: l.axis.var, width, in_blocks, kept, apart, differ, addresses, states }
     }
 }
 
@@ -209,6 +217,7 @@ fn read_apart(nodes: &[Node], may: &dyn Fn(ArrayId, &[Atom]) -> bool, out: &mut 
 struct Pieces<'a> {
     /// The types of all scalars.
     vars: &'a [Elem],
+    in_blocks: bool,
     /// The number of the piece.
     at: usize,
     bound: BTreeMap<Var, usize>,
@@ -224,10 +233,13 @@ impl Pieces<'_> {
 
     fn nodes(&mut self, nodes: &[Node]) {
         for n in nodes {
-            let Some(q) = Trips::of(n, self.vars) else {
+            let is_piece = self.in_blocks && matches!(n, Node::Loop(_));
+            self.at += usize::from(is_piece);
+            let Some(q) = Trips::of(n, self.vars).filter(|_| !is_piece) else {
                 visit_atoms(std::slice::from_ref(n), &mut |a| self.uses(a));
                 self.addresses.learn(n, self.vars);
                 self.bound.extend(n.binds().into_iter().map(|v| (v, self.at)));
+                self.at += usize::from(is_piece);
                 continue;
             };
             for s in &q.states {
@@ -288,6 +300,13 @@ impl Cpu<'_> {
     fn pieces<'n>(&mut self, nodes: &'n [Node], end: End, points: &Lanes, r: &mut Region) -> String {
         let mut out = String::new();
         let mut rest = nodes;
+        while points.in_blocks
+            && let Some(at) = rest.iter().position(|n| matches!(n, Node::Loop(_)))
+        {
+            out.push_str(&self.piece(&rest[..at], &End::default(), points, r));
+            out.push_str(&self.lanes_of(&rest[at..=at], &End::default(), points, r));
+            rest = &rest[at + 1..];
+        }
         let vars = &self.p.vars;
         let trips =
             |nodes: &'n [Node]| nodes.iter().enumerate().find_map(|(k, n)| Some((k, Trips::of(n, vars)?)));
@@ -323,7 +342,8 @@ impl Cpu<'_> {
         let mut needed: BTreeSet<Var> = end.uses().collect();
         visit_atoms(differing, &mut |a| needed.extend(a.var()));
         let here: BTreeSet<Var> = differing.iter().flat_map(Node::binds).collect();
-        let needed: BTreeSet<Var> = needed.difference(&here).copied().collect();
+        let inside = bound(differing);
+        let needed: BTreeSet<Var> = needed.into_iter().filter(|v| !inside.contains(v)).collect();
         let is_shared = |n: &Node| matches!(n, Node::Accumulate { array, .. } if r.targets.contains_key(&self.root(*array)));
         let (shared, own): (Vec<Node>, Vec<Node>) = differing.iter().cloned().partition(is_shared);
         let mut code = self.begin(&needed, points, r);

@@ -202,7 +202,7 @@ impl Cpu<'_> {
     /// A tree whose points are divided among tasks.
     fn parallel(&mut self, t: &Tree) -> String {
         let function = match (t.plan.division, &t.plan.form) {
-            (Division::Points, Form::Together(width) | Form::Few(width, _)) => {
+            (Division::Points, Form::Together(width) | Form::Blocks(width) | Form::Few(width, _)) => {
                 format!("for_blocks({width}, ")
             }
             (Division::Points, _) => "for_chunks(".to_string(),
@@ -376,6 +376,14 @@ impl Cpu<'_> {
         r.extra.extend(fields.collect::<Vec<_>>());
         let call = self.region(&mut r, &run, &Given::NOTHING);
         let (extent, work) = (self.points_of(t), self.work(&t.body));
+        // Points that do more than combine read rows as long as what they combine into: for a copy that goes through memory as well
+        // there have to be several of them.
+        let does_more = |n: &Node| match n {
+            Node::Store { .. } | Node::Recurrence(_) => true,
+            Node::Loop(l) => !l.folds.is_empty(),
+            _ => false,
+        };
+        let work = if t.body.iter().any(does_more) { format!("({work}) / 16") } else { work };
         let slices = arrays.iter().map(|a| self.slice_mut(*a) + ", ").collect::<String>();
         let reducer = combined(&t.body)[0].1;
         let (neutral, combine) =

@@ -315,6 +315,24 @@ fn a_loop_of_points_ends_by_a_state() {
 }
 
 #[test]
+fn blocks_of_points_have_loops_between_functions() {
+    let wrong = "a block of points without loops between code for lanes";
+    let blocks = |p: &mut Program| {
+        body(p).clear();
+        tree(p).plan.form = Form::Blocks(64);
+    };
+    assert!(errors(blocks).contains(&wrong.to_string()));
+    let own = "points in a block share a row or scratch memory";
+    let scratch = |p: &mut Program| {
+        p.arrays[3].home = Home::Scratch;
+        let index = vec![Atom::Var(Var(0)), Atom::Var(Var(9))];
+        body(p).push(Node::Write { array: ArrayId(3), index, value: int(0) });
+        tree(p).plan.form = Form::Blocks(64);
+    };
+    assert!(errors(scratch).contains(&own.to_string()));
+}
+
+#[test]
 fn points_together_make_one_loop() {
     let wrong = "points that go together make no loop that they can make so";
     let two = |p: &mut Program| tree(p).plan.form = Form::Together(16);

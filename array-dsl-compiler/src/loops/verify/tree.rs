@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::together::{folds_are_short, together};
+use super::super::together::{folds_are_short, in_blocks, together};
 use super::super::uses::{Access, places, visit_arrays};
 use super::super::{
     Across, Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Sides, Tree, Which, scratch,
@@ -214,6 +214,7 @@ impl<'a> Verifier<'a> {
         let middle = plan.form.middle().map_or(&[][..], |m| &m.body);
         match &plan.form {
             Form::Together(_) => self.together(axes, body, true),
+            Form::Blocks(_) => self.blocks(body),
             Form::Few(..) => self.sometimes_together(axes, body, false),
             Form::Sided(s) => self.sides(s, body),
             Form::Peeled(m) if m.together.is_some() => self.sometimes_together(axes, &m.body, true),
@@ -307,6 +308,20 @@ impl<'a> Verifier<'a> {
         visit_arrays(body, &mut |a, _| has_rows |= matches!(self.home(a), Some(Home::Row { .. })));
         if has_rows {
             self.scope.error("points that go together share a row");
+        }
+    }
+
+    /// Points whose code goes together, and whose loops do not.
+    fn blocks(&mut self, body: &[Node]) {
+        if in_blocks(body, &self.p.vars).is_none() {
+            self.scope.error("a block of points without loops between code for lanes");
+        }
+        let mut has_own = false;
+        visit_arrays(body, &mut |a, _| {
+            has_own |= matches!(self.home(a), Some(Home::Row { .. } | Home::Scratch));
+        });
+        if has_own {
+            self.scope.error("points in a block share a row or scratch memory");
         }
     }
 

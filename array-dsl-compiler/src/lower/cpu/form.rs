@@ -9,6 +9,7 @@
 //! | lanes | innermost, that folds by `+`, `*`, `min` or `max` or tells where these are, unless it is known to be short |
 //! | peeled | whose code is simpler away from its ends |
 //! | sided | that stores, and whose choices are simpler on either side of a place |
+//! | blocks | with loops inside, and functions between them that vectors compute faster |
 //! | plain | of any kind |
 //!
 //! A float sum must be added in the order it is written, so a plain loop does not vectorize: hence lanes.
@@ -142,6 +143,15 @@ impl<'a> Place<'a> {
         if can { self.together(axes, body) } else { None }
     }
 
+    /// How many points are in a block. A row is of one point, and scratch memory of those that go together in all they do.
+    fn in_blocks(&self, body: &[Node]) -> Option<usize> {
+        let mut has_own = false;
+        visit_arrays(body, &mut |a, _| {
+            has_own |= matches!(self.cpu.p.arrays[a.0 as usize].home, Home::Row { .. } | Home::Scratch);
+        });
+        if has_own { None } else { together::in_blocks(body, &self.cpu.p.vars) }
+    }
+
     fn has_scratch(&self, body: &[Node]) -> bool {
         let mut found = false;
         let is_scratch = |a: ArrayId| self.cpu.p.arrays[a.0 as usize].home == Home::Scratch;
@@ -232,6 +242,12 @@ impl<'a> Place<'a> {
                 self.at_ends = around;
                 l.plan.form = sides.map_or_else(|| folding(lanes, middle), Form::Sided);
             }
+        }
+        if l.plan.form == Form::Plain
+            && l.range.is_whole()
+            && let Some(width) = self.in_blocks(&l.body)
+        {
+            l.plan.form = Form::Blocks(width);
         }
         let alone = !l.folds.is_empty() || l.plan.form.middle().is_some() || self.has_scratch(&l.body);
         if let Some(width) = width.filter(|_| !alone) {
