@@ -414,3 +414,23 @@ fn logsumexp_of_extreme_numbers() {
     assert_close(gradient, array![0.0, 1.0], 1e-14);
     assert_eq!(log_sum_exp(&array![f64::NEG_INFINITY, f64::NEG_INFINITY]), f64::NEG_INFINITY);
 }
+
+#[kernel]
+fn shares(z: [f64; n]) -> [f64; n] {
+    softmax(z)
+}
+
+/// Parts of less than 1e-288 of the largest count as nothing, so that products with them are normal numbers or zero.
+#[test]
+fn softmax_of_what_is_far_below() {
+    let z = array![0.0, -663.0, -665.0, -730.0, f64::NEG_INFINITY];
+    let parts = shares(&z);
+    assert_close(parts.clone(), array![1.0, (-663f64).exp(), 0.0, 0.0, 0.0], 1e-300);
+    assert!(parts[1] > 0.0 && parts.iter().skip(2).all(|p| *p == 0.0), "{parts}");
+    let (value, gradient) = value_and_grad(log_sum_exp)(&z);
+    assert_eq!((value, gradient), (0.0, parts));
+    assert!(shares(&array![1.0, f64::NAN]).iter().all(|p| p.is_nan()));
+    assert!(log_sum_exp(&array![1.0, f64::NAN]).is_nan());
+    // Of the largest exponent of all, not of zero.
+    assert_close(shares(&array![-5000.0, -5000.0]), array![0.5, 0.5], 1e-15);
+}

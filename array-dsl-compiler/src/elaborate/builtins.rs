@@ -202,9 +202,10 @@ pub(super) static TABLE: &[Builtin] = &[
     text("log", &[("x", 0), ("base", 0)], "ln(x) / ln(base)").ranks(&[0, 0, 0]),
     text("sin_cos", &[("x", 0)], "(sin(x), cos(x))"),
     text("is_infinite", &[("x", 0)], "!(is_finite(x) || is_nan(x))"),
-    // The largest value only shifts; its derivative cancels, so it is not differentiated.
-    text("logsumexp", &[("z", 1)], "{ let top = stop_gradient(maximum(z)); let m = if top.is_finite() { top } else { 0.0 }; m + ln(sum(exp(z - m))) }").ranks(&[1, 0]),
-    text("softmax", &[("z", 1)], "{ let m = stop_gradient(maximum(z)); let e = exp(z - m); e / sum(e) }").ranks(&[1, 1]),
+    // The largest value only shifts; its derivative cancels, so it is not differentiated. Terms below e^-664, some 1e-288 of the largest,
+    // change no bit of a sum; as factors they would give numbers below the normal range, at which processors take a hundred times as long.
+    text("logsumexp", &[("z", 1)], "{ let top = stop_gradient(maximum(z)); let m = if top.is_finite() { top } else { 0.0 }; m + ln(sum(map(|t| if t < -664.0 { 0.0 } else { exp(t) }, z - m))) }").ranks(&[1, 0]),
+    text("softmax", &[("z", 1)], "{ let m = stop_gradient(maximum(z)); let e = map(|t| if t < -664.0 { 0.0 } else { exp(t) }, z - m); e / sum(e) }").ranks(&[1, 1]),
     // index-directed
     text("scatter_add", &[("dest", ANY), ("at", 1), ("v", ANY)], "reduce_by_index(dest, add, at, v)"),
 ];
