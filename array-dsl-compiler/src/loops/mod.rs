@@ -15,7 +15,7 @@
 //! * A loop with a [`Range`] makes some of its trips only: the others would fold, store and change nothing. `lower` makes such loops for
 //!   the CPU, where a comparison of the counter is settled in parts, or all trips beyond a point's own do nothing.
 //! * Points may combine values into arrays that all of them share: by `Accumulate`s that stand in no recurrence, all of one type and
-//!   operator. These arrays are read in no node of the tree.
+//!   operator.
 //! * A [`Recurrence`] is a loop that a point makes by itself: its states are scalars. In it `Write` and `Accumulate` change elements
 //!   that belong to the point: of an array that is changed there every access has each parallel axis at one place, the same for all.
 //! * **How trees and loops are executed** stands in their [`Plan`]s, which `schedule` leaves empty and `lower` makes for one target; it
