@@ -12,7 +12,7 @@ use array_dsl_compiler::loops::print::print;
 use array_dsl_compiler::loops::{Program as Loops, Step};
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::target::Target;
-use array_dsl_compiler::testing::kernels::kernel;
+use array_dsl_compiler::testing::kernels::{kernel, kernels_of};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 
 const CUMSUM: &str = "fn f(x: [f64; n]) -> [f64; n] { cumsum(x) }";
@@ -178,21 +178,6 @@ fn in_place() -> Vec<(String, String)> {
         (include_str!("../../tests/tests/gpu/loops.rs"), "branching"),
     ];
     files.into_iter().flat_map(|(text, names)| kernels_of(text, names)).collect()
-}
-
-/// The kernels of a file with these names, or all of them.
-fn kernels_of(text: &str, names: &str) -> Vec<(String, String)> {
-    let mut kernels = Vec::new();
-    for item in syn::parse_file(text).expect("it is Rust").items {
-        let syn::Item::Fn(mut f) = item else { continue };
-        let name = f.sig.ident.to_string();
-        if names.is_empty() || names.split(' ').any(|n| *n == name) {
-            f.attrs.clear();
-            f.vis = syn::Visibility::Inherited;
-            kernels.push((name, quote::ToTokens::to_token_stream(&f).to_string()));
-        }
-    }
-    kernels
 }
 
 /// Of loops in loops as well a derivative costs a few times the value, whatever the sizes: what a trip writes is stored and undone.

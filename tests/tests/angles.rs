@@ -56,6 +56,23 @@ fn recurrence(x: [f64; n]) -> [f64; n] {
     y
 }
 
+/// What points add up, with loops of their own and with rows, and what goes to an array that was something before.
+#[kernel]
+fn added_up(x: [f64; n], a: [f64; m]) -> (f64, f64, [f64; n]) {
+    let ends = build(n, |i| {
+        let mut y = x[i];
+        for t in 0..m {
+            y = sin(y) + a[t];
+        }
+        y
+    });
+    let mut total = 0.5;
+    for i in 0..n {
+        total += cos(maximum(x[i] * a));
+    }
+    (sum(ends), total, ends)
+}
+
 /// Angles of all lengths: of `long` of them, one in ten is beyond 1e9.
 fn angles(n: usize, long: bool) -> Array1<f64> {
     Array1::from_shape_fn(n, |i| {
@@ -139,5 +156,24 @@ fn loops_that_read_what_they_write() {
     let y = recurrence(&x);
     for i in 1..4 {
         assert_near([y[i]], [1e15 * (y[i - 1] + x[i]).sin()], 1e-15);
+    }
+}
+
+/// Sums that are begun again, in one task and in several.
+#[test]
+fn points_add_up_functions_of_long_angles() {
+    for n in [1, 20, 5000] {
+        for long in [false, true] {
+            let (x, a) = (angles(n, long), array![0.3, -1.0, 0.1]);
+            let (sum, cosines, ends) = Cpu.run(added_up, (&x, &a)).expect("it runs");
+            let path = |x: &f64| a.iter().fold(*x, |y, a| y.sin() + a);
+            let wanted: Vec<f64> = x.iter().map(path).collect();
+            assert_near(ends, wanted.clone(), 1e-12);
+            let near = |found: f64, wanted: f64| (found - wanted).abs() <= 1e-12 * n as f64;
+            assert!(near(sum, wanted.iter().sum()), "{n} {long}: {sum}");
+            let greatest = |v: &f64| a.iter().map(|a| v * a).fold(f64::NEG_INFINITY, f64::max);
+            let wanted = 0.5 + x.iter().map(|v| greatest(v).cos()).sum::<f64>();
+            assert!(near(cosines, wanted), "{n} {long}: {cosines} {wanted}");
+        }
     }
 }

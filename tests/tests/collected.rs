@@ -48,19 +48,6 @@ fn logistic(x: [[f64; d]; n], y: [f64; n], w: [f64; d], b: f64) -> f64 {
     loss
 }
 
-#[kernel(vjp, jvp)]
-fn discounted(reward: [f64; n], rate: f64) -> [f64; n] {
-    build(n, |i| {
-        let mut total = 0.0;
-        let mut weight = 1.0;
-        for t in i..n {
-            total += weight * reward[t];
-            weight *= rate * (1.0 - 0.1 * reward[t].tanh());
-        }
-        total
-    })
-}
-
 /// Columns of what loops of points make; the histories are a result.
 #[kernel]
 fn columns(x: [f64; n], k: usize) -> ([[f64; k]; n], [f64; k], [f64; k], f64) {
@@ -103,6 +90,28 @@ fn trained(x: [[f64; d]; n], y: [f64; n], steps: usize) -> [f64; d] {
     w
 }
 
+/// Pairs by elements: rows of rows with functions between them, at both levels.
+#[kernel]
+fn attended(q: [[f64; d]; n], k: [[f64; d]; m]) -> f64 {
+    let mut all = 0.0;
+    for i in 0..n {
+        let mut s = 1.0;
+        for j in 0..m {
+            s += exp(tanh(dot(q[i], k[j])));
+        }
+        all += ln(s);
+    }
+    all
+}
+
+/// What the sum of some points gives, other sums of the same points need.
+#[kernel]
+fn centered(x: [[f64; d]; n], w: [f64; d]) -> (f64, [f64; d]) {
+    let z = build(n, |i| tanh(dot(x[i], w)));
+    let m = 2.0 * sum(z) + 1.0;
+    (m, build(d, |j| sum(build(n, |i| (z[i] - m) * x[i][j]))))
+}
+
 /// A step whose place data decide, which is outside where they are wrong.
 #[kernel]
 fn indexed(u: [f64; m], #[no_grad] at: [[i64; k]; n]) -> f64 {
@@ -133,9 +142,10 @@ fn gradients_agree_three_ways() {
             assert_checks!(fit, (&waves(m, 0.3), &x, &y));
             assert_checks!(logistic, (&rows(n, m), &y, &waves(m, 0.9), 0.3));
             assert_checks!(columns, (&x, m as i64));
+            assert_checks!(attended, (&rows(n, 3), &rows(m, 3)));
+            assert_checks!(centered, (&rows(n, m), &waves(m, 0.9)));
             assert_checks!(trained, (&rows(n, m), &y, 3));
         }
-        assert_checks!(discounted, (&x, 0.8));
     }
 }
 

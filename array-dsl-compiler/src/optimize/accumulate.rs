@@ -143,7 +143,9 @@ fn convert(p: &mut Program, n: Nest, zeros: &FxHashMap<ArrayId, Const>, states: 
             let order: Vec<Var> = s.parts.iter().filter_map(|q| q.axis).collect();
             reduce_into(p, &n, &order, array, value);
         }
-        Some(s) if !s.others.is_empty() && nothing_reduced && reads(&n, states) => p.stms.push(Stm::Nest(n)),
+        Some(s) if !s.others.is_empty() && nothing_reduced && forms.reads_own(&n, states) => {
+            p.stms.push(Stm::Nest(n))
+        }
         Some(s) => {
             let compact = compact(p, &n, &used, array, value);
             gather(p, &n, &s, &used, compact, array, &dims);
@@ -154,13 +156,6 @@ fn convert(p: &mut Program, n: Nest, zeros: &FxHashMap<ArrayId, Const>, states: 
             scatter(p, &n, &used, compact, array, into, &index);
         }
     }
-}
-
-/// Whether a nest reads some of these arrays.
-fn reads(n: &Nest, arrays: &FxHashSet<ArrayId>) -> bool {
-    let mut found = false;
-    n.body.visit_reads(&mut |a, _| found |= arrays.contains(&a));
-    found
 }
 
 /// The forms of all integers of a nest, and which axes anything depends on.
@@ -190,6 +185,21 @@ impl Forms {
                 self.depends.insert(*v, on.clone());
             }
         }
+    }
+
+    /// Whether a nest reads an element of one of these arrays that each of its points has for itself: its index is one axis after the
+    /// other, which that of the places that are accumulated to is not.
+    fn reads_own(&self, n: &Nest, arrays: &FxHashSet<ArrayId>) -> bool {
+        let axis = |a: &Atom| match self.facts.form(*a)?.axes.into_keys().collect::<Vec<_>>()[..] {
+            [axis] => Some(axis),
+            _ => None,
+        };
+        let mut found = false;
+        n.body.visit_reads(&mut |array, index| {
+            let axes: Option<FxHashSet<Var>> = index.iter().map(axis).collect();
+            found |= arrays.contains(&array) && axes.is_some_and(|a| a.len() == n.axes.len());
+        });
+        found
     }
 
     fn occurring(&self, index: &[Atom]) -> Vec<Var> {

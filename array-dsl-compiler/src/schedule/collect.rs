@@ -88,7 +88,7 @@ fn after(p: &mut Program, steps: &[Step], at: usize) -> Option<(usize, Collectin
     let Step::Tree(t) = &steps[at] else { return None };
     let (vars, arrays) = (p.vars.len(), p.arrays.len());
     let found = points(p, t).and_then(|(points, around)| {
-        let (k, tree, sum) = nearest(p, steps, at, &points)?;
+        let (k, tree, sum) = nearest(p, steps, at, &points, &around)?;
         Some((k, Collecting { tree, points: around, sum }))
     });
     if found.is_none() {
@@ -124,9 +124,17 @@ fn has_loop(body: &[Node]) -> bool {
 }
 
 /// The sum nearest after the points at `at` that these can add up: its place, both as one, and what stands around.
-fn nearest(p: &mut Program, steps: &[Step], at: usize, points: &Tree) -> Option<(usize, Tree, Around)> {
+fn nearest(
+    p: &mut Program,
+    steps: &[Step],
+    at: usize,
+    points: &Tree,
+    around: &Around,
+) -> Option<(usize, Tree, Around)> {
     let collects = matches!(&steps[at], Step::Tree(t) if !combined(&t.body).is_empty());
+    // What is done with what the points fold comes after them.
     let mut passed = Uses::default();
+    around.rest.iter().for_each(|t| passed.tree(p, t));
     for k in at + 1..steps.len() {
         let uses = uses(p, &steps[k])?;
         // What a sum begins from is filled before the loop.

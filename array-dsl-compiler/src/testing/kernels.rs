@@ -192,3 +192,21 @@ pub fn kernel(source: &str) -> Function {
 pub fn program(source: &str) -> Program {
     pipeline::middle(&kernel(source)).unwrap_or_else(|e| panic!("{}\n{source}", e.what))
 }
+
+/// The kernels of a file with these names, or all of them: each its name, and its text alone.
+///
+/// # Panics
+/// The text is no Rust.
+pub fn kernels_of(text: &str, names: &str) -> Vec<(String, String)> {
+    let mut kernels = Vec::new();
+    for item in syn::parse_file(text).expect("it is Rust").items {
+        let syn::Item::Fn(mut f) = item else { continue };
+        let name = f.sig.ident.to_string();
+        if names.is_empty() || names.split(' ').any(|n| *n == name) {
+            f.attrs.clear();
+            f.vis = syn::Visibility::Inherited;
+            kernels.push((name, quote::ToTokens::to_token_stream(&f).to_string()));
+        }
+    }
+    kernels
+}

@@ -22,8 +22,8 @@ const MAX_ELEMENTS: usize = 1 << 24;
 type Body<'b, T, const N: usize> = dyn Fn(usize, usize, [&mut [T]; N]) + Sync + 'b;
 
 /// Combines into `targets` the contributions of iterations `0..n`, each of about `work` scalar operations:
-/// `body(lo, hi, locals)` combines those of `lo..hi` into `locals`, which are as long as `targets` and hold either
-/// their values or `neutral`. `combine(x, y)` combines the values of `y` into those of `x`.
+/// `body(lo, hi, locals)` combines those of `lo..hi` into `locals`, which are as long as `targets` and hold
+/// `neutral`, or, unless all have to be `apart`, their values. `combine(x, y)` combines the values of `y` into those of `x`.
 ///
 /// # Errors
 /// The memory of a private copy is refused; `targets` then hold some of the contributions.
@@ -31,6 +31,7 @@ pub fn accumulate<T: Copy + Send + Sync, const N: usize>(
     targets: [&mut [T]; N],
     n: usize,
     work: usize,
+    apart: bool,
     neutral: T,
     combine: &(dyn Fn(&mut [T], &[T]) + Sync),
     body: &Body<'_, T, N>,
@@ -40,7 +41,7 @@ pub fn accumulate<T: Copy + Send + Sync, const N: usize>(
     }
     let lens = targets.each_ref().map(|t| t.len());
     let chunks = copies(lens.iter().sum(), n, work);
-    if chunks.count <= 1 {
+    if chunks.count <= 1 && !apart {
         body(0, n, targets);
         return Ok(());
     }
@@ -169,11 +170,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_apart_begins_with_nothing() {
+        let add = |x: &mut [i64], y: &[i64]| combine(x, y, |a, b| a + b);
+        for (apart, found) in [(false, 5), (true, 0)] {
+            let mut target = [5i64];
+            accumulate([&mut target], 3, 1, apart, 0, &add, &|lo, hi, [local]| {
+                assert_eq!(local, [found]);
+                local[0] += (hi - lo) as i64;
+            })
+            .unwrap();
+            assert_eq!(target, [8]);
+        }
+    }
+
+    #[test]
     fn several_targets_are_combined_into_each_by_its_own_part() {
         let n = 100_000usize;
         let (mut a, mut none, mut b) = (vec![1i64; 3], Vec::new(), vec![2i64; 5]);
         let add = |x: &mut [i64], y: &[i64]| combine(x, y, |a, b| a + b);
-        accumulate([&mut a, &mut none, &mut b], n, 8, 0, &add, &|lo, hi, [a, none, b]| {
+        accumulate([&mut a, &mut none, &mut b], n, 8, false, 0, &add, &|lo, hi, [a, none, b]| {
             assert!(none.is_empty());
             (lo..hi).for_each(|i| {
                 a[i % 3] += 1;
@@ -192,11 +207,19 @@ mod tests {
         let index = |i: usize| i.wrapping_mul(2_654_435_761) >> 7;
         let run = |len: usize| {
             let mut target: Vec<i64> = (0..len as i64).collect();
-            accumulate([&mut target], n, 8, 0, &|x, y| combine(x, y, |a, b| a + b), &|lo, hi, [local]| {
-                for i in lo..hi {
-                    local[index(i) % len] += i as i64;
-                }
-            })
+            accumulate(
+                [&mut target],
+                n,
+                8,
+                false,
+                0,
+                &|x, y| combine(x, y, |a, b| a + b),
+                &|lo, hi, [local]| {
+                    for i in lo..hi {
+                        local[index(i) % len] += i as i64;
+                    }
+                },
+            )
             .unwrap();
             target
         };
@@ -207,11 +230,19 @@ mod tests {
         }
         let floats = || {
             let mut target = vec![1.0f32; 5];
-            accumulate([&mut target], n, 8, 0.0, &|x, y| combine(x, y, |a, b| a + b), &|lo, hi, [local]| {
-                for i in lo..hi {
-                    local[index(i) % 5] += (i as f32 * 0.1).sin();
-                }
-            })
+            accumulate(
+                [&mut target],
+                n,
+                8,
+                false,
+                0.0,
+                &|x, y| combine(x, y, |a, b| a + b),
+                &|lo, hi, [local]| {
+                    for i in lo..hi {
+                        local[index(i) % 5] += (i as f32 * 0.1).sin();
+                    }
+                },
+            )
             .unwrap();
             target.iter().map(|x| x.to_bits()).collect::<Vec<_>>()
         };

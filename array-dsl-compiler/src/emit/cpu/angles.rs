@@ -10,8 +10,8 @@
 //!
 //! Where the length of a loop depends on such numbers it ends at the first long angle.
 //!
-//! A region that changes what it reads cannot be executed again, and has the second form alone. Both give the same bits where
-//! no angle is long.
+//! A region that changes what it reads cannot be executed again, and has the second form alone. One that combines into arrays begins
+//! again with nothing in them (`Region::reset`). Both forms give the same bits where no angle is long.
 
 /// At the end of a trip of a loop that data end: leaves it if its numbers are not those that are wanted. With angles only.
 pub(super) const LEAVE_IF_LONG: &str = "if !LONG && *long { break; }\n";
@@ -34,20 +34,20 @@ pub(super) fn plain(id: &str, names: &str) -> Run {
 }
 
 /// A region with angles. `fields` are the names and types of what it uses, `parameters` the same as the function declares them;
-/// `again`: whether it can be executed a second time.
+/// `again`: what has to be done before it is executed a second time, if it can be.
 pub(super) fn angles(
     id: &str,
     fields: &[(String, String, String)],
     parameters: &str,
     output: &str,
-    again: bool,
+    again: Option<&str>,
 ) -> Run {
     let names: String = fields.iter().map(|(n, ..)| format!("{n}, ")).collect();
     let (constants, parameter) = ("<const LONG: bool>", "long: &mut bool, ");
-    if !again {
+    let Some(reset) = again else {
         let code = format!("{id}_run::<true>(&mut false, lo, hi, status, {names})");
         return Run { constants, parameter, functions: String::new(), code };
-    }
+    };
     // What is written is lent to the first.
     let lent = |(n, t, _): &(String, String, String)| match () {
         () if t.starts_with("&'a mut") => format!("&mut *{n}, "),
@@ -62,7 +62,7 @@ pub(super) fn angles(
     );
     let code = format!(
         "let mut long = false;\nlet out = {id}_run::<false>(&mut long, lo, hi, status, {lent});\n\
-         if long {{ {id}_long::<true>(lo, hi, status, {names}) }} else {{ out }}"
+         if long {{ {reset}{id}_long::<true>(lo, hi, status, {names}) }} else {{ out }}"
     );
     Run { constants, parameter, functions, code }
 }

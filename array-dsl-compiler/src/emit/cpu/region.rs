@@ -38,6 +38,8 @@ pub(super) struct Region {
     pub extra: Vec<(String, String, String)>,
     /// The arrays that the code changes in place, and what they are called.
     pub targets: BTreeMap<ArrayId, String>,
+    /// Where these begin as neutral values and are only combined into: the code that has them begin so again.
+    pub reset: Option<String>,
     /// Whether all tasks have that array, of which each sets elements of its own.
     pub shared: bool,
     /// Whether there are functions of angles: see `angles`.
@@ -97,6 +99,12 @@ impl Region {
 
     pub fn bound(&mut self, v: Var) {
         self.bound.insert(v);
+    }
+
+    /// What has to be done before the code can be executed again, if it can be.
+    fn again(&self) -> Option<&str> {
+        let reset = if self.targets.is_empty() { Some("") } else { self.reset.as_deref() };
+        reset.filter(|_| !self.rereads)
     }
 
     pub fn uses_size(&mut self, k: usize) {
@@ -210,7 +218,7 @@ impl Cpu<'_> {
             .collect();
         let values: String = fields.iter().map(|(n, _, v)| format!("{n}: {v}, ")).collect();
         let Run { constants, parameter, functions, code } = match r.angles {
-            true => angles::angles(&id, &fields, &plain, output, !r.rereads && r.targets.is_empty()),
+            true => angles::angles(&id, &fields, &plain, output, r.again()),
             false => angles::plain(&id, &names),
         };
         self.items.push_str(&format!(

@@ -280,9 +280,9 @@ impl Cpu<'_> {
             "let mut base: i64 = {from};\nlet end: i64 = {to};\nwhile base < end {{\n\
              let lanes: i64 = if end - base < {width} {{ end - base }} else {{ {width} }};\n"
         ));
-        out.push_str(&self.pieces(&l.body, End::default(), &points, r));
-        out.push_str(&self.folded(l, &points, r));
-        out + "base += lanes;\n}\n"
+        let body = self.pieces(&l.body, End::default(), &points, r) + &self.folded(l, &points, r);
+        out.push_str(&body);
+        out + "base += lanes;\n" + leave_if_failed(&body) + "}\n"
     }
 
     /// What the points fold, one after the other.

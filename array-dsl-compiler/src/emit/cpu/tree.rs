@@ -372,6 +372,10 @@ impl Cpu<'_> {
         };
         let run = self.range_loop(&points, "lo", "hi", &mut r);
         let elem = self.elem(arrays[0]);
+        let reducer = combined(&t.body)[0].1;
+        let neutral = expr::constant(reducer.neutral(elem));
+        r.reset = Some(r.targets.values().map(|n| format!("{n}.fill({neutral});\n")).collect());
+        let apart = r.angles && !r.rereads;
         let fields = r.targets.values().map(|n| (n.clone(), format!("&'a mut [{elem}]"), n.clone()));
         r.extra.extend(fields.collect::<Vec<_>>());
         let call = self.region(&mut r, &run, &Given::NOTHING);
@@ -385,11 +389,9 @@ impl Cpu<'_> {
         };
         let work = if t.body.iter().any(does_more) { format!("({work}) / 16") } else { work };
         let slices = arrays.iter().map(|a| self.slice_mut(*a) + ", ").collect::<String>();
-        let reducer = combined(&t.body)[0].1;
-        let (neutral, combine) =
-            (expr::constant(reducer.neutral(elem)), expr::combine(reducer, elem, "x", "y"));
+        let combine = expr::combine(reducer, elem, "x", "y");
         format!(
-            "{{\n{}{}.got(__rt::cpu::accumulate([{slices}], {extent}.max(0) as usize, ({work}).max(1) as usize, {neutral}, &|x: &mut [{elem}], y: &[{elem}]| __rt::cpu::combine(x, y, |x: {elem}, y: {elem}| {combine}), &|lo, hi, [{names}]| {{ {} }}))?;\n{}}}\n",
+            "{{\n{}{}.got(__rt::cpu::accumulate([{slices}], {extent}.max(0) as usize, ({work}).max(1) as usize, {apart}, {neutral}, &|x: &mut [{elem}], y: &[{elem}]| __rt::cpu::combine(x, y, |x: {elem}, y: {elem}| {combine}), &|lo, hi, [{names}]| {{ {} }}))?;\n{}}}\n",
             call.shared,
             self.owner(arrays[0]),
             call.invoke,
