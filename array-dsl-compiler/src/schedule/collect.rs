@@ -11,7 +11,7 @@
 //!
 //! A sum is collected if
 //!
-//! 1. it reads what the loop makes, at each point's own elements alone, and its code cannot fail and costs little beside that;
+//! 1. it reads what the loop makes, at each point's own elements alone, cannot fail, and what it computes once costs little at each point;
 //! 2. nothing between the two changes what it reads, or uses what it makes;
 //! 3. all that the points combine into has one type and operator;
 //! 4. the points keep their lanes.

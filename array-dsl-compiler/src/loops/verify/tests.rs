@@ -2,12 +2,12 @@
 
 use super::super::print::tests::sample;
 use super::super::{
-    Across, Border, Form, Home, Loop, Middle, Node, Program, Range, Recurrence, Rounds, Sides, State, Step,
-    Tree,
+    Across, Border, Division, Form, Home, Loop, Middle, Node, Program, Range, Recurrence, Rounds, Sides,
+    State, Step, Tree,
 };
 use super::{check, verify};
 use crate::bulk::build::int;
-use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Prefix, Scan, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Prefix, Reducer, Scan, Var};
 use crate::dim::Dim;
 use crate::ty::Loc;
 
@@ -312,6 +312,25 @@ fn a_loop_of_points_ends_by_a_state() {
     assert!(no_state.contains(&"a loop ends by what is no state of its".to_string()), "{no_state:?}");
     let a_number = errors(|p| body(p).push(recurrence(Rounds::While(Var(7)), Vec::new())));
     assert!(a_number.iter().any(|e| e.contains("the condition of a loop")), "{a_number:?}");
+}
+
+#[test]
+fn copies_are_combined_alike() {
+    let wrong = "tasks combine nothing into copies, or what is not alike";
+    let found = |reducers: &[Reducer]| {
+        let found = errors(|p| {
+            tree(p).plan.division = Division::Copies;
+            body(p).clear();
+            for reducer in reducers {
+                let index = vec![Atom::Var(Var(0)), Atom::Var(Var(9))];
+                let array = ArrayId(3);
+                body(p).push(Node::Accumulate { array, reducer: *reducer, index, value: int(0) });
+            }
+        });
+        found.contains(&wrong.to_string())
+    };
+    assert!(found(&[]) && found(&[Reducer::Add, Reducer::Max]));
+    assert!(!found(&[Reducer::Add, Reducer::Add]));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::together::{folds_are_short, in_blocks, together};
-use super::super::uses::{Access, places, visit_arrays};
+use super::super::uses::{Access, combined, places, visit_arrays};
 use super::super::{
     Across, Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Sides, Tree, Which, scratch,
 };
@@ -29,6 +29,7 @@ impl<'a> Verifier<'a> {
         };
         within(self, &t.body);
         self.changes_its_own(t);
+        self.combines_alike(t);
         self.copies_stay(&t.body, &t.body);
         for (_, code, _) in t.plan.form.codes() {
             self.scope.leave(mark);
@@ -162,6 +163,18 @@ impl<'a> Verifier<'a> {
                 let name = self.scope.name(root);
                 self.scope.error(format!("points change elements of `{name}` that are not their own"));
             }
+        }
+    }
+
+    /// Copies are of one type, and combined by one operator.
+    fn combines_alike(&mut self, t: &'a Tree) {
+        let combined = combined(&t.body);
+        let kinds: BTreeSet<_> = combined
+            .iter()
+            .map(|(a, r)| (r.name(), self.scope.info(*a).map(|i| i.elem.to_string())))
+            .collect();
+        if t.plan.division == Division::Copies && kinds.len() != 1 {
+            self.scope.error("tasks combine nothing into copies, or what is not alike");
         }
     }
 
