@@ -98,8 +98,9 @@ pub fn derivative(p: &bulk::Program, what: Derivative) -> Result<bulk::Program, 
 /// Whether a target that can do this takes a step.
 pub type Takes = fn(Capabilities) -> bool;
 
-/// The last passes before scheduling, and which targets take them. They have no derivative rules of their own.
-pub const LAST: [(Pass, Takes); 3] = [
+/// The last passes before scheduling, and which targets take them. They have no derivative rules of their own, and drop no statement.
+pub const LAST: [(Pass, Takes); 4] = [
+    (("compared", optimize::compared), |_| true),
     (("network", optimize::network), |can| !can.sorts),
     (("update", optimize::update), |can| can.updates),
     (("own", optimize::own), |_| true),

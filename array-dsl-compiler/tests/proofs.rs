@@ -25,6 +25,24 @@ fn checked_reads(text: &str) -> usize {
 }
 
 #[test]
+fn what_was_an_index_is_not_compared_again() {
+    for text in [
+        "fn f(x: [f64; m], at: [i64; n]) -> f64 { build(n, |i| (2.0 * x[at[i]] + 1.0).powi(2)).sum() }",
+        "fn f(x: [[f64; d]; m], at: [i64; n]) -> f64 { build(n, |i| sum(x[at[i]]).powi(2)).sum() }",
+        "fn f(x: [f64; m], at: [[i64; k]; n]) -> f64 {
+            build(n, |i| { let mut s = 0.1; for t in 0..k { s = sin(s) * x[at[i][t]]; } s }).sum()
+        }",
+        "fn f(x: [f64; m], e: [[i64; 2]; n]) -> f64 { build(n, |i| (x[e[i][0]] * x[e[i][1]]).exp()).sum() }",
+    ] {
+        let reads = checked_reads(text);
+        let mut gradient = pipeline::derivative(&program(text), Derivative::Vjp).expect("it has one");
+        pipeline::finish(&mut gradient, Target::Cpu);
+        let printed = print(&gradient);
+        assert_eq!(printed.matches("]?").count(), reads, "{printed}");
+    }
+}
+
+#[test]
 fn axes_and_sizes_prove_reads() {
     for text in [
         "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[n - 1 - i]) }",

@@ -200,6 +200,17 @@ fn points_add_up_what_they_make() {
             }",
             Derivative::ValueAndGrad,
         ),
+        // What is the same for those that data decide.
+        (
+            "fn f(u: [f64; m], at: [[i64; k]; n]) -> f64 {
+                build(n, |i| {
+                    let mut x = 0.1;
+                    for t in 0..k { x = sin(x) + u[at[i][t]]; }
+                    x
+                }).sum()
+            }",
+            Derivative::ValueAndGrad,
+        ),
         // Rows that are read on the way there and on the way back.
         (
             "fn f(#[no_grad] x: [[f64; d]; n], #[no_grad] y: [f64; n], w: [f64; d], b: f64) -> f64 {

@@ -1,13 +1,14 @@
 //! What the statements before a place have established: sizes by their checks, integers that are polynomials over sizes by the nests
-//! that compute them, positions by their sorts and by the nests that exchange them, and inside of a loop what holds of the number
+//! that compute them, positions by their sorts, by the nests that exchange them and by those that have used them as indices, and inside of a loop what holds of the number
 //! of its trip. That a loop's state is an array of positions is shown by induction: its start is one, and its next value is one if
 //! the state is.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Facts;
+use super::{Facts, IndexedArrays};
 use crate::bulk::{
-    ArrayId, ArrayInfo, Atom, Carried, Check, CheckKind, Program, Repeat, Stm, Trips, YieldKind,
+    ArrayId, ArrayInfo, Atom, Carried, Check, CheckKind, Exp, Let, Nest, Program, Repeat, Stm, Trips,
+    YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::Elem;
@@ -22,25 +23,29 @@ pub(crate) struct Checked {
     positions: FxHashMap<ArrayId, Dim>,
     /// Arrays of which some elements are no positions.
     others: FxHashSet<ArrayId>,
+    /// Arrays of which elements have been indices, if that is to be known.
+    indexed: Option<IndexedArrays>,
     /// The numbers of the trips around.
     trips: Vec<ArrayId>,
 }
 
 impl Checked {
+    /// Of statements that are all executed, as those that nobody uses are not: what has been an index becomes known as well.
+    pub fn executed() -> Checked {
+        Checked { indexed: Some(IndexedArrays::default()), ..Checked::default() }
+    }
+
+    /// From here on all statements are executed.
+    pub fn learn_indices(&mut self) {
+        self.indexed.get_or_insert_default();
+    }
+
     /// After a statement of Bulk.
     pub fn statement(&mut self, s: &Stm, p: &Program) {
         match s {
             Stm::Check(c, _) => self.check(c),
             Stm::Sort(s) => self.sorted_positions(s.result, &p.arrays),
-            Stm::Nest(n) if n.yields.iter().any(|y| p.array(y.array).elem == Elem::I64) => {
-                let mut facts = Facts::new(&n.axes, self);
-                n.body.lets().for_each(|l| facts.learn(p.into(), l));
-                for y in &n.yields {
-                    if let YieldKind::Store(v) = &y.kind {
-                        self.stored(y.array, *v, &mut facts);
-                    }
-                }
-            }
+            Stm::Nest(n) => self.nest(n, p),
             Stm::Reshape { result, source } => self.same(*result, *source),
             Stm::Repeat(r) => {
                 let inside = self.inside_repeat(r, p);
@@ -48,6 +53,29 @@ impl Checked {
             }
             _ => {}
         }
+    }
+
+    fn nest(&mut self, n: &Nest, p: &Program) {
+        let compares = |l: &Let| matches!(l.exp, Exp::Read { checked: true, .. });
+        let learns = self.indexed.is_some() && n.body.lets().any(compares);
+        if !learns && n.yields.iter().all(|y| p.array(y.array).elem != Elem::I64) {
+            return;
+        }
+        let mut facts = Facts::new(&n.axes, self);
+        for l in n.body.lets() {
+            self.indexed.iter_mut().for_each(|known| known.compared(l, &facts, p.into()));
+            facts.learn(p.into(), l);
+        }
+        for y in &n.yields {
+            if let YieldKind::Store(v) = &y.kind {
+                self.stored(y.array, *v, &mut facts);
+            }
+        }
+    }
+
+    /// After a statement in which elements have been indices.
+    pub fn compared(&mut self, indexed: IndexedArrays) {
+        self.indexed.get_or_insert_default().and(indexed);
     }
 
     /// At the start of a trip of a loop of Bulk.
@@ -94,6 +122,7 @@ impl Checked {
     pub fn forget(&mut self, array: ArrayId) {
         self.positions.remove(&array);
         self.others.remove(&array);
+        self.indexed.iter_mut().for_each(|known| known.forget(array));
     }
 
     /// After this integer has been stored at every place of an array, or at some: then all that is stored has to be positions in one
@@ -196,6 +225,10 @@ impl Checked {
     /// Integers of the host level and what they are equal to.
     pub(super) fn values(&self) -> impl Iterator<Item = &(ArrayId, Dim)> {
         self.values.iter()
+    }
+
+    pub(super) fn indexed(&self) -> IndexedArrays {
+        self.indexed.clone().unwrap_or_default()
     }
 
     pub(super) fn positions(&self) -> &FxHashMap<ArrayId, Dim> {

@@ -10,6 +10,7 @@
 //! | `mod` | polynomials; what is learned of integers |
 //! | `certain` | what is certain of them |
 //! | `bins` | points that meet in the elements of an array |
+//! | `indexed` | arrays whose elements have been indices |
 //! | `circle` | remainders as polynomials around a circle |
 //! | `exact` | integers that are their polynomials: they did not wrap |
 //! | `checked` | what the statements before a place have established |
@@ -27,6 +28,7 @@ mod circle;
 mod conditions;
 mod counts;
 mod exact;
+mod indexed;
 mod inequalities;
 pub(crate) mod meet;
 pub(crate) mod places;
@@ -39,6 +41,7 @@ use rustc_hash::FxHashMap;
 pub(crate) use checked::Checked;
 use circle::Around;
 pub(crate) use counts::not_negative;
+pub(crate) use indexed::IndexedArrays;
 pub(crate) use proof::{Proof, check, compare};
 
 use crate::bulk::build::int;
@@ -119,6 +122,10 @@ pub(crate) struct Facts {
     conditions: FxHashMap<Var, (Op, Atom, Atom)>,
     /// Arrays of positions, and the dimension that they are positions in.
     positions: FxHashMap<ArrayId, Dim>,
+    /// Arrays of which elements have been indices.
+    indexed: IndexedArrays,
+    /// Integers that are elements of arrays.
+    elements: FxHashMap<Var, (ArrayId, Vec<Atom>)>,
     /// Other integers that are not negative and less than a dimension.
     pub below: FxHashMap<Var, Dim>,
     /// Integers of the host level that are polynomials over others.
@@ -165,6 +172,8 @@ impl Facts {
             quotients: FxHashMap::default(),
             conditions: FxHashMap::default(),
             positions: checked.positions().clone(),
+            indexed: checked.indexed(),
+            elements: FxHashMap::default(),
             below: FxHashMap::default(),
             values: checked.values().cloned().collect(),
             trips: checked.trips().to_vec(),
@@ -197,6 +206,7 @@ impl Facts {
             self.quotients.remove(&v);
             self.conditions.remove(&v);
             self.below.remove(&v);
+            self.elements.remove(&v);
             self.definitions.remove(&v);
         }
         self.names.truncate(scope.names);
@@ -271,6 +281,7 @@ impl Facts {
             Exp::Read { array, .. } if self.positions.contains_key(array) => {
                 self.below.insert(v, self.positions[array].clone());
             }
+            Exp::Read { array, index, .. } => self.element(v, *array, index, t),
             Exp::If(c, yes, no) if l.vars.iter().any(|v| t.vars[v.0 as usize] == Elem::I64) => {
                 let mut side = |b: &Branch, when: bool| {
                     let scope = self.scope();

@@ -13,7 +13,7 @@ use crate::dim::Dim;
 
 /// A walk over the scalar code of a nest or of a tree of loops, in the order of execution.
 pub(crate) struct Proof<'a> {
-    types: Types<'a>,
+    pub types: Types<'a>,
     /// What is known at this place.
     pub facts: Facts,
     /// The dimensions of an array: those of the loops around it, if it is a row of them, and those that the indices of a read count.
@@ -77,14 +77,14 @@ pub(crate) fn check(p: &Program) -> Vec<String> {
         return errors;
     }
     let mut unproven = Vec::new();
-    of_stms(p, &p.stms, Checked::default(), &mut unproven);
+    of_stms(p, &p.stms, Checked::executed(), &mut unproven);
     unproven.into_iter().map(|(_, a)| verify::unproven_read(&p.array(a).name, a)).collect()
 }
 
 /// Has the reads compared that have no reason to be inside.
 pub(crate) fn compare(p: &mut Program) {
     let mut unproven = Vec::new();
-    of_stms(p, &p.stms, Checked::default(), &mut unproven);
+    of_stms(p, &p.stms, Checked::executed(), &mut unproven);
     if !unproven.is_empty() {
         let vars: FxHashSet<Var> = unproven.into_iter().map(|(v, _)| v).collect();
         p.stms.iter_mut().for_each(|s| Compare(&vars).stm(s));
@@ -171,5 +171,41 @@ mod tests {
         assert_eq!(found(&format!("{sorted}\n{}", gather("p.5"))), "");
         let written = "q.6: [n]i64 = nest [%4 < n] { } write p.5[%4] -1";
         assert_eq!(found(&format!("{sorted}\n{written}\n{}", gather("q.6"))), unproven);
+    }
+    #[test]
+    fn what_was_an_index_is_inside_afterwards() {
+        let found = |stms: &str| {
+            let text = format!(
+                "program f(x.0: [m]f64, y.1: [m][d]f64, at.2: [n]i64, e.3: [n][2]i64) sizes m, d, n\n{stms}\n=> ()"
+            );
+            check(&parse(&text).expect("it parses")).join("; ")
+        };
+        let unproven = "`x.0` is read without a comparison and without a reason";
+        let first = |of: &str, at: &str| {
+            format!("a.4: [n]f64 = nest [%0 < n] {{ %1 = {of}[{at}]; %2 = x.0[%1]? }} store %2")
+        };
+        let then = "s.5: f64 = nest [%3 < n] { %4 = size n - 1; %5 = sub %4 %3; %6 = at.2[%5]; %7 = x.0[%6] } reduce(add) 1 %7";
+        assert_eq!(found(&format!("{}\n{then}", first("at.2", "%0"))), "");
+        assert_eq!(found(&format!("{then}\n{}", first("at.2", "%0"))), unproven);
+        // Not those of some points.
+        let some = "a.4: [n]f64 = nest [%0 < n] { %1 = at.2[%0]; %8 = gt %0 3
+             %9 = if %8 { %2 = x.0[%1]? => %2 } else { => 0.0f64 } } store %9";
+        assert_eq!(found(&format!("{some}\n{then}")), unproven);
+        // Where there are no columns nothing was compared.
+        let rows = "a.4: [n][d]f64 = nest [%0 < n, %8 < d] { %1 = at.2[%0]; %2 = y.1[%1, %8]? } store %2";
+        assert_eq!(found(&format!("{rows}\n{then}")), unproven);
+        let again = "s.5: [n]f64 = nest [%3 < n, %4 < d] { %6 = at.2[%3]; %7 = x.0[%6] } reduce(add) 1 %7";
+        assert_eq!(found(&format!("{rows}\n{again}")), "");
+        // One place of two, both, and all.
+        let edge = |at: &str| {
+            format!(
+                "s.5: [n]f64 = nest [%3 < n, %4 < 2] {{ %6 = e.3[%3, {at}]; %7 = x.0[%6] }} reduce(add) 1 %7"
+            )
+        };
+        assert_eq!(found(&format!("{}\n{}", first("e.3", "%0, 0"), edge("0"))), "");
+        assert_eq!(found(&format!("{}\n{}", first("e.3", "%0, 0"), edge("1"))), unproven);
+        let second = "b.8: [n]f64 = nest [%8 < n] { %9 = e.3[%8, 1]; %10 = x.0[%9]? } store %10";
+        assert_eq!(found(&format!("{}\n{}", first("e.3", "%0, 0"), edge("%4"))), unproven);
+        assert_eq!(found(&format!("{}\n{second}\n{}", first("e.3", "%0, 0"), edge("%4"))), "");
     }
 }

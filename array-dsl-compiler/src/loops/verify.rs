@@ -53,7 +53,7 @@ pub fn check(p: &Program) -> Vec<String> {
         p,
         scope,
         arrays: &arrays,
-        checked: Checked::default(),
+        checked: Checked::executed(),
         axes: Vec::new(),
         parallel: 0,
         covered: vec![false; count],

@@ -1,10 +1,10 @@
 //! Bulk to Bulk: the same values with less work. Every pass keeps the program valid; `optimize` repeats those of a round
-//! until nothing changes. `jam`, `chosen`, `network`, `update`, `own` and `writers` are for targets, before scheduling (`pipeline::finish`).
+//! until nothing changes. `jam`, `chosen`, `compared`, `network`, `update`, `own` and `writers` are for targets, before scheduling (`pipeline::finish`).
 //!
 //! | file | subject |
 //! |---|---|
 //! | `sequence` | what passes work on: a list of statements |
-//! | `simplify` | scalar code: folding, identities, common subexpressions, dead code, proven reads |
+//! | `simplify` | scalar code: folding, identities, common subexpressions, dead code, proven reads; `compared` |
 //! | `inline` | producers into their consumers |
 //! | `invariant` | axes that a nest does not depend on |
 //! | `factors` | factors of sums that do not depend on their axes |
@@ -53,7 +53,7 @@ pub use network::network;
 pub use own::own;
 pub use remaining::remaining;
 pub use sequence::Sequence;
-pub use simplify::Straight;
+pub use simplify::{Straight, compared};
 pub use update::{update, updated};
 pub use writers::only_last;
 

@@ -28,6 +28,12 @@ pub(super) fn simplify(seq: &mut Sequence, p: &mut Program) {
     }
 }
 
+/// The same when no statement is dropped any more: what has been an index is not compared again.
+pub fn compared(seq: &mut Sequence, p: &mut Program) {
+    seq.known.learn_indices();
+    simplify(seq, p);
+}
+
 fn nest(p: &Program, n: &mut Nest, checked: &Checked) {
     let mut map = Renaming::default();
     let mut facts = Facts::new(&n.axes, checked);

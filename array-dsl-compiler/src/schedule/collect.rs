@@ -30,26 +30,23 @@ use crate::loops::{ArrayInfo, Contract, Home, Loop, Node, Program, Step, Tree};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
-/// Has the points of a program's loops add up what is summed over them; whether there was something.
-pub(super) fn collect(p: &mut Program) -> bool {
+/// Has the points of a program's loops add up what is summed over them.
+pub(super) fn collect(p: &mut Program) {
     let mut steps = std::mem::take(&mut p.steps);
-    let found = list(p, &mut steps);
+    list(p, &mut steps);
     p.steps = steps;
-    found
 }
 
-fn list(p: &mut Program, steps: &mut Vec<Step>) -> bool {
-    let mut found = false;
+fn list(p: &mut Program, steps: &mut Vec<Step>) {
     for s in steps.iter_mut() {
         if let Step::Repeat(r) = s {
-            found |= list(p, &mut r.steps);
+            list(p, &mut r.steps);
         }
     }
     let mut at = 0;
     while at < steps.len() {
         match after(p, steps, at) {
             Some((k, c)) => {
-                found = true;
                 steps.splice(k..=k, c.sum.rest.map(Step::Tree));
                 steps.splice(at..=at, [Step::Tree(c.tree)].into_iter().chain(c.points.rest.map(Step::Tree)));
                 for (array, value) in c.points.fills.into_iter().chain(c.sum.fills) {
@@ -64,7 +61,6 @@ fn list(p: &mut Program, steps: &mut Vec<Step>) -> bool {
             None => at += 1,
         }
     }
-    found
 }
 
 /// Points that collect as well.

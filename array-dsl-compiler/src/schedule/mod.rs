@@ -158,14 +158,15 @@ fn scheduled(p: &bulk::Program, target: Target, Limits { longest, arrays: most }
     out.steps = s.block(&p.stms, &results, &FxHashSet::default());
     out.vars = s.vars;
     let has_ordered = ordered::ordered(&mut out, target);
-    let has_loops = has_ordered || has_sunk;
-    if has_loops {
+    if has_ordered || has_sunk {
         adjoin::adjoin(&mut out, target);
         if !target.can().lanes {
             again::again(&mut out, target);
         }
     }
-    let has_collected = target.can().lanes && collect::collect(&mut out);
+    if target.can().lanes {
+        collect::collect(&mut out);
+    }
     std::mem::swap(&mut p.vars, &mut out.vars);
     let has_unrolled = unroll::unroll(&mut p, &mut out.steps, target);
     std::mem::swap(&mut p.vars, &mut out.vars);
@@ -174,10 +175,9 @@ fn scheduled(p: &bulk::Program, target: Target, Limits { longest, arrays: most }
         unroll::without_unused(&mut out.steps);
     }
     choices::choices(&mut out.steps, &out.vars);
-    // What a loop says of its trips at the host level its points may not say, nor a loop what its unrolled code needs.
-    if has_loops || has_collected || has_unrolled {
-        compare(&mut out);
-    }
+    // What a loop says of its trips at the host level its points may not say, nor a loop what its unrolled code needs; and what stands
+    // in one loop with a read that is compared is executed before it is known that all were inside.
+    compare(&mut out);
     out
 }
 

@@ -7,9 +7,9 @@
 //! * A row array belongs to one point of the parallel axes and of its `depth` leading axes; at another point it is
 //!   undefined again.
 //! * `Accumulate` and `Write` ignore indices outside. Any other index outside is a fault. As in compiled code a fault does not
-//!   end the run: a checked read outside gives zero, as does a division by zero, and the first fault is reported at
-//!   the end. What is executed meanwhile must be as careful; an unchecked read outside ends the run as an internal
-//!   fault.
+//!   end the tree that it is in: a checked read outside gives zero, as does a division by zero, and what is executed meanwhile must be
+//!   as careful; an unchecked read outside ends the run as an internal fault. On a CPU the tree is the last one then. On a GPU the steps
+//!   after it are executed, and all that it keeps is that their reads are not outside of memory.
 
 mod memory;
 mod tree;
@@ -44,6 +44,7 @@ pub fn run_measured(p: &Program, target: Target, args: &[Value]) -> Result<(Vec<
         axes: Vec::new(),
         parallel: 0,
         fault: None,
+        had_failed: false,
     };
     m.params(args)?;
     p.steps.iter().try_for_each(|s| m.step(s))?;
@@ -75,6 +76,8 @@ struct Machine<'a> {
     parallel: usize,
     /// What has gone wrong so far.
     fault: Option<Fault>,
+    /// Whether something had before this tree.
+    had_failed: bool,
 }
 
 impl Machine<'_> {
@@ -109,7 +112,14 @@ impl Machine<'_> {
 
     fn step(&mut self, s: &Step) -> Result<(), Fault> {
         match s {
-            Step::Tree(t) => self.tree(t),
+            Step::Tree(t) => {
+                self.had_failed = self.fault.is_some();
+                self.tree(t)?;
+                match (self.target, &self.fault) {
+                    (Target::Cpu, Some(fault)) => Err(fault.clone()),
+                    _ => Ok(()),
+                }
+            }
             Step::Contract(c) => self.contract(c),
             Step::Check(c, loc) => self.check(c).map_err(|f| f.at(*loc)),
             Step::Fill { array, value } => {

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use super::super::print::types;
 use super::super::{Border, Home, Node, Plan, Program, Repeat, Rounds, Sort, Sorted, Step, Tree, Which};
-use crate::affine::{Affine, Checked, Proof, Types};
+use crate::affine::{Affine, Checked, IndexedArrays, Proof, Types};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{self, ArrayId, ArrayInfo, Atom, Axis, Exp, Let, Var};
 
@@ -68,7 +68,10 @@ impl Reasons<'_> {
         t.body.iter().for_each(|n| changed(n, &mut |a| checked.forget(a)));
         let types = Types { arrays: self.arrays, vars: &self.p.vars };
         let mut proof = Proof::new(types, checked, &dims);
-        inside(&t.axes, &t.body, &t.plan, &mut proof, checked);
+        let mut around = Around { checked, indexed: IndexedArrays::default(), all: true };
+        inside(&t.axes, &t.body, &t.plan, &mut proof, &mut around);
+        let Around { checked, indexed, .. } = around;
+        checked.compared(indexed);
         proof.unproven
     }
 }
@@ -78,7 +81,7 @@ pub fn compare(p: &mut Program) {
     let arrays = types(p);
     let reasons = Reasons { p, arrays: &arrays };
     let mut unproven = FxHashSet::default();
-    reasons.of_steps(&p.steps, Checked::default(), &mut unproven);
+    reasons.of_steps(&p.steps, Checked::executed(), &mut unproven);
     if !unproven.is_empty() {
         in_steps(&mut p.steps, &mut Compare(&unproven));
     }
@@ -117,11 +120,37 @@ fn in_nodes(nodes: &mut [Node], compare: &mut Compare<'_>) {
     }
 }
 
-/// The code of a loop, and that of some of its trips. What its points say, that it has some before all, is not known after it.
-fn inside(axes: &[Axis], body: &[Node], plan: &Plan, proof: &mut Proof<'_>, checked: &mut Checked) {
+/// What code establishes.
+struct Around<'a> {
+    checked: &'a mut Checked,
+    indexed: IndexedArrays,
+    /// Whether the loops around it make all trips.
+    all: bool,
+}
+
+impl Around<'_> {
+    /// In a loop that makes all trips, or does not.
+    fn within(&mut self, all: bool, code: impl FnOnce(&mut Self)) {
+        let before = self.all;
+        self.all &= all;
+        code(self);
+        self.all = before;
+    }
+
+    /// What code establishes alone about elements of arrays.
+    fn alone(&mut self, code: impl FnOnce(&mut Self)) -> IndexedArrays {
+        let before = std::mem::take(&mut self.indexed);
+        code(self);
+        std::mem::replace(&mut self.indexed, before)
+    }
+}
+
+/// The code of a loop, and that of some of its trips. What its points say, that it has some before all, is not known after it. Each
+/// trip is made by one of the codes, so that elements have been indices if they are in all.
+fn inside(axes: &[Axis], body: &[Node], plan: &Plan, proof: &mut Proof<'_>, around: &mut Around<'_>) {
     let scope = proof.facts.scope();
     axes.iter().for_each(|x| proof.enter(x));
-    nodes(body, proof, checked);
+    let mut indexed = around.alone(|around| nodes(body, proof, around));
     proof.facts.leave(scope);
     for (which, code, _) in plan.form.codes() {
         let scope = proof.facts.scope();
@@ -133,9 +162,10 @@ fn inside(axes: &[Axis], body: &[Node], plan: &Plan, proof: &mut Proof<'_>, chec
                 proof.facts.between(&axes[0], from.as_ref(), to.as_ref());
             }
         }
-        nodes(code, proof, checked);
+        indexed.or(&around.alone(|around| nodes(code, proof, around)));
         proof.facts.leave(scope);
     }
+    around.indexed.and(indexed);
 }
 
 /// Where a border is.
@@ -143,16 +173,22 @@ fn place(b: &Border) -> Affine {
     b.axis.map_or_else(Affine::default, Affine::axis).add(&Affine::constant(b.offset.clone()))
 }
 
-fn nodes(body: &[Node], proof: &mut Proof<'_>, checked: &mut Checked) {
+fn nodes(body: &[Node], proof: &mut Proof<'_>, around: &mut Around<'_>) {
     for n in body {
         match n {
-            Node::Let(l) => proof.binding(l),
+            Node::Let(l) => {
+                if around.all {
+                    around.indexed.compared(l, &proof.facts, proof.types);
+                }
+                proof.binding(l);
+            }
             Node::Scan(s) => proof.scan(s),
             Node::Loop(l) => {
                 let axes: Vec<Axis> = l.axes().cloned().collect();
                 let scope = proof.facts.scope();
                 proof.facts.within(&l.axis, l.range.from, l.range.to);
-                inside(&axes, &l.body, &l.plan, proof, checked);
+                let all = (l.range.from, l.range.to) == (None, None);
+                around.within(all, |around| inside(&axes, &l.body, &l.plan, proof, around));
                 proof.facts.leave(scope);
             }
             Node::Recurrence(r) => {
@@ -164,11 +200,12 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, checked: &mut Checked) {
                     }
                     Rounds::While(on) => proof.facts.assume(Atom::Var(*on), true),
                 }
-                nodes(&r.body, proof, checked);
+                let all = matches!(r.rounds, Rounds::For(_, None));
+                around.within(all, |around| nodes(&r.body, proof, around));
                 proof.facts.leave(scope);
             }
             // For the trees after this one, and for the loops of this one that read the row.
-            Node::Store { array, value, .. } => checked.stored(*array, *value, &mut proof.facts),
+            Node::Store { array, value, .. } => around.checked.stored(*array, *value, &mut proof.facts),
             Node::Accumulate { .. } | Node::Write { .. } => {}
         }
     }

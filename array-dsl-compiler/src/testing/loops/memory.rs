@@ -154,6 +154,7 @@ impl Machine<'_> {
                 _ => Err(Fault::internal(format!("a view of nothing is read: `{name}.{}`", a.0))),
             },
             Err((index, len)) if checked => Err(Fault::IndexOutOfRange { index, len, loc }),
+            Err(_) if self.had_failed => Ok(Scalar::zero(*elem)),
             Err(_) => Err(Fault::internal(format!("unchecked read outside: {index:?} of {shape:?}"))),
         }
     }
