@@ -109,6 +109,21 @@ fn inverted(a: [[f64; n]; n]) -> [[f64; n]; n] {
     m
 }
 
+/// Rounds whose steps read what is there now and what was there when the round began.
+#[kernel]
+fn mixed(x: [f64; n], rounds: usize) -> [f64; n] {
+    let mut x = x;
+    for k in 0..rounds {
+        let before = x;
+        for i in 0..n {
+            if i != k {
+                x[i] = 0.3 * x[(i + 1) % n] * before[k % n] + sin(before[i]);
+            }
+        }
+    }
+    x
+}
+
 #[kernel]
 fn rotated(x: [f64; n], rounds: usize) -> [f64; n] {
     let mut x = x;
@@ -144,6 +159,7 @@ fn what_trips_keep() {
     assert_close(vjp(inverted)(&a, &w).1, by_rule, 1e-9);
     for n in [1, 2, 7] {
         assert_checks!(rotated, (&wave(n), 3));
+        assert_checks!(mixed, (&wave(n), 3));
     }
     let by_x = vjp(rotated)(&wave(4), 3, &Array1::ones(4)).1;
     assert_gradient(|x: &Array1<f64>| rotated(x, 3).sum(), &wave(4), &by_x);

@@ -9,13 +9,14 @@
 //! The **segments** of a trip are the statements before its first update of a state, those after it, and so on. What is computed from
 //! states in a segment can be had again when the update that ends the segment is undone. What something later than that needs, or that
 //! update itself if it is a loop, which undoes what it wrote by going backwards, is **kept** by each trip (`history`), as the factor of
-//! a row is in an elimination. No statement may read what a state was before an earlier update. What depends on no state is computed
+//! a row is in an elimination. No statement may read what a state was before an earlier update, nor a loop's trips what it was before the
+//! loop. What depends on no state is computed
 //! first. A trip with other needs is executed again from its start.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bulk::uses::scalars;
-use crate::bulk::{ArrayId, Program, Stm, Trips};
+use crate::bulk::{ArrayId, Program, Repeat, Stm, Trips};
 
 /// The statements of a trip but for updates and those whose values are kept, by their places.
 pub(in crate::derive) struct Segments {
@@ -100,8 +101,15 @@ impl Segments {
                 if !is_update || !is_counted {
                     return Err(Need::Other);
                 }
-                if matches!(s, Stm::Repeat(_)) && !computed.is_empty() {
-                    return Err(Need::Kept(computed.iter().map(|(_, at)| *at).collect()));
+                if let Stm::Repeat(r) = s {
+                    // What it started from is there again when all of it has gone backwards.
+                    let inside = Stm::Repeat(Repeat { carried: Vec::new(), ..r.clone() }).inputs();
+                    if r.carried.iter().any(|c| inside.contains(&c.start) && versions.contains(&c.start)) {
+                        return Err(Need::Other);
+                    }
+                    if !computed.is_empty() {
+                        return Err(Need::Kept(computed.iter().map(|(_, at)| *at).collect()));
+                    }
                 }
                 segments.of.push(Vec::new());
             } else if kept.contains(&at) {
