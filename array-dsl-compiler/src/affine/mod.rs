@@ -266,7 +266,8 @@ impl Facts {
     /// Learns what a statement binds.
     pub fn learn(&mut self, t: Types<'_>, l: &Let) {
         let v = l.vars[0];
-        self.learned.extend(&l.vars);
+        // Nothing is known of floats.
+        self.learned.extend(l.vars.iter().filter(|v| !t.vars[v.0 as usize].is_float()));
         match &l.exp {
             Exp::Size(d) => {
                 self.forms.insert(v, Affine::constant(d.clone()));

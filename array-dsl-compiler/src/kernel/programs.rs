@@ -10,6 +10,7 @@ use std::thread;
 
 use crate::bulk;
 use crate::derive::{Derivative, NotDifferentiable};
+use crate::emit::wgsl::GpuCode;
 use crate::emit::{Compiled, wgsl};
 use crate::internal::{self, Broken};
 use crate::notes;
@@ -81,15 +82,29 @@ fn missing(name: &str, reason: &NotDifferentiable, program: &bulk::Program) -> M
 /// A program for both targets.
 fn whole(path: Vec<Derivative>, program: &bulk::Program) -> Made {
     let checks = notes::section("checks", &program.name, &program.places, &optimize::remaining(program));
-    let both = [Target::Cpu, Target::Gpu].map(|target| pipeline::back(program, target));
-    let (cpu, gpu) = match both {
-        [Ok(cpu), Ok(gpu)] => (cpu, gpu),
-        [Err(wrong), _] | [_, Err(wrong)] => return Made::Wrong(wrong),
+    let cpu = match pipeline::back(program, Target::Cpu) {
+        Ok(cpu) => cpu,
+        Err(wrong) => return Made::Wrong(wrong),
+    };
+    let gpu = match for_gpus(program) {
+        Ok(gpu) => gpu,
+        Err(wrong) => return Made::Wrong(wrong),
     };
     internal::stage("emit");
-    let mut compiled = Compiled::new(path, cpu, wgsl::emit(&gpu));
+    let mut compiled = Compiled::new(path, cpu, gpu);
     compiled.explain = format!("{checks}== bulk ==\n{}\n{}", bulk::print::print(program), compiled.explain);
     Made::Program(compiled.into())
+}
+
+/// The code for GPUs, or why there is none; rules that the program breaks. Half of the work is for this, and who has no GPUs does
+/// without.
+fn for_gpus(program: &bulk::Program) -> Result<Result<GpuCode, String>, Vec<String>> {
+    if !cfg!(feature = "gpu") {
+        return Ok(Err("array-dsl is used without its feature `gpu`".into()));
+    }
+    let lowered = pipeline::back(program, Target::Gpu)?;
+    internal::stage("emit");
+    Ok(wgsl::emit(&lowered))
 }
 
 /// What the jobs give, in their order. A panic of the first that has one is passed on.
