@@ -21,6 +21,8 @@ pub struct Capabilities {
     /// So many arrays a tree may use, with what is joined to it. A device that binds fewer says so and refuses the kernel, and some bind
     /// no more than eight: what uses many more than these is better off in several trees.
     pub arrays: usize,
+    /// The runtime multiplies parts of arrays.
+    pub parts: bool,
     /// Points may be executed in order.
     pub orders_points: bool,
     /// The runtime sorts rows.
@@ -53,6 +55,7 @@ impl Target {
                 nests: true,
                 lanes: true,
                 arrays: usize::MAX,
+                parts: true,
                 orders_points: true,
                 sorts: true,
                 updates: true,
@@ -63,6 +66,7 @@ impl Target {
                 nests: false,
                 lanes: false,
                 arrays: 12,
+                parts: false,
                 orders_points: false,
                 sorts: false,
                 updates: false,

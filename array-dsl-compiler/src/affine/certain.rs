@@ -70,17 +70,22 @@ impl Facts {
 
     /// The same of a row that exists once for each point of loops with these extents: an index into it moves along them as well.
     pub fn all_inside_row(&mut self, around: &[Dim], index: &[Atom], dims: &[Dim]) -> bool {
-        let inside = |f: &Facts| index.iter().zip(dims).all(|(i, d)| f.inside(*i, d));
-        if inside(self) {
+        let forms: Vec<Affine> = index.iter().filter_map(|i| self.form(*i)).collect();
+        self.under_guards(around, &forms, |f| index.iter().zip(dims).all(|(i, d)| f.inside(*i, d)))
+    }
+
+    /// The same of an index that is polynomials.
+    pub fn places_inside(&mut self, places: &[Affine], dims: &[Dim]) -> bool {
+        self.under_guards(&[], places, |f| places.iter().zip(dims).all(|(p, d)| f.form_inside(p, d)))
+    }
+
+    /// Whether something holds, with what is known where the axes of these polynomials have points.
+    fn under_guards(&mut self, around: &[Dim], forms: &[Affine], holds: impl Fn(&Facts) -> bool) -> bool {
+        if holds(self) {
             return true;
         }
-        let along: Vec<&Dim> = index
-            .iter()
-            .filter_map(|i| self.form(*i))
-            .flat_map(|f| f.axes.into_keys())
-            .filter_map(|v| self.extents.get(&v))
-            .chain(around)
-            .collect();
+        let axes = forms.iter().flat_map(|f| f.axes.keys());
+        let along: Vec<&Dim> = axes.filter_map(|v| self.extents.get(v)).chain(around).collect();
         let more: Vec<Dim> = self
             .guarded
             .iter()
@@ -92,9 +97,9 @@ impl Facts {
         }
         let scope = self.scope();
         self.sizes.extend(more);
-        let is_inside = inside(self);
+        let found = holds(self);
         self.leave(scope);
-        is_inside
+        found
     }
 
     /// Whether `index` tells the values of all `axes`, so that different points have different indices: each component
@@ -137,15 +142,18 @@ impl Facts {
         if self.quotient_inside(index, dim) || self.kept_inside(index, dim) {
             return true;
         }
-        let last = Affine::constant(dim.sub(&Dim::constant(1)));
-        let inside = |f: &Affine| self.nonnegative(f) && self.nonnegative(&last.sub(f));
         let form = self.form_or_name(index);
         let named = if self.names.is_empty() { None } else { self.named(index, 6) };
-        if form.iter().chain(&named).any(inside) {
+        if form.iter().chain(&named).any(|f| self.form_inside(f, dim)) {
             return true;
         }
         let is_less = |v: Var| self.less.iter().any(|(i, d)| *i == v && d == dim);
         matches!(index, Atom::Var(v) if is_less(v)) && form.iter().chain(&named).any(|f| self.is_count(f))
+    }
+
+    fn form_inside(&self, f: &Affine, dim: &Dim) -> bool {
+        let last = Affine::constant(dim.sub(&Dim::constant(1)));
+        self.nonnegative(f) && self.nonnegative(&last.sub(f))
     }
 
     /// Whether an index that is kept within borders, the least or greatest of others, is inside.

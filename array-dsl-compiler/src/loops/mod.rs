@@ -76,7 +76,7 @@ pub struct ArrayInfo {
     pub most: Option<Dim>,
 }
 
-/// A sum of products of two arrays of floats: `result[out] = sum over the other axes of a[a_axes] * b[b_axes]`.
+/// A sum of products of two arrays of floats: `result[out] = sum over the other axes of a[places] * b[places]`.
 /// Axes in `out` and in both operands are batch axes; in `out` and `a` rows; in `out` and `b` columns; in `a` and `b` alone
 /// the summed ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,12 +87,49 @@ pub struct Contract {
     pub extents: Vec<Dim>,
     /// The result's axes, outermost first.
     pub out: Vec<usize>,
-    /// The first operand and its axes.
-    pub a: (ArrayId, Vec<usize>),
-    /// The second operand and its axes.
-    pub b: (ArrayId, Vec<usize>),
+    /// The first operand.
+    pub a: Operand,
+    /// The second operand.
+    pub b: Operand,
     /// Where it comes from.
     pub loc: Loc,
+}
+
+/// An operand of a [`Contract`]: an array or a part of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// The array.
+    pub array: ArrayId,
+    /// For each of its dimensions the axis that moves along it, if one does, and where that begins: sizes and integers of the host level.
+    pub places: Vec<(Option<usize>, Dim)>,
+}
+
+impl Contract {
+    /// The sizes that it mentions.
+    pub fn sizes(&self) -> impl Iterator<Item = &Dim> {
+        let places = self.a.places.iter().chain(&self.b.places);
+        self.extents.iter().chain(places.map(|(_, from)| from))
+    }
+}
+
+impl Operand {
+    /// All of an array that has just these axes.
+    pub fn whole(array: ArrayId, axes: &[usize]) -> Operand {
+        Operand { array, places: axes.iter().map(|x| (Some(*x), Dim::default())).collect() }
+    }
+
+    /// Its axes, outermost first.
+    pub fn axes(&self) -> Vec<usize> {
+        self.places.iter().filter_map(|(axis, _)| *axis).collect()
+    }
+
+    /// Whether it is all of an array of these dimensions.
+    pub fn is_whole(&self, extents: &[Dim], dims: &[Dim]) -> bool {
+        let axes = self.axes();
+        axes.len() == dims.len()
+            && self.places.iter().all(|(_, from)| *from == Dim::default())
+            && axes.iter().zip(dims).all(|(x, d)| extents.get(*x) == Some(d))
+    }
 }
 
 /// What a [`Sort`] gives.

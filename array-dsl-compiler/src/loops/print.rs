@@ -17,8 +17,8 @@
 
 use super::uses::combined;
 use super::{
-    Across, Contract, Division, Form, Home, Loop, Node, Plan, Program, Repeat, Rounds, Sorted, Step, Tree,
-    Which,
+    Across, Contract, Division, Form, Home, Loop, Node, Operand, Plan, Program, Repeat, Rounds, Sorted, Step,
+    Tree, Which,
 };
 use crate::bulk::print::{Text, atom, constant, list};
 use crate::bulk::{ArrayId, ArrayInfo, Axis, Trips};
@@ -48,7 +48,12 @@ pub fn print(p: &Program) -> String {
 fn contract(text: &Text, c: &Contract) -> String {
     let axes = |axes: &[usize]| list(axes, |i| format!("i{i}"));
     let extents = list(c.extents.iter().enumerate(), |(i, d)| format!("i{i} < {}", text.dim(d)));
-    let operand = |(a, ix): &(ArrayId, Vec<usize>)| format!("{}[{}]", text.array(*a), axes(ix));
+    let place = |(axis, from): &(Option<usize>, Dim)| match axis {
+        Some(i) if *from == Dim::default() => format!("i{i}"),
+        Some(i) => format!("i{i} + {}", text.dim(from)),
+        None => text.dim(from),
+    };
+    let operand = |o: &Operand| format!("{}[{}]", text.array(o.array), list(&o.places, place));
     format!("contract [{extents}] [{}] {} * {}", axes(&c.out), operand(&c.a), operand(&c.b))
 }
 
@@ -298,7 +303,7 @@ fn count_nodes(body: &[Node], c: &mut Counts) {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::{ArrayInfo, Contract, Fold, Step, Tree};
+    use super::super::{ArrayInfo, Contract, Fold, Operand, Step, Tree};
     use super::*;
     use crate::bulk::{Atom, Axis, Exp, Let, Param, Reducer, Var};
     use crate::dim::Dim;
@@ -364,8 +369,8 @@ pub(super) mod tests {
             result: ArrayId(4),
             extents: vec![Dim::name("n"), Dim::name("m")],
             out: vec![0],
-            a: (ArrayId(0), vec![0, 1]),
-            b: (ArrayId(3), vec![1]),
+            a: Operand::whole(ArrayId(0), &[0, 1]),
+            b: Operand::whole(ArrayId(3), &[1]),
             loc: Loc(0),
         };
         Program {

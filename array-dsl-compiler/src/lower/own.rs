@@ -69,7 +69,9 @@ impl Uses {
             match s {
                 Step::Tree(t) => self.tree(p, t),
                 Step::Fill { .. } => {}
-                Step::Contract(c) => [c.result, c.a.0, c.b.0].into_iter().for_each(|a| self.fix(p, a)),
+                Step::Contract(c) => {
+                    [c.result, c.a.array, c.b.array].into_iter().for_each(|a| self.fix(p, a))
+                }
                 Step::Copy { array, source } => {
                     self.copies.extend(p.end_of_views(*array));
                     self.fix(p, *source);

@@ -26,7 +26,7 @@ use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
 use crate::loops::rename::fresh;
 use crate::loops::together::together;
 use crate::loops::uses::{Access, combined, is_pure, places, takes_long, visit_arrays, visit_atoms};
-use crate::loops::{ArrayInfo, Contract, Home, Loop, Node, Program, Step, Tree};
+use crate::loops::{ArrayInfo, Contract, Home, Loop, Node, Operand, Program, Step, Tree};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
@@ -164,7 +164,7 @@ fn uses(p: &Program, s: &Step) -> Option<Uses> {
     let Step::Contract(c) = s else { return Uses::of(p, s) };
     let mut u = Uses::default();
     u.changes.insert(p.root(c.result));
-    u.reads.extend([c.a.0, c.b.0].map(|a| p.root(a)));
+    u.reads.extend([c.a.array, c.b.array].map(|a| p.root(a)));
     Some(u)
 }
 
@@ -348,7 +348,13 @@ fn contracted(p: &mut Program, points: &Tree, c: &Contract) -> Option<Sum> {
     let summed: Vec<usize> = (0..c.extents.len()).filter(|k| !c.out.contains(k)).collect();
     let [over] = summed[..] else { return None };
     let is_floats = p.arrays[c.result.0 as usize].elem.is_float();
-    if c.out.len() > 1 || c.extents[over] != points.axes[0].extent || !is_floats {
+    let is_whole = |o: &Operand| o.is_whole(&c.extents, &p.arrays[o.array.0 as usize].dims);
+    if !is_whole(&c.a)
+        || !is_whole(&c.b)
+        || c.out.len() > 1
+        || c.extents[over] != points.axes[0].extent
+        || !is_floats
+    {
         return None;
     }
     let axes: Vec<Axis> =
@@ -363,7 +369,7 @@ fn contracted(p: &mut Program, points: &Tree, c: &Contract) -> Option<Sum> {
         Atom::Var(v)
     };
     let [a, b] = [&c.a, &c.b]
-        .map(|(array, which)| bind(p, Exp::Read { array: *array, index: at(&axes, which), checked: false }));
+        .map(|o| bind(p, Exp::Read { array: o.array, index: at(&axes, &o.axes()), checked: false }));
     let value = bind(p, Exp::Op(Op::Mul, vec![a, b]));
     body.push(Node::Accumulate { array: c.result, reducer: Reducer::Add, index: at(&axes, &c.out), value });
     let inner: Vec<Axis> = c.out.iter().map(|k| axes[*k].clone()).collect();

@@ -305,7 +305,7 @@ impl Steps<'_> {
                     f.barrier(Step::Tree(tree), &[*array], &s.inputs());
                     return;
                 }
-                if let Some(c) = contract::contraction(self.p, n) {
+                if let Some(c) = contract::contraction(self.p, n, self.target.can().parts, &self.known) {
                     f.barrier(Step::Contract(c), &s.results(), &s.inputs());
                     return;
                 }

@@ -102,8 +102,8 @@ fn steps(
                 nodes(&t.body, *count, &axes, reads, writes, fixed);
             }
             Step::Contract(c) => {
-                fixed.extend([c.result, c.a.0, c.b.0]);
-                c.extents.iter().for_each(|d| fixed.extend(scalars(d)));
+                fixed.extend([c.result, c.a.array, c.b.array]);
+                c.sizes().for_each(|d| fixed.extend(scalars(d)));
             }
             Step::Fill { array, .. } => {
                 fixed.insert(*array);

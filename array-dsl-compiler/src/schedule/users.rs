@@ -142,8 +142,8 @@ fn count(p: &Program, steps: &[Step], uses: &mut FxHashMap<ArrayId, usize>) {
                 sizes.extend(t.axes.iter().map(|a| a.extent.clone()));
             }
             Step::Contract(c) => {
-                all.extend([c.result, c.a.0, c.b.0]);
-                sizes.extend(c.extents.iter().cloned());
+                all.extend([c.result, c.a.array, c.b.array]);
+                sizes.extend(c.sizes().cloned());
             }
             Step::Check(c, _) => sizes.extend(c.dims().into_iter().cloned()),
             Step::Fill { array, .. } => all.push(*array),

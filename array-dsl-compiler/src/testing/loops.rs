@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 
 use crate::bulk::{ArrayId, CheckKind, Reducer, Strip, Trips, Var};
 use crate::dim::SizeAtom;
-use crate::loops::{Check, Contract, Program, Repeat, Sorted, Step};
+use crate::loops::{Check, Contract, Operand, Program, Repeat, Sorted, Step};
 use crate::target::Target;
 use crate::ty::Name;
 use crate::value::{Fault, Scalar, Value, apply, combine, work};
@@ -211,10 +211,15 @@ impl Machine<'_> {
         if holds { Ok(()) } else { Err(Fault::size(format!("{c:?}"))) }
     }
 
+    /// The index of an operand's element at a point of the axes.
+    fn part(&self, o: &Operand, point: &[i64]) -> Result<Vec<i64>, Fault> {
+        o.places.iter().map(|(x, from)| Ok(x.map_or(0, |x| point[x]) + self.dim(from)?)).collect()
+    }
+
     fn contract(&mut self, c: &Contract) -> Result<(), Fault> {
         let extents: Vec<usize> = c.extents.iter().map(|d| self.trips(d)).collect::<Result<_, _>>()?;
         work::spend_elements(&extents)?;
-        let (a, b) = (self.whole(c.a.0)?, self.whole(c.b.0)?);
+        let (a, b) = (self.whole(c.a.array)?, self.whole(c.b.array)?);
         let shape: Vec<usize> = c.out.iter().map(|x| extents[*x]).collect();
         let elem = self.p.arrays[c.result.0 as usize].elem;
         let mut out = Value::filled(shape, Scalar::zero(elem));
@@ -225,7 +230,8 @@ impl Machine<'_> {
                 (*p, rest) = ((rest % n) as i64, rest / n);
             }
             let at = |list: &[usize]| -> Vec<i64> { list.iter().map(|x| point[*x]).collect() };
-            let (x, y) = (a.range(&at(&c.a.1))?.start, b.range(&at(&c.b.1))?.start);
+            let (x, y) =
+                (a.range(&self.part(&c.a, &point)?)?.start, b.range(&self.part(&c.b, &point)?)?.start);
             let product = apply(crate::scalar::Op::Mul, &[a.data()[x], b.data()[y]])?;
             let place = out.range(&at(&c.out))?.start;
             let sum = combine(Reducer::Add, out.data()[place], product)?;

@@ -2,6 +2,29 @@
 
 use super::product::Product;
 
+/// The axes of an array, outermost first, and the lengths of its dimensions if these are others than the axes' extents.
+#[derive(Clone, Copy)]
+pub struct Shape<'a> {
+    pub axes: &'a [usize],
+    pub dims: Option<&'a [usize]>,
+}
+
+impl<'a> Shape<'a> {
+    /// Of an array of just these axes.
+    pub fn whole(axes: &'a [usize]) -> Shape<'a> {
+        Shape { axes, dims: None }
+    }
+
+    /// The stride of axis `x` in a contiguous row-major array.
+    fn stride(self, extents: &[usize], x: usize) -> Option<usize> {
+        let at = self.axes.iter().position(|y| *y == x)?;
+        Some(match self.dims {
+            Some(dims) => dims[at + 1..].iter().product(),
+            None => self.axes[at + 1..].iter().map(|y| extents[*y]).product(),
+        })
+    }
+}
+
 /// A contraction as loops around a matrix product.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -58,11 +81,11 @@ impl Loops {
 
 /// The contraction as one matrix product, if there is at most one axis of each class and no batch: found without
 /// allocating, for the sake of small products.
-pub fn single(extents: &[usize], out: &[usize], a: &[usize], b: &[usize]) -> Option<Product> {
+pub fn single(extents: &[usize], shapes: [Shape<'_>; 3]) -> Option<Product> {
     let mut product = Product { m: 1, n: 1, k: 1, out: [0; 2], a: [0; 2], b: [0; 2] };
     let mut seen = [false; 3];
     for (x, extent) in extents.iter().enumerate() {
-        let strides = [stride(extents, out, x), stride(extents, a, x), stride(extents, b, x)];
+        let strides = shapes.map(|s| s.stride(extents, x));
         let class = match strides {
             [None, None, None] => continue,
             [None, ..] => Class::Summed,
@@ -84,24 +107,17 @@ pub fn single(extents: &[usize], out: &[usize], a: &[usize], b: &[usize]) -> Opt
     Some(product)
 }
 
-/// The stride of axis `x` in a contiguous row-major array of these axes.
-fn stride(extents: &[usize], axes: &[usize], x: usize) -> Option<usize> {
-    let at = axes.iter().position(|y| *y == x)?;
-    Some(axes[at + 1..].iter().map(|y| extents[*y]).product())
-}
-
 impl Plan {
     /// Plans a contraction in which no axis has extent 0.
-    pub fn new(extents: &[usize], out: &[usize], a: &[usize], b: &[usize]) -> Plan {
-        let [out_strides, a_strides, b_strides] = [out, a, b].map(|axes| strides(extents, axes));
+    pub fn new(extents: &[usize], shapes: [Shape<'_>; 3]) -> Plan {
         let mut classes: [Vec<Axis>; 4] = Default::default();
         // In the order of the result, then of the first operand: neighbors that can be merged are then adjacent
         // in the lists most of the time; `merge` does not rely on it.
-        let mut order: Vec<usize> = out.iter().chain(a).chain(b).copied().collect();
+        let mut order: Vec<usize> = shapes.iter().flat_map(|s| s.axes).copied().collect();
         let mut seen = vec![false; extents.len()];
-        order.retain(|x| !std::mem::replace(&mut seen[*x], true));
+        order.retain(|x| seen.get_mut(*x).is_some_and(|seen| !std::mem::replace(seen, true)));
         for x in order {
-            let occurs = [out_strides[x], a_strides[x], b_strides[x]];
+            let occurs = shapes.map(|s| s.stride(extents, x));
             let class = match occurs.map(|s| s.is_some()) {
                 [false, _, _] => Class::Summed,
                 [true, true, false] => Class::Row,
@@ -125,17 +141,6 @@ impl Plan {
         };
         Plan { product, free: Loops([batch, rows, columns].concat()), summed: Loops(summed) }
     }
-}
-
-/// The stride of each axis in a contiguous row-major array of these axes.
-fn strides(extents: &[usize], axes: &[usize]) -> Vec<Option<usize>> {
-    let mut strides = vec![None; extents.len()];
-    let mut stride = 1;
-    for x in axes.iter().rev() {
-        strides[*x] = Some(stride);
-        stride *= extents[*x];
-    }
-    strides
 }
 
 /// Merges axes that are one long axis in every array.
@@ -163,9 +168,13 @@ fn longest(axes: &mut Vec<Axis>) -> Axis {
 mod tests {
     use super::*;
 
+    fn shapes<'a>(out: &'a [usize], a: &'a [usize], b: &'a [usize]) -> [Shape<'a>; 3] {
+        [out, a, b].map(Shape::whole)
+    }
+
     #[test]
     fn a_matrix_product_needs_no_loops() {
-        let plan = Plan::new(&[2, 3, 4], &[0, 1], &[0, 2], &[2, 1]);
+        let plan = Plan::new(&[2, 3, 4], shapes(&[0, 1], &[0, 2], &[2, 1]));
         assert_eq!(plan.product, Product { m: 2, n: 3, k: 4, out: [3, 1], a: [4, 1], b: [3, 1] });
         assert_eq!((plan.free.count(), plan.summed.count()), (1, 1));
     }
@@ -181,16 +190,17 @@ mod tests {
         ];
         for [out, a, b] in lists {
             let extents = [3, 4, 5];
-            assert_eq!(single(&extents, out, a, b), Some(Plan::new(&extents, out, a, b).product));
+            let shapes = shapes(out, a, b);
+            assert_eq!(single(&extents, shapes), Some(Plan::new(&extents, shapes).product));
         }
-        assert_eq!(single(&[2, 3], &[0, 1], &[0, 1], &[1]), None);
-        assert_eq!(single(&[2, 3, 4], &[0], &[0, 1, 2], &[1, 2]), None);
+        assert_eq!(single(&[2, 3], shapes(&[0, 1], &[0, 1], &[1])), None);
+        assert_eq!(single(&[2, 3, 4], shapes(&[0], &[0, 1, 2], &[1, 2])), None);
     }
 
     #[test]
     fn contiguous_axes_are_merged() {
         // out[b, i, j] = sum over k, l of a[b, i, k, l] * w[k, l, j]
-        let plan = Plan::new(&[2, 3, 4, 5, 6], &[0, 1, 2], &[0, 1, 3, 4], &[3, 4, 2]);
+        let plan = Plan::new(&[2, 3, 4, 5, 6], shapes(&[0, 1, 2], &[0, 1, 3, 4], &[3, 4, 2]));
         assert_eq!(plan.product, Product { m: 6, n: 4, k: 30, out: [4, 1], a: [30, 1], b: [4, 1] });
         assert_eq!((plan.free.count(), plan.summed.count()), (1, 1));
     }
@@ -198,7 +208,7 @@ mod tests {
     #[test]
     fn what_cannot_be_merged_becomes_loops() {
         // out[h, i, j] = sum over d, e of a[i, h, d, e] * b[j, h, e, d]
-        let plan = Plan::new(&[2, 3, 4, 5, 6], &[0, 1, 2], &[1, 0, 3, 4], &[2, 0, 4, 3]);
+        let plan = Plan::new(&[2, 3, 4, 5, 6], shapes(&[0, 1, 2], &[1, 0, 3, 4], &[2, 0, 4, 3]));
         assert_eq!(plan.product, Product { m: 3, n: 4, k: 6, out: [4, 1], a: [60, 1], b: [5, 60] });
         assert_eq!((plan.free.count(), plan.summed.count()), (2, 5));
         assert_eq!(plan.free.offsets(1), [12, 30, 30]);

@@ -183,3 +183,52 @@ fn results_do_not_depend_on_threads() {
         assert!(one.iter().zip(&four).all(|(x, y)| x.to_bits() == y.to_bits()), "{axes:?}");
     }
 }
+
+#[test]
+fn parts_are_what_whole_copies_of_them_are() {
+    // out[i, j] = sum over k of a[t, i + 1, k] * b[k, s, j], for two products of different sizes.
+    for (rows, columns, terms) in [(3, 4, 5), (40, 33, 70)] {
+        let (m, n, k) = (rows + 2, columns, terms);
+        let a: Vec<f64> = (0..3 * m * k).map(|i| ((i * 7919) % 23) as f64 / 8.0 - 1.25).collect();
+        let b: Vec<f64> = (0..k * 2 * n).map(|i| ((i * 31) % 29) as f64 / 8.0 - 1.5).collect();
+        let dims = |d: [usize; 3]| d.map(|n| n as i64);
+        let (a_dims, b_dims) = (dims([3, m, k]), dims([k, 2, n]));
+        let part_a = Part { data: &a, dims: &a_dims, axes: &[NO_AXIS, 0, 2], from: &[2, 1, 0] };
+        let part_b = Part { data: &b, dims: &b_dims, axes: &[2, NO_AXIS, 1], from: &[0, 1, 0] };
+        let extents = dims([rows, columns, terms]);
+        let mut out = vec![0.0; rows * columns];
+        contract_parts(&mut out, part_a, part_b, &extents, &[0, 1]);
+        let of_a = a[(2 * m + 1) * k..][..rows * k].to_vec();
+        let of_b: Vec<f64> = (0..k).flat_map(|t| b[(2 * t + 1) * n..][..n].to_vec()).collect();
+        let mut expected = vec![0.0; rows * columns];
+        contract(&mut expected, &of_a, &of_b, &extents, &[0, 1], &[0, 2], &[2, 1]);
+        assert_eq!(out, expected);
+        let fresh = contract_parts_into(
+            crate::cpu::alloc_unset(out.len() as i64).unwrap(),
+            part_a,
+            part_b,
+            &extents,
+            &[0, 1],
+        );
+        assert_eq!(fresh[..], expected);
+    }
+}
+
+#[test]
+fn parts_outside_of_their_arrays_are_refused() {
+    let refused = |dims: [i64; 2], axes: [usize; 2], from: [i64; 2]| {
+        std::panic::catch_unwind(|| {
+            let part = Part { data: &[1.0f64; 6], dims: &dims, axes: &axes, from: &from };
+            let b = Part { data: &[1.0f64; 2], dims: &[2], axes: &[1], from: &[0] };
+            contract_parts(&mut [0.0; 2], part, b, &[2, 2], &[0]);
+        })
+        .is_err()
+    };
+    assert!(!refused([3, 2], [0, 1], [1, 0]));
+    assert!(refused([3, 2], [0, 1], [2, 0]));
+    assert!(refused([3, 2], [0, 1], [-1, 0]));
+    assert!(refused([3, 2], [0, 1], [i64::MAX, 0]));
+    assert!(refused([3, 3], [0, 1], [0, 0]));
+    assert!(refused([3, 2], [0, 0], [0, 0]));
+    assert!(refused([3, 2], [NO_AXIS, 1], [3, 0]));
+}

@@ -51,7 +51,7 @@ use crate::Verified;
 use crate::bulk::{ArrayId, Check, CheckKind, Trips};
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
-use crate::loops::{Contract, Home, Program, Repeat, Sort, Sorted, Step, Tree};
+use crate::loops::{Contract, Home, Operand, Program, Repeat, Sort, Sorted, Step, Tree};
 use crate::ty::{Const, Elem, Loc};
 
 /// The generated code of one program.
@@ -268,6 +268,21 @@ impl Cpu<'_> {
 
 type Printed = Result<String, Infallible>;
 
+impl Cpu<'_> {
+    /// A part of an array, as an operand.
+    fn part(&self, o: &Operand) -> String {
+        let list = |items: Vec<String>| items.join(", ");
+        let axis = |x: &Option<usize>| x.map_or("__rt::contract::NO_AXIS".into(), |x| x.to_string());
+        format!(
+            "__rt::contract::Part {{ data: &{}[..], dims: &[{}], axes: &[{}], from: &[{}] }}",
+            self.name(o.array),
+            list(self.p.arrays[o.array.0 as usize].dims.iter().map(|d| self.dim(d)).collect()),
+            list(o.places.iter().map(|(x, _)| axis(x)).collect()),
+            list(o.places.iter().map(|(_, from)| self.dim(from)).collect()),
+        )
+    }
+}
+
 impl BackEnd for Cpu<'_> {
     type Step = String;
     type Refusal = Infallible;
@@ -285,19 +300,27 @@ impl BackEnd for Cpu<'_> {
         self.unset.clear();
         let name = self.name(c.result);
         // Memory that was not set becomes an array of results.
-        let (left, function, result) = match unset {
-            true => (format!("let mut {name} = "), "contract_into", name),
-            false => (String::new(), "contract", format!("&mut {name}[..]")),
+        let (left, into, result) = match unset {
+            true => (format!("let mut {name} = "), "_into", name),
+            false => (String::new(), "", format!("&mut {name}[..]")),
         };
         let extents: Vec<String> = c.extents.iter().map(|d| format!("{}.max(0)", self.dim(d))).collect();
+        let extents = extents.join(", ");
+        let dims = |a: ArrayId| &self.p.arrays[a.0 as usize].dims;
+        if [&c.a, &c.b].iter().all(|o| o.is_whole(&c.extents, dims(o.array))) {
+            return Ok(format!(
+                "{out}{left}__rt::contract::contract{into}({result}, &{}[..], &{}[..], &[{extents}], &{:?}, &{:?}, &{:?});\n",
+                self.name(c.a.array),
+                self.name(c.b.array),
+                c.out,
+                c.a.axes(),
+                c.b.axes(),
+            ));
+        }
+        let [a, b] = [&c.a, &c.b].map(|o| self.part(o));
         Ok(format!(
-            "{out}{left}__rt::contract::{function}({result}, &{}[..], &{}[..], &[{}], &{:?}, &{:?}, &{:?});\n",
-            self.name(c.a.0),
-            self.name(c.b.0),
-            extents.join(", "),
-            c.out,
-            c.a.1,
-            c.b.1,
+            "{out}{left}__rt::contract::contract_parts{into}({result}, {a}, {b}, &[{extents}], &{:?});\n",
+            c.out
         ))
     }
 

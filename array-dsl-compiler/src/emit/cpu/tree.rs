@@ -21,8 +21,8 @@ pub(super) fn arrays_of(c: &Cpu<'_>, s: &Step) -> Vec<ArrayId> {
             out.extend(t.axes.iter().flat_map(|a| scalars(&a.extent)));
         }
         Step::Contract(c) => {
-            out.extend([c.result, c.a.0, c.b.0]);
-            out.extend(c.extents.iter().flat_map(scalars));
+            out.extend([c.result, c.a.array, c.b.array]);
+            out.extend(c.sizes().flat_map(scalars));
         }
         Step::Fill { array, .. } => out.push(*array),
         Step::Copy { array, source } => out.extend([*array, *source]),

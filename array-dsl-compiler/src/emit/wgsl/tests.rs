@@ -11,7 +11,7 @@ use super::{GpuCode, ShaderText, emit};
 use crate::Verified;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Check, CheckKind, Exp, Let, Param, Reducer, Var};
 use crate::dim::{Dim, SizeAtom};
-use crate::loops::{ArrayInfo, Contract, Fold, Home, Loop, Node, Program, Step, Tree};
+use crate::loops::{ArrayInfo, Contract, Fold, Home, Loop, Node, Operand, Program, Step, Tree};
 use crate::scalar::{Class, Op, TABLE};
 use crate::target::Target;
 use crate::ty::{Const, Elem, Loc, Place, Tree as Structure};
@@ -456,7 +456,8 @@ fn host_steps() {
         guards: vec![m()],
     };
     let contract = |result, extents: [Dim; 3], a: ArrayId, b: ArrayId| {
-        let (extents, out, a, b) = (extents.to_vec(), vec![0, 2], (a, vec![0, 1]), (b, vec![1, 2]));
+        let (extents, out, a, b) =
+            (extents.to_vec(), vec![0, 2], Operand::whole(a, &[0, 1]), Operand::whole(b, &[1, 2]));
         Step::Contract(Contract { result, extents, out, a, b, loc: Loc(0) })
     };
     b.0.steps = vec![

@@ -1,11 +1,29 @@
 //! The rules of the steps that routines of the runtime do.
 
-use super::super::{Contract, Sort, Sorted};
+use super::super::{Contract, Operand, Sort, Sorted};
 use super::Verifier;
+use crate::affine::{Affine, Facts};
+use crate::bulk::{Axis, Var};
 use crate::dim::Dim;
 use crate::ty::Elem;
 
 impl Verifier<'_> {
+    /// Whether all that a contraction takes of an operand is within its dimensions, where each axis has points.
+    fn is_inside(&self, c: &Contract, o: &Operand, dims: &[Dim]) -> bool {
+        let axes: Option<Vec<Axis>> = (0..c.extents.len())
+            .map(|k| Some(Axis { var: Var(u32::MAX - u32::try_from(k).ok()?), extent: c.extents[k].clone() }))
+            .collect();
+        let Some(axes) = axes else { return false };
+        let place = |(axis, from): &(Option<usize>, Dim)| {
+            let axis = axis.map_or(Some(Affine::default()), |k| Some(Affine::axis(axes.get(k)?.var)));
+            Some(axis?.add(&Affine::constant(from.clone())))
+        };
+        let places: Option<Vec<Affine>> = o.places.iter().map(place).collect();
+        places.is_some_and(|places| {
+            places.len() == dims.len() && Facts::new(&axes, &self.checked).places_inside(&places, dims)
+        })
+    }
+
     /// A sort gives what it says, of the dimensions of its keys.
     pub(super) fn sort(&mut self, s: &Sort) {
         self.scope.sort(s.result, s.keys, |keys| match s.gives {
@@ -19,16 +37,18 @@ impl Verifier<'_> {
         self.scope.loc(c.loc);
         c.extents.iter().for_each(|d| self.scope.dim(d, "an extent of a contraction"));
         let Some(result) = self.scope.info(c.result) else { return };
-        let (Some((a, _)), Some((b, _))) = (self.scope.readable(c.a.0), self.scope.readable(c.b.0)) else {
+        let (Some((a, _)), Some((b, _))) = (self.scope.readable(c.a.array), self.scope.readable(c.b.array))
+        else {
             return;
         };
         let elem = result.elem;
         if a.elem != elem || b.elem != elem || !elem.is_float() {
             self.scope.error(format!("a contraction of {} and {} gives {elem}", a.elem, b.elem));
         }
-        for (id, info, axes) in [(c.result, result, &c.out), (c.a.0, a, &c.a.1), (c.b.0, b, &c.b.1)] {
-            let extents: Option<Vec<&Dim>> = axes.iter().map(|i| c.extents.get(*i)).collect();
-            if !extents.is_some_and(|e| e.into_iter().eq(&info.dims)) {
+        for (o, info) in [(&Operand::whole(c.result, &c.out), result), (&c.a, a), (&c.b, b)] {
+            let (id, axes) = (o.array, o.axes());
+            o.places.iter().for_each(|(_, from)| self.scope.dim(from, "a place in a contraction"));
+            if !o.is_whole(&c.extents, &info.dims) && (id == c.result || !self.is_inside(c, o, &info.dims)) {
                 let name = self.scope.name(id);
                 self.scope.error(format!(
                     "the axes of `{name}` in a contraction have other extents than its dimensions"
@@ -40,7 +60,7 @@ impl Verifier<'_> {
             }
         }
         for i in 0..c.extents.len() {
-            let uses = [&c.out, &c.a.1, &c.b.1].iter().filter(|axes| axes.contains(&i)).count();
+            let uses = [&c.out, &c.a.axes(), &c.b.axes()].iter().filter(|axes| axes.contains(&i)).count();
             if uses < 2 {
                 self.scope
                     .error(format!("axis i{i} of a contraction is no batch, row, column or summed axis"));
@@ -51,7 +71,7 @@ impl Verifier<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{Contract, Program, Sort, Sorted, Step};
+    use super::super::super::{Contract, Operand, Program, Sort, Sorted, Step};
     use super::super::check;
     use crate::bulk::parse::parse;
     use crate::bulk::{ArrayId, interp};
@@ -104,13 +124,16 @@ mod tests {
     fn routines_get_what_they_take() {
         assert_eq!(errors(|_, _| {}), [""; 0]);
         let wrong = |change: fn(&mut Contract, &mut Sort)| errors(change)[0].clone();
-        let twice = wrong(|c, _| c.a.1 = vec![0, 0]);
+        let twice = wrong(|c, _| c.a = Operand::whole(c.a.array, &[0, 0]));
         assert_eq!(twice, "the axes of `a.0` in a contraction have other extents than its dimensions");
         let diagonal = wrong(|c, _| {
             c.extents[2] = Dim::name("n");
-            c.a.1 = vec![0, 0];
+            c.a = Operand::whole(c.a.array, &[0, 0]);
         });
         assert!(diagonal.starts_with("the axes of `a.0`"), "{diagonal}");
+        // All rows from the second on are one less than there are.
+        let shifted = wrong(|c, _| c.a.places[0].1 = Dim::constant(1));
+        assert!(shifted.starts_with("the axes of `a.0`"), "{shifted}");
         assert_eq!(
             wrong(|c, _| c.extents[1] = Dim::name("k")),
             "the axes of `c.3` in a contraction have other extents than its dimensions"
@@ -121,7 +144,7 @@ mod tests {
               %3 = a.0[%0, %2]; %4 = b.1[%2, %1]; %5 = mul %3 %4 } reduce(add) 1 %5
             o.4: [n]i64 = argsort x.2
             => (c.3, o.4)";
-        let errors = errors_of(square, |c, _| c.a.1 = vec![2, 2]);
+        let errors = errors_of(square, |c, _| c.a = Operand::whole(c.a.array, &[2, 2]));
         assert_eq!(
             errors,
             [
@@ -129,13 +152,13 @@ mod tests {
                 "axis i0 of a contraction is no batch, row, column or summed axis"
             ]
         );
-        assert_eq!(wrong(|c, _| c.b.0 = ArrayId(5)), "a contraction of f64 and i64 gives f64");
+        assert_eq!(wrong(|c, _| c.b.array = ArrayId(5)), "a contraction of f64 and i64 gives f64");
         let mut integers: Program = schedule(&parse(PRODUCT).expect("it parses"), Target::Cpu);
         for a in [0, 1, 3] {
             integers.arrays[a].elem = Elem::I64;
         }
         assert_eq!(check(&integers), ["a contraction of i64 and i64 gives i64"]);
-        assert_eq!(wrong(|c, _| c.b.0 = ArrayId(4)), "`o.4` is used before it is bound");
+        assert_eq!(wrong(|c, _| c.b.array = ArrayId(4)), "`o.4` is used before it is bound");
         assert_eq!(wrong(|_, s| s.gives = Sorted::Values), "`o` is no sort of `x`");
     }
 }

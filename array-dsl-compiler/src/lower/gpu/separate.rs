@@ -20,7 +20,7 @@ use rustc_hash::FxHashSet;
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
 use crate::dim::Dim;
 use crate::loops::uses::{is_pure, visit_atoms};
-use crate::loops::{ArrayInfo, Contract, Fold, Home, Loop, Node, Program, Repeat, Step, Tree};
+use crate::loops::{ArrayInfo, Contract, Fold, Home, Loop, Node, Operand, Program, Repeat, Step, Tree};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
@@ -38,7 +38,7 @@ impl Program {
         for step in steps {
             match step {
                 Step::Tree(tree) => self.separate_tree(tree),
-                Step::Contract(c) if [c.a.0, c.b.0].into_iter().any(|a| self.is_host_scalar(a)) => {
+                Step::Contract(c) if [c.a.array, c.b.array].into_iter().any(|a| self.is_host_scalar(a)) => {
                     let tree = self.contract_tree(&c);
                     self.steps.push(Step::Tree(tree));
                 }
@@ -214,8 +214,7 @@ impl Program {
         let elem = self.arrays[c.result.0 as usize].elem;
         let [a, b, product] = [(); 3].map(|()| self.fresh_var(elem));
         let bind = |v: Var, exp: Exp| Node::Let(Let { vars: vec![v], exp, loc: c.loc });
-        let read =
-            |of: &(ArrayId, Vec<usize>)| Exp::Read { array: of.0, index: index(&of.1), checked: false };
+        let read = |of: &Operand| Exp::Read { array: of.array, index: index(&of.axes()), checked: false };
         let mut body = vec![
             bind(a, read(&c.a)),
             bind(b, read(&c.b)),

@@ -148,7 +148,7 @@ fn host_sizes(steps: &[Step], f: &mut impl FnMut(&Dim)) {
                 t.axes.iter().for_each(|a| f(&a.extent));
                 extents(&t.body, f);
             }
-            Step::Contract(c) => c.extents.iter().for_each(&mut *f),
+            Step::Contract(c) => c.sizes().for_each(&mut *f),
             Step::Check(c, _) => c.dims().into_iter().for_each(&mut *f),
             Step::Repeat(r) => {
                 if let Trips::For(_, count) = &r.trips {
