@@ -58,7 +58,7 @@ pub(super) fn contraction(p: &Program, n: &Nest, parts: bool, checked: &Checked)
     let summed = (n.axes.len() - over..n.axes.len()).all(|x| of_a.contains(&x) && of_b.contains(&x));
     let every = (0..n.axes.len()).all(|x| of_a.contains(&x) || of_b.contains(&x));
     let found = rows && columns && summed && every;
-    found.then(|| Contract { result: y.array, extents, out, a, b, loc: n.loc })
+    found.then_some(Contract { result: y.array, extents, out, a, b, loc: n.loc })
 }
 
 /// Whether a nest's code is one multiplication of two elements, beside the indices of these.
