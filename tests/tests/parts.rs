@@ -6,7 +6,7 @@ mod checks;
 mod common;
 
 use array_dsl::prelude::*;
-use common::assert_close;
+use common::{assert_close, assert_gradient};
 use ndarray::{Array2, Array3, Axis, s};
 
 /// Steps of a network, the steps first.
@@ -74,5 +74,8 @@ fn of_rows_and_columns() {
         let (x, w) = (matrix(n, k), matrix(k, m));
         assert_close(inner(&x, &w), x.slice(s![1.., ..]).dot(&w.slice(s![.., ..-1])), 1e-12);
     }
-    assert_checks!(inner, (&matrix(5, 3), &matrix(3, 4)));
+    let (x, w) = (matrix(5, 3), matrix(3, 4));
+    assert_checks!(inner, (&x, &w));
+    let (by_x, _) = vjp(inner)(&x, &w, &Array2::ones((4, 3))).1;
+    assert_gradient(|x: &Array2<f64>| inner(x, &w).sum(), &x, &by_x);
 }
