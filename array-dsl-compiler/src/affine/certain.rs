@@ -151,6 +151,7 @@ impl Facts {
         matches!(index, Atom::Var(v) if is_less(v)) && form.iter().chain(&named).any(|f| self.is_count(f))
     }
 
+    /// The same of a polynomial.
     fn form_inside(&self, f: &Affine, dim: &Dim) -> bool {
         let last = Affine::constant(dim.sub(&Dim::constant(1)));
         self.nonnegative(f) && self.nonnegative(&last.sub(f))

@@ -1,6 +1,6 @@
 //! What the statements before a place have established: sizes by their checks, integers that are polynomials over sizes by the nests
-//! that compute them, positions by their sorts, by the nests that exchange them and by those that have used them as indices, and inside of a loop what holds of the number
-//! of its trip. That a loop's state is an array of positions is shown by induction: its start is one, and its next value is one if
+//! that compute them, positions by their sorts, by the nests that exchange them and by those that have used them as indices, and inside
+//! of a loop what holds of the number of its trip. That a loop's state is an array of positions is shown by induction: its start is one, and its next value is one if
 //! the state is.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -63,7 +63,7 @@ impl Checked {
         }
         let mut facts = Facts::new(&n.axes, self);
         for l in n.body.lets() {
-            self.indexed.iter_mut().for_each(|known| known.compared(l, &facts, p.into()));
+            self.indexed.iter_mut().for_each(|known| known.compared(l, &facts, p.into(), |_| true));
             facts.learn(p.into(), l);
         }
         for y in &n.yields {
@@ -75,7 +75,7 @@ impl Checked {
 
     /// After a statement in which elements have been indices.
     pub fn compared(&mut self, indexed: IndexedArrays) {
-        self.indexed.get_or_insert_default().and(indexed);
+        self.indexed.iter_mut().for_each(|known| known.and(indexed.clone()));
     }
 
     /// At the start of a trip of a loop of Bulk.

@@ -41,11 +41,17 @@ const MOST_PLACES: i64 = 16;
 pub(crate) struct IndexedArrays(Vec<(ArrayId, Indexed)>);
 
 impl IndexedArrays {
-    /// After a read that all points of the loops around it make.
-    pub fn compared(&mut self, l: &Let, facts: &Facts, t: Types<'_>) {
+    /// After a read that all points of the loops around it make. `lasts` says of an array whether it is there after these, under all of
+    /// its dimensions: the rows that points have for themselves are not.
+    pub fn compared(&mut self, l: &Let, facts: &Facts, t: Types<'_>, lasts: impl Fn(ArrayId) -> bool) {
         let Exp::Read { array, .. } = &l.exp else { return };
+        if !lasts(*array) {
+            return;
+        }
         for (array, new) in facts.indexed_by(t, l, &t.arrays[array.0 as usize].dims) {
-            self.learn(array, new, &t.arrays[array.0 as usize].dims);
+            if lasts(array) {
+                self.learn(array, new, &t.arrays[array.0 as usize].dims);
+            }
         }
     }
 

@@ -32,6 +32,11 @@ impl<'a> Proof<'a> {
         Proof { types, facts: Facts::new(&[], checked), dims, unproven: Vec::new() }
     }
 
+    /// The dimensions of the loops that an array is a row of.
+    pub fn dims_around(&self, a: ArrayId) -> &[Dim] {
+        (self.dims)(a).0
+    }
+
     /// Into a loop. What is known of the scalars around it holds in it.
     pub fn enter(&mut self, axis: &Axis) {
         self.facts.enter(axis);
@@ -131,14 +136,14 @@ mod tests {
     use super::check;
     use crate::bulk::parse::parse;
 
+    /// What is wrong with statements, after these parameters.
+    fn wrong(parameters: &str, stms: &str) -> String {
+        check(&parse(&format!("program f{parameters}\n{stms}\n=> ()")).expect("it parses")).join("; ")
+    }
+
     #[test]
     fn reads_without_a_comparison_have_a_reason() {
-        let found = |stms: &str| {
-            let text = format!(
-                "program f(x.0: [n]f64, y.1: [m]f64, k.2: i64, at.3: [m]i64) sizes n, m\n{stms}\n=> ()"
-            );
-            check(&parse(&text).expect("it parses")).join("; ")
-        };
+        let found = |stms: &str| wrong("(x.0: [n]f64, y.1: [m]f64, k.2: i64, at.3: [m]i64) sizes n, m", stms);
         let unproven = "`x.0` is read without a comparison and without a reason";
         let read = "s.4: f64 = nest [%0 < m] { %1 = x.0[%0] } reduce(add) 1 %1";
         assert_eq!(found(read), unproven);
@@ -174,12 +179,8 @@ mod tests {
     }
     #[test]
     fn what_was_an_index_is_inside_afterwards() {
-        let found = |stms: &str| {
-            let text = format!(
-                "program f(x.0: [m]f64, y.1: [m][d]f64, at.2: [n]i64, e.3: [n][2]i64) sizes m, d, n\n{stms}\n=> ()"
-            );
-            check(&parse(&text).expect("it parses")).join("; ")
-        };
+        let parameters = "(x.0: [m]f64, y.1: [m][d]f64, at.2: [n]i64, e.3: [n][2]i64) sizes m, d, n";
+        let found = |stms: &str| wrong(parameters, stms);
         let unproven = "`x.0` is read without a comparison and without a reason";
         let first = |of: &str, at: &str| {
             format!("a.4: [n]f64 = nest [%0 < n] {{ %1 = {of}[{at}]; %2 = x.0[%1]? }} store %2")

@@ -82,12 +82,9 @@ fn missing(name: &str, reason: &NotDifferentiable, program: &bulk::Program) -> M
 /// A program for both targets.
 fn whole(path: Vec<Derivative>, program: &bulk::Program) -> Made {
     let checks = notes::section("checks", &program.name, &program.places, &optimize::remaining(program));
-    let cpu = match pipeline::back(program, Target::Cpu) {
-        Ok(cpu) => cpu,
-        Err(wrong) => return Made::Wrong(wrong),
-    };
-    let gpu = match for_gpus(program) {
-        Ok(gpu) => gpu,
+    let both = pipeline::back(program, Target::Cpu).and_then(|cpu| Ok((cpu, for_gpus(program)?)));
+    let (cpu, gpu) = match both {
+        Ok(both) => both,
         Err(wrong) => return Made::Wrong(wrong),
     };
     internal::stage("emit");

@@ -123,6 +123,18 @@ impl Operand {
         self.places.iter().filter_map(|(axis, _)| *axis).collect()
     }
 
+    /// Its axes, of a contraction for a target that takes no parts of arrays.
+    pub fn axes_of_whole(&self, c: &Contract, arrays: &[ArrayInfo]) -> Vec<usize> {
+        let info = &arrays[self.array.0 as usize];
+        if !self.is_whole(&c.extents, &info.dims) {
+            crate::internal::broken(format!(
+                "a part of `{}` is multiplied where parts are not taken",
+                info.name
+            ))
+        }
+        self.axes()
+    }
+
     /// Whether it is all of an array of these dimensions.
     pub fn is_whole(&self, extents: &[Dim], dims: &[Dim]) -> bool {
         let axes = self.axes();

@@ -200,7 +200,7 @@ impl Context<'_> {
     pub(super) fn contract_step(&self, c: &Contract) -> Result<String, String> {
         let operand = |array: ArrayId, axes: &[usize]| format!("{} {}", array.0, list(axes));
         let out = operand(c.result, &c.out);
-        let [a, b] = [&c.a, &c.b].map(|o| operand(o.array, &o.axes()));
+        let [a, b] = [&c.a, &c.b].map(|o| operand(o.array, &o.axes_of_whole(c, &self.program.arrays)));
         Ok(format!("\ncontract {} {out} {a} {b}", self.polys(&c.extents)?))
     }
 

@@ -70,7 +70,9 @@ impl Reasons<'_> {
         let mut proof = Proof::new(types, checked, &dims);
         let mut around = Around { checked, indexed: IndexedArrays::default(), all: true };
         inside(&t.axes, &t.body, &t.plan, &mut proof, &mut around);
-        let Around { checked, indexed, .. } = around;
+        let Around { checked, mut indexed, .. } = around;
+        // Nor do its elements stay what they were as indices.
+        t.body.iter().for_each(|n| changed(n, &mut |a| indexed.forget(a)));
         checked.compared(indexed);
         proof.unproven
     }
@@ -178,7 +180,8 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, around: &mut Around<'_>) {
         match n {
             Node::Let(l) => {
                 if around.all {
-                    around.indexed.compared(l, &proof.facts, proof.types);
+                    let lasts = |a| proof.dims_around(a).is_empty();
+                    around.indexed.compared(l, &proof.facts, proof.types, lasts);
                 }
                 proof.binding(l);
             }

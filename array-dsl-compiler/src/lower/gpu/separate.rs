@@ -214,7 +214,11 @@ impl Program {
         let elem = self.arrays[c.result.0 as usize].elem;
         let [a, b, product] = [(); 3].map(|()| self.fresh_var(elem));
         let bind = |v: Var, exp: Exp| Node::Let(Let { vars: vec![v], exp, loc: c.loc });
-        let read = |of: &Operand| Exp::Read { array: of.array, index: index(&of.axes()), checked: false };
+        let read = |of: &Operand| Exp::Read {
+            array: of.array,
+            index: index(&of.axes_of_whole(c, &self.arrays)),
+            checked: false,
+        };
         let mut body = vec![
             bind(a, read(&c.a)),
             bind(b, read(&c.b)),
