@@ -89,12 +89,12 @@ impl<'a> Inside<'a> {
                     self.facts.leave(scope);
                 }
             }
-            Exp::Read { array, index, checked: true } => {
-                // What was an index before is not compared in the end (`compared`).
-                if !self.facts.all_inside(index, &self.p.array(*array).dims) {
-                    let why = self.why(*array, index);
-                    self.out.push((l.loc, why));
-                }
+            // What was an index before is not compared in the end (`compared`).
+            Exp::Read { array, index, checked: true }
+                if !self.facts.all_inside(index, &self.p.array(*array).dims) =>
+            {
+                let why = self.why(*array, index);
+                self.out.push((l.loc, why));
             }
             Exp::Op(Op::Div | Op::Rem | Op::RemEuclid, args) if self.p.elem(args[1]).is_int() => {
                 if let Atom::Var(_) = args[1] {
