@@ -7,8 +7,10 @@ use super::super::{
 };
 use super::{check, verify};
 use crate::bulk::build::int;
+use crate::bulk::parse::parse;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Prefix, Reducer, Scan, Var};
 use crate::dim::Dim;
+use crate::target::Target;
 use crate::ty::Loc;
 
 /// The errors of the sample after a change.
@@ -377,4 +379,25 @@ fn points_together_make_one_loop() {
     let few = |p: &mut Program| scratch(p, Form::Few(16, Box::default()));
     assert!(errors(few).contains(&own.to_string()));
     assert!(!errors(|p| scratch(p, Form::Together(16))).contains(&own.to_string()));
+}
+
+#[test]
+fn what_a_tree_changes_teaches_nothing_of_indices() {
+    // Both trees select by `at`, and the second one without a comparison.
+    let found = |changes: bool| {
+        let text = "program f(x.0: [m]f64, from.1: [n]i64) sizes m, n
+            at.2: [n]i64 = nest [%6 < n] { %7 = from.1[%6]; %8 = add %7 %7 } store %8
+            a.3: [n]f64 = nest [%0 < n, %9 < n] { %1 = at.2[%0]; %2 = x.0[%1]? } reduce(add) 1 %2
+            s.4: f64 = nest [%3 < n] { %4 = at.2[%3]; %5 = x.0[%4] } reduce(add) 1 %5
+            => (a.3, s.4)";
+        let mut p = crate::schedule::schedule(&parse(text).expect("it parses"), Target::Gpu);
+        let [_, Step::Tree(first), Step::Tree(_)] = &mut p.steps[..] else { panic!("{:?}", p.steps) };
+        if changes {
+            let index = vec![Atom::Var(first.axes[0].var)];
+            first.body.push(Node::Write { array: ArrayId(2), index, value: int(7) });
+        }
+        check(&p).join("; ")
+    };
+    assert_eq!(found(false), "");
+    assert_eq!(found(true), "`x.0` is read without a comparison and without a reason");
 }
