@@ -11,7 +11,7 @@
 //! optimize    Bulk   -> Bulk
 //! finish      Bulk   -> Bulk     for each target: values with rules of the user's as ordinary ones (then optimize); reductions at
 //!                                each place of a short axis as several (then optimize); where points have an order, what is made of
-//!                                an extremum for its place alone, where not, one writer for each place (then optimize); `LAST`: where nothing sorts, sorts as loops; where arrays are changed
+//!                                an extremum for its place alone, where not, one writer for each place (then optimize); `LAST`: where arrays are changed
 //!                                in place, updates; additions to places of the points' own as writes
 //! schedule    Bulk   -> Loops    loops of points, fusion into loop trees, contractions, sorts of values
 //! lower       Loops  -> Loops    CPU: each tree hoisted, merged, formed. GPU: bounds, separate reductions, elements of
@@ -99,9 +99,8 @@ pub fn derivative(p: &bulk::Program, what: Derivative) -> Result<bulk::Program, 
 pub type Takes = fn(Capabilities) -> bool;
 
 /// The last passes before scheduling, and which targets take them. They have no derivative rules of their own, and drop no statement.
-pub const LAST: [(Pass, Takes); 4] = [
+pub const LAST: [(Pass, Takes); 3] = [
     (("compared", optimize::compared), |_| true),
-    (("network", optimize::network), |can| !can.sorts),
     (("update", optimize::update), |can| can.updates),
     (("own", optimize::own), |_| true),
 ];

@@ -12,8 +12,9 @@ pub enum Target {
 /// What the stages before `lower` have to know of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Loops nest: a parallel loop with sequential loops inside, whose rows stay in cache. Else every tree is a flat space of points:
-    /// only nests over equal spaces share one, and each reduction stays alone.
+    /// Loops nest: a parallel loop with sequential loops inside, whose rows stay in cache. Else every tree is a flat space of points
+    /// with at most one loop: nests over equal spaces share one, and folds over the same points, with what is stored on the way and at the
+    /// end.
     pub nests: bool,
     /// Neighboring points of a loop go together, in lanes. Else each has a thread of its own: a few points leave most of the device
     /// idle, and what a host asks for one after the other is worth more than a thread that goes through much alone.
@@ -25,8 +26,6 @@ pub struct Capabilities {
     pub parts: bool,
     /// Points may be executed in order.
     pub orders_points: bool,
-    /// The runtime sorts rows.
-    pub sorts: bool,
     /// Arrays are changed in place where nothing else needs what they were.
     pub updates: bool,
     /// A loop of the host level ends where its condition says. Else nobody waits to see it: some trips too many are made, and change
@@ -57,7 +56,6 @@ impl Target {
                 arrays: usize::MAX,
                 parts: true,
                 orders_points: true,
-                sorts: true,
                 updates: true,
                 exact_trips: true,
                 scalars_in_memory: false,
@@ -68,7 +66,6 @@ impl Target {
                 arrays: 12,
                 parts: false,
                 orders_points: false,
-                sorts: false,
                 updates: false,
                 exact_trips: false,
                 scalars_in_memory: true,

@@ -31,6 +31,8 @@ fn renumbered(text: &str) -> String {
         text.split_inclusive(|c| !part(c)).map(|w| w.split_at(w.trim_end_matches(|c| !part(c)).len()));
     let mut out = String::new();
     for (word, rest) in words {
+        // A thread with several points has names with the number of the point.
+        let (word, copy) = word.split_at(word.find("_at_").unwrap_or(word.len()));
         let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
         let count = known.len();
         out += if letters.len() == word.len()
@@ -41,6 +43,7 @@ fn renumbered(text: &str) -> String {
         } else {
             known.entry(word).or_insert_with(|| format!("{letters}{count}"))
         };
+        out += copy;
         out += rest;
     }
     out

@@ -226,10 +226,10 @@ fn each_is_one_dispatch() {
         (
             "flown",
             "vjp",
-            "once, fill, fill, loop, once, repeat (points, once, points, once, once, copy, once, once, copy, once, once, once, copy, once, copy, points, copy, points, copy, once, copy, points, once, copy, once, copy, points, once, copy, once, copy, points, once, copy, once, copy, points, once, copy, once, copy, points, once, copy, once)",
+            "once, fill, fill, loop, once, repeat (points, once, once, copy, once, copy, once, copy, once, copy, points, copy, points, copy, once, copy, points, copy, once, copy, points, once, copy, once, copy, points, copy, once, copy, points, copy, once, copy, points, copy, once)",
         ),
         ("flight", "", "loop"),
-        ("flight", "vjp", "once, loop, loop, points, once, once, points"),
+        ("flight", "vjp", "once, loop, loop, points, once, points"),
         ("factors", "", "fill, loop"),
         ("factors", "vjp", "once, fill, copy, fill, loop"),
         ("log_dets", "", "loop"),

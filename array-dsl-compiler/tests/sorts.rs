@@ -255,10 +255,9 @@ fn all_none_and_nothing() {
     gives(source, &[v(&[]), t(0.0)], &[v(&[]), v(&[]), n(0)]);
 }
 
-/// What the network for a GPU gives is what all other stages give: of all lengths up to a power of two and beyond, with what has no
-/// order, and stably.
+/// All stages give the same, with what has no order, and stably.
 #[test]
-fn networks() {
+fn what_has_no_order() {
     let source = "fn f(x: [f64; n], i: [i64; n]) -> ([f64; n], [i64; n], [i64; n], [i64; n]) {
         (sort(x), argsort(x), argsort(i), argsort(map(|i| i > 3, i)))
     }";
@@ -285,7 +284,7 @@ fn what_a_gpu_takes() {
                 .expect("verified");
         emit::wgsl::emit(&p).map(|_| ())
     };
-    // Sorts are loops there; a size that the device computes is read back.
+    // A size that the device computes is read back.
     for source in [
         "fn f(x: [f32; n]) -> [f32; n] { sort(x) }",
         "fn f(x: [bool; n], y: [[i32; m]; n]) -> ([i64; n], [[i32; m]; n]) { (argsort(x), sort(y)) }",

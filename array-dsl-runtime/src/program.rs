@@ -105,18 +105,6 @@ pub enum CheckKind {
     AtLeast((Poly, &'static str), (Poly, &'static str)),
 }
 
-/// How the values of a reduction are combined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "as in the compiler")]
-pub enum Reducer {
-    Add,
-    Mul,
-    Min,
-    Max,
-    And,
-    Or,
-}
-
 /// A kernel for the GPU. Generated code has it as a text, see `gpu::Written`.
 #[derive(Debug)]
 pub struct GpuProgram {
@@ -182,8 +170,14 @@ pub enum Word {
     MostTrips,
     /// Only in `GpuStep::Reduce`'s `groups`, the number of parts, and in the passes of `GpuStep::Scan`, of chunks.
     Parts,
-    /// Only in the passes of `GpuStep::Scan`: the points of a thread.
+    /// Only in the passes of `GpuStep::Scan`: the points of a thread; in `GpuStep::Reduce`'s `groups`: the threads of a point.
     Each,
+    /// Only in `GpuStep::Reduce`'s `groups`: the outer points that are planned for, from one part's results to the next one's.
+    Planned,
+    /// Only in `GpuStep::Reduce`'s `groups`: 1 where the parts are combined.
+    Stage,
+    /// 0, which the shader's compiler does not know.
+    Zero,
 }
 
 /// How a shader uses an array.
@@ -216,9 +210,17 @@ pub struct Shader {
     pub bindings: &'static [(usize, Access)],
     /// Whether binding 1 is there.
     pub status: bool,
+    /// One thread per point: the points that a thread has, 256 apart.
+    pub each: u32,
+    /// Whether all loops of the text are known to end: then nothing counts their trips.
+    pub ends: Option<Promise>,
     /// What the device must have.
     pub needs: &'static [Need],
 }
+
+/// A promise of the compiler's, which only texts that it is trusted with can give: see `Written::trusted`.
+#[derive(Clone, Copy, Debug)]
+pub struct Promise(#[cfg_attr(not(feature = "gpu"), allow(dead_code))] pub(crate) ());
 
 /// What not every device has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -243,6 +245,15 @@ pub struct Private {
     pub most: usize,
 }
 
+/// What a sort gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sorted {
+    /// The positions (`i64`) in their row of the elements, in order.
+    Positions,
+    /// The elements.
+    Values,
+}
+
 /// A step of a GPU program.
 #[derive(Debug)]
 #[allow(
@@ -250,8 +261,8 @@ pub struct Private {
     reason = "there are few, and tests write them as constants, which cannot be boxed"
 )]
 pub enum GpuStep {
-    /// One thread for each point of a space. Thread number: `(wg.x + wg.y * num_wg.x) * 256 + local`; the shader
-    /// returns at once when that is not below the product of the extents.
+    /// One thread for each point of a space, or for as many as the shader says: those of workgroup `g = wg.x + wg.y * num_wg.x` are
+    /// `g * 256 * each + k * 256 + local` for `k < each`, as far as these are below the product of the extents.
     Points {
         /// The shader.
         shader: Shader,
@@ -268,14 +279,29 @@ pub enum GpuStep {
         outer: &'static [Poly],
         /// Extents of the inner space.
         inner: &'static [Poly],
-        /// Workgroup number `g = wg.x + wg.y * num_wg.x`: outer point `g / parts`, part `g % parts`. The workgroup's 256 threads
-        /// fold the inner points `part * 256 + local`, stepping by `parts * 256`, combine through workgroup memory, and write element
-        /// `g` of the last binding, which is the result if `parts` is 1 and else a scratch array that the runtime reduces.
+        /// Workgroup number `g = wg.x + wg.y * num_wg.x` has part `g % parts` of 256 / lanes outer points, from `g / parts` times as many
+        /// on. The `lanes` threads of a point fold the inner points `part * lanes + lane`, stepping by `parts * lanes`, combine through
+        /// workgroup memory, and do what is done with the results if `parts` is 1; else they are kept in the scratch memory at
+        /// `(part * planned + point) * words`. At stage 1 there are no parts to the workgroups, and the threads fold those instead.
         groups: Shader,
-        /// The operator.
-        reducer: Reducer,
-        /// The result array.
-        result: usize,
+        /// Whether threads side by side have neighboring outer points; else neighboring inner ones. At stage 1 they have.
+        across: bool,
+        /// The words of what is kept of a part.
+        words: u32,
+        /// Stands for the scratch memory.
+        scratch: usize,
+    },
+    /// Steps that a team of threads can do for each outer point, one after the other, or else one by one.
+    Team {
+        /// Workgroup number `g = wg.x + wg.y * num_wg.x` has 256 / lanes outer points from `g` times as many on, each of which has
+        /// `lanes` threads.
+        shader: Shader,
+        /// Extents of the outer space.
+        outer: &'static [Poly],
+        /// The inner points of each of the steps.
+        inner: &'static [Poly],
+        /// The steps: points and reductions.
+        steps: &'static [GpuStep],
     },
     /// Prefixes along one axis for each outer point, in whichever of two ways suits the sizes. `Parts` chunks of 256 groups of
     /// `Each` points; `scratch` holds, each as the bits of all states, the totals of the chunks of all outer points, then the
@@ -302,6 +328,8 @@ pub enum GpuStep {
     },
     /// A sum of products of arrays of floats of one type; positions in `extents`, as in the compiler's `Contract`.
     Contract {
+        /// For labels in tools.
+        label: &'static str,
         /// Extents of all axes.
         extents: &'static [Poly],
         /// The result and its axes, outermost first.
@@ -310,6 +338,21 @@ pub enum GpuStep {
         a: (usize, &'static [usize]),
         /// The second operand and its axes.
         b: (usize, &'static [usize]),
+    },
+    /// Rows in ascending order; equal elements keep their order, NaN come last.
+    Sort {
+        /// For labels in tools.
+        label: &'static str,
+        /// What the result is.
+        sorted: Sorted,
+        /// The result.
+        result: usize,
+        /// What is sorted.
+        keys: usize,
+        /// The extents of the rows.
+        rows: &'static [Poly],
+        /// The elements of a row.
+        length: Poly,
     },
     /// Sets every element to these bits.
     Fill(usize, u64),

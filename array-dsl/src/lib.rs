@@ -23,7 +23,10 @@ pub use array_dsl_runtime::Error;
 pub use array_dsl_runtime::check::{GradientCheck, check_grad};
 pub use array_dsl_runtime::directional::{Directional, HasSparseHessian};
 #[cfg(feature = "gpu")]
-pub use array_dsl_runtime::gpu::{Gpu, GpuArray, GpuInfo, GpuKernel, GpuRecord, GpuScalar, Upload};
+pub use array_dsl_runtime::gpu::{
+    Gpu, GpuArray, GpuEvent, GpuInfo, GpuKernel, GpuKind, GpuProfile, GpuRecord, GpuScalar, GpuStatistics,
+    GpuStepTotal, Upload,
+};
 pub use array_dsl_runtime::host::{
     Cpu, HasGrad, HasHessian, HasHvp, HasJacobian, HasJvp, HasValueAndGrad, HasVjp, HasVmap, Instance,
     Kernel, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp, vmap,

@@ -1,5 +1,5 @@
 //! Bulk to Bulk: the same values with less work. Every pass keeps the program valid; `optimize` repeats those of a round
-//! until nothing changes. `jam`, `chosen`, `compared`, `network`, `update`, `own` and `writers` are for targets, before scheduling (`pipeline::finish`).
+//! until nothing changes. `jam`, `chosen`, `compared`, `update`, `own` and `writers` are for targets, before scheduling (`pipeline::finish`).
 //!
 //! | file | subject |
 //! |---|---|
@@ -17,7 +17,6 @@
 //! | `independent` | loops whose trips do not need each other, as nests |
 //! | `jam` | reductions at each place of a short axis |
 //! | `chosen` | axes along which one place counts, as that of a minimum |
-//! | `network` | sorts as loops, where the target has none |
 //! | `update` | accumulations into what they are added to |
 //! | `own` | accumulations of which every point has a place of its own, as writes |
 //! | `writers` | writes to one place, where the target has no order |
@@ -32,7 +31,6 @@ mod independent;
 mod inline;
 mod invariant;
 mod jam;
-mod network;
 mod own;
 mod remaining;
 mod sequence;
@@ -49,7 +47,6 @@ use crate::bulk::{Program, Stm};
 pub use accumulate::gathered;
 pub use chosen::chosen;
 pub use jam::jam;
-pub use network::network;
 pub use own::own;
 pub use remaining::remaining;
 pub use sequence::Sequence;

@@ -6,7 +6,8 @@
 //! 1. the next extents are equal,
 //! 2. what it reads of the run's members is read at the shared axes, and those members have stored it by then
 //!    (a reduction over the shared axis has not),
-//! 3. they have an array in common, and do not go through one crosswise.
+//! 3. they have an array in common, and do not go through one crosswise,
+//! 4. where loops do not nest, they have the same space, or are folds over the same points (`same_folds`).
 //!
 //! Scalar code is placed at the outermost level where its operands exist, unless it may fail: then it stays where its nest has
 //! points. What a scan starts from and what its steps use is needed before its loop all the same (its chunks are joined outside of
@@ -18,12 +19,15 @@ mod tree;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bulk::uses::scalars;
-use crate::bulk::{ArrayId, Atom, Nest, Program, Stm, Yield, YieldKind};
+use crate::bulk::{ArrayId, Atom, Axis, Nest, Program, Stm, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::loops::Step;
 use crate::target::Target;
 use crate::ty::Elem;
 use member::{Member, common_input, depends, points};
+
+/// The most results of folds that the threads of a workgroup combine together.
+const MOST_FOLDS: usize = 6;
 
 /// A group at depth 0.
 enum Group {
@@ -146,7 +150,12 @@ impl<'a> Fuse<'a> {
         if a.extent != b.extent {
             return false;
         }
-        if !self.target.can().nests && !self.same_space(m, first) && !self.is_small(m, run) {
+        let is_one_space = if folds(m) || run.iter().any(|q| folds(q)) {
+            self.same_folds(m, run)
+        } else {
+            self.same_space(m, first)
+        };
+        if !self.target.can().nests && !is_one_space && !self.is_small(m, run) {
             return false;
         }
         // The one axis of a scan is divided in a way of its own.
@@ -180,6 +189,30 @@ impl<'a> Fuse<'a> {
             && m.axes.len() == q.axes.len()
             && m.axes.iter().zip(&q.axes).all(|(a, b)| a.extent == b.extent)
             && (!depends(m, q) || (0..m.axes.len()).all(|d| self.pointwise(m, q, d)))
+    }
+
+    /// Whether `m` and the run are folds over the same points, from none of the others' results, with what is stored for each of
+    /// the points on the way, and for each result at the end.
+    fn same_folds(&self, m: &Member, run: &[&Member]) -> bool {
+        let same = |x: &[Axis], y: &[Axis]| x.iter().map(|a| &a.extent).eq(y.iter().map(|a| &a.extent));
+        let together =
+            |q: &Member| !depends(m, q) || (0..m.axes.len()).all(|depth| self.pointwise(m, q, depth));
+        let Some(fold) = run.iter().copied().chain([m]).find(|q| folds(q)) else { return false };
+        let is_map = |q: &Member| stores(q) && same(&q.axes, &fold.axes);
+        let is_end = |q: &Member| stores(q) && same(&q.axes, &fold.axes[..fold.outer]);
+        let is_same = |q: &Member| folds(q) && q.outer == fold.outer && same(&q.axes, &fold.axes);
+        let results: usize =
+            run.iter().copied().chain([m]).filter(|q| folds(q)).map(|q| q.yields.len()).sum();
+        let fits = run.iter().all(|q| is_same(q) || is_map(q) || is_end(q)) && results <= MOST_FOLDS;
+        if is_same(m) || is_map(m) {
+            fits && run.iter().all(|q| if is_map(q) { together(q) } else { !depends(m, q) })
+        } else {
+            let of_a_result = run.iter().any(|q| folds(q) && depends(m, q));
+            is_end(m)
+                && fits
+                && of_a_result
+                && run.iter().all(|q| together(q) && !(is_map(q) && depends(m, q)))
+        }
     }
 
     /// Whether `m` and the run are work of the same points, of which each has so little that it becomes scalar code (`unroll`).
@@ -231,6 +264,22 @@ impl<'a> Fuse<'a> {
         }
         (steps, self.vars)
     }
+}
+
+/// Whether all it does is to fold, in a way that can be divided.
+fn folds(q: &Member) -> bool {
+    let divides = |y: &Yield| match y.kind {
+        YieldKind::Reduce { reducer, over, .. } => {
+            reducer.op().is_some() || (reducer.is_extremum() && over == 1)
+        }
+        _ => false,
+    };
+    q.outer < q.axes.len() && !q.ordered && q.yields.iter().all(divides)
+}
+
+/// Whether all it does is to store an element for each of its points.
+fn stores(q: &Member) -> bool {
+    q.outer == q.axes.len() && !q.ordered && q.yields.iter().all(|y| matches!(y.kind, YieldKind::Store(_)))
 }
 
 /// What each view views, in loops as well.

@@ -6,7 +6,7 @@
 //! | `split`, `simplify`, `states`, `share`, `accumulate`, `invariant`, `inline` | Bulk | Bulk: one pass of a round |
 //! | `optimize` | Bulk | Bulk: rounds until nothing changes |
 //! | `vjp`, `grad`, `jvp`, .. | Bulk | Bulk: a derivative, optimized |
-//! | `update`, `network` | Bulk | Bulk: one of the last passes before scheduling |
+//! | `update` | Bulk | Bulk: one of the last passes before scheduling |
 //! | `finish cpu`, `finish gpu` | Bulk | Bulk: as that target takes it, by the last passes that are for it among others |
 //! | `schedule cpu`, `schedule gpu` | Bulk | Loops |
 //! | `lower cpu`, `lower gpu` | Loops | Loops |

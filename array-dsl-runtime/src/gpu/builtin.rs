@@ -3,19 +3,29 @@
 use super::contract_shader::{Counts, Float, sum_parts, thin};
 use super::contract_tile::{Tile, tiled};
 use super::execute::FILL;
-use super::reduce::combine;
+use super::profile::COPY;
+use super::sort::{Gives, Source, To};
+use super::sort_shader;
 use super::status::FIRST_FAILURE;
-use crate::program::{Elem, Reducer};
+use crate::program::Elem;
 
-/// A shader of this crate: bindings are arrays that are only read, then one that is written.
+/// A shader of this crate: bindings are arrays that are only read, then those that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Builtin {
     /// Sets all elements.
     Fill,
-    /// Folds the parts of a reduction.
-    Combine(Elem, Reducer),
+    /// Copies vectors of four words.
+    Copy,
     /// Adds up the parts of a contraction.
     SumParts(Float),
+    /// The digits of tiles.
+    SortCount { elem: Elem, source: Source },
+    /// Where the digits of tiles begin.
+    SortStarts { is_alone: bool },
+    /// Moves elements by a digit.
+    SortMove { elem: Elem, gives: Gives, source: Source, to: To },
+    /// Sorts rows of one tile.
+    SortTiles { elem: Elem, gives: Gives },
     /// The first failure of several runs.
     FirstFailure,
     /// A contraction with few rows or columns.
@@ -25,12 +35,16 @@ pub(super) enum Builtin {
 }
 
 impl Builtin {
-    /// How many arrays are only read.
-    pub(super) fn reads(self) -> usize {
+    /// How many arrays are only read, and how many are written.
+    pub(super) fn arrays(self) -> [usize; 2] {
         match self {
-            Builtin::Fill => 0,
-            Builtin::Combine(..) | Builtin::SumParts(_) | Builtin::FirstFailure => 1,
-            Builtin::Thin { .. } | Builtin::Tiled { .. } => 2,
+            Builtin::Fill => [0, 1],
+            Builtin::Copy | Builtin::SumParts(_) | Builtin::FirstFailure => [1, 1],
+            Builtin::Thin { .. } | Builtin::Tiled { .. } => [2, 1],
+            Builtin::SortCount { source, .. } => [if source == Source::Positions { 2 } else { 1 }, 1],
+            Builtin::SortStarts { .. } => [0, 2],
+            Builtin::SortMove { gives, source, to, .. } => sort_shader::moved_arrays(gives, source, to),
+            Builtin::SortTiles { .. } => [1, 1],
         }
     }
 
@@ -38,8 +52,12 @@ impl Builtin {
     pub(super) fn label(self) -> &'static str {
         match self {
             Builtin::Fill => "fill",
-            Builtin::Combine(..) => "combine",
+            Builtin::Copy => "copy by a shader",
             Builtin::SumParts(_) => "sum parts",
+            Builtin::SortCount { .. } => "count digits",
+            Builtin::SortStarts { .. } => "starts of digits",
+            Builtin::SortMove { .. } => "move by a digit",
+            Builtin::SortTiles { .. } => "sort in tiles",
             Builtin::FirstFailure => "first failure",
             Builtin::Thin { .. } => "contract thin",
             Builtin::Tiled { .. } => "contract tiled",
@@ -50,8 +68,12 @@ impl Builtin {
     pub(super) fn wgsl(self) -> String {
         match self {
             Builtin::Fill => FILL.to_string(),
-            Builtin::Combine(elem, reducer) => combine(elem, reducer),
+            Builtin::Copy => COPY.to_string(),
             Builtin::SumParts(float) => sum_parts(float),
+            Builtin::SortCount { elem, source } => sort_shader::count(elem, source),
+            Builtin::SortStarts { is_alone } => sort_shader::starts(is_alone),
+            Builtin::SortMove { elem, gives, source, to } => sort_shader::move_all(elem, gives, source, to),
+            Builtin::SortTiles { elem, gives } => sort_shader::tiles_alone(elem, gives),
             Builtin::FirstFailure => FIRST_FAILURE.to_string(),
             Builtin::Thin { float, counts, a_along_sums } => thin(float, counts, a_along_sums),
             Builtin::Tiled { float, counts, tile, a_along_sums, b_along_sums } => {

@@ -2,12 +2,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::adapter::GpuInfo;
 use super::pipeline::Pipelines;
 use super::plan::Plans;
 use super::pool::{GpuBuffer, Owner, Pool};
+use super::profile::TIMESTAMPS;
 use super::record::Recorder;
 use super::status::Sites;
 use crate::error::Error;
@@ -181,7 +182,11 @@ impl Abilities {
 
 /// What devices are asked for if they have it.
 fn wanted() -> wgpu::Features {
-    feature(Need::F64) | feature(Need::I64) | feature(Need::I64Atomics)
+    feature(Need::F64)
+        | feature(Need::I64)
+        | feature(Need::I64Atomics)
+        | TIMESTAMPS
+        | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
 }
 
 /// The feature that a need is met by.
@@ -215,6 +220,8 @@ pub(super) struct Shared {
     pub(super) most_trips: AtomicU64,
     /// Buffers for downloads that are not in use.
     pub(super) staging: Mutex<Vec<wgpu::Buffer>>,
+    /// Bytes per second, once it is measured.
+    pub(super) bandwidth: OnceLock<f64>,
     state: Mutex<State>,
 }
 
@@ -270,6 +277,7 @@ impl Shared {
             counters,
             most_trips: AtomicU64::new(MOST_TRIPS),
             staging: Mutex::default(),
+            bandwidth: OnceLock::new(),
             state: Mutex::new(State {
                 pipelines: Pipelines::default(),
                 plans: Plans::default(),

@@ -16,6 +16,7 @@ use super::elem::GpuElem;
 use super::extent::Atoms;
 use super::plan::{Lives, Plan};
 use super::pool::{GpuBuffer, MOST};
+use super::record::Dispatch;
 use super::scan::Passes;
 use super::status::Status;
 use super::watch::Watch;
@@ -43,6 +44,15 @@ pub(super) enum ScalarValue {
     Known(u64),
     /// The element it is in.
     Computed(GpuBuffer),
+}
+
+/// What a dispatch of a shader of this crate is part of, for profiles.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Part {
+    /// The step of the program.
+    pub(super) step: Option<&'static str>,
+    /// Floating-point operations, where they are known.
+    pub(super) operations: Option<u64>,
 }
 
 impl GpuInput<'_> {
@@ -250,20 +260,24 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn step(&mut self, step: &'static GpuStep) -> Result<(), Error> {
+    pub(super) fn step(&mut self, step: &'static GpuStep) -> Result<(), Error> {
         match step {
             GpuStep::Points { shader, extents, private: Some(private) } => {
                 self.combine(shader, extents, private)
             }
             GpuStep::Points { shader, extents, private: None } => self.points(shader, extents),
-            GpuStep::Reduce { points, outer, inner, groups, reducer, result } => {
-                self.reduce(points, outer, inner, groups, *reducer, *result)
+            GpuStep::Reduce { points, outer, inner, groups, across, words, scratch } => {
+                self.reduce(points, (outer, inner), (groups, *across), (*words, *scratch))
             }
+            GpuStep::Team { shader, outer, inner, steps } => self.team(shader, outer, inner, steps),
             GpuStep::Scan { points, outer, length, fold, starts, run, states, scratch, ends } => {
                 let passes = Passes { fold, starts, run, states: *states, scratch: *scratch, ends: *ends };
                 self.scan(points, outer, length, &passes)
             }
-            GpuStep::Contract { extents, out, a, b } => self.contract(extents, *out, *a, *b),
+            GpuStep::Contract { label, extents, out, a, b } => self.contract(label, extents, *out, *a, *b),
+            GpuStep::Sort { label, sorted, result, keys, rows, length } => {
+                self.sort(label, *sorted, (*result, *keys), (rows, length))
+            }
             GpuStep::Fill(array, bits) => {
                 let buffer = self.buffer(*array)?;
                 self.fill(&buffer, *bits)
@@ -294,8 +308,10 @@ impl<'a> Run<'a> {
         if points == 0 {
             return Ok(());
         }
-        let words = self.words(shader, [0; 2])?;
-        self.dispatch_shader(shader, &words, &buffers, points.div_ceil(WORKGROUP))
+        let words = self.words(shader, [0; 4])?;
+        // A shader for no points at a time is not well formed.
+        let each = WORKGROUP.saturating_mul(shader.each.max(1));
+        self.dispatch_shader(shader, &words, &buffers, points.div_ceil(each))
     }
 
     /// One thread per point, or workgroups with bins of their own: where these have room, and are so few compared with the
@@ -311,7 +327,7 @@ impl<'a> Run<'a> {
             return self.points(shader, extents);
         };
         let buffers = self.bound(&private.shader)?;
-        let words = self.words(&private.shader, [0; 2])?;
+        let words = self.words(&private.shader, [0; 4])?;
         self.dispatch_shader(&private.shader, &words, &buffers, groups)
     }
 
@@ -343,8 +359,11 @@ impl<'a> Run<'a> {
             }
         });
         let computed: Vec<(usize, &GpuBuffer, u64)> = computed.collect();
-        let grid = self.gpu.grid(groups);
-        self.state.recorder.dispatch(self.gpu, &pipeline, words, &computed, &buffers, grid)
+        let dispatch = Dispatch {
+            computed: &computed,
+            ..Dispatch::new(&pipeline, words, &buffers, self.gpu.grid(groups))
+        };
+        self.state.recorder.dispatch(self.gpu, &dispatch)
     }
 
     /// Records a dispatch of a shader of this crate.
@@ -354,9 +373,15 @@ impl<'a> Run<'a> {
         words: &[u32],
         buffers: &[&GpuBuffer],
         groups: u32,
+        part: Part,
     ) -> Result<(), Error> {
         let pipeline = self.state.pipelines.of_builtin(self.gpu, builtin)?;
-        self.state.recorder.dispatch(self.gpu, &pipeline, words, &[], buffers, self.gpu.grid(groups))
+        let dispatch = Dispatch {
+            step: part.step,
+            operations: part.operations,
+            ..Dispatch::new(&pipeline, words, buffers, self.gpu.grid(groups))
+        };
+        self.state.recorder.dispatch(self.gpu, &dispatch)
     }
 
     /// Sets all elements.
@@ -369,7 +394,7 @@ impl<'a> Run<'a> {
         let Some(groups) = self.groups_of(words)? else { return Ok(()) };
         let (low, high) = (bits as u32, (bits >> 32) as u32);
         let odd = if buffer.width() == 8 { high } else { low };
-        self.dispatch_builtin(Builtin::Fill, &[words as u32, low, odd], &[buffer], groups)
+        self.dispatch_builtin(Builtin::Fill, &[words as u32, low, odd], &[buffer], groups, Part::default())
     }
 
     /// The workgroups that give each of so many elements a thread; `None` if there are none.
@@ -438,9 +463,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The uniform words of a shader; `split` is the parts of a reduction or the chunks of a scan, and the points of a
-    /// scan's thread.
-    pub(super) fn words(&mut self, shader: &'static Shader, split: [u32; 2]) -> Result<Vec<u32>, Error> {
+    /// The uniform words of a shader; `split` is the parts of a reduction or the chunks of a scan, the lanes of a reduction or the
+    /// points of a scan's thread, the points that a reduction is planned for, and its stage.
+    pub(super) fn words(&mut self, shader: &'static Shader, split: [u32; 4]) -> Result<Vec<u32>, Error> {
         self.prepare_words(shader)?;
         let word = |word: &Word| match word {
             Word::Size(size) => self.size(size),
@@ -452,6 +477,9 @@ impl<'a> Run<'a> {
             Word::MostTrips => Ok(u32::try_from(self.gpu.most_trips.load(Relaxed)).unwrap_or(u32::MAX)),
             Word::Parts => Ok(split[0]),
             Word::Each => Ok(split[1]),
+            Word::Planned => Ok(split[2]),
+            Word::Stage => Ok(split[3]),
+            Word::Zero => Ok(0),
         };
         shader.words.iter().map(word).collect()
     }

@@ -21,6 +21,7 @@
 //! | `status` | failures found by shaders, and which results carry them |
 //! | `pipeline` | shaders made into pipelines, once |
 //! | `record` | what is recorded and how it is submitted |
+//! | `profile` | what every step takes |
 //! | `written` | programs as texts |
 //! | `plan` | what can be known about a program before it runs |
 //! | `execute` | the steps of a program |
@@ -29,6 +30,7 @@
 //! | `repeat` | loops of steps |
 //! | `watch` | looking for failures while loops are recorded |
 //! | `scan` | prefixes |
+//! | `sort`, `sort_shader` | rows in order |
 //! | `builtin` | the shaders of this crate |
 //! | `contract`, `contract_shader`, `contract_tile` | sums of products |
 
@@ -45,12 +47,15 @@ mod extent;
 mod pipeline;
 mod plan;
 mod pool;
+mod profile;
 mod record;
 mod reduce;
 mod repeat;
 mod run;
 mod scalar;
 mod scan;
+mod sort;
+mod sort_shader;
 mod status;
 mod transfer;
 mod upload;
@@ -67,6 +72,7 @@ pub use device::GpuStatistics;
 pub use elem::GpuElem;
 pub use execute::GpuInput;
 pub use pool::GpuBuffer;
+pub use profile::{GpuEvent, GpuProfile, GpuStepTotal};
 pub use run::GpuKernel;
 #[doc(hidden)]
 pub use run::{result, zeros};

@@ -19,6 +19,8 @@ pub(super) struct Pipeline {
     pub(super) layout: wgpu::BindGroupLayout,
     /// Whether binding 1 is the status buffer.
     pub(super) status: bool,
+    /// For profiles.
+    pub(super) label: String,
 }
 
 /// What the bindings of a shader are: whether the status is bound, and for each array whether it is only
@@ -50,6 +52,8 @@ enum Origin {
     /// Of a program: wgpu adds checks so that whatever the text does, nothing outside its arrays is touched
     /// and every loop ends.
     Program,
+    /// The same, of which the compiler has promised that its loops end: they are not counted.
+    Ending,
     /// Of this crate: every index is in range by construction, every loop ends, nothing is divided by zero.
     Runtime,
 }
@@ -78,7 +82,8 @@ impl Pipelines {
             Some(found) => found.clone(),
             None => {
                 let interface = Interface::of(shader);
-                let made = self.make(gpu, shader.label, shader.wgsl, &interface, Origin::Program)?;
+                let origin = if shader.ends.is_some() { Origin::Ending } else { Origin::Program };
+                let made = self.make(gpu, shader.label, shader.wgsl, &interface, origin)?;
                 self.by_text.insert(shader.wgsl, made.clone());
                 made
             }
@@ -92,8 +97,8 @@ impl Pipelines {
         if let Some(found) = self.builtin.get(&builtin) {
             return Ok(found.clone());
         }
-        let mut read_only = vec![true; builtin.reads()];
-        read_only.push(false);
+        let [read, written] = builtin.arrays();
+        let read_only = (0..read + written).map(|at| at < read).collect();
         let interface = Interface { status: false, read_only };
         let made = self.make(gpu, builtin.label(), &builtin.wgsl(), &interface, Origin::Runtime)?;
         self.builtin.insert(builtin, made.clone());
@@ -112,7 +117,7 @@ impl Pipelines {
         let raw = scoped(&gpu.device, || compile(&gpu.device, label, wgsl, &pipeline_layout, origin))
             .map_err(|e| Error::Gpu { message: format!("shader `{label}`: {e}") })?;
         gpu.counters.pipelines_created.fetch_add(1, Relaxed);
-        Ok(Arc::new(Pipeline { raw, layout, status: interface.status }))
+        Ok(Arc::new(Pipeline { raw, layout, status: interface.status, label: label.to_string() }))
     }
 
     fn layout(
@@ -165,6 +170,14 @@ fn compile(
         wgpu::ShaderModuleDescriptor { label: Some(label), source: wgpu::ShaderSource::Wgsl(wgsl.into()) };
     let module = match origin {
         Origin::Program => device.create_shader_module(source),
+        // SAFETY: `Written::trusted`. All other checks stay.
+        Origin::Ending => unsafe {
+            let checks = wgpu::ShaderRuntimeChecks {
+                force_loop_bounding: false,
+                ..wgpu::ShaderRuntimeChecks::checked()
+            };
+            device.create_shader_module_trusted(source, checks)
+        },
         // SAFETY: see `Origin::Runtime`; the texts are those of `builtin`.
         Origin::Runtime => unsafe {
             device.create_shader_module_trusted(source, wgpu::ShaderRuntimeChecks::unchecked())

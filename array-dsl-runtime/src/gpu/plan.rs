@@ -115,8 +115,10 @@ fn shaders(steps: &'static [GpuStep]) -> Vec<&'static Shader> {
             }
             GpuStep::Reduce { points, groups, .. } => all.extend([points, groups]),
             GpuStep::Scan { points, fold, starts, run, .. } => all.extend([points, fold, starts, run]),
-            GpuStep::Repeat { steps, .. } => all.extend(shaders(steps)),
+            // What a team does, its steps do where it has too many arrays.
+            GpuStep::Repeat { steps, .. } | GpuStep::Team { steps, .. } => all.extend(shaders(steps)),
             GpuStep::Contract { .. }
+            | GpuStep::Sort { .. }
             | GpuStep::Fill(..)
             | GpuStep::Copy(..)
             | GpuStep::Move(..)
@@ -135,15 +137,12 @@ fn made(steps: &[GpuStep], f: &mut impl FnMut(usize)) {
     for step in steps {
         match step {
             GpuStep::Points { shader, .. } => written(shader, f),
-            GpuStep::Reduce { points, groups, result, .. } => {
-                written(points, f);
-                written(groups, f);
-                f(*result);
-            }
-            GpuStep::Scan { points, .. } => written(points, f),
+            GpuStep::Reduce { points, .. } | GpuStep::Scan { points, .. } => written(points, f),
             GpuStep::Contract { out, .. } => f(out.0),
+            GpuStep::Sort { result, .. } => f(*result),
             GpuStep::Fill(array, _) | GpuStep::Copy(array, _) | GpuStep::Move(array, _) => f(*array),
             GpuStep::Check(_) | GpuStep::Size { .. } => {}
+            GpuStep::Team { steps, .. } => made(steps, f),
             GpuStep::Repeat { trips, carried, steps } => {
                 if let Trips::For { index, .. } = trips {
                     f(*index);
@@ -171,17 +170,13 @@ fn arrays_of(step: &GpuStep) -> Vec<usize> {
     let of_shader = |s: &Shader| s.bindings.iter().map(|(array, _)| *array).collect::<Vec<_>>();
     match step {
         GpuStep::Points { shader, .. } => of_shader(shader),
-        GpuStep::Reduce { points, groups, result, .. } => {
-            let mut all = of_shader(points);
-            all.extend(of_shader(groups));
-            all.push(*result);
-            all
-        }
-        // The passes use no others but the scratch memory, which the step gives back itself.
-        GpuStep::Scan { points, .. } => of_shader(points),
+        // The others use no others but the scratch memory, which the step gives back itself.
+        GpuStep::Reduce { points, .. } | GpuStep::Scan { points, .. } => of_shader(points),
         GpuStep::Contract { out, a, b, .. } => vec![out.0, a.0, b.0],
+        GpuStep::Sort { result, keys, .. } => vec![*result, *keys],
         GpuStep::Fill(array, _) => vec![*array],
         GpuStep::Copy(to, from) | GpuStep::Move(to, from) => vec![*to, *from],
+        GpuStep::Team { steps, .. } => steps.iter().flat_map(arrays_of).collect(),
         GpuStep::Check(_) => Vec::new(),
         GpuStep::Size { array, .. } => vec![*array],
         GpuStep::Repeat { trips, carried, steps } => {
@@ -256,6 +251,8 @@ mod tests {
         sizes: &[],
         bindings: &[(0, Access::Read), (1, Access::Write), (3, Access::Write)],
         status: true,
+        each: 1,
+        ends: None,
         needs: &[],
     };
 

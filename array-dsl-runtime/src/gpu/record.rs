@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::device::{Shared, scoped};
 use super::pipeline::Pipeline;
 use super::pool::GpuBuffer;
+use super::profile::{MOST_TIMED, Noted, Queries, Session};
 use crate::error::Error;
 
 /// The most dispatches in one submission.
@@ -23,9 +24,60 @@ const MOST_COMMANDS: usize = 4096;
 const UNIFORM_BYTES: u64 = 65_536;
 
 enum Command {
-    Dispatch { pipeline: wgpu::ComputePipeline, group: wgpu::BindGroup, offset: u32, grid: [u32; 2] },
-    Copy { from: wgpu::Buffer, from_offset: u64, to: wgpu::Buffer, to_offset: u64, bytes: u64 },
-    Clear { buffer: wgpu::Buffer, bytes: u64 },
+    /// `noted` while something is profiled.
+    Dispatch {
+        pipeline: wgpu::ComputePipeline,
+        group: wgpu::BindGroup,
+        offset: u32,
+        grid: [u32; 2],
+        noted: Option<Noted>,
+    },
+    Copy {
+        from: wgpu::Buffer,
+        from_offset: u64,
+        to: wgpu::Buffer,
+        to_offset: u64,
+        bytes: u64,
+    },
+    Clear {
+        buffer: wgpu::Buffer,
+        bytes: u64,
+    },
+}
+
+/// A launch of a shader.
+pub(super) struct Dispatch<'a> {
+    pub(super) pipeline: &'a Pipeline,
+    pub(super) words: &'a [u32],
+    /// The positions of words that the device itself knows, and where, with the byte: they are copied into the uniform block
+    /// just before.
+    pub(super) computed: &'a [(usize, &'a GpuBuffer, u64)],
+    /// Those from the pipeline's first binding on.
+    pub(super) buffers: &'a [&'a GpuBuffer],
+    /// The workgroups: see [`Shared::grid`].
+    pub(super) grid: [u32; 2],
+    /// The step that a shader of this crate is part of; other shaders' labels say it.
+    pub(super) step: Option<&'static str>,
+    /// Floating-point operations, where they are known.
+    pub(super) operations: Option<u64>,
+}
+
+impl<'a> Dispatch<'a> {
+    pub(super) fn new(
+        pipeline: &'a Pipeline,
+        words: &'a [u32],
+        buffers: &'a [&'a GpuBuffer],
+        grid: [u32; 2],
+    ) -> Dispatch<'a> {
+        Dispatch { pipeline, words, computed: &[], buffers, grid, step: None, operations: None }
+    }
+
+    fn noted(&self) -> Noted {
+        let label = &self.pipeline.label;
+        let step = self.step.map_or_else(|| label.clone(), |step| format!("{step}, {label}"));
+        let bytes = self.buffers.iter().map(|b| b.bytes()).sum();
+        Noted { step, bytes, operations: self.operations }
+    }
 }
 
 /// What a bind group consists of: its layout, the size of the uniform block, and the buffers with the bytes bound.
@@ -46,6 +98,8 @@ pub(super) struct Recorder {
     uniforms: wgpu::Buffer,
     alignment: usize,
     submitted: VecDeque<wgpu::SubmissionIndex>,
+    /// While something is profiled.
+    pub(super) profile: Option<Session>,
 }
 
 impl Recorder {
@@ -66,6 +120,7 @@ impl Recorder {
             uniforms,
             alignment,
             submitted: VecDeque::new(),
+            profile: None,
         }
     }
 
@@ -74,18 +129,9 @@ impl Recorder {
         (limits.max_uniform_buffer_binding_size.min(UNIFORM_BYTES) / 16 * 4) as usize
     }
 
-    /// Records a dispatch of `grid` workgroups (see [`Shared::grid`]). `computed` are the positions of words that the device
-    /// itself knows, and where, with the byte: they are copied into the uniform block just before. `buffers` are those from
-    /// the pipeline's first binding on.
-    pub(super) fn dispatch(
-        &mut self,
-        gpu: &Shared,
-        pipeline: &Pipeline,
-        words: &[u32],
-        computed: &[(usize, &GpuBuffer, u64)],
-        buffers: &[&GpuBuffer],
-        grid: [u32; 2],
-    ) -> Result<(), Error> {
+    /// Records a dispatch.
+    pub(super) fn dispatch(&mut self, gpu: &Shared, dispatch: &Dispatch<'_>) -> Result<(), Error> {
+        let Dispatch { pipeline, words, computed, buffers, grid, .. } = *dispatch;
         let block = (words.len() * 4).next_multiple_of(16).max(16);
         let mut offset = self.blocks.len().next_multiple_of(self.alignment);
         if self.dispatches >= BATCH || (offset + block) as u64 > UNIFORM_BYTES {
@@ -96,8 +142,8 @@ impl Recorder {
         self.blocks.extend_from_slice(bytemuck::cast_slice(words));
         self.blocks.resize(offset + block, 0);
         let uniforms = self.uniforms.clone();
-        for (at, buffer, from) in computed {
-            self.copy((buffer.raw(), *from), (&uniforms, (offset + at * 4) as u64), 4);
+        for &(at, buffer, from) in computed {
+            self.copy((buffer.raw(), from), (&uniforms, (offset + at * 4) as u64), 4);
         }
 
         let bound: Vec<(wgpu::Buffer, u64)> =
@@ -112,7 +158,8 @@ impl Recorder {
             }
         };
         let (pipeline, offset) = (pipeline.raw.clone(), offset as u32);
-        self.commands.push(Command::Dispatch { pipeline, group, offset, grid });
+        let noted = self.profile.is_some().then(|| dispatch.noted());
+        self.commands.push(Command::Dispatch { pipeline, group, offset, grid, noted });
         self.dispatches += 1;
         gpu.counters.dispatches.fetch_add(1, Relaxed);
         Ok(())
@@ -170,7 +217,8 @@ impl Recorder {
 
     /// Submits what is recorded if it is much.
     pub(super) fn submit_much(&mut self, gpu: &Shared) -> Result<(), Error> {
-        if self.commands.len() >= MOST_COMMANDS {
+        let most = if self.profile.is_some() { MOST_TIMED } else { MOST_COMMANDS };
+        if self.commands.len() >= most {
             self.submit(gpu)?;
         }
         Ok(())
@@ -183,8 +231,9 @@ impl Recorder {
                 gpu.queue.write_buffer(&self.uniforms, 0, &self.blocks);
                 self.blocks.clear();
             }
-            match scoped(&gpu.device, || gpu.queue.submit([encode(&gpu.device, &self.early, &self.commands)]))
-            {
+            let encoded =
+                || gpu.queue.submit([encode(gpu, &self.early, &self.commands, self.profile.as_mut())]);
+            match scoped(&gpu.device, encoded) {
                 Ok(submission) => self.submitted.push_back(submission),
                 // Whoever recorded in it may be another thread: whatever depends on it carries the failure.
                 Err(message) => gpu.failures.record_batch(gpu.pool.batch(), message),
@@ -212,36 +261,106 @@ pub(super) fn wait(gpu: &Shared, submission: wgpu::SubmissionIndex) -> Result<()
     gpu.failures.guard(|| gpu.device.poll(until))
 }
 
-fn encode(device: &wgpu::Device, early: &[(wgpu::Buffer, u64)], commands: &[Command]) -> wgpu::CommandBuffer {
-    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
+fn encode(
+    gpu: &Shared,
+    early: &[(wgpu::Buffer, u64)],
+    commands: &[Command],
+    profile: Option<&mut Session>,
+) -> wgpu::CommandBuffer {
+    let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
     for (buffer, bytes) in early {
         encoder.clear_buffer(buffer, 0, Some(*bytes));
     }
+    match profile {
+        None => encode_commands(&mut encoder, commands),
+        Some(session) => {
+            let mut queries = Session::queries(&gpu.device, commands.len());
+            let times_copies = gpu.can.features.contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
+            encode_timed(&mut encoder, commands, &mut queries, times_copies);
+            session.resolve(&gpu.device, &mut encoder, queries);
+        }
+    }
+    encoder.finish()
+}
+
+fn encode_commands(encoder: &mut wgpu::CommandEncoder, commands: &[Command]) {
     let mut rest = commands;
     while let Some((command, after)) = rest.split_first() {
+        if !matches!(command, Command::Dispatch { .. }) {
+            command.encode(encoder);
+            rest = after;
+            continue;
+        }
+        // One pass for all dispatches up to the next copy; wgpu puts barriers where they depend on each other.
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+        while let Some((Command::Dispatch { pipeline, group, offset, grid, .. }, after)) = rest.split_first()
+        {
+            dispatch(&mut pass, pipeline, group, *offset, *grid);
+            rest = after;
+        }
+    }
+}
+
+/// The same with timestamps around each: see `profile`.
+fn encode_timed(
+    encoder: &mut wgpu::CommandEncoder,
+    commands: &[Command],
+    queries: &mut Queries,
+    times_copies: bool,
+) {
+    for command in commands {
         match command {
-            Command::Copy { from, from_offset, to, to_offset, bytes } => {
-                encoder.copy_buffer_to_buffer(from, *from_offset, to, *to_offset, *bytes);
-                rest = after;
+            Command::Dispatch { pipeline, group, offset, grid, noted } => {
+                let timed = noted.as_ref().and_then(|noted| queries.next(noted));
+                let timestamp_writes = timed.map(|(query_set, at)| wgpu::ComputePassTimestampWrites {
+                    query_set,
+                    beginning_of_pass_write_index: Some(at),
+                    end_of_pass_write_index: Some(at + 1),
+                });
+                let mut pass = encoder
+                    .begin_compute_pass(&wgpu::ComputePassDescriptor { label: None, timestamp_writes });
+                dispatch(&mut pass, pipeline, group, *offset, *grid);
             }
-            Command::Clear { buffer, bytes } => {
-                encoder.clear_buffer(buffer, 0, Some(*bytes));
-                rest = after;
-            }
-            Command::Dispatch { .. } => {
-                // One pass for all dispatches up to the next copy; wgpu puts barriers where they depend on
-                // each other.
-                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-                while let Some((Command::Dispatch { pipeline, group, offset, grid }, after)) =
-                    rest.split_first()
-                {
-                    pass.set_pipeline(pipeline);
-                    pass.set_bind_group(0, group, &[*offset]);
-                    pass.dispatch_workgroups(grid[0], grid[1], 1);
-                    rest = after;
+            Command::Copy { bytes, .. } | Command::Clear { bytes, .. } => {
+                let (name, moved) = match command {
+                    Command::Copy { .. } => ("copy", 2 * bytes),
+                    _ => ("clear", *bytes),
+                };
+                let noted = Noted { step: name.into(), bytes: moved, operations: None };
+                match times_copies.then(|| queries.next(&noted)).flatten() {
+                    Some((set, at)) => {
+                        encoder.write_timestamp(set, at);
+                        command.encode(encoder);
+                        encoder.write_timestamp(set, at + 1);
+                    }
+                    None => command.encode(encoder),
                 }
             }
         }
     }
-    encoder.finish()
+}
+
+fn dispatch(
+    pass: &mut wgpu::ComputePass<'_>,
+    pipeline: &wgpu::ComputePipeline,
+    group: &wgpu::BindGroup,
+    offset: u32,
+    grid: [u32; 2],
+) {
+    pass.set_pipeline(pipeline);
+    pass.set_bind_group(0, group, &[offset]);
+    pass.dispatch_workgroups(grid[0], grid[1], 1);
+}
+
+impl Command {
+    /// One that is no dispatch.
+    fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
+        match self {
+            Command::Copy { from, from_offset, to, to_offset, bytes } => {
+                encoder.copy_buffer_to_buffer(from, *from_offset, to, *to_offset, *bytes);
+            }
+            Command::Clear { buffer, bytes } => encoder.clear_buffer(buffer, 0, Some(*bytes)),
+            Command::Dispatch { .. } => {}
+        }
+    }
 }

@@ -1,37 +1,61 @@
-//! Reductions. Which way suits the sizes:
+//! Reductions over inner points for each outer point.
 //!
-//! * many outer points, or few inner ones: one thread per outer point (`points`);
-//! * else one workgroup per outer point, or several parts if there are few outer points and many inner ones
-//!   (`groups`). The parts go to a scratch array that a second dispatch folds with the same operator.
+//! A workgroup's 256 threads are divided among so many outer points that each has `lanes` of them, a power of two, which stride over
+//! its inner points and then combine as a tree. Neighboring threads read neighboring elements:
 //!
-//! A reduction of nothing takes the first way, whose loop is then empty, so that the result is the neutral
-//! element. Where only the device knows that there is nothing, all parts are the neutral element. Rows of parts beyond the outer
-//! points, planned for by a bound, become elements of the result beyond its size, which nobody reads.
+//! | the arrays are contiguous along | side by side are | lanes |
+//! |---|---|---|
+//! | inner points, as in sums of rows | the lanes of a point | one for every [`EACH`] inner points, more where there are few outer points |
+//! | outer points, as in sums of columns | points | as many as leave [`SIDE`] points side by side |
+//!
+//! Where that gives too few workgroups, the inner points are split into parts, whose results go to scratch memory that a
+//! second dispatch of the same shader folds. One thread for each outer point has the shader without workgroup memory
+//! (`points`). All of this depends on sizes only.
+//!
+//! Where only the device knows the sizes, threads beyond the outer points, planned for by a bound, write nothing.
 
-use super::builtin::Builtin;
 use super::execute::Run;
+use super::pipeline::storage_buffers;
 use crate::error::Error;
-use crate::program::{Elem, Poly, Reducer, Shader};
+use crate::program::{Elem, GpuStep, Poly, Shader};
 
-/// From so many outer points on there is a thread's worth of work for the whole device in each.
-const MANY_POINTS: u32 = 16_384;
+/// The inner points of a thread, where there are enough outer ones.
+const EACH: u32 = 8;
 
-/// Up to so many inner points a workgroup is not worth its start.
-const FEW_INNER: u32 = 32;
+/// The points side by side that use whole lines of memory.
+const SIDE: u32 = 32;
 
-/// The inner points that one workgroup folds before another takes part.
-const INNER_PER_PART: u32 = 4096;
+/// The fewest inner points of a thread that are worth a part.
+const EACH_OF_PART: u32 = 16;
 
-/// The workgroups that keep a large device busy.
-const BUSY: u32 = 1024;
+/// The threads that keep a large device busy.
+const BUSY: u32 = 1 << 18;
 
-/// The number of parts per outer point; `None` for one thread per outer point.
-fn parts(outer: u32, inner: u32) -> Option<u32> {
-    if outer >= MANY_POINTS || inner <= FEW_INNER {
-        return None;
+/// How a reduction is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Division {
+    /// The threads of an outer point, in each part.
+    lanes: u32,
+    /// The parts of the inner points.
+    parts: u32,
+}
+
+impl Division {
+    fn new(outer: u32, inner: u32, across: bool) -> Division {
+        // Greater numbers make no difference, and do not overflow.
+        let power = |n: u32| n.clamp(1, 256).next_power_of_two();
+        let wanted = power((BUSY / outer.max(1)).max(inner / EACH)).min(power(inner));
+        let lanes = if across { wanted.min(256 / power(outer.min(SIDE))) } else { wanted };
+        let threads = u64::from(outer).max(u64::from(256 / lanes)) * u64::from(lanes);
+        let most = inner / lanes.saturating_mul(EACH_OF_PART);
+        let parts = u64::from(BUSY).div_ceil(threads.max(1)).min(most.into());
+        Division { lanes, parts: (parts as u32).max(1) }
     }
-    let most = (BUSY / outer.max(1)).max(1);
-    Some(inner.div_ceil(INNER_PER_PART).clamp(1, most))
+
+    /// The workgroups.
+    fn groups(self, outer: u32) -> u64 {
+        u64::from(outer.div_ceil(256 / self.lanes)) * u64::from(self.parts)
+    }
 }
 
 impl Run<'_> {
@@ -39,95 +63,63 @@ impl Run<'_> {
     pub(super) fn reduce(
         &mut self,
         points: &'static Shader,
-        outer: &'static [Poly],
-        inner: &'static [Poly],
-        groups: &'static Shader,
-        reducer: Reducer,
-        result: usize,
+        (outer, inner): (&'static [Poly], &'static [Poly]),
+        (groups, across): (&'static Shader, bool),
+        (words, scratch): (u32, usize),
     ) -> Result<(), Error> {
-        // First, since to make it may be to read a size: then there are no more points than it has elements.
-        let result_buffer = self.buffer(result)?;
+        // First, since to make them may be to read a size: then there are no more points than they have elements.
+        self.bound(points)?;
         let (outers, inners) = (self.points_of(outer)?, self.points_of(inner)?);
-        let Some(parts) = parts(outers, inners) else { return self.points(points, outer) };
-        let mut buffers = self.bound(groups)?;
-        if outers == 0 {
+        let division = Division::new(outers, inners, across);
+        let Division { lanes, parts } = division;
+        if outers == 0 || (lanes == 1 && parts == 1) {
+            return self.points(points, outer);
+        }
+        let elements = if parts == 1 { 1 } else { u64::from(outers) * u64::from(parts) * u64::from(words) };
+        let elements = usize::try_from(elements).unwrap_or(usize::MAX);
+        let kept = self.gpu.allocate(elements, Elem::U32, self.program.name, "parts of a reduction")?.0;
+        self.buffers[scratch] = Some(kept);
+        let buffers = self.bound(groups)?;
+        self.buffers[scratch] = None;
+        let workgroups = u32::try_from(division.groups(outers))
+            .map_err(|_| self.internal("a reduction needs too many workgroups".into()))?;
+        let first = self.words(groups, [parts, lanes, outers, 0])?;
+        self.dispatch_shader(groups, &first, &buffers, workgroups)?;
+        if parts == 1 {
             return Ok(());
         }
-        let words = self.words(groups, [parts, 0])?;
-        if parts == 1 {
-            return self.dispatch_shader(groups, &words, &buffers, outers);
-        }
-        let elements = outers as usize * parts as usize;
-        let elem = self.program.arrays[result].elem;
-        let (scratch, _) = self.gpu.allocate(elements, elem, self.program.name, "parts of a reduction")?;
-        // The last binding is where the parts go.
-        buffers.pop();
-        buffers.push(scratch.clone());
-        self.dispatch_shader(groups, &words, &buffers, outers * parts)?;
-        let combine = Builtin::Combine(elem, reducer);
-        self.dispatch_builtin(combine, &[outers, parts], &[&scratch, &result_buffer], outers)
+        let lanes = parts.next_power_of_two().min(256 / outers.clamp(1, SIDE).next_power_of_two());
+        let second = self.words(groups, [parts, lanes, outers, 1])?;
+        self.dispatch_shader(groups, &second, &buffers, outers.div_ceil(256 / lanes))
     }
 }
 
-/// Folds rows of `words[0].y` elements, one workgroup per row; `words[0].x` rows. Threads without an element
-/// take no part, so no neutral element is needed.
-pub(super) fn combine(elem: Elem, reducer: Reducer) -> String {
-    let kind = match elem {
-        Elem::F32 => "f32",
-        Elem::F64 => "f64",
-        Elem::I32 => "i32",
-        Elem::I64 => "i64",
-        Elem::U32 | Elem::Bool => "u32",
-    };
-    let pair = match reducer {
-        Reducer::Add => "x + y",
-        Reducer::Mul => "x * y",
-        Reducer::Min => "min(x, y)",
-        Reducer::Max => "max(x, y)",
-        Reducer::And => "x & y",
-        Reducer::Or => "x | y",
-    };
-    format!(
-        "
-@group(0) @binding(0) var<uniform> words: array<vec4<u32>, 1>;
-@group(0) @binding(2) var<storage, read> parts: array<{kind}>;
-@group(0) @binding(3) var<storage, read_write> result: array<{kind}>;
+/// With fewer threads a team leaves most of a large device idle, and its steps one by one do not.
+const TEAM: u64 = 1 << 15;
 
-var<workgroup> partial: array<{kind}, 256>;
-
-fn pair(x: {kind}, y: {kind}) -> {kind} {{
-    return {pair};
-}}
-
-@compute @workgroup_size(256)
-fn main(
-    @builtin(workgroup_id) wg: vec3<u32>,
-    @builtin(num_workgroups) num_wg: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {{
-    let rows = words[0].x;
-    let length = words[0].y;
-    let row = wg.x + wg.y * num_wg.x;
-    if row < rows && local < length {{
-        var acc = parts[row * length + local];
-        for (var i = local + 256u; i < length; i += 256u) {{
-            acc = pair(acc, parts[row * length + i]);
-        }}
-        partial[local] = acc;
-    }}
-    workgroupBarrier();
-    for (var half = 128u; half > 0u; half = half >> 1u) {{
-        if local < half && local + half < length {{
-            partial[local] = pair(partial[local], partial[local + half]);
-        }}
-        workgroupBarrier();
-    }}
-    if row < rows && local == 0u {{
-        result[row] = partial[0];
-    }}
-}}
-"
-    )
+impl Run<'_> {
+    /// Steps by teams of threads, each for one outer point, or one by one.
+    pub(super) fn team(
+        &mut self,
+        shader: &'static Shader,
+        outer: &'static [Poly],
+        inner: &'static [Poly],
+        steps: &'static [GpuStep],
+    ) -> Result<(), Error> {
+        let outers = self.points_of(outer)?;
+        let mut longest = 0;
+        for extent in inner {
+            longest = longest.max(self.points_of(std::slice::from_ref(extent))?);
+        }
+        let lanes = Division::new(outers, longest, false).lanes;
+        let most = self.gpu.can.limits.max_storage_buffers_per_shader_stage as usize;
+        if u64::from(outers) * u64::from(lanes) < TEAM || storage_buffers(shader) > most {
+            return steps.iter().try_for_each(|step| self.step(step));
+        }
+        let buffers = self.bound(shader)?;
+        let words = self.words(shader, [1, lanes, outers, 0])?;
+        self.dispatch_shader(shader, &words, &buffers, outers.div_ceil(256 / lanes))
+    }
 }
 
 #[cfg(test)]
@@ -136,13 +128,42 @@ mod tests {
 
     #[test]
     fn the_way_suits_the_sizes() {
-        assert_eq!(parts(5, 0), None);
-        assert_eq!(parts(100_000, 3), None);
-        assert_eq!(parts(20_000, 5000), None);
-        assert_eq!(parts(3, 100_000), Some(25));
-        assert_eq!(parts(1, 3_000_000), Some(733));
-        assert_eq!(parts(1, 1 << 30), Some(1024));
-        assert_eq!(parts(1000, 100_000), Some(1));
-        assert_eq!(parts(0, 100), Some(1));
+        let rows = |outer, inner| {
+            let d = Division::new(outer, inner, false);
+            (d.lanes, d.parts)
+        };
+        let columns = |outer, inner| {
+            let d = Division::new(outer, inner, true);
+            (d.lanes, d.parts)
+        };
+        assert_eq!((rows(5, 0), columns(5, 0)), ((1, 1), (1, 1)));
+        assert_eq!(rows(10_000_000, 3), (1, 1));
+        assert_eq!(rows(1_000_000, 32), (4, 1));
+        assert_eq!(rows(5000, 20_000), (256, 1));
+        assert_eq!(rows(1, 1 << 25), (256, 1024));
+        assert_eq!(rows(3, 10_000_000), (256, 342));
+        assert_eq!(rows(1000, 30), (32, 1));
+        // A line of columns side by side; few columns and several lanes make a line.
+        assert_eq!(columns(20_000, 5000), (8, 2));
+        assert_eq!(columns(3, 10_000_000), (64, 1024));
+        assert_eq!(columns(10_000_000, 3), (1, 1));
+        assert_eq!(columns(32, 1_000_000), (8, 1024));
+        assert_eq!(rows(0, 100), (128, 1));
+    }
+
+    /// Every inner point has a thread, none has two, whatever the sizes.
+    #[test]
+    fn no_division_leaves_anything_out() {
+        for outer in [1, 2, 3, 31, 33, 255, 5000, 1 << 20, 1 << 30] {
+            for inner in [1, 2, 7, 8, 9, 255, 1000, 1 << 20, 1 << 30] {
+                for across in [false, true] {
+                    let d = Division::new(outer, inner, across);
+                    assert!(d.lanes.is_power_of_two() && d.lanes <= 256 && d.parts >= 1, "{d:?}");
+                    assert!(d.lanes * d.parts < 2 * inner.max(1), "{outer} {inner} {d:?}");
+                    assert!(d.groups(outer) * u64::from(256 / d.lanes) >= u64::from(outer), "{d:?}");
+                    assert!(u64::from(outer) * u64::from(d.parts) < 1 << 31, "{outer} {inner} {d:?}");
+                }
+            }
+        }
     }
 }

@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::builtin::Builtin;
 use super::device::Batches;
-use super::execute::{GpuInput, Run};
+use super::execute::{GpuInput, Part, Run};
 use super::pool::{GpuBuffer, Owner};
 use crate::error::Error;
 use crate::program::Site;
@@ -157,7 +157,13 @@ impl Run<'_> {
             self.state.recorder.copy((status.words().raw(), 0), (all.raw(), at), STATUS_BYTES);
         }
         let (first, _) = self.gpu.pool.take(WORDS, 4, self.owner_of_status())?;
-        self.dispatch_builtin(Builtin::FirstFailure, &[statuses.len() as u32], &[&all, &first], 1)?;
+        self.dispatch_builtin(
+            Builtin::FirstFailure,
+            &[statuses.len() as u32],
+            &[&all, &first],
+            1,
+            Part::default(),
+        )?;
         Ok(Status::new(first))
     }
 

@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 use crate::error::Error;
 use crate::program::{
     Access, Carried, Check, CheckKind, Elem, GpuArrayInfo, GpuHome, GpuProgram, GpuStep, Need, Poly, Private,
-    Reducer, Shader, Site, Trips, Word,
+    Promise, Shader, Site, Sorted, Trips, Word,
 };
 
 /// A program, and the same as data once it has been read.
@@ -30,13 +30,24 @@ use crate::program::{
 pub struct Written {
     text: &'static str,
     shaders: &'static [&'static str],
+    /// Whether loops that count their trips end.
+    ends: bool,
     read: OnceLock<Option<GpuProgram>>,
 }
 
 impl Written {
     /// A program and the texts of its shaders.
     pub const fn new(text: &'static str, shaders: &'static [&'static str]) -> Written {
-        Written { text, shaders, read: OnceLock::new() }
+        Written { text, shaders, ends: false, read: OnceLock::new() }
+    }
+
+    /// The same, of texts that the compiler has made.
+    ///
+    /// # Safety
+    /// Every `for` in a shader that has no other loops ends: it counts up to a number that does not change. A driver may take for
+    /// granted that it does.
+    pub const unsafe fn trusted(text: &'static str, shaders: &'static [&'static str]) -> Written {
+        Written { text, shaders, ends: true, read: OnceLock::new() }
     }
 
     /// The program.
@@ -45,11 +56,11 @@ impl Written {
     /// [`Error::Internal`] if the text is none.
     pub fn read(&'static self) -> Result<&'static GpuProgram, Error> {
         let read = || {
-            let mut r = Reader { rest: self.text, shaders: self.shaders };
+            let mut r = Reader { rest: self.text, shaders: self.shaders, ends: self.ends };
             r.program().filter(|_| r.rest.trim().is_empty())
         };
         let broken = || Error::Internal {
-            kernel: Reader { rest: self.text, shaders: &[] }.text().unwrap_or(""),
+            kernel: Reader { rest: self.text, shaders: &[], ends: false }.text().unwrap_or(""),
             message: "its program for GPUs cannot be read".into(),
         };
         self.read.get_or_init(read).as_ref().ok_or_else(broken)
@@ -60,6 +71,7 @@ impl Written {
 struct Reader {
     rest: &'static str,
     shaders: &'static [&'static str],
+    ends: bool,
 }
 
 impl Reader {
@@ -172,6 +184,9 @@ impl Reader {
                 "most-trips" => Word::MostTrips,
                 "parts" => Word::Parts,
                 "each" => Word::Each,
+                "planned" => Word::Planned,
+                "stage" => Word::Stage,
+                "zero" => Word::Zero,
                 _ => return None,
             })
         })?;
@@ -188,6 +203,7 @@ impl Reader {
             Some((array, access))
         })?;
         let status = self.number()?;
+        let each = self.number()?;
         let needs = self.list(|r| {
             Some(match r.word()? {
                 "f64" => Need::F64,
@@ -196,23 +212,14 @@ impl Reader {
                 _ => return None,
             })
         })?;
-        Some(Shader { label, wgsl, words, sizes, bindings, status, needs })
+        // Loops that others end are counted by the device.
+        let counts = !wgsl.contains("while") && !wgsl.contains("loop {");
+        let ends = (self.ends && counts).then_some(Promise(()));
+        Some(Shader { label, wgsl, words, sizes, bindings, status, each, ends, needs })
     }
 
     fn private(&mut self) -> Option<Private> {
         Some(Private { shader: self.shader()?, array: self.number()?, most: self.number()? })
-    }
-
-    fn reducer(&mut self) -> Option<Reducer> {
-        Some(match self.word()? {
-            "add" => Reducer::Add,
-            "mul" => Reducer::Mul,
-            "min" => Reducer::Min,
-            "max" => Reducer::Max,
-            "and" => Reducer::And,
-            "or" => Reducer::Or,
-            _ => return None,
-        })
     }
 
     /// An array of a contraction and its axes.
@@ -232,8 +239,15 @@ impl Reader {
                 outer: self.polys()?,
                 inner: self.polys()?,
                 groups: self.shader()?,
-                reducer: self.reducer()?,
-                result: self.number()?,
+                across: self.named("across").and_then(|()| self.number())?,
+                words: self.number()?,
+                scratch: self.number()?,
+            },
+            "team" => GpuStep::Team {
+                shader: self.shader()?,
+                outer: self.polys()?,
+                inner: self.polys()?,
+                steps: self.list(Reader::step)?,
             },
             "scan" => GpuStep::Scan {
                 points: self.shader()?,
@@ -247,10 +261,23 @@ impl Reader {
                 ends: self.named("ends").and_then(|()| self.number())?,
             },
             "contract" => GpuStep::Contract {
+                label: self.text()?,
                 extents: self.polys()?,
                 out: self.operand()?,
                 a: self.operand()?,
                 b: self.operand()?,
+            },
+            "sort" => GpuStep::Sort {
+                label: self.text()?,
+                sorted: match self.word()? {
+                    "positions" => Sorted::Positions,
+                    "values" => Sorted::Values,
+                    _ => return None,
+                },
+                result: self.number()?,
+                keys: self.number()?,
+                rows: self.polys()?,
+                length: self.poly()?,
             },
             "fill" => GpuStep::Fill(self.number()?, self.number()?),
             "copy" => GpuStep::Copy(self.number()?, self.number()?),
@@ -298,7 +325,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "3:f g\n3 1:x f32 1 1*0 input\n 5:a\u{e9} b i64 0 view 0\n 0: bool 2 0 -1+2*0*1 nowhere\n\n1 0\n1 1\n\
-         4 points 1:s 0 3 size 1*0 high 1 site-base sizes 0 1 0 read true 1 i64-atomics 1 1*0 private none\n \
+         4 points 1:s 0 3 size 1*0 high 1 site-base sizes 0 1 0 read true 4 1 i64-atomics 1 1*0 private none\n \
          check at-least 1 1:1 1*0 1:n 1 -3 1:k 6:src.rs 7\n size 1 1 most some 1*0\n \
          repeat while 1 1 1 2 3 2 fill 0 18446744073709551615\n move 0 1\n\n\n1 1:k 6:src.rs 9";
 
@@ -311,7 +338,7 @@ mod tests {
         assert_eq!(p.arrays[2].dims, [Poly(&[(0, &[])]), Poly(&[(-1, &[]), (2, &[0, 1])])]);
         assert_eq!(p.sites, [Site { kernel: "k", file: "src.rs", line: 9 }]);
         let GpuStep::Points { shader, .. } = &p.steps[0] else { panic!("{p:?}") };
-        assert_eq!((shader.label, shader.wgsl, shader.status), ("s", "shader", true));
+        assert_eq!((shader.label, shader.wgsl, shader.status, shader.each), ("s", "shader", true, 4));
         assert!(matches!(shader.words, [Word::Size(_), Word::High(1), Word::SiteBase]), "{p:?}");
         let GpuStep::Check(check) = &p.steps[1] else { panic!("{p:?}") };
         assert_eq!((check.guards, check.site.line), (&[Poly(&[(-3, &[])])][..], 7));
@@ -319,6 +346,23 @@ mod tests {
         let GpuStep::Repeat { trips: Trips::While(1), carried, steps } = &p.steps[3] else { panic!("{p:?}") };
         assert_eq!(carried, &[Carried { state: 1, start: 2, next: 3 }]);
         assert!(matches!(steps, [GpuStep::Fill(0, u64::MAX), GpuStep::Move(0, 1)]), "{p:?}");
+    }
+
+    /// Loops are not counted where the compiler says that they end, and not where a shader has others.
+    #[test]
+    fn only_the_compiler_promises_that_loops_end() {
+        fn ends(program: &'static Written) -> bool {
+            let GpuStep::Points { shader, .. } = &program.read().expect("it is one").steps[0] else {
+                return false;
+            };
+            shader.ends.is_some()
+        }
+        static WRITTEN: Written = Written::new(TEXT, &["for"]);
+        // SAFETY: nobody executes these.
+        static TRUSTED: Written = unsafe { Written::trusted(TEXT, &["for"]) };
+        // SAFETY: likewise.
+        static OTHERS: Written = unsafe { Written::trusted(TEXT, &["for while x"]) };
+        assert_eq!([&WRITTEN, &TRUSTED, &OTHERS].map(ends), [false, true, false]);
     }
 
     /// No text panics, and none that ends early, or later than a program does, is read.

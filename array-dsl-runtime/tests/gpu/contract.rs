@@ -29,7 +29,7 @@ macro_rules! case {
             ],
             inputs: &[0, 1],
             results: &[2],
-            steps: &[GpuStep::Contract { extents: &E, out: (2, &[$($out),*]), a: (0, &[$($a),*]), b: (1, &[$($b),*]) }],
+            steps: &[GpuStep::Contract { label: "product", extents: &E, out: (2, &[$($out),*]), a: (0, &[$($a),*]), b: (1, &[$($b),*]) }],
             sites: &[],
         };
         Case { program: &PROGRAM, out: &[$($out),*], a: &[$($a),*], b: &[$($b),*] }

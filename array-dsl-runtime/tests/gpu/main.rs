@@ -7,6 +7,7 @@ mod memory;
 mod points;
 mod programs;
 mod reduce;
+mod sort;
 
 use array_dsl_runtime::gpu::Gpu;
 

@@ -139,6 +139,8 @@ static HISTOGRAM: GpuProgram = GpuProgram {
                 sizes: &[],
                 bindings: &[(0, Access::Read), (1, Access::Atomic)],
                 status: false,
+                each: 1,
+                ends: None,
                 needs: &[],
             },
             extents: &[N],

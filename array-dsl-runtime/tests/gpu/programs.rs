@@ -14,8 +14,13 @@ pub const fn array(name: &'static str, elem: Elem, dims: &'static [Poly], home: 
 /// What every shader begins with.
 macro_rules! main {
     ($globals:literal, $body:literal) => {
+        main!("1", $globals, $body)
+    };
+    ($blocks:literal, $globals:literal, $body:literal) => {
         concat!(
-            "@group(0) @binding(0) var<uniform> words: array<vec4<u32>, 1>;\n",
+            "@group(0) @binding(0) var<uniform> words: array<vec4<u32>, ",
+            $blocks,
+            ">;\n",
             $globals,
             "@compute @workgroup_size(256)
             fn main(
@@ -44,6 +49,8 @@ pub const SCALE: Shader = Shader {
     sizes: &[],
     bindings: &[(0, Access::Read), (2, Access::Write)],
     status: false,
+    each: 1,
+    ends: None,
     needs: &[],
 };
 

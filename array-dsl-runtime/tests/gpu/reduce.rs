@@ -1,7 +1,7 @@
 //! Reductions, both ways.
 
 use array_dsl_runtime::gpu::{Gpu, GpuArray, GpuElem, GpuInput};
-use array_dsl_runtime::program::{Access, Elem, GpuHome, GpuProgram, GpuStep, Reducer, Shader, Word};
+use array_dsl_runtime::program::{Access, Elem, GpuHome, GpuProgram, GpuStep, Shader, Word};
 use ndarray::{Array1, Array2, Axis, Ix1};
 
 use crate::programs::{M, N, array, main};
@@ -9,12 +9,13 @@ use crate::{gpu, noise};
 
 /// The shaders and the program `y[i] = reducer over j of x[i, j]`, `i < n`, `j < m`.
 macro_rules! rows {
-    ($name:ident, $elem:ident, $wgsl:literal, $reducer:ident, $neutral:literal, $pair:literal) => {
+    ($name:ident, $elem:ident, $wgsl:literal, $neutral:literal, $pair:literal) => {
         static $name: GpuProgram = GpuProgram {
             name: stringify!($name),
             arrays: &[
                 array("x", Elem::$elem, &[N, M], GpuHome::Input),
                 array("y", Elem::$elem, &[N], GpuHome::Heap),
+                array("kept", Elem::U32, &[], GpuHome::Heap),
             ],
             inputs: &[0],
             results: &[1],
@@ -39,6 +40,8 @@ macro_rules! rows {
                     sizes: &[],
                     bindings: &[(0, Access::Read), (1, Access::Write)],
                     status: false,
+                    each: 1,
+                    ends: None,
                     needs: &[],
                 },
                 outer: &[N],
@@ -48,48 +51,71 @@ macro_rules! rows {
                     wgsl: concat!(
                         "@group(0) @binding(2) var<storage, read> x: array<", $wgsl, ">;
                         @group(0) @binding(3) var<storage, read_write> y: array<", $wgsl, ">;
+                        @group(0) @binding(4) var<storage, read_write> kept: array<u32>;
                         var<workgroup> partial: array<", $wgsl, ", 256>;\n",
                         main!(
+                            "2",
                             "",
                             "let g = wg.x + wg.y * num_wg.x;
-                            let i = g / words[0].z;
+                            let parts = words[0].z;
+                            let lanes = words[0].w;
+                            let is_second = words[1].x == 1u;
+                            let members = 256u / lanes;
+                            let share = select(parts, 1u, is_second);
+                            let lane = select(local % lanes, local / members, is_second);
+                            let i = g / share * members + select(local / lanes, local % members, is_second);
                             var acc = neutral();
-                            if i < words[0].x {
-                                for (var j = (g % words[0].z) * 256u + local; j < words[0].y; j += words[0].z * 256u) {
+                            if i < words[0].x && is_second {
+                                for (var j = lane; j < parts; j += lanes) {
+                                    acc = pair(acc, bitcast_of(kept[j * words[0].x + i]));
+                                }
+                            } else if i < words[0].x {
+                                for (var j = (g % parts) * lanes + lane; j < words[0].y; j += parts * lanes) {
                                     acc = pair(acc, x[i * words[0].y + j]);
                                 }
                             }
                             partial[local] = acc;
                             workgroupBarrier();
-                            for (var half = 128u; half > 0u; half /= 2u) {
-                                if local < half { partial[local] = pair(partial[local], partial[local + half]); }
+                            for (var half = lanes / 2u; half > 0u; half /= 2u) {
+                                let other = local + select(half, half * members, is_second);
+                                if lane < half { partial[local] = pair(partial[local], partial[other]); }
                                 workgroupBarrier();
                             }
-                            if local == 0u && i < words[0].x { y[g] = partial[0]; }\n"
+                            if lane == 0u && i < words[0].x {
+                                if is_second || parts == 1u {
+                                    y[i] = partial[local];
+                                } else {
+                                    kept[g % parts * words[0].x + i] = bitcast<u32>(partial[local]);
+                                }
+                            }\n"
                         ),
                         "fn neutral() -> ", $wgsl, " { return ", $neutral, "; }
+                        fn bitcast_of(x: u32) -> ", $wgsl, " { return bitcast<", $wgsl, ">(x); }
                         fn pair(x: ", $wgsl, ", y: ", $wgsl, ") -> ", $wgsl, " { return ", $pair, "; }"
                     ),
-                    words: &[Word::Size(N), Word::Size(M), Word::Parts],
+                    words: &[Word::Size(N), Word::Size(M), Word::Parts, Word::Each, Word::Stage],
                     sizes: &[],
-                    bindings: &[(0, Access::Read), (1, Access::Write)],
+                    bindings: &[(0, Access::Read), (1, Access::Write), (2, Access::Write)],
                     status: false,
+                    each: 1,
+                    ends: None,
                     needs: &[],
                 },
-                reducer: Reducer::$reducer,
-                result: 1,
+                across: false,
+                words: 1,
+                scratch: 2,
             }],
             sites: &[],
         };
     };
 }
 
-rows!(SUM, F32, "f32", Add, "0.0", "x + y");
-rows!(PRODUCT, I32, "i32", Mul, "1", "x * y");
-rows!(MINIMUM, F32, "f32", Min, "3.4e38", "min(x, y)");
-rows!(MAXIMUM, I32, "i32", Max, "-2147483647", "max(x, y)");
-rows!(ALL, Bool, "u32", And, "1u", "x & y");
-rows!(ANY, Bool, "u32", Or, "0u", "x | y");
+rows!(SUM, F32, "f32", "0.0", "x + y");
+rows!(PRODUCT, I32, "i32", "1", "x * y");
+rows!(MINIMUM, F32, "f32", "3.4e38", "min(x, y)");
+rows!(MAXIMUM, I32, "i32", "-2147483647", "max(x, y)");
+rows!(ALL, Bool, "u32", "1u", "x & y");
+rows!(ANY, Bool, "u32", "0u", "x | y");
 
 const SHAPES: [(usize, usize); 10] = [
     (1, 3_000_000),

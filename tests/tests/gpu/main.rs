@@ -20,6 +20,7 @@ mod loops;
 mod matrices;
 mod one_point;
 mod points;
+mod profiles;
 mod records;
 mod reduction;
 mod resources;
@@ -29,6 +30,7 @@ mod sharing;
 mod small;
 mod sorts;
 mod special;
+mod teams;
 mod training;
 mod wide;
 

@@ -291,7 +291,7 @@ impl BackEnd for Cpu<'_> {
         Ok(self.regions(t))
     }
 
-    fn contract(&mut self, c: &Contract) -> Printed {
+    fn contract(&mut self, c: &Contract, _: &str) -> Printed {
         let fresh =
             self.p.arrays[c.result.0 as usize].home == Home::Heap && !self.allocated.contains(&c.result);
         let unset = fresh && self.rank(c.result) > 0;
@@ -325,7 +325,7 @@ impl BackEnd for Cpu<'_> {
     }
 
     /// Each row along the last dimension by the runtime.
-    fn sort(&mut self, s: &Sort) -> Printed {
+    fn sort(&mut self, s: &Sort, _: &str) -> Printed {
         let out = self.allocate(s.result);
         let function = match s.gives {
             Sorted::Positions => "argsort",

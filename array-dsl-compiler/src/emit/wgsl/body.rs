@@ -1,19 +1,21 @@
 //! Nodes as WGSL statements.
 //!
-//! Combining into an array: integers have native atomics for all but products; products and floats go through
-//! compare-and-exchange on the bits. Values that change nothing (adding zero, a minimum that is none) end after one load. Elements of
-//! a point's own, which its loops change, have no other thread to take care of.
+//! Combining into an array: integers have native atomics for all but products. Floats are added by two exchanges: what is there is taken
+//! out, leaving zero, and put back with the value added; what others have put there meanwhile is added in the same way. Many threads
+//! at one element end with that, where comparing would have them try again and again. Everything else goes through
+//! compare-and-exchange on the bits; values that change nothing (a minimum that is none) end after one load. Elements of a point's
+//! own, which its loops change, have no other thread to take care of.
 
 use std::fmt::{self, Write};
 
 use super::recurrence::is_innermost;
 use super::shader::Shader;
 use super::types::Kind;
-use crate::bulk::{ArrayId, Atom, Branch, Exp, Let, Prefix, Reducer, Scan};
+use crate::bulk::{ArrayId, Atom, Branch, Exp, Let, Prefix, Reducer, Scan, Var};
 use crate::dim::Dim;
 use crate::internal;
 use crate::loops::uses::Access;
-use crate::loops::{Loop, Node};
+use crate::loops::{Fold, Loop, Node};
 use crate::ty::Elem;
 
 impl Shader<'_, '_> {
@@ -89,7 +91,7 @@ impl Shader<'_, '_> {
 
     /// A sequential loop and its folds.
     fn looped(&mut self, l: &Loop) -> Result<(), String> {
-        self.fold_states(l)?;
+        self.fold_states(&l.folds)?;
         self.scan_states(&l.body)?;
         // The ends are within the extent.
         let low = l.range.from.map_or(Ok("0i".into()), |a| self.atom_as(a, Kind::I32))?;
@@ -100,9 +102,9 @@ impl Shader<'_, '_> {
         self.trips(l, &low, &high)
     }
 
-    /// Declares what a loop folds.
-    pub(super) fn fold_states(&mut self, l: &Loop) -> Result<(), String> {
-        for f in &l.folds {
+    /// Declares what is folded.
+    pub(super) fn fold_states(&mut self, folds: &[Fold]) -> Result<(), String> {
+        for f in folds {
             let kind = self.kind(Atom::Var(f.result))?;
             if f.reducer.is_extremum() {
                 let value = self.elem_kind(f.value)?;
@@ -130,31 +132,37 @@ impl Shader<'_, '_> {
         self.open(format!("for (var v{i} = {low}; v{i} < {high}; v{i} += 1i) {{"));
         self.nodes(&l.body)?;
         for f in &l.folds {
-            let (kind, to) = (self.kind(Atom::Var(f.result))?, f.result.0);
-            let of = if f.reducer.is_extremum() { self.elem_kind(f.value)? } else { kind };
-            let value = self.atom_as(f.value, of)?;
-            match f.reducer.op() {
-                Some(op) => {
-                    let text = self.combine(op, kind, &format!("v{to}"), &value)?;
-                    self.line(format!("v{to} = {text};"));
-                }
-                None if f.reducer == Reducer::Last => self.line(format!("v{to} = {value};")),
-                None => {
-                    // The first extremal value keeps its place.
-                    let better = if f.reducer == Reducer::ArgMin { '<' } else { '>' };
-                    self.open(format!("if {value} {better} best{to} {{"));
-                    self.line(format!("best{to} = {value};"));
-                    let place = self.atom_as(Atom::Var(l.axis.var), kind)?;
-                    self.line(format!("v{to} = {place};"));
-                    self.close("}");
-                }
-            }
+            self.fold(f, l.axis.var)?;
         }
         if self.failing > sites {
             self.leave_after_failure(&format!("v{i}"), "i", is_innermost(&l.body));
         }
         self.around.pop();
         self.close("}");
+        Ok(())
+    }
+
+    /// Folds the value of a trip of the axis.
+    pub(super) fn fold(&mut self, f: &Fold, axis: Var) -> Result<(), String> {
+        let (kind, to) = (self.kind(Atom::Var(f.result))?, f.result.0);
+        let of = if f.reducer.is_extremum() { self.elem_kind(f.value)? } else { kind };
+        let value = self.atom_as(f.value, of)?;
+        match f.reducer.op() {
+            Some(op) => {
+                let text = self.combine(op, kind, &format!("v{to}"), &value)?;
+                self.line(format!("v{to} = {text};"));
+            }
+            None if f.reducer == Reducer::Last => self.line(format!("v{to} = {value};")),
+            None => {
+                // The first extremal value keeps its place.
+                let better = if f.reducer == Reducer::ArgMin { '<' } else { '>' };
+                self.open(format!("if {value} {better} best{to} {{"));
+                self.line(format!("best{to} = {value};"));
+                let place = self.atom_as(Atom::Var(axis), kind)?;
+                self.line(format!("v{to} = {place};"));
+                self.close("}");
+            }
+        }
         Ok(())
     }
 
@@ -376,6 +384,24 @@ pub(super) fn combiners(sh: &Shader<'_, '_>) -> Result<String, String> {
             return Err(format!("`{}` as a way to combine {} values", reducer.name(), kind.name()));
         };
         let stored = kind.atomic();
+        let name = combiner_name(*target, *reducer);
+        if kind.is_float() && *reducer == Reducer::Add {
+            let (zero, float) = (kind.zero_bits(), kind.name());
+            let magnitude = kind.magnitude("rest");
+            let _ = write!(
+                out,
+                "
+fn {name}(at: u32, value: {float}) {{
+    var rest: {stored} = bitcast<{stored}>(value);
+    while {magnitude} != {zero} {{
+        let taken = bitcast<{float}>(atomicExchange(&{target}[at], {zero}));
+        rest = atomicExchange(&{target}[at], bitcast<{stored}>(taken + bitcast<{float}>(rest)));
+    }}
+}}
+"
+            );
+            continue;
+        }
         let combined = kind.function(row).replace("{0}", &kind.load_atomic("old")).replace("{1}", "value");
         let bits = kind.store_atomic(&combined);
         let _ = write!(
@@ -392,7 +418,7 @@ fn {}(at: u32, value: {}) {{
     }}
 }}
 ",
-            combiner_name(*target, *reducer),
+            name,
             kind.name(),
         );
     }

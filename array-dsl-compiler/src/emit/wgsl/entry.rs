@@ -1,24 +1,26 @@
 //! The ways to run a tree on a GPU.
 //!
-//! * **Points**: one thread per point of the parallel axes.
+//! * **Points**: one thread per point of the parallel axes, or for several if these have little to do (`several`).
 //! * **Private**, for a tree that combines values into an array: workgroups go over the points in strides and combine into
 //!   memory of their own, and what has gathered there into the array at the end. For arrays that fit.
-//! * **Groups**, for a tree that is a [`Reduction`]: one or more workgroups per point; their threads stride over the inner
-//!   points, each with its own accumulator, and then combine pairwise in workgroup memory.
+//! * in **groups**, for a tree that is a reduction: see `groups`; by **prefixes**: see `scan`.
 
 use super::body::Target;
 use super::context::Context;
-use super::recurrence::is_innermost;
+use super::several;
 use super::shader::{Finished, Shader};
 use super::types::Kind;
-use super::words::Word;
-use crate::bulk::{ArrayId, Axis, Reducer};
+use crate::bulk::{ArrayId, Reducer};
 use crate::dim::Dim;
-use crate::loops::{Node, Tree};
-use crate::lower::gpu::Reduction;
+use crate::loops::Tree;
 
-/// One thread per point of the tree's axes.
+/// One thread per point of the tree's axes, or for several of them.
 pub(super) fn points(cx: &mut Context<'_>, tree: &Tree, label: String) -> Result<Finished, String> {
+    if several::is_worthwhile(cx, tree)
+        && let Some(shader) = several::points(cx, tree, &label)?
+    {
+        return Ok(shader);
+    }
     let mut sh = Shader::new(cx, &tree.body)?;
     sh.own_arrays(tree)?;
     sh.enter("point", &tree.axes);
@@ -77,86 +79,4 @@ pub(super) fn private(
 ";
     let globals = format!("var<workgroup> private_bins: array<atomic<{}>, {MOST_PRIVATE}>;\n", kind.atomic());
     sh.finish(label, &globals, head)
-}
-
-/// One or more workgroups per point of the tree's axes.
-pub(super) fn groups(
-    cx: &mut Context<'_>,
-    tree: &Tree,
-    r: &Reduction<'_>,
-    label: String,
-) -> Result<Finished, String> {
-    let reads = &tree.body[..tree.body.len() - 1];
-    let mut sh = Shader::new(cx, reads)?;
-    let result = sh.bind_result(r.array).0;
-    let kind = sh.elem_kind(r.value)?;
-    let op = r.reducer.op().ok_or("an extremum's place as a reduction")?;
-    let neutral = sh.neutral(r.reducer, r.value, kind);
-    let inner_axes: Vec<Axis> = r.inner.iter().map(|a| (*a).clone()).collect();
-    sh.enter("point", &tree.axes);
-    sh.enter("inner", &inner_axes);
-
-    sh.line(format!("var acc = {neutral};"));
-    sh.open("if point < points {");
-    let code = sh.apart(|sh| {
-        sh.nodes(r.before)?;
-        let (sites, trip) = (sh.failing, sh.fresh());
-        let folding = sh.apart(|sh| {
-            sh.open("for (var inner = part * 256u + local; inner < inners; inner += stride) {");
-            let fold = sh.apart(|sh| {
-                for l in &r.between {
-                    sh.nodes(&[Node::Let((*l).clone())])?;
-                }
-                sh.nodes(r.body)?;
-                let value = sh.atom_as(r.value, kind)?;
-                let text = sh.combine(op, kind, "acc", &value)?;
-                sh.line(format!("acc = {text};"));
-                Ok(())
-            })?;
-            let axes = sh.decode(1)?;
-            sh.insert(&axes);
-            sh.insert(&fold);
-            if sh.failing > sites {
-                sh.leave_after_failure(&trip, "u", is_innermost(r.body));
-                sh.line(format!("{trip} += 1u;"));
-            }
-            sh.close("}");
-            Ok(())
-        })?;
-        if sh.failing > sites {
-            sh.line(format!("var {trip} = 0u;"));
-        }
-        sh.insert(&folding);
-        Ok(())
-    })?;
-    let axes = sh.decode(0)?;
-    sh.insert(&axes);
-    sh.insert(&code);
-    sh.close("}");
-    sh.line("partial[local] = acc;");
-    sh.line("workgroupBarrier();");
-    sh.open("for (var half = 128u; half > 0u; half = half >> 1u) {");
-    sh.open("if local < half {");
-    let pair = sh.combine(op, kind, "partial[local]", "partial[local + half]")?;
-    sh.line(format!("partial[local] = {pair};"));
-    sh.close("}");
-    sh.line("workgroupBarrier();");
-    sh.close("}");
-    sh.open("if local == 0u && point < points {");
-    sh.line(format!("a{result}[group] = {};", kind.store("partial[0]")));
-    sh.close("}");
-
-    let (parts, points, inners) = (sh.word(Word::Parts), sh.points(&tree.axes)?, sh.points(&inner_axes)?);
-    let head = format!(
-        "    let group = wg.x + wg.y * num_wg.x;
-    let parts = {parts};
-    let point = group / parts;
-    let part = group - point * parts;
-    let points = {points};
-    let inners = {inners};
-    let stride = parts * 256u;
-"
-    );
-    let globals = format!("var<workgroup> partial: array<{}, 256>;\n", kind.name());
-    sh.finish(label, &globals, &head)
 }

@@ -5,14 +5,16 @@ use super::super::constants;
 use super::ShaderText;
 use super::context::Context;
 use super::entry::MOST_PRIVATE;
+use super::groups::Groups;
 use super::scan::Passes;
 use super::shader::{Finished, Need};
+use super::team::Team;
 use super::types::bits;
 use super::words::Word;
-use crate::bulk::{ArrayId, Check, CheckKind, Reducer, Trips};
+use crate::bulk::{ArrayId, Check, CheckKind, Trips};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::uses::Access;
-use crate::loops::{Contract, Home, Repeat};
+use crate::loops::{Contract, Home, Repeat, Sort, Sorted};
 use crate::lower;
 use crate::ty::{Const, Elem, Loc};
 
@@ -125,6 +127,9 @@ impl Context<'_> {
                 Word::MostTrips => "most-trips".into(),
                 Word::Parts => "parts".into(),
                 Word::Each => "each".into(),
+                Word::Planned => "planned".into(),
+                Word::Stage => "stage".into(),
+                Word::Zero => "zero".into(),
             });
         }
         let bindings = s.bindings.iter().map(|(array, access)| {
@@ -142,7 +147,7 @@ impl Context<'_> {
         });
         let (sizes, words, bindings, needs) =
             (self.polys(&s.made)?, list(words), list(bindings), list(needs));
-        Ok(format!("{} {text} {words} sizes {sizes} {bindings} {status} {needs}", quoted(label)))
+        Ok(format!("{} {text} {words} sizes {sizes} {bindings} {status} {} {needs}", quoted(label), s.each))
     }
 
     /// `GpuStep::Points`.
@@ -163,18 +168,25 @@ impl Context<'_> {
     /// `GpuStep::Reduce`.
     pub(super) fn reduce_step(
         &mut self,
-        (points, groups): (&Finished, &Finished),
+        (points, groups): (&Finished, &Groups),
         (outer, inner): (&[&Dim], &[&Dim]),
-        reducer: Reducer,
-        result: ArrayId,
+        across: bool,
     ) -> Result<String, String> {
-        let (points, groups) = (self.shader(points)?, self.shader(groups)?);
+        let Groups { shader, words, scratch } = groups;
+        let (points, groups) = (self.shader(points)?, self.shader(shader)?);
         let (outer, inner) = (self.polys(outer.iter().copied())?, self.polys(inner.iter().copied())?);
-        let name = reducer.name();
-        if let Reducer::ArgMin | Reducer::ArgMax | Reducer::Last = reducer {
-            return Err(format!("`{name}` as a reduction"));
-        }
-        Ok(format!("\nreduce {points} {outer} {inner} {groups} {name} {}", result.0))
+        Ok(format!("\nreduce {points} {outer} {inner} {groups} across {across} {words} {}", scratch.0))
+    }
+
+    /// `GpuStep::Team`.
+    pub(super) fn team_step(
+        &mut self,
+        team: &Team,
+        outer: &[&Dim],
+        steps: &[String],
+    ) -> Result<String, String> {
+        let (shader, outer) = (self.shader(&team.shader)?, self.polys(outer.iter().copied())?);
+        Ok(format!("\nteam {shader} {outer} {} {}", self.polys(&team.inner)?, list(steps)))
     }
 
     /// `GpuStep::Scan`.
@@ -197,11 +209,24 @@ impl Context<'_> {
     }
 
     /// `GpuStep::Contract`.
-    pub(super) fn contract_step(&self, c: &Contract) -> Result<String, String> {
+    pub(super) fn contract_step(&self, c: &Contract, label: &str) -> Result<String, String> {
         let operand = |array: ArrayId, axes: &[usize]| format!("{} {}", array.0, list(axes));
         let out = operand(c.result, &c.out);
         let [a, b] = [&c.a, &c.b].map(|o| operand(o.array, &o.axes_of_whole(c, &self.program.arrays)));
-        Ok(format!("\ncontract {} {out} {a} {b}", self.polys(&c.extents)?))
+        Ok(format!("\ncontract {} {} {out} {a} {b}", quoted(label), self.polys(&c.extents)?))
+    }
+
+    /// `GpuStep::Sort`.
+    pub(super) fn sort_step(&self, s: &Sort, label: &str) -> Result<String, String> {
+        let gives = match s.gives {
+            Sorted::Positions => "positions",
+            Sorted::Values => "values",
+        };
+        let dims = &self.program.arrays[s.keys.0 as usize].dims;
+        let Some((length, rows)) = dims.split_last() else { return Err("a sort of a number".into()) };
+        let (rows, length) = (self.polys(rows)?, self.poly(length)?);
+        let (result, keys) = (self.root(s.result).0, self.root(s.keys).0);
+        Ok(format!("\nsort {} {gives} {result} {keys} {rows} {length}", quoted(label)))
     }
 
     /// `GpuStep::Fill`.

@@ -1,9 +1,9 @@
 //! The GPU back end: WGSL shaders and the constant that tells the runtime how to run them.
 //!
 //! * `context` knows the program's arrays, sizes and places;
-//! * `entry` makes the shaders of a tree, `body` its statements, `recurrence` those that are loops of a point, `expr` its
+//! * `entry` makes the shaders of a tree, `several` those of points with little to do, `body` its statements, `recurrence` those that are loops of a point, `expr` its
 //!   expressions, `prelude` the functions they call;
-//! * `scan` makes the shaders of prefixes;
+//! * `groups` makes the shaders of reductions, `team` those of several trees, `scan` those of prefixes;
 //! * `shader` keeps a shader's interface, `words` its uniform words, `types` maps element types;
 //! * `host` prints the constant.
 //!
@@ -17,11 +17,14 @@ mod body;
 mod context;
 mod entry;
 mod expr;
+mod groups;
 mod host;
 mod prelude;
 mod recurrence;
 mod scan;
+mod several;
 mod shader;
+mod team;
 #[cfg(test)]
 mod tests;
 mod types;
@@ -35,7 +38,9 @@ use crate::dim::Dim;
 use crate::internal::{self, expect};
 use crate::loops::{ArrayInfo, Contract, Division, Home, Program, Repeat, Sort, Step, Tree};
 pub use crate::lower::gpu::size_scalars;
-use crate::lower::gpu::{Prefixes, Reduction, bound, combined_into, computed, known_scalars, narrow};
+use crate::lower::gpu::{
+    Prefixes, Reduction, bound, combined_into, computed, known_scalars, narrow, team as team_of,
+};
 use crate::ty::{Const, Elem, Loc};
 
 /// A program for the GPU.
@@ -96,9 +101,9 @@ impl BackEnd for Context<'_> {
                 let r = expect(Reduction::of(cx.program, tree), || {
                     "groups of threads without a reduction".into()
                 });
-                let groups = entry::groups(cx, tree, &r, format!("{label}, groups"))?;
+                let groups = groups::groups(cx, tree, &r, format!("{label}, groups"))?;
                 let inner: Vec<&Dim> = r.inner.iter().map(|a| &a.extent).collect();
-                cx.reduce_step((&points, &groups), (&outer, &inner), r.reducer, cx.root(r.array))
+                cx.reduce_step((&points, &groups), (&outer, &inner), r.across)
             }
             Division::Prefixes => {
                 let prefixes = expect(Prefixes::of(cx.program, tree), || "prefixes without scans".into());
@@ -109,12 +114,12 @@ impl BackEnd for Context<'_> {
         }
     }
 
-    fn contract(&mut self, c: &Contract) -> Result<String, String> {
-        self.contract_step(c)
+    fn contract(&mut self, c: &Contract, label: &str) -> Result<String, String> {
+        self.contract_step(c, label)
     }
 
-    fn sort(&mut self, _: &Sort) -> Result<String, String> {
-        Err("a sort".into())
+    fn sort(&mut self, s: &Sort, label: &str) -> Result<String, String> {
+        self.sort_step(s, label)
     }
 
     fn check(&mut self, c: &Check, loc: Loc) -> Result<String, String> {
@@ -136,6 +141,21 @@ impl BackEnd for Context<'_> {
     fn repeat(&mut self, r: &Repeat, label: &str) -> Result<String, String> {
         let inside = steps(self, &r.steps, label)?;
         self.repeat_step(r, &inside)
+    }
+
+    fn team(&self, list: &[Step]) -> usize {
+        team_of(self.program, list, &self.computed)
+    }
+
+    fn together(&mut self, list: &[Step], printed: Vec<String>, label: &str) -> Result<Vec<String>, String> {
+        let trees: Vec<&Tree> =
+            list.iter().filter_map(|s| if let Step::Tree(t) = s { Some(t) } else { None }).collect();
+        let outer: Vec<&Dim> = trees[0].axes.iter().map(|a| &a.extent).collect();
+        let label = format!("{label} and {} more, team", trees.len() - 1);
+        match team::team(self, &trees, outer.len(), label)? {
+            Some(team) => Ok(vec![self.team_step(&team, &outer, &printed)?]),
+            None => Ok(printed),
+        }
     }
 
     /// Sizes that the step computes are copied to where the host has them.

@@ -192,7 +192,7 @@ fn run(
     sh.enter("point", &tree.axes);
     let code = sh.apart(|sh| {
         sh.nodes(&p.before)?;
-        sh.fold_states(&p.l)?;
+        sh.fold_states(&p.l.folds)?;
         sh.scan_states(&p.l.body)?;
         combine(sh, p, &kept.get("total"), &kept.get("prefix"))?;
         sh.trips(&p.l, "i32(low)", "i32(high)")?;
@@ -245,14 +245,14 @@ fn words(sh: &mut Shader<'_, '_>, tree: &Tree, p: &Prefixes) -> Result<String, S
 }
 
 /// States in the scratch memory: each is as many words as its type takes.
-struct Kept {
-    scratch: ArrayId,
+pub(super) struct Kept {
+    pub(super) scratch: ArrayId,
     /// For each word the state, its type, and the word's place in it.
-    slots: Vec<(usize, Kind, usize)>,
+    pub(super) slots: Vec<(usize, Kind, usize)>,
 }
 
 /// The words of states of these types.
-fn slots(kinds: &[Kind]) -> Vec<(usize, Kind, usize)> {
+pub(super) fn slots(kinds: &[Kind]) -> Vec<(usize, Kind, usize)> {
     let of = |(k, kind): (usize, &Kind)| {
         let kind = *kind;
         (0..kind.words()).map(move |word| (k, kind, word))
@@ -262,7 +262,7 @@ fn slots(kinds: &[Kind]) -> Vec<(usize, Kind, usize)> {
 
 impl Kept {
     /// The texts of the states whose words begin at `at`.
-    fn get(&self, at: &str) -> Vec<String> {
+    pub(super) fn get(&self, at: &str) -> Vec<String> {
         let word = |slot: usize| format!("a{}[{at} + {slot}u]", self.scratch.0);
         let first = self.slots.iter().enumerate().filter(|(_, (_, _, word))| *word == 0);
         first
@@ -273,7 +273,7 @@ impl Kept {
     }
 
     /// Puts values there.
-    fn put(&self, sh: &mut Shader<'_, '_>, at: &str, values: &[String]) {
+    pub(super) fn put(&self, sh: &mut Shader<'_, '_>, at: &str, values: &[String]) {
         for (slot, (k, kind, word)) in self.slots.iter().enumerate() {
             let text = &kind.to_words(&values[*k])[*word];
             sh.line(format!("a{}[{at} + {slot}u] = {text};", self.scratch.0));

@@ -32,6 +32,8 @@ pub(super) struct Finished {
     pub(super) made: Vec<Dim>,
     pub(super) bindings: Vec<(ArrayId, Access)>,
     pub(super) status: bool,
+    /// The points of a thread that has one point after the other.
+    pub(super) each: usize,
     pub(super) needs: Vec<Need>,
 }
 
@@ -142,13 +144,6 @@ impl<'c, 'p> Shader<'c, 'p> {
             depth: 1,
             fresh: 0,
         })
-    }
-
-    /// Binds one more array, last, that this shader alone writes.
-    pub(super) fn bind_result(&mut self, array: ArrayId) -> ArrayId {
-        let array = self.cx.root(array);
-        self.bindings.push((array, Access::Write));
-        array
     }
 
     /// Binds the memory that a step works in, last.
@@ -324,7 +319,11 @@ impl<'c, 'p> Shader<'c, 'p> {
         self.depth = 1;
         self.define_sizes();
         let sizes = std::mem::take(&mut self.body);
-        let code = prelude::functions_for(&format!("{functions}{body}"));
+        let mut code = prelude::functions_for(&format!("{functions}{body}"));
+        if code.contains("adsl_zero()") {
+            let zero = self.word(Word::Zero);
+            code = format!("\nfn adsl_zero() -> u32 {{\n    return {zero};\n}}\n{code}");
+        }
         let status = code.contains("status[");
 
         let mut out = String::new();
@@ -377,7 +376,7 @@ fn main(
         );
         let needs = Need::of(out.get(comments..).unwrap_or_default());
         let Shader { words, made, bindings, .. } = self;
-        Ok(Finished { label, wgsl: out, words, made, bindings, status, needs })
+        Ok(Finished { label, wgsl: out, words, made, bindings, status, each: 1, needs })
     }
 }
 

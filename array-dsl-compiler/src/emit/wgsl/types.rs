@@ -97,6 +97,19 @@ impl Kind {
         if self.is_float() { format!("bitcast<{}>({text})", self.atomic()) } else { self.store(text) }
     }
 
+    /// The bits of zero of a float, and the text of those of the magnitude of the one with the bits `text`.
+    pub(super) fn zero_bits(self) -> &'static str {
+        if self == Kind::F64 { "0lu" } else { "0u" }
+    }
+
+    pub(super) fn magnitude(self, text: &str) -> String {
+        if self == Kind::F64 {
+            format!("({text} & 0x7ffffffffffffffflu)")
+        } else {
+            format!("({text} & 0x7fffffffu)")
+        }
+    }
+
     /// A value of this type from as many `u32` words as it takes, the low one first.
     pub(super) fn of_words(self, words: &[String]) -> String {
         match (self, words) {

@@ -24,6 +24,12 @@ pub(super) enum Word {
     MostTrips,
     Parts,
     Each,
+    /// The outer points that a reduction is planned for.
+    Planned,
+    /// The stage of a reduction in parts.
+    Stage,
+    /// 0, which no compiler knows.
+    Zero,
 }
 
 impl Shader<'_, '_> {

@@ -386,9 +386,9 @@ fn what_a_tree_changes_teaches_nothing_of_indices() {
     // Both trees select by `at`, and the second one without a comparison.
     let found = |changes: bool| {
         let text = "program f(x.0: [m]f64, from.1: [n]i64) sizes m, n
-            at.2: [n]i64 = nest [%6 < n] { %7 = from.1[%6]; %8 = add %7 %7 } store %8
+            at.2: [n]i64 = nest [%10 < n] { %7 = from.1[%10]; %8 = add %7 %7 } store %8
             a.3: [n]f64 = nest [%0 < n, %9 < n] { %1 = at.2[%0]; %2 = x.0[%1]? } reduce(add) 1 %2
-            s.4: f64 = nest [%3 < n] { %4 = at.2[%3]; %5 = x.0[%4] } reduce(add) 1 %5
+            s.4: f64 = nest [%3 < n, %6 < n] { %4 = at.2[%3]; %5 = x.0[%4] } reduce(add) 2 %5
             => (a.3, s.4)";
         let mut p = crate::schedule::schedule(&parse(text).expect("it parses"), Target::Gpu);
         let [_, Step::Tree(first), Step::Tree(_)] = &mut p.steps[..] else { panic!("{:?}", p.steps) };

@@ -9,6 +9,7 @@
 //! | `bounds` | how great they can be |
 //! | `narrow` | integers that are short |
 //! | `reduction` | trees that are one reduction |
+//! | `teams` | trees that one team of threads executes for each point |
 //! | `prefixes` | trees that give prefixes along one axis |
 //! | `copies` | arrays that are combined into, and have room in a workgroup's memory |
 //!
@@ -22,6 +23,7 @@ mod private;
 mod reduction;
 mod separate;
 mod sizes;
+mod teams;
 
 pub use bounds::bounds;
 pub(crate) use copies::combined_into;
@@ -32,6 +34,7 @@ pub(crate) use reduction::Reduction;
 pub use separate::separate;
 pub(crate) use sizes::{bound, computed, is_composed, known_scalars};
 pub use sizes::{inputs, read_computed, size_scalars};
+pub(crate) use teams::{Stage, stage, team};
 
 use crate::loops::{Division, Program, Step, Tree};
 

@@ -1,38 +1,53 @@
-//! Trees that are one reduction: on a GPU it has several threads for each point.
+//! Trees that are reductions with what is made of their results: on a GPU they have several threads for each point.
 
-use crate::bulk::{ArrayId, Atom, Axis, Let, Reducer};
-use crate::loops::uses::is_pure;
-use crate::loops::{Loop, Node, Program, Tree};
+use rustc_hash::FxHashSet;
 
-/// `array[axes] = reducer over inner of (body; value)`, with `before` executed once per point of the tree's axes.
+use crate::bulk::{Atom, Axis, Exp, Let, Var};
+use crate::loops::uses::{Access, visit_arrays};
+use crate::loops::{Fold, Loop, Node, Program, Tree};
+use crate::scalar::Op;
+use crate::ty::Elem;
+
+/// With no more trips, which are constant, a loop is one thread's.
+const FEW: i64 = 8;
+
+/// The words that the folds of a thread may take: every device has room for 256 times as many in a workgroup.
+const MOST_WORDS: usize = 12;
+
+/// `results = folds over inner of (body; values)`, with `before` executed once per point of the tree's axes, and `after` once with
+/// the results. The body may store elements of each inner point.
 pub(crate) struct Reduction<'t> {
     pub before: &'t [Node],
     pub inner: Vec<&'t Axis>,
     /// Lets of the levels above the innermost: executed at each inner point.
     pub between: Vec<&'t Let>,
     pub body: &'t [Node],
-    pub reducer: Reducer,
-    pub value: Atom,
-    pub array: ArrayId,
+    /// The values of the innermost loop; the results are those of the outermost one.
+    pub folds: Vec<Fold>,
+    pub after: &'t [Node],
+    /// Whether what is read is contiguous along the tree's last axis rather than along the innermost one.
+    pub across: bool,
 }
 
 impl<'t> Reduction<'t> {
-    /// The tree as a reduction, if it is one whose result is stored at exactly the tree's axes.
+    /// The tree as a reduction, if all of its loops are one, and fold what can be folded in parts.
     pub fn of(p: &Program, tree: &'t Tree) -> Option<Self> {
-        let [before @ .., Node::Loop(outermost), Node::Store { array, index, value }] = tree.body.as_slice()
-        else {
-            return None;
+        let at = tree.body.iter().position(|n| matches!(n, Node::Loop(_)))?;
+        let (before, [Node::Loop(outermost), after @ ..]) = tree.body.split_at(at) else { return None };
+        let is_let = |n: &Node| matches!(n, Node::Let(_));
+        let is_last = |n: &Node| {
+            matches!(n, Node::Let(_) | Node::Store { .. } | Node::Write { .. } | Node::Accumulate { .. })
         };
-        let axes = || tree.axes.iter();
-        let info = &p.arrays[array.0 as usize];
-        let in_place = index.iter().copied().eq(axes().map(|a| Atom::Var(a.var)))
-            && info.dims.iter().eq(axes().map(|a| &a.extent));
-        let [fold] = outermost.folds.as_slice() else { return None };
-        let reorderable = fold.reducer.op().is_some() && *value == Atom::Var(fold.result);
-        if !in_place
-            || !reorderable
-            || !before.iter().all(|n| matches!(n, Node::Let(_)))
-            || !is_pure(&outermost.body)
+        let divides = |f: &Fold| f.reducer.op().is_some() || f.reducer.is_extremum();
+        if outermost.folds.is_empty()
+            || !outermost.folds.iter().all(divides)
+            || outermost.is_ordered()
+            || !before.iter().all(is_let)
+            || !after.iter().all(is_last)
+            || !only_stores(&outermost.body)
+            || reads_stored(&tree.body)
+            || outermost.folds.iter().map(|f| words(p, f)).sum::<usize>() > MOST_WORDS
+            || outermost.axis.extent.as_constant().is_some_and(|n| n <= FEW)
         {
             return None;
         }
@@ -42,25 +57,86 @@ impl<'t> Reduction<'t> {
             inner.push(&next.axis);
             level = next;
         }
-        let value = level.folds[0].value;
-        Some(Reduction {
-            before,
-            inner,
-            between,
-            body: &level.body,
-            reducer: fold.reducer,
-            value,
-            array: *array,
-        })
+        let folds = outermost.folds.iter().zip(&level.folds);
+        let folds = folds.map(|(o, i)| Fold { value: i.value, ..o.clone() }).collect();
+        let across = is_across(tree, level, &between);
+        Some(Reduction { before, inner, between, body: &level.body, folds, after, across })
     }
 }
 
-/// The loop inside whose fold is all that this loop folds, by the same operator.
+/// The words that a thread keeps of a fold.
+fn words(p: &Program, f: &Fold) -> usize {
+    let of = |elem| if matches!(elem, Elem::F64 | Elem::I64) { 2 } else { 1 };
+    let result = of(p.vars[f.result.0 as usize]);
+    match f.value {
+        Atom::Var(v) if f.reducer.is_extremum() => result + of(p.vars[v.0 as usize]),
+        Atom::Const(c) if f.reducer.is_extremum() => result + of(c.elem),
+        _ => result,
+    }
+}
+
+/// Whether the nodes change nothing but elements of each trip's own.
+fn only_stores(nodes: &[Node]) -> bool {
+    nodes.iter().all(|n| match n {
+        Node::Let(_) | Node::Store { .. } => true,
+        Node::Loop(l) => only_stores(&l.body),
+        Node::Scan(_) | Node::Recurrence(_) | Node::Accumulate { .. } | Node::Write { .. } => false,
+    })
+}
+
+/// Whether an array that is read is stored as well: threads do not wait for each other's elements.
+fn reads_stored(nodes: &[Node]) -> bool {
+    let (mut read, mut stored) = (FxHashSet::default(), FxHashSet::default());
+    visit_arrays(nodes, &mut |array, access| {
+        let arrays = if access == Access::Read { &mut read } else { &mut stored };
+        arrays.insert(array);
+    });
+    !read.is_disjoint(&stored)
+}
+
+/// The loop inside whose folds are all that this loop folds, by the same operators.
 fn nested(l: &Loop) -> Option<(Vec<&Let>, &Loop)> {
     let (Node::Loop(next), lets) = l.body.split_last()? else { return None };
-    let [fold] = next.folds.as_slice() else { return None };
-    let same = fold.reducer == l.folds[0].reducer && l.folds[0].value == Atom::Var(fold.result);
+    let same = l.folds.len() == next.folds.len()
+        && l.folds.iter().zip(&next.folds).all(|(outer, inner)| {
+            outer.reducer == inner.reducer
+                && outer.reducer.op().is_some()
+                && outer.value == Atom::Var(inner.result)
+        });
     let lets: Option<Vec<&Let>> =
         lets.iter().map(|n| if let Node::Let(l) = n { Some(l) } else { None }).collect();
     if same { lets.map(|lets| (lets, next)) } else { None }
+}
+
+/// Whether more reads walk along the tree's last axis than along that of the innermost loop, with their last index. Arrays of both
+/// are larger than those of one.
+fn is_across(tree: &Tree, innermost: &Loop, between: &[&Let]) -> bool {
+    let Some(outer) = tree.axes.last() else { return false };
+    // What follows either axis, one for one.
+    let (mut outers, mut inners) = (vec![outer.var], vec![innermost.axis.var]);
+    let mut balance = 0i32;
+    let mut visit = |l: &Let| {
+        if let Exp::Op(Op::Add | Op::Sub, args) = &l.exp {
+            for along in [&mut outers, &mut inners] {
+                if args.iter().filter(|a| along.iter().any(|v| **a == Atom::Var(*v))).count() == 1 {
+                    along.extend(&l.vars);
+                }
+            }
+        }
+        l.exp.visit_reads(&mut |_, index| {
+            let follows = |along: &[Var], a: &Atom| a.var().is_some_and(|v| along.contains(&v));
+            let Some((last, rest)) = index.split_last() else { return };
+            let [by_outer, by_inner] = [&outers, &inners].map(|along| follows(along, last));
+            let of_both = rest.iter().any(|a| follows(if by_outer { &inners } else { &outers }, a));
+            let weight = if of_both { 4 } else { 1 };
+            balance += weight * (i32::from(by_outer) - i32::from(by_inner));
+        });
+    };
+    between.iter().for_each(|l| visit(l));
+    for node in &innermost.body {
+        if let Node::Let(l) = node {
+            visit(l);
+        }
+    }
+    balance > 0
 }

@@ -1,18 +1,13 @@
 //! Rewrites a scheduled program for the runtime's steps.
 //!
-//! * A tree whose loop folds something that the tree then goes on to use is a reduction with an epilogue. On a GPU the
-//!   reduction wants many threads per point, so it becomes a tree of its own with a temporary array:
+//! * A loop that folds has many threads for each point if nothing else in its tree has an order ([`Reduction`](super::Reduction)). Where a tree has
+//!   several loops, each becomes such a tree, with temporary arrays for what it folds:
 //!
 //!   ```text
-//!   tree [i] { m = fold over j of x[i, j]; store y[i] = f(m) }
-//!       becomes   tree [i] { m = fold ..; store t[i] = m }     tree [i] { m = t[i]; store y[i] = f(m) }
+//!   tree [i] { m = fold over j of x[i, j];  s = fold over j of exp(x[i, j] - m); store y[i] = s }
+//!       becomes   tree [i] { m = fold ..; store t[i] = m }     tree [i] { m = t[i];  s = fold ..; store y[i] = s }
 //!   ```
 //!
-//!   With axes this is done for a single fold (more would each pass over the data again, which pays only when there are
-//!   few points); without axes for all of them, since otherwise one thread would do everything.
-//! * The place of an extremum becomes two reductions: the extremum, and the first place that has it. Both must see the same
-//!   bits, which two shaders that compute the same formula need not give. So values that are computed are stored first;
-//!   with axes, where that would be an array of one more dimension, only values that are just read are treated so.
 //! * A contraction of a host scalar, which a view may make a matrix, becomes a tree; so does a copy of one.
 
 use rustc_hash::FxHashSet;
@@ -88,22 +83,7 @@ impl Program {
         }
         let pure = is_pure(&tree.body[..last]) && loops.iter().all(|l| is_pure(&l.body));
         let long = loops.iter().any(|l| trips(l).is_none_or(|n| n > SHORT));
-        let one_fold = match (loops.as_slice(), loops[0].folds.as_slice()) {
-            ([_], [fold]) if fold.reducer.op().is_some() || is_copy(&loops[0].body) => Some(fold),
-            _ => None,
-        };
-        let alone =
-            one_fold.is_some_and(|f| f.reducer.op().is_some() && self.is_stored(tree, last, f.result));
-        pure && long && !alone && (tree.axes.is_empty() || one_fold.is_some())
-    }
-
-    /// Whether all that follows the loop is one store of its result, point by point.
-    fn is_stored(&self, tree: &Tree, last: usize, result: Var) -> bool {
-        let [Node::Store { array, index, value }] = &tree.body[last + 1..] else { return false };
-        let axes = || tree.axes.iter();
-        *value == Atom::Var(result)
-            && index.iter().copied().eq(axes().map(|a| Atom::Var(a.var)))
-            && self.arrays[array.0 as usize].dims.iter().eq(axes().map(|a| &a.extent))
+        pure && long && loops.len() > 1
     }
 
     /// The tree as it is, or its reductions and the rest.
@@ -113,97 +93,40 @@ impl Program {
             return;
         }
         let at: Vec<Atom> = tree.axes.iter().map(|a| Atom::Var(a.var)).collect();
-        let Tree { axes, body, loc, .. } = tree;
+        let Tree { axes, mut body, loc, .. } = tree;
+        let last = body.iter().rposition(|n| matches!(n, Node::Loop(_)));
+        // What follows the last loop stays with it.
+        let after = last.map(|last| body.split_off(last)).unwrap_or_default();
         let mut rest: Vec<Node> = Vec::new();
         for node in body {
-            let Node::Loop(l) = node else {
-                rest.push(node);
-                continue;
-            };
-            for fold in &l.folds {
-                let base = Reducing { axes: &axes, at: &at, loc, before: &rest, l: &l };
-                let bound = match fold.reducer.op() {
-                    Some(_) => vec![self.reduction(&base, fold.clone())],
-                    None => self.extremum(&base, fold),
-                };
-                rest.extend(bound.into_iter().map(Node::Let));
+            match node {
+                Node::Loop(l) => {
+                    let bound = self.reduction(&axes, &at, &rest, l, loc);
+                    rest.extend(bound.into_iter().map(Node::Let));
+                }
+                node => rest.push(node),
             }
         }
-        self.steps.push(Step::Tree(Tree::new(axes, rest, loc)));
+        rest.extend(after);
+        self.steps.push(Step::Tree(Tree::new(axes, prune(rest), loc)));
     }
 
-    /// Adds a tree for one fold of a loop. Gives the binding of the fold's result for what follows.
-    fn reduction(&mut self, base: &Reducing<'_>, fold: Fold) -> Let {
-        let elem = fold.reducer.result(self.elem(fold.value));
-        let array = self.temporary(elem, base.axes.iter().map(|a| a.extent.clone()).collect());
-        let store = Node::Store { array, index: base.at.to_vec(), value: Atom::Var(fold.result) };
-        let result = fold.result;
-        let mut body = base.before.to_vec();
-        body.push(Node::Loop(Loop { folds: vec![fold], ..base.l.clone() }));
-        body.push(store);
-        let body = prune(body);
-        self.steps.push(Step::Tree(Tree::new(base.axes.to_vec(), body, base.loc)));
-        let exp = Exp::Read { array, index: base.at.to_vec(), checked: false };
-        Let { vars: vec![result], exp, loc: base.loc }
-    }
-
-    /// The place of an extremum: `best = min x`, then the least `i` with `x[i] = best`; 0 if there is none.
-    fn extremum(&mut self, base: &Reducing<'_>, fold: &Fold) -> Vec<Let> {
-        let elem = self.elem(fold.value);
-        let stored;
-        let base = if is_copy(&base.l.body) {
-            base
-        } else {
-            stored = self.stored(base, fold.value);
-            &Reducing { before: &[], l: &stored, ..*base }
-        };
-        let reducer = if fold.reducer == Reducer::ArgMin { Reducer::Min } else { Reducer::Max };
-        let best = self.fresh_var(elem);
-        let best = self.reduction(base, Fold { result: best, reducer, value: fold.value });
-
-        // Numbers of trips are short.
-        let none = Atom::Const(Const::int(Elem::I32, i32::MAX.into()));
-        let [is_best, number, place] = [Elem::Bool, Elem::I32, Elem::I32].map(|elem| self.fresh_var(elem));
-        let mut l = base.l.clone();
-        let bind = |v: Var, exp: Exp| Let { vars: vec![v], exp, loc: base.l.loc };
-        let equal = Exp::Op(Op::Eq, vec![fold.value, Atom::Var(best.vars[0])]);
-        let short = Exp::Op(Op::Cast(Elem::I32), vec![Atom::Var(l.axis.var)]);
-        let select = Exp::Op(Op::Select, vec![Atom::Var(is_best), Atom::Var(number), none]);
-        l.body.extend([bind(is_best, equal), bind(number, short), bind(place, select)].map(Node::Let));
-        let mut before = base.before.to_vec();
-        before.push(Node::Let(best.clone()));
-        let first = self.fresh_var(Elem::I32);
-        let second = Reducing { before: &before, l: &l, ..*base };
-        let first_let =
-            self.reduction(&second, Fold { result: first, reducer: Reducer::Min, value: Atom::Var(place) });
-
-        let [found, or_zero] = [Elem::Bool, Elem::I32].map(|elem| self.fresh_var(elem));
-        let zero = Atom::Const(Const::int(Elem::I32, 0));
-        vec![
-            best,
-            first_let,
-            bind(found, Exp::Op(Op::Ne, vec![Atom::Var(first), none])),
-            bind(or_zero, Exp::Op(Op::Select, vec![Atom::Var(found), Atom::Var(first), zero])),
-            bind(fold.result, Exp::Op(Op::Cast(Elem::I64), vec![Atom::Var(or_zero)])),
-        ]
-    }
-
-    /// Adds a tree that stores the value of each trip of a loop. Gives the loop that reads them.
-    fn stored(&mut self, base: &Reducing<'_>, value: Atom) -> Loop {
-        let axes: Vec<Axis> = base.axes.iter().chain([&base.l.axis]).cloned().collect();
-        let index: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
-        let elem = self.elem(value);
-        let array = self.temporary(elem, axes.iter().map(|a| a.extent.clone()).collect());
-        let mut body = base.before.to_vec();
-        body.extend(base.l.body.iter().cloned());
-        body.push(Node::Store { array, index: index.clone(), value });
-        self.steps.push(Step::Tree(Tree::new(axes, prune(body), base.loc)));
-        let read = Exp::Read { array, index, checked: false };
-        let bound = match value {
-            Atom::Var(v) => vec![Node::Let(Let { vars: vec![v], exp: read, loc: base.l.loc })],
-            Atom::Const(_) => Vec::new(),
-        };
-        Loop { body: bound, ..base.l.clone() }
+    /// Adds a tree for a loop. Gives the bindings of what it folds for what follows.
+    fn reduction(&mut self, axes: &[Axis], at: &[Atom], before: &[Node], l: Loop, loc: Loc) -> Vec<Let> {
+        let mut body = before.to_vec();
+        let mut bound = Vec::new();
+        let mut stores = Vec::new();
+        for fold in &l.folds {
+            let elem = fold.reducer.result(self.elem(fold.value));
+            let array = self.temporary(elem, axes.iter().map(|a| a.extent.clone()).collect());
+            stores.push(Node::Store { array, index: at.to_vec(), value: Atom::Var(fold.result) });
+            let exp = Exp::Read { array, index: at.to_vec(), checked: false };
+            bound.push(Let { vars: vec![fold.result], exp, loc });
+        }
+        body.push(Node::Loop(l));
+        body.extend(stores);
+        self.steps.push(Step::Tree(Tree::new(axes.to_vec(), prune(body), loc)));
+        bound
     }
 
     /// `result[out] = fold over the summed axes of a * b`.
@@ -249,23 +172,8 @@ impl Program {
     }
 }
 
-/// Where a reduction comes from: the tree's axes, the code before the loop, and the loop.
-#[derive(Clone, Copy)]
-struct Reducing<'t> {
-    axes: &'t [Axis],
-    at: &'t [Atom],
-    loc: Loc,
-    before: &'t [Node],
-    l: &'t Loop,
-}
-
 fn as_loop(node: &Node) -> Option<&Loop> {
     if let Node::Loop(l) = node { Some(l) } else { None }
-}
-
-/// Whether the nodes compute no floats, so that every shader gets the same bits.
-fn is_copy(nodes: &[Node]) -> bool {
-    nodes.iter().all(|n| matches!(n, Node::Let(Let { exp: Exp::Read { .. } | Exp::Size(_), .. })))
 }
 
 /// The trips of a loop with those inside, if constant.

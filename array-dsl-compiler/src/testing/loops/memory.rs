@@ -4,7 +4,6 @@ use super::{Machine, Memory};
 use crate::bulk::{ArrayId, Atom};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::{ArrayInfo, Home};
-use crate::target::Target;
 use crate::ty::Loc;
 use crate::value::{Fault, Scalar, Value, work};
 
@@ -146,13 +145,7 @@ impl Machine<'_> {
         match element {
             Ok(Some(Some(value))) => Ok(value),
             Ok(Some(None)) => Err(Fault::internal(format!("`{name}.{}` is read before it is written", a.0))),
-            Ok(None) => match self.target {
-                // A sorting network looks at its keys, and a buffer's end stops it: see `has_negative_dim` of Bulk's interpreter.
-                Target::Gpu if self.has_negative_dim(a)? || self.has_negative_dim(self.root(a))? => {
-                    Ok(Scalar::zero(*elem))
-                }
-                _ => Err(Fault::internal(format!("a view of nothing is read: `{name}.{}`", a.0))),
-            },
+            Ok(None) => Err(Fault::internal(format!("a view of nothing is read: `{name}.{}`", a.0))),
             Err((index, len)) if checked => Err(Fault::IndexOutOfRange { index, len, loc }),
             Err(_) if self.had_failed => Ok(Scalar::zero(*elem)),
             Err(_) => Err(Fault::internal(format!("unchecked read outside: {index:?} of {shape:?}"))),

@@ -51,8 +51,13 @@ fn adsl64_scale(x: f64, n: i32) -> f64 {
     return x * bitcast<f64>(u64(u32(h + 1023i)) << 52u) * bitcast<f64>(u64(u32(n - h + 1023i)) << 52u);
 }
 
-// The upper 21 bits of the significand: products of two such numbers are exact, fused with a sum or not. What is
-// split by a mask stays split: a compiler that takes sums of reals for associative does not see through it.
+// The number itself, which compilers have to make before they go on. Some take sums of reals for associative: they make
+// `x - n (a + b)` of `(x - n a) - n b`, and `t` of `h + (t - h)`. What is exact only as it is written goes through this.
+fn adsl64_kept(x: f64) -> f64 {
+    return bitcast<f64>(bitcast<u64>(x) ^ u64(adsl_zero()));
+}
+
+// The upper 21 bits of the significand: products of two such numbers are exact, fused with a sum or not.
 fn adsl64_upper(x: f64) -> f64 {
     return bitcast<f64>(bitcast<u64>(x) & 0xffffffff00000000lu);
 }

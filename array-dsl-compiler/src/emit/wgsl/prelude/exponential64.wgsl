@@ -9,7 +9,7 @@ fn adsl64_exp_series(r: f64) -> f64 {
 // `x - n ln 2` as an exact difference of numbers of few bits, and the rest.
 fn adsl64_off_ln2(x: f64, n: f64) -> vec2<f64> {
     let h = adsl64_upper(x);
-    return vec2<f64>(h - n * 0.6931471803691238lf, (x - h) - n * 1.9082149292705877e-10lf);
+    return vec2<f64>(h - n * 0.6931471803691238lf, adsl64_kept(adsl64_kept(x - h) - n * 1.9082149292705877e-10lf));
 }
 
 // `exp(x + rest) * 2^k` for -746 <= x <= 711, a small rest and |k| <= 2.
@@ -47,7 +47,7 @@ fn adsl64_exp_m1_quarter(x: f64) -> f64 {
     let a = s - 0.25lf;
     let b = s * parts.x;
     let h = adsl64_upper(a + b);
-    return h + (((a - h) + b) + s * (parts.y + r * r * adsl64_exp_series(r)));
+    return h + (adsl64_kept(adsl64_kept(a - h) + b) + s * (parts.y + r * r * adsl64_exp_series(r)));
 }
 
 fn adsl64_exp_m1(x: f64) -> f64 {
@@ -155,7 +155,7 @@ fn adsl64_ln_1p(x: f64) -> f64 {
 fn adsl64_ln_parts(f: f64) -> vec2<f64> {
     let t = adsl64_ln_kernel(f);
     let h = adsl64_upper(f - t.x);
-    return vec2<f64>(h, (f - h) - t.x + t.y);
+    return vec2<f64>(h, adsl64_kept(adsl64_kept(f - h) - t.x) + t.y);
 }
 
 // `k + ln(1 + f) / ln 2` in two parts, so that powers of 2 are exact.
@@ -166,7 +166,7 @@ fn adsl64_log2(x: f64) -> f64 {
     let high = l.x * 1.4426950407214463lf;
     let low = (l.y + l.x) * 1.6751713164886512e-10lf + l.y * 1.4426950407214463lf;
     let h = adsl64_upper(split.x + high);
-    return h + (low + ((split.x - h) + high));
+    return h + (low + adsl64_kept(adsl64_kept(split.x - h) + high));
 }
 
 // `k log10(2) + ln(1 + f) / ln 10`, in two parts.
@@ -178,5 +178,5 @@ fn adsl64_log10(x: f64) -> f64 {
     let high = l.x * 0.4342944818781689lf;
     let low = (l.y + l.x) * 2.5082946711645275e-11lf + l.y * 0.4342944818781689lf;
     let h = adsl64_upper(whole + high);
-    return h + ((low - split.x * 1.9043128467164274e-12lf) + ((whole - h) + high));
+    return h + ((low - split.x * 1.9043128467164274e-12lf) + adsl64_kept(adsl64_kept(whole - h) + high));
 }

@@ -64,16 +64,14 @@ fn adsl64_log2_parts(x: f64) -> vec2<f64> {
     let m = select(1.0lf + split.y, 2.0lf * (1.0lf + split.y), below);
     let middle = m >= 1.224744871391589lf;
     let c = select(1.0lf, 1.5lf, middle);
-    // s = s_h + s_l. The second mask keeps s_h from being multiplied by the sum of two parts.
+    // s = s_h + s_l.
     let u = m - c;
     let v = 1.0lf / (m + c);
     let s = u * v;
     let s_h = adsl64_upper(s);
     let d_h = adsl64_upper(m + c);
-    let d_l = m - (d_h - c);
-    let w = u - s_h * d_h;
-    let w_h = adsl64_upper(w);
-    let s_l = v * ((w - w_h) + (w_h - s_h * d_l));
+    let d_l = m - adsl64_kept(d_h - c);
+    let s_l = v * (adsl64_kept(u - s_h * d_h) - s_h * d_l);
     // 1.5 ln(m / c) / s = 3 + s^2 + 3 s^4 / 5 + 3 s^6 / 7 + ... = t_h + t_l.
     let z = s * s;
     let p = 0.5999999999999982lf + z * (0.4285714285753923lf + z * (0.33333333085934946lf
@@ -81,18 +79,18 @@ fn adsl64_log2_parts(x: f64) -> vec2<f64> {
     let r = z * z * p + s_l * (s_h + s);
     let z_h = s_h * s_h;
     let t_h = adsl64_upper(3.0lf + z_h + r);
-    let t_l = r - ((t_h - 3.0lf) - z_h);
+    let t_l = r - adsl64_kept(adsl64_kept(t_h - 3.0lf) - z_h);
     // s * (t_h + t_l) * 2 / (3 ln 2), then the logarithm of c and the exponent.
     let e_h = s_h * t_h;
     let e_l = s_l * t_h + t_l * s;
     let p_h = adsl64_upper(e_h + e_l);
-    let p_l = e_l - (p_h - e_h);
+    let p_l = e_l - adsl64_kept(p_h - e_h);
     let c_h = select(0.0lf, 0.5849624872207642lf, middle);
     let c_l = select(0.0lf, 1.350039202129749e-08lf, middle);
     let l_h = 0.9617967009544373lf * p_h;
     let l_l = p_l * 0.9617966939259756lf - 7.028461650952758e-09lf * p_h + c_l;
     let h = adsl64_upper(((l_h + l_l) + c_h) + k);
-    return vec2<f64>(h, l_l - (((h - k) - c_h) - l_h));
+    return vec2<f64>(h, l_l - adsl64_kept(adsl64_kept(adsl64_kept(h - k) - c_h) - l_h));
 }
 
 // 2^(y log2 a) for finite a > 0 and y, the product in two parts.
@@ -100,11 +98,11 @@ fn adsl64_pow_kernel(a: f64, y: f64) -> f64 {
     let l = adsl64_log2_parts(a);
     let y_h = adsl64_upper(y);
     let q_h = y_h * l.x;
-    let q_l = (y - y_h) * l.x + y * l.y;
+    let q_l = adsl64_kept(y - y_h) * l.x + y * l.y;
     if q_h + q_l >= 1025.0lf { return adsl64_inf(); }
     if q_h + q_l <= -1076.0lf { return 0.0lf; }
     let n = adsl64_nearest(q_h + q_l);
-    let r = ((q_h - n) + q_l) * 0.6931471805599453lf;
+    let r = (adsl64_kept(q_h - n) + q_l) * 0.6931471805599453lf;
     return adsl64_scale(1.0lf + (r + r * r * adsl64_exp_series(r)), i32(n));
 }
 

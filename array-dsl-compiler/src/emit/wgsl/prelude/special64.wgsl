@@ -175,7 +175,7 @@ fn adsl64_factorial(n: i32) -> f64 {
         let t = h * f64(k);
         let u = l * f64(k);
         h = adsl64_upper(t + u);
-        l = (t - h) + u;
+        l = adsl64_kept(t - h) + u;
     }
     return h + l;
 }

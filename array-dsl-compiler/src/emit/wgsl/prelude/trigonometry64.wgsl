@@ -59,13 +59,11 @@ fn adsl64_off_half_turn(turns: vec2<u64>) -> vec2<f64> {
 // x - n pi for multiples n of 1/2 below 2^29. Pi is a sum of numbers of which the first three have
 // exact products with n; the differences are exact too, since x and a product nearly cancel or are short.
 fn adsl64_off_pi(x: f64, n: f64) -> f64 {
-    let a = x - n * 3.141592502593994lf;
-    // Masks keep n from being multiplied by a sum of two parts.
-    let a_h = adsl64_upper(a);
-    let b = a_h + ((a - a_h) - n * 1.5099578831723193e-07lf);
-    let c = n * 1.078060505991553e-14lf;
-    let b_h = adsl64_upper(b - c);
-    return b_h + (((b - b_h) - c) - n * 6.564007085747001e-22lf);
+    let a = adsl64_kept(x - n * 3.141592502593994lf);
+    let b = adsl64_kept(a - n * 1.5099578831723193e-07lf);
+    let c = adsl64_kept(n * 1.078060505991553e-14lf);
+    let h = adsl64_kept(b - c);
+    return h + adsl64_kept(adsl64_kept(adsl64_kept(b - h) - c) - n * 6.564007085747001e-22lf);
 }
 
 // sin d for |d| <= pi / 2.
