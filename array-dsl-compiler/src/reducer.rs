@@ -86,6 +86,12 @@ impl Reducer {
         matches!(self, Reducer::ArgMin | Reducer::ArgMax)
     }
 
+    /// The words of 32 bits that a partial result of such values takes: of an extremum's place the extremum as well.
+    pub fn words(self, elem: Elem) -> usize {
+        let of = |elem: Elem| if elem.bytes() == 8 { 2 } else { 1 };
+        of(self.result(elem)) + if self.is_extremum() { of(elem) } else { 0 }
+    }
+
     /// The element type of the result for values of type `elem`.
     pub fn result(self, elem: Elem) -> Elem {
         if self.is_extremum() { Elem::I64 } else { elem }

@@ -170,7 +170,7 @@ pub enum Word {
     MostTrips,
     /// Only in `GpuStep::Reduce`'s `groups`, the number of parts, and in the passes of `GpuStep::Scan`, of chunks.
     Parts,
-    /// Only in the passes of `GpuStep::Scan`: the points of a thread; in `GpuStep::Reduce`'s `groups`: the threads of a point.
+    /// In the passes of `GpuStep::Scan` the points of a thread, in `GpuStep::Reduce`'s `groups` and `GpuStep::Team` the threads of a point.
     Each,
     /// Only in `GpuStep::Reduce`'s `groups`: the outer points that are planned for, from one part's results to the next one's.
     Planned,
@@ -220,7 +220,7 @@ pub struct Shader {
 
 /// A promise of the compiler's, which only texts that it is trusted with can give: see `Written::trusted`.
 #[derive(Clone, Copy, Debug)]
-pub struct Promise(#[cfg_attr(not(feature = "gpu"), allow(dead_code))] pub(crate) ());
+pub struct Promise(pub(crate) ());
 
 /// What not every device has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -40,7 +40,7 @@ use crate::bulk::{self, ArrayId, Atom, Axis, Let, Param, Reducer, Scan, Strip, V
 use crate::dim::Dim;
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree as Structure};
 pub use covers::Covers;
-pub use plan::{Across, Border, Division, FEW_TRIPS, Form, LANES, Middle, Plan, Sides, Which};
+pub use plan::{Across, Border, Division, FEW_TRIPS, Form, LANES, MOST_FOLDED, Middle, Plan, Sides, Which};
 pub use together::together;
 
 /// Where an array's elements are.

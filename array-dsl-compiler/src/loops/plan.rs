@@ -14,6 +14,9 @@ use crate::dim::Dim;
 /// Independent partial results of a reduction in lanes.
 pub const LANES: usize = 32;
 
+/// The words of 32 bits that what one loop folds may take on a GPU: every device has room for 256 times as many in a workgroup.
+pub const MOST_FOLDED: usize = 12;
+
 /// With fewer trips than these a loop does not fill the widest vectors, but several points that make it together do.
 pub const FEW_TRIPS: i64 = 8;
 

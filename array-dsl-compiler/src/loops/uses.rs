@@ -193,6 +193,16 @@ pub fn is_pure(nodes: &[Node]) -> bool {
     is_pure
 }
 
+/// Whether an array that the nodes read is one that they change, through views as well.
+pub fn reads_changed(p: &Program, nodes: &[Node]) -> bool {
+    let (mut read, mut changed) = (BTreeSet::new(), BTreeSet::new());
+    visit_arrays(nodes, &mut |array, access| {
+        let arrays = if access == Access::Read { &mut read } else { &mut changed };
+        arrays.insert(p.root(array));
+    });
+    !read.is_disjoint(&changed)
+}
+
 /// Whether code has functions that vectors compute much faster than one number at a time.
 pub fn takes_long(nodes: &[Node]) -> bool {
     let mut found = Long(false);

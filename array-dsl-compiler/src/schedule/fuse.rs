@@ -21,13 +21,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::bulk::uses::scalars;
 use crate::bulk::{ArrayId, Atom, Axis, Nest, Program, Stm, Yield, YieldKind};
 use crate::dim::Dim;
-use crate::loops::Step;
+use crate::loops::{MOST_FOLDED, Step};
 use crate::target::Target;
 use crate::ty::Elem;
 use member::{Member, common_input, depends, points};
-
-/// The most results of folds that the threads of a workgroup combine together.
-const MOST_FOLDS: usize = 6;
 
 /// A group at depth 0.
 enum Group {
@@ -201,9 +198,9 @@ impl<'a> Fuse<'a> {
         let is_map = |q: &Member| stores(q) && same(&q.axes, &fold.axes);
         let is_end = |q: &Member| stores(q) && same(&q.axes, &fold.axes[..fold.outer]);
         let is_same = |q: &Member| folds(q) && q.outer == fold.outer && same(&q.axes, &fold.axes);
-        let results: usize =
-            run.iter().copied().chain([m]).filter(|q| folds(q)).map(|q| q.yields.len()).sum();
-        let fits = run.iter().all(|q| is_same(q) || is_map(q) || is_end(q)) && results <= MOST_FOLDS;
+        let folded: usize =
+            run.iter().copied().chain([m]).flat_map(|q| &q.yields).map(|y| self.words(y)).sum();
+        let fits = run.iter().all(|q| is_same(q) || is_map(q) || is_end(q)) && folded <= MOST_FOLDED;
         if is_same(m) || is_map(m) {
             fits && run.iter().all(|q| if is_map(q) { together(q) } else { !depends(m, q) })
         } else {
@@ -212,6 +209,18 @@ impl<'a> Fuse<'a> {
                 && fits
                 && of_a_result
                 && run.iter().all(|q| together(q) && !(is_map(q) && depends(m, q)))
+        }
+    }
+
+    /// The words of 32 bits that a thread keeps of what is folded.
+    fn words(&self, y: &Yield) -> usize {
+        let elem = |a: Atom| match a {
+            Atom::Var(v) => self.vars[v.0 as usize],
+            Atom::Const(c) => c.elem,
+        };
+        match y.kind {
+            YieldKind::Reduce { reducer, value, .. } => reducer.words(elem(value)),
+            _ => 0,
         }
     }
 

@@ -2,12 +2,23 @@
 
 use super::contract_shader::{Counts, Float, sum_parts, thin};
 use super::contract_tile::{Tile, tiled};
-use super::execute::FILL;
-use super::profile::COPY;
+use super::execute::fill;
+use super::profile::copy;
 use super::sort::{Gives, Source, To};
 use super::sort_shader;
 use super::status::FIRST_FAILURE;
 use crate::program::Elem;
+
+/// Where the shaders of this crate begin, up to the number of the workgroup.
+pub(super) const MAIN: &str = "
+@compute @workgroup_size(256)
+fn main(
+    @builtin(workgroup_id) wg: vec3<u32>,
+    @builtin(num_workgroups) num_wg: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let group = wg.x + wg.y * num_wg.x;
+";
 
 /// A shader of this crate: bindings are arrays that are only read, then those that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,8 +78,8 @@ impl Builtin {
     /// The text.
     pub(super) fn wgsl(self) -> String {
         match self {
-            Builtin::Fill => FILL.to_string(),
-            Builtin::Copy => COPY.to_string(),
+            Builtin::Fill => fill(),
+            Builtin::Copy => copy(),
             Builtin::SumParts(float) => sum_parts(float),
             Builtin::SortCount { elem, source } => sort_shader::count(elem, source),
             Builtin::SortStarts { is_alone } => sort_shader::starts(is_alone),

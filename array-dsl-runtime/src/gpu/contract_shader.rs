@@ -8,6 +8,7 @@
 
 use std::fmt::Write as _;
 
+use super::builtin::MAIN;
 use crate::program::Elem;
 
 /// The type of the elements.
@@ -98,18 +99,11 @@ pub(super) fn interface(float: Float, counts: Counts) -> String {
     text
 }
 
-/// The entry point up to where the sizes are known.
-pub(super) const MAIN: &str = "
-@compute @workgroup_size(256)
-fn main(
-    @builtin(workgroup_id) wg: vec3<u32>,
-    @builtin(num_workgroups) num_wg: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {
+/// After `MAIN`: where the sizes are known.
+pub(super) const SIZES: &str = "\
     let rows = words[0].x;
     let columns = words[0].y;
     let sums = words[0].z;
-    let group = wg.x + wg.y * num_wg.x;
     if group >= words[0].w {
         return;
     }
@@ -137,7 +131,7 @@ fn product(sum: u32, start: vec3<u32>) -> {float} {{
     let at = start + sum_at(sum);
     return a[at.x] * b[at.y];
 }}
-{MAIN}    let part = group % words[1].z;
+{MAIN}{SIZES}    let part = group % words[1].z;
     let lane = {lane};
     let member = {member};
     let mine = (group / words[1].z) * {groups}u + member;
@@ -188,15 +182,8 @@ pub(super) fn sum_parts(float: Float) -> String {
 @group(0) @binding(0) var<uniform> words: array<vec4<u32>, 1>;
 @group(0) @binding(2) var<storage, read> parts: array<{float}>;
 @group(0) @binding(3) var<storage, read_write> result: array<{float}>;
-
-@compute @workgroup_size(256)
-fn main(
-    @builtin(workgroup_id) wg: vec3<u32>,
-    @builtin(num_workgroups) num_wg: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {{
-    let results = words[0].x;
-    let i = (wg.x + wg.y * num_wg.x) * 256u + local;
+{MAIN}    let results = words[0].x;
+    let i = group * 256u + local;
     if i >= results {{
         return;
     }}

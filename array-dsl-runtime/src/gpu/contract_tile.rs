@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::contract_shader::{Counts, Float, MAIN, interface};
+use super::builtin::MAIN;
+use super::contract_shader::{Counts, Float, SIZES, interface};
 
 /// How a workgroup of a tiled contraction divides its results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,6 +87,7 @@ pub(super) fn tiled(
         operand.declare(&mut text);
     }
     text.push_str(MAIN);
+    text.push_str(SIZES);
     let _ = write!(
         text,
         "    let tile_column = group % words[1].y;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Gpu;
-use super::builtin::Builtin;
+use super::builtin::{Builtin, MAIN};
 use super::device::{Shared, State, scoped};
 use super::elem::GpuElem;
 use super::extent::Atoms;
@@ -515,22 +515,19 @@ fn private_groups(points: u32, bins: usize) -> Option<u32> {
 }
 
 /// Sets the first `words[0].x` words to `words[0].y`, every other one to `words[0].z`.
-pub(super) const FILL: &str = "
+pub(super) fn fill() -> String {
+    format!(
+        "
 @group(0) @binding(0) var<uniform> words: array<vec4<u32>, 1>;
 @group(0) @binding(2) var<storage, read_write> target_words: array<u32>;
-
-@compute @workgroup_size(256)
-fn main(
-    @builtin(workgroup_id) wg: vec3<u32>,
-    @builtin(num_workgroups) num_wg: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {
-    let i = (wg.x + wg.y * num_wg.x) * 256u + local;
-    if i < words[0].x {
+{MAIN}    let i = group * 256u + local;
+    if i < words[0].x {{
         target_words[i] = select(words[0].y, words[0].z, (i & 1u) == 1u);
-    }
+    }}
+}}
+"
+    )
 }
-";
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@
 //! |---|---|
 //! | the shape of a result | the caller sees it |
 //! | a check that the bounds do not decide | it may fail |
-//! | the trips of a loop of steps, the extents of a contraction | the host makes the trips, and the plan of the tiles |
+//! | the trips of a loop of steps, the extents of a contraction or a sort | the host makes the trips, and the plan of the tiles |
 //! | an extent that may be negative | the product of two of them would be positive |
 //! | an extent or an array with the product of two such numbers | the product of their bounds may be far too much |
 //! | what is beyond 2^30 by the bound | the number itself may be within |

@@ -27,6 +27,7 @@
 //! | `execute` | the steps of a program |
 //! | `extent` | sizes that the device has computed: what the host plans with, and when it reads them |
 //! | `reduce` | reductions and the combination of their parts |
+//! | `team` | steps of one dispatch |
 //! | `repeat` | loops of steps |
 //! | `watch` | looking for failures while loops are recorded |
 //! | `scan` | prefixes |
@@ -57,6 +58,7 @@ mod scan;
 mod sort;
 mod sort_shader;
 mod status;
+mod team;
 mod transfer;
 mod upload;
 mod watch;

@@ -2,9 +2,9 @@
 //!
 //! * While something is profiled a dispatch has a compute pass of its own, whose begin and end are written down. Steps that do not
 //!   depend on each other may still overlap, but fewer do: the sum of the times is what the steps cost one after the other.
-//! * Bytes are those of the arrays that a step binds, as if each were gone through once, and those that it combines into twice: the
-//!   least traffic of a step that goes over all of them. A step that picks few elements moves less, one that reads an
-//!   array several times more.
+//! * Bytes are those of the arrays that a step binds, as if each were gone through once. A step that picks few elements moves less,
+//!   one that reads an array several times, or combines into it, more.
+//! * One profile at a time is made of a device; it ends with the work, also where that panics.
 //! * Floating-point operations are known of contractions only.
 
 use std::collections::BTreeMap;
@@ -12,14 +12,14 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use super::Gpu;
-use super::builtin::Builtin;
+use super::builtin::{Builtin, MAIN};
 use super::device::Shared;
 use super::pool::GpuBuffer;
 use super::record::Dispatch;
 use crate::error::Error;
 use crate::program::Elem;
 
-/// The most commands of one submission that are timed: what one query set holds.
+/// The most commands whose timestamps one query set holds.
 pub(super) const MOST_TIMED: usize = 2048;
 
 /// Bytes of the arrays by which the bandwidth is measured; on a software device fewer.
@@ -167,9 +167,9 @@ pub(super) struct Queries {
 }
 
 impl Session {
-    /// Room for the timestamps of so many commands.
+    /// Room for the timestamps of so many commands, at least one and at most [`MOST_TIMED`].
     pub(super) fn queries(device: &wgpu::Device, commands: usize) -> Queries {
-        let count = 2 * commands.clamp(1, MOST_TIMED) as u32;
+        let count = 2 * commands as u32;
         let set = device.create_query_set(&wgpu::QuerySetDescriptor {
             label: Some("profile"),
             ty: wgpu::QueryType::Timestamp,
@@ -206,14 +206,35 @@ impl Session {
 }
 
 impl Queries {
-    /// The queries of the next command, if there is room.
-    pub(super) fn next(&mut self, noted: &Noted) -> Option<(&wgpu::QuerySet, u32)> {
+    /// The queries of the next command.
+    pub(super) fn next(&mut self, noted: Noted) -> (&wgpu::QuerySet, u32) {
         let at = self.notes.len();
-        if at >= MOST_TIMED {
-            return None;
+        self.notes.push(noted);
+        (&self.set, 2 * at as u32)
+    }
+}
+
+/// That a device writes timestamps, until it is dropped.
+struct Profiling<'a>(&'a Shared);
+
+impl<'a> Profiling<'a> {
+    fn begin(gpu: &'a Shared) -> Result<Profiling<'a>, Error> {
+        let profile = &mut gpu.state().recorder.profile;
+        if profile.is_some() {
+            return Err(Error::Gpu { message: "a profile of this device is being made already".into() });
         }
-        self.notes.push(noted.clone());
-        Some((&self.set, 2 * at as u32))
+        *profile = Some(Session::default());
+        Ok(Profiling(gpu))
+    }
+
+    fn end(self) -> Session {
+        self.0.state().recorder.profile.take().unwrap_or_default()
+    }
+}
+
+impl Drop for Profiling<'_> {
+    fn drop(&mut self) {
+        self.0.state().recorder.profile = None;
     }
 }
 
@@ -231,7 +252,7 @@ impl Gpu {
     /// ```
     ///
     /// # Errors
-    /// [`Error::GpuLacks`] on a device without timestamps; [`Error::Gpu`].
+    /// [`Error::UnsupportedOnGpu`] on a device without timestamps; [`Error::Gpu`], also within another profile of the device.
     pub fn profile<T>(&self, work: impl FnOnce() -> T) -> Result<(T, GpuProfile), Error> {
         let bandwidth = self.bandwidth()?;
         let (result, events, wall) = self.timed(work)?;
@@ -242,19 +263,19 @@ impl Gpu {
     fn timed<T>(&self, work: impl FnOnce() -> T) -> Result<(T, Vec<GpuEvent>, Duration), Error> {
         let gpu = &*self.shared;
         if !gpu.can.features.contains(TIMESTAMPS) {
-            return Err(Error::GpuLacks {
-                kernel: "profile",
-                what: "timestamps".into(),
-                fix: "measure the time of whole runs, up to `synchronize`".into(),
+            return Err(Error::UnsupportedOnGpu {
+                kernel: "",
+                what: "`Gpu::profile` needs timestamps, which this GPU lacks".into(),
+                help: "measure the time of whole runs, up to `Gpu::synchronize`".into(),
             });
         }
         gpu.finish()?;
-        gpu.state().recorder.profile = Some(Session::default());
+        let profiling = Profiling::begin(gpu)?;
         let start = Instant::now();
         let result = work();
         let finished = gpu.finish();
         let wall = start.elapsed();
-        let session = gpu.state().recorder.profile.take().unwrap_or_default();
+        let session = profiling.end();
         finished?;
         Ok((result, gpu.read_session(&session)?, wall))
     }
@@ -322,23 +343,20 @@ impl Shared {
 }
 
 /// Copies `words[0].x` vectors of four words.
-pub(super) const COPY: &str = "
+pub(super) fn copy() -> String {
+    format!(
+        "
 @group(0) @binding(0) var<uniform> words: array<vec4<u32>, 1>;
 @group(0) @binding(2) var<storage, read> source: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> target_words: array<vec4<u32>>;
-
-@compute @workgroup_size(256)
-fn main(
-    @builtin(workgroup_id) wg: vec3<u32>,
-    @builtin(num_workgroups) num_wg: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {
-    let i = (wg.x + wg.y * num_wg.x) * 256u + local;
-    if i < words[0].x {
+{MAIN}    let i = group * 256u + local;
+    if i < words[0].x {{
         target_words[i] = source[i];
-    }
+    }}
+}}
+"
+    )
 }
-";
 
 #[cfg(test)]
 mod tests {

@@ -217,8 +217,7 @@ impl Recorder {
 
     /// Submits what is recorded if it is much.
     pub(super) fn submit_much(&mut self, gpu: &Shared) -> Result<(), Error> {
-        let most = if self.profile.is_some() { MOST_TIMED } else { MOST_COMMANDS };
-        if self.commands.len() >= most {
+        if self.commands.len() >= MOST_COMMANDS {
             self.submit(gpu)?;
         }
         Ok(())
@@ -274,10 +273,12 @@ fn encode(
     match profile {
         None => encode_commands(&mut encoder, commands),
         Some(session) => {
-            let mut queries = Session::queries(&gpu.device, commands.len());
             let times_copies = gpu.can.features.contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
-            encode_timed(&mut encoder, commands, &mut queries, times_copies);
-            session.resolve(&gpu.device, &mut encoder, queries);
+            for commands in commands.chunks(MOST_TIMED) {
+                let mut queries = Session::queries(&gpu.device, commands.len());
+                encode_timed(&mut encoder, commands, &mut queries, times_copies);
+                session.resolve(&gpu.device, &mut encoder, queries);
+            }
         }
     }
     encoder.finish()
@@ -311,7 +312,7 @@ fn encode_timed(
     for command in commands {
         match command {
             Command::Dispatch { pipeline, group, offset, grid, noted } => {
-                let timed = noted.as_ref().and_then(|noted| queries.next(noted));
+                let timed = noted.clone().map(|noted| queries.next(noted));
                 let timestamp_writes = timed.map(|(query_set, at)| wgpu::ComputePassTimestampWrites {
                     query_set,
                     beginning_of_pass_write_index: Some(at),
@@ -327,7 +328,7 @@ fn encode_timed(
                     _ => ("clear", *bytes),
                 };
                 let noted = Noted { step: name.into(), bytes: moved, operations: None };
-                match times_copies.then(|| queries.next(&noted)).flatten() {
+                match times_copies.then(|| queries.next(noted)) {
                     Some((set, at)) => {
                         encoder.write_timestamp(set, at);
                         command.encode(encoder);

@@ -14,10 +14,9 @@
 //!
 //! Where only the device knows the sizes, threads beyond the outer points, planned for by a bound, write nothing.
 
-use super::execute::Run;
-use super::pipeline::storage_buffers;
+use super::execute::{Run, WORKGROUP};
 use crate::error::Error;
-use crate::program::{Elem, GpuStep, Poly, Shader};
+use crate::program::{Elem, Poly, Shader};
 
 /// The inner points of a thread, where there are enough outer ones.
 const EACH: u32 = 8;
@@ -33,20 +32,20 @@ const BUSY: u32 = 1 << 18;
 
 /// How a reduction is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Division {
+pub(super) struct Division {
     /// The threads of an outer point, in each part.
-    lanes: u32,
+    pub(super) lanes: u32,
     /// The parts of the inner points.
     parts: u32,
 }
 
 impl Division {
-    fn new(outer: u32, inner: u32, across: bool) -> Division {
+    pub(super) fn new(outer: u32, inner: u32, across: bool) -> Division {
         // Greater numbers make no difference, and do not overflow.
-        let power = |n: u32| n.clamp(1, 256).next_power_of_two();
+        let power = |n: u32| n.clamp(1, WORKGROUP).next_power_of_two();
         let wanted = power((BUSY / outer.max(1)).max(inner / EACH)).min(power(inner));
-        let lanes = if across { wanted.min(256 / power(outer.min(SIDE))) } else { wanted };
-        let threads = u64::from(outer).max(u64::from(256 / lanes)) * u64::from(lanes);
+        let lanes = if across { wanted.min(WORKGROUP / power(outer.min(SIDE))) } else { wanted };
+        let threads = u64::from(outer).max(u64::from(WORKGROUP / lanes)) * u64::from(lanes);
         let most = inner / lanes.saturating_mul(EACH_OF_PART);
         let parts = u64::from(BUSY).div_ceil(threads.max(1)).min(most.into());
         Division { lanes, parts: (parts as u32).max(1) }
@@ -54,7 +53,7 @@ impl Division {
 
     /// The workgroups.
     fn groups(self, outer: u32) -> u64 {
-        u64::from(outer.div_ceil(256 / self.lanes)) * u64::from(self.parts)
+        u64::from(outer.div_ceil(WORKGROUP / self.lanes)) * u64::from(self.parts)
     }
 }
 
@@ -88,37 +87,9 @@ impl Run<'_> {
         if parts == 1 {
             return Ok(());
         }
-        let lanes = parts.next_power_of_two().min(256 / outers.clamp(1, SIDE).next_power_of_two());
+        let lanes = parts.next_power_of_two().min(WORKGROUP / outers.clamp(1, SIDE).next_power_of_two());
         let second = self.words(groups, [parts, lanes, outers, 1])?;
-        self.dispatch_shader(groups, &second, &buffers, outers.div_ceil(256 / lanes))
-    }
-}
-
-/// With fewer threads a team leaves most of a large device idle, and its steps one by one do not.
-const TEAM: u64 = 1 << 15;
-
-impl Run<'_> {
-    /// Steps by teams of threads, each for one outer point, or one by one.
-    pub(super) fn team(
-        &mut self,
-        shader: &'static Shader,
-        outer: &'static [Poly],
-        inner: &'static [Poly],
-        steps: &'static [GpuStep],
-    ) -> Result<(), Error> {
-        let outers = self.points_of(outer)?;
-        let mut longest = 0;
-        for extent in inner {
-            longest = longest.max(self.points_of(std::slice::from_ref(extent))?);
-        }
-        let lanes = Division::new(outers, longest, false).lanes;
-        let most = self.gpu.can.limits.max_storage_buffers_per_shader_stage as usize;
-        if u64::from(outers) * u64::from(lanes) < TEAM || storage_buffers(shader) > most {
-            return steps.iter().try_for_each(|step| self.step(step));
-        }
-        let buffers = self.bound(shader)?;
-        let words = self.words(shader, [1, lanes, outers, 0])?;
-        self.dispatch_shader(shader, &words, &buffers, outers.div_ceil(256 / lanes))
+        self.dispatch_shader(groups, &second, &buffers, outers.div_ceil(WORKGROUP / lanes))
     }
 }
 

@@ -14,7 +14,9 @@
 //! then by the high one, which is fetched by the positions. Every pass is stable, no workgroup waits for another, and the result does not
 //! depend on their order. Passes: 12 for 32 bits, 24 for 64, 3 for booleans.
 //!
-//! Rows that fit one tile are sorted in a workgroup's memory, in one dispatch.
+//! Rows that fit one tile are sorted in a workgroup's memory, as many at a time as fit, in one dispatch: by their keys, then by their rows.
+//!
+//! A size that only the device knows is read: see `extent`.
 
 use super::builtin::Builtin;
 use super::execute::{Part, Run};
@@ -95,7 +97,9 @@ impl Run<'_> {
         let gives = Gives::of(elem, sorted);
         let (elements, result) = (self.buffer(keys)?, self.buffer(result)?);
         let rows = self.exact_extents(rows)?.into_iter().map(u64::from).product::<u64>();
-        let length = self.exact_extents(std::slice::from_ref(length))?.into_iter().product::<u32>();
+        let [length] = self.exact_extents(std::slice::from_ref(length))?[..] else {
+            return Err(self.internal("a row has one extent".into()));
+        };
         let all = rows * u64::from(length);
         if all == 0 {
             return Ok(());
@@ -106,9 +110,11 @@ impl Run<'_> {
         let s = Rows { elem, gives, rows: rows as u32, length, tiles: length.div_ceil(TILE) };
         let part = Part { step: Some(label), operations: None };
         if s.tiles == 1 {
-            let words = [s.rows, length, 1, 0];
+            let together = TILE / length;
+            let bits = u32::BITS - (together - 1).leading_zeros();
+            let (words, groups) = ([s.rows, length, together, bits], s.rows.div_ceil(together));
             let builtin = Builtin::SortTiles { elem, gives };
-            return self.dispatch_builtin(builtin, &words, &[&elements, &result], s.rows, part);
+            return self.dispatch_builtin(builtin, &words, &[&elements, &result], groups, part);
         }
         self.sort_long(s, &elements, &result, part)
     }

@@ -16,6 +16,7 @@
 
 use std::fmt::Write as _;
 
+use super::builtin::MAIN;
 use super::sort::{Gives, Source, TILE, To};
 use crate::program::Elem;
 
@@ -62,16 +63,6 @@ fn bindings(read: &[&str], written: &[&str]) -> String {
     }
     text
 }
-
-const MAIN: &str = "
-@compute @workgroup_size(256)
-fn main(
-    @builtin(workgroup_id) wg: vec3<u32>,
-    @builtin(num_workgroups) num_wg: vec3<u32>,
-    @builtin(local_invocation_index) local: u32,
-) {
-    let group = wg.x + wg.y * num_wg.x;
-";
 
 /// The row and the tile of a workgroup.
 const TILES: &str = "    let length = words[0].y;
@@ -396,30 +387,36 @@ var<workgroup> starts: array<u32, 256>;
     )
 }
 
-/// Sorts rows that fit a tile.
+/// Sorts rows of which so many fit a tile that each is whole: all elements of the tile by their keys, then by their rows. The
+/// payloads are places in the tile. Uniform words: `(rows, elements of a row, rows of a tile, bits of a row's number)`.
 pub(super) fn tiles_alone(elem: Elem, gives: Gives) -> String {
-    let (bindings, in_order, tiles) = (bindings(&["elements"], &["result"]), in_order(), tiles());
-    let (key, payload) = source_texts(Source::Elements, gives);
-    let load = load(key, payload);
-    let bits = if elem == Elem::Bool { 4 } else { 32 };
-    let orders = format!(
-        "    for (var bits = 0u; bits < {bits}u; bits += 4u) {{\n        order_by(local, bits);\n    }}\n"
-    );
-    // The high words, of elements: places beyond the row keep the greatest key, and their place after all others.
-    let (high, key_text) = if elem.bytes() == 8 {
-        let low = key_function(elem, 0);
-        let high = key_function(elem, 1).replace("key_of", "high_key_of");
-        let again = each(&format!(
+    let (bindings, in_order, low) = (bindings(&["elements"], &["result"]), in_order(), key_function(elem, 0));
+    let (load, aside) = (load("key_of(at)", "i"), side_by_side("payload"));
+    // Places beyond the rows keep the greatest key, and their places after all others.
+    let again = |key: &str| {
+        each(&format!(
             "    if local * {EACH}u + #u < count {{
-        key# = high_key_of(first + payload#);
+        key# = {key};
     }}
 "
-        ));
-        (again + &orders, low + &high)
-    } else {
-        (String::new(), key_function(elem, 0))
+        ))
     };
-    let (aside, write) = (side_by_side("payload"), write_result(gives));
+    let ordered = |bits: &str| {
+        format!("    for (var bit = 0u; bit < {bits}; bit += 4u) {{\n        order_by(local, bit);\n    }}\n")
+    };
+    let by_word = ordered(if elem == Elem::Bool { "4u" } else { "32u" });
+    let (high, by_high) = if elem.bytes() == 8 {
+        let function = key_function(elem, 1).replace("key_of", "high_key_of");
+        (function, again("high_key_of(first + payload#)") + &by_word)
+    } else {
+        (String::new(), String::new())
+    };
+    let by_row = again("payload# / length") + &ordered("words[0].w");
+    let write = match gives {
+        Gives::Positions => "result[2u * to] = payload# % length;\n        result[2u * to + 1u] = 0u;",
+        Gives::Words => "result[to] = elements[first + payload#];",
+        Gives::Doubles => write_result(Gives::Doubles),
+    };
     let written = each(&format!(
         "    if #u * 256u + local < count {{
         let to = first + #u * 256u + local;
@@ -427,5 +424,16 @@ pub(super) fn tiles_alone(elem: Elem, gives: Gives) -> String {
     }}
 "
     ));
-    format!("{bindings}{in_order}{key_text}{MAIN}{tiles}{load}{orders}{high}{aside}{written}}}\n")
+    format!(
+        "{bindings}{in_order}{low}{high}{MAIN}    let length = words[0].y;
+    let first_row = group * words[0].z;
+    if first_row >= words[0].x {{
+        return;
+    }}
+    let first = first_row * length;
+    let begin = 0u;
+    let count = min(words[0].x - first_row, words[0].z) * length;
+{load}{by_word}{by_high}{by_row}{aside}{written}}}
+"
+    )
 }

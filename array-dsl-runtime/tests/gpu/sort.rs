@@ -51,13 +51,17 @@ sorts!(I64, I64);
 sorts!(U32, U32);
 sorts!(BOOL, Bool);
 
-/// Rows shorter than a tile, of just one, and longer; many rows; with tiles that a thread, and a workgroup, goes through.
-const SHAPES: [(usize, usize); 14] = [
+/// Rows of which many fit a tile, two, one, and none; many rows; with tiles that a thread, and a workgroup, goes through.
+const SHAPES: [(usize, usize); 18] = [
     (0, 5),
     (5, 0),
     (1, 1),
     (3, 2),
     (40, 33),
+    (5000, 1),
+    (5000, 3),
+    (700, 16),
+    (33, 1024),
     (7, 255),
     (2, 2047),
     (3, 2048),

@@ -40,6 +40,22 @@ fn every_step_has_its_time() {
     assert!(nothing.events.is_empty(), "{nothing}");
 }
 
+/// One profile at a time, which ends even where the work panics.
+#[test]
+fn a_profile_ends_with_its_work() {
+    if is_skipped() {
+        return;
+    }
+    let gpu = own_gpu();
+    let (inner, outer) = gpu.profile(|| gpu.profile(|| ())).unwrap();
+    let message = inner.unwrap_err().to_string();
+    assert!(message.ends_with("a profile of this device is being made already"), "{message}");
+    assert!(outer.events.is_empty(), "{outer}");
+    let panics = || gpu.profile(|| panic!("in the work"));
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
+    gpu.profile(|| ()).unwrap();
+}
+
 /// The error of what runs in a profile is that run's.
 #[test]
 fn what_fails_in_a_profile_fails_as_it_does_without() {

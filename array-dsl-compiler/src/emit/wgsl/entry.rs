@@ -25,9 +25,7 @@ pub(super) fn points(cx: &mut Context<'_>, tree: &Tree, label: String) -> Result
     sh.own_arrays(tree)?;
     sh.enter("point", &tree.axes);
     let body = sh.apart(|sh| sh.nodes(&tree.body))?;
-    let axes = sh.decode(0)?;
-    sh.insert(&axes);
-    sh.insert(&body);
+    sh.insert_in(0, &body)?;
     let total = sh.points(&tree.axes)?;
     let head = format!(
         "    let point = (wg.x + wg.y * num_wg.x) * 256u + local;
@@ -65,9 +63,7 @@ pub(super) fn private(
     sh.enter("point", &tree.axes);
     sh.open(format!("for (var point = first; point < {points}; point += stride) {{"));
     let body = sh.apart(|sh| sh.nodes(&tree.body))?;
-    let axes = sh.decode(0)?;
-    sh.insert(&axes);
-    sh.insert(&body);
+    sh.insert_in(0, &body)?;
     sh.close("}");
     sh.line("workgroupBarrier();");
     sh.open(&each_bin);

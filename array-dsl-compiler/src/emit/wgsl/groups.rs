@@ -10,12 +10,12 @@
 //! one a point's threads stride over the parts instead, and end as above. It is the same shader.
 //!
 //! Which threads are a point's: `local % lanes` counts them where they read side by side, `local / members` where the points do.
-//! Threads beyond the points do what those of the last one do, so that all meet at the barriers, and write nothing. Booleans are integers
+//! Threads beyond the points stand at the last one without inner points of their own, so that all meet at the barriers, and write nothing. Booleans are integers
 //! in workgroup memory: of an array of booleans there a driver made wrong results.
 
 use super::context::Context;
 use super::recurrence::is_innermost;
-use super::scan::{Kept, slots};
+use super::scan::{Kept, parts, slots};
 use super::several::{EACH, copy, names};
 use super::shader::{Finished, Shader};
 use super::types::Kind;
@@ -91,16 +91,14 @@ pub(super) fn groups(
         sh.close("}");
         Ok(())
     })?;
-    let axes = sh.decode(0)?;
-    sh.insert(&axes);
-    sh.insert(&code);
+    sh.insert_in(0, &code)?;
 
-    let [parts, lanes] = [Word::Parts, Word::Each].map(|w| sh.word(w));
+    let [count_of_parts, lanes] = [Word::Parts, Word::Each].map(|w| sh.word(w));
     let (points, inners) = (sh.points(&tree.axes)?, sh.points(&inner_axes)?);
     let side = if r.across { "true".to_string() } else { format!("{stage} == 1u") };
     let head = format!(
         "    let group = wg.x + wg.y * num_wg.x;
-    let parts = {parts};
+    let parts = {count_of_parts};
     let lanes = {lanes};
     let members = 256u / lanes;
     let side = {side};
@@ -116,10 +114,7 @@ pub(super) fn groups(
     let stride = parts * lanes;
 "
     );
-    let memory =
-        |(k, kind): (usize, &Kind)| format!("var<workgroup> part{k}: array<{}, 256>;\n", kind.stored());
-    let globals: String = kinds.iter().enumerate().map(memory).collect();
-    Ok(Groups { shader: sh.finish(label, &globals, &head)?, words: count, scratch })
+    Ok(Groups { shader: sh.finish(label, &parts(&kinds), &head)?, words: count, scratch })
 }
 
 /// The accumulators of the folds: of an extremum's place, the extremum and the place.

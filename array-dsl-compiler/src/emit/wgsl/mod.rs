@@ -148,14 +148,12 @@ impl BackEnd for Context<'_> {
     }
 
     fn together(&mut self, list: &[Step], printed: Vec<String>, label: &str) -> Result<Vec<String>, String> {
-        let trees: Vec<&Tree> =
-            list.iter().filter_map(|s| if let Step::Tree(t) = s { Some(t) } else { None }).collect();
+        let trees: Option<Vec<&Tree>> =
+            list.iter().map(|s| if let Step::Tree(t) = s { Some(t) } else { None }).collect();
+        let trees = expect(trees, || "a team of what is no tree".into());
         let outer: Vec<&Dim> = trees[0].axes.iter().map(|a| &a.extent).collect();
-        let label = format!("{label} and {} more, team", trees.len() - 1);
-        match team::team(self, &trees, outer.len(), label)? {
-            Some(team) => Ok(vec![self.team_step(&team, &outer, &printed)?]),
-            None => Ok(printed),
-        }
+        let team = team::team(self, &trees, format!("{label} and {} more, team", trees.len() - 1))?;
+        Ok(vec![self.team_step(&team, &outer, &printed)?])
     }
 
     /// Sizes that the step computes are copied to where the host has them.

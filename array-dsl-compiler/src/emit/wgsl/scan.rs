@@ -103,9 +103,7 @@ fn fold(
         sh.close("}");
         Ok(())
     })?;
-    let axes = sh.decode(0)?;
-    sh.insert(&axes);
-    sh.insert(&code);
+    sh.insert_in(0, &code)?;
     let head =
         format!("{}    let point = min(group / chunks, rows - 1u);\n{GROUP}", words(&mut sh, tree, p)?);
     sh.finish(label, &parts(&kinds), &head)
@@ -162,9 +160,7 @@ fn starts(
         sh.close("}");
         Ok(())
     })?;
-    let axes = sh.decode(0)?;
-    sh.insert(&axes);
-    sh.insert(&code);
+    sh.insert_in(0, &code)?;
     let head = format!(
         "{}    let point = min(group, rows - 1u);
     let share = (chunks + 255u) / 256u;
@@ -198,9 +194,7 @@ fn run(
         sh.trips(&p.l, "i32(low)", "i32(high)")?;
         sh.nodes(&p.after)
     })?;
-    let axes = sh.decode(0)?;
-    sh.insert(&axes);
-    sh.insert(&code);
+    sh.insert_in(0, &code)?;
     let place = if ends {
         "    let point = group * 256u + local;
     if point >= rows { return; }
@@ -282,7 +276,7 @@ impl Kept {
 }
 
 /// The memory through which a workgroup's threads exchange states.
-fn parts(kinds: &[Kind]) -> String {
+pub(super) fn parts(kinds: &[Kind]) -> String {
     let part =
         |(k, kind): (usize, &Kind)| format!("var<workgroup> part{k}: array<{}, 256>;\n", kind.stored());
     kinds.iter().enumerate().map(part).collect()

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! before   v = x[point];  y[point] = f(v)
-//! after    v_0 = x[point_0];  v_1 = x[point_1]; ..    y[point_0] = f(v_0);  y[point_1] = f(v_1); ..
+//! after    v_at_0 = x[point_at_0];  v_at_1 = x[point_at_1]; ..    y[point_at_0] = f(v_at_0);  y[point_at_1] = f(v_at_1); ..
 //! ```
 //!
 //! Only where nothing that is stored is read, and nothing may fail. Points beyond the last one read what that one does, and store
@@ -15,7 +15,7 @@ use rustc_hash::FxHashSet;
 
 use super::context::Context;
 use super::shader::{Finished, Shader};
-use crate::loops::uses::{Access, visit_arrays};
+use crate::loops::uses::reads_changed;
 use crate::loops::{Node, Tree};
 
 /// The points of a thread.
@@ -26,15 +26,10 @@ const MOST_NODES: usize = 40;
 
 /// Whether several points of a tree are worth a thread.
 pub(super) fn is_worthwhile(cx: &Context<'_>, tree: &Tree) -> bool {
-    let (mut read, mut stored) = (FxHashSet::default(), FxHashSet::default());
-    visit_arrays(&tree.body, &mut |array, access| {
-        let arrays = if access == Access::Read { &mut read } else { &mut stored };
-        arrays.insert(cx.root(array));
-    });
     !tree.axes.is_empty()
         && tree.body.len() <= MOST_NODES
         && tree.body.iter().all(|n| matches!(n, Node::Let(_) | Node::Store { .. }))
-        && read.is_disjoint(&stored)
+        && !reads_changed(cx.program, &tree.body)
 }
 
 /// The shader, unless something may fail.

@@ -312,6 +312,14 @@ impl<'c, 'p> Shader<'c, 'p> {
         })
     }
 
+    /// Inserts code after the definitions of the axes of this space that it uses.
+    pub(super) fn insert_in(&mut self, space: usize, code: &str) -> Result<(), String> {
+        let axes = self.decode(space)?;
+        self.insert(&axes);
+        self.insert(code);
+        Ok(())
+    }
+
     /// The whole text; `head` goes before the sizes, `globals` before the functions.
     pub(super) fn finish(mut self, label: String, globals: &str, head: &str) -> Result<Finished, String> {
         let body = std::mem::take(&mut self.body);

@@ -7,11 +7,13 @@
 
 use super::context::Context;
 use super::groups::{State, across, fold, states};
+use super::scan::parts;
 use super::shader::{Finished, Shader};
 use super::types::Kind;
 use super::words::Word;
 use crate::bulk::Axis;
 use crate::dim::Dim;
+use crate::internal::expect;
 use crate::loops::{Node, Tree};
 use crate::lower::gpu::{Stage, stage};
 
@@ -22,16 +24,11 @@ pub(super) struct Team {
     pub(super) inner: Vec<Dim>,
 }
 
-/// See the module header. `None` where the trees are no team after all.
-pub(super) fn team(
-    cx: &mut Context<'_>,
-    trees: &[&Tree],
-    points: usize,
-    label: String,
-) -> Result<Option<Team>, String> {
-    let program = cx.program;
+/// See the module header; over the axes of the first tree.
+pub(super) fn team(cx: &mut Context<'_>, trees: &[&Tree], label: String) -> Result<Team, String> {
+    let (program, points) = (cx.program, trees[0].axes.len());
     let stages: Option<Vec<Stage<'_>>> = trees.iter().map(|t| stage(program, t, points)).collect();
-    let Some(stages) = stages else { return Ok(None) };
+    let stages = expect(stages, || "a tree is no part of its team".into());
     let all: Vec<Node> = trees.iter().flat_map(|t| t.body.iter().cloned()).collect();
     let mut sh = Shader::new(cx, &all)?;
     let mut memory: Vec<Kind> = Vec::new();
@@ -68,13 +65,7 @@ pub(super) fn team(
     let stride = lanes;
 "
     );
-    let globals: String = memory
-        .iter()
-        .enumerate()
-        .map(|(k, kind)| format!("var<workgroup> part{k}: array<{}, 256>;\n", kind.stored()))
-        .collect();
-    let shader = sh.finish(label, &globals, &head)?;
-    Ok(Some(Team { shader, inner }))
+    Ok(Team { shader: sh.finish(label, &parts(&memory), &head)?, inner })
 }
 
 /// The code of one tree, whose spaces are numbered from `space` on. `memory` is what is there in the workgroup for accumulators.
@@ -110,9 +101,7 @@ fn one(
         }
         Ok(())
     })?;
-    let decoded = sh.decode(space)?;
-    sh.insert(&decoded);
-    sh.insert(&code);
+    sh.insert_in(space, &code)?;
     Ok(())
 }
 

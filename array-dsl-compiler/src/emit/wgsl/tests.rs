@@ -1,6 +1,7 @@
 //! Programs built by hand, printed, and every shader parsed and validated by naga.
 
 mod counts;
+mod drivers;
 mod empty;
 mod recurrences;
 mod sequences;

@@ -1,18 +1,12 @@
 //! Trees that are reductions with what is made of their results: on a GPU they have several threads for each point.
 
-use rustc_hash::FxHashSet;
-
 use crate::bulk::{Atom, Axis, Exp, Let, Var};
-use crate::loops::uses::{Access, visit_arrays};
-use crate::loops::{Fold, Loop, Node, Program, Tree};
+use crate::loops::uses::reads_changed;
+use crate::loops::{Fold, Loop, MOST_FOLDED, Node, Program, Tree};
 use crate::scalar::Op;
-use crate::ty::Elem;
 
 /// With no more trips, which are constant, a loop is one thread's.
 const FEW: i64 = 8;
-
-/// The words that the folds of a thread may take: every device has room for 256 times as many in a workgroup.
-const MOST_WORDS: usize = 12;
 
 /// `results = folds over inner of (body; values)`, with `before` executed once per point of the tree's axes, and `after` once with
 /// the results. The body may store elements of each inner point.
@@ -45,8 +39,9 @@ impl<'t> Reduction<'t> {
             || !before.iter().all(is_let)
             || !after.iter().all(is_last)
             || !only_stores(&outermost.body)
-            || reads_stored(&tree.body)
-            || outermost.folds.iter().map(|f| words(p, f)).sum::<usize>() > MOST_WORDS
+            // Threads do not wait for each other's elements.
+            || reads_changed(p, &tree.body)
+            || outermost.folds.iter().map(|f| f.reducer.words(p.elem(f.value))).sum::<usize>() > MOST_FOLDED
             || outermost.axis.extent.as_constant().is_some_and(|n| n <= FEW)
         {
             return None;
@@ -64,17 +59,6 @@ impl<'t> Reduction<'t> {
     }
 }
 
-/// The words that a thread keeps of a fold.
-fn words(p: &Program, f: &Fold) -> usize {
-    let of = |elem| if matches!(elem, Elem::F64 | Elem::I64) { 2 } else { 1 };
-    let result = of(p.vars[f.result.0 as usize]);
-    match f.value {
-        Atom::Var(v) if f.reducer.is_extremum() => result + of(p.vars[v.0 as usize]),
-        Atom::Const(c) if f.reducer.is_extremum() => result + of(c.elem),
-        _ => result,
-    }
-}
-
 /// Whether the nodes change nothing but elements of each trip's own.
 fn only_stores(nodes: &[Node]) -> bool {
     nodes.iter().all(|n| match n {
@@ -82,16 +66,6 @@ fn only_stores(nodes: &[Node]) -> bool {
         Node::Loop(l) => only_stores(&l.body),
         Node::Scan(_) | Node::Recurrence(_) | Node::Accumulate { .. } | Node::Write { .. } => false,
     })
-}
-
-/// Whether an array that is read is stored as well: threads do not wait for each other's elements.
-fn reads_stored(nodes: &[Node]) -> bool {
-    let (mut read, mut stored) = (FxHashSet::default(), FxHashSet::default());
-    visit_arrays(nodes, &mut |array, access| {
-        let arrays = if access == Access::Read { &mut read } else { &mut stored };
-        arrays.insert(array);
-    });
-    !read.is_disjoint(&stored)
 }
 
 /// The loop inside whose folds are all that this loop folds, by the same operators.
