@@ -189,6 +189,86 @@ const FOUND: &[(&str, &str)] = &[
         "positions that change places",
         "fn f(x: [f64; n]) -> [f64; n] { let o = argsort(x); let p = gather(o, o); gather(x, p) }",
     ),
+    (
+        "a product that trips keep had no states of its own going back",
+        "fn f(x: [[f64; 4]; 4], t: [i64; 4]) -> f64 {
+            let mut u = x;
+            let mut d = 1.0;
+            for k in 0..4 {
+                d *= prod(u[k]);
+                for i in 1..4 { for j in k..4 { u[i][j] -= u[0][i]; } }
+            }
+            d
+        }",
+    ),
+    (
+        "a scan that trips keep had no states of its own going back",
+        "fn f(x: [[f64; 4]; 4], t: [i64; 4]) -> f64 {
+            let mut u = x;
+            let mut d = 1.0;
+            for k in 0..4 {
+                let s = scan(|a, b| a * b, 1.0, u[k]); d *= s[2] + s[1];
+                for i in 1..4 { for j in k..4 { u[i][j] -= u[0][i]; } }
+            }
+            d
+        }",
+    ),
+    (
+        "a fold by an operator that trips keep had no states of its own going back",
+        "fn f(x: [[f64; 4]; 4], t: [i64; 4]) -> f64 {
+            let mut u = x;
+            let mut d = 1.0;
+            for k in 0..4 {
+                d *= reduce(|a, b| a * b + a + b, 0.0, u[k]);
+                for i in 1..4 { for j in k..4 { u[i][j] -= u[0][i]; } }
+            }
+            d
+        }",
+    ),
+    (
+        "a recurrence that trips keep had no states of its own going back",
+        "fn f(x: [[f64; 4]; 4], t: [i64; 4]) -> f64 {
+            let mut u = x;
+            let mut d = 1.0;
+            for k in 0..4 {
+                let mut s = 0.5; for i in 0..3 { s = sin(s * u[k][k]) + s; } d *= s;
+                for i in 1..4 { for j in k..4 { u[i][j] -= u[0][i]; } }
+            }
+            d
+        }",
+    ),
+    (
+        "least values by index that trips keep had no states of its own going back",
+        "fn f(x: [[f64; 4]; 4], t: [i64; 4]) -> f64 {
+            let mut u = x;
+            let mut d = 1.0;
+            for k in 0..4 {
+                let s = hist(min, 9.0, 4, t, u[k]); d *= s[0] + s[1] + s[2] + s[3];
+                for i in 1..4 { for j in k..4 { u[i][j] -= u[0][i]; } }
+            }
+            d
+        }",
+    ),
+    (
+        "a small array of a point's own on a GPU, at a place that it does not have",
+        "fn f(x: [f32; n], y: [f32; n]) -> [f32; n] {
+            build(n, |i| {
+                let mut h = [x[i]];
+                for j in 0..n - i { h[j % 2] = h[1].sin() + y[j + i]; }
+                h[0] * h[1]
+            })
+        }",
+    ),
+    (
+        "what a loop without points reads",
+        "fn f(x: [f64; n]) -> [f64] { build(-n, |i| x[max(i, -1)]) }",
+    ),
+    (
+        "an index whose constants do not fit into 64 bits",
+        "fn f(x: [f64; n], k: i64) -> f64 {
+            if k + 9223372036854775807 < n { x[k + 9223372036854775807 + 9223372036854775807] } else { 0.0 }
+        }",
+    ),
 ];
 
 #[test]

@@ -90,6 +90,11 @@ impl Affine {
         self.add(&o.scale(&Dim::constant(-1)))
     }
 
+    /// Whether a coefficient did not fit: then it is not known what it is.
+    fn is_too_large(&self) -> bool {
+        self.rest.is_too_large() || self.axes.values().any(Dim::is_too_large)
+    }
+
     /// The dimension this is, if no axis occurs.
     pub fn as_dim(&self) -> Option<&Dim> {
         self.axes.is_empty().then_some(&self.rest)
@@ -321,7 +326,8 @@ impl Facts {
                     }),
                     _ => None,
                 };
-                if let Some(f) = form {
+                // Integers wrap: what does not fit is none of these polynomials.
+                if let Some(f) = form.filter(|f| !f.is_too_large()) {
                     self.forms.insert(v, f);
                 } else if let Some(a) = self.circular(*op, args) {
                     self.around.insert(v, a);

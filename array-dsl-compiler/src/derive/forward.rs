@@ -164,7 +164,7 @@ impl Forward {
         if reducer == Reducer::Last {
             return Ok(Some(YieldKind::Reduce { reducer, over, value: t }));
         }
-        let slope: Option<Slope> = reduce::prepare(&mut self.p, dual.n, y, None);
+        let slope: Option<Slope> = reduce::prepare(&mut self.p, dual.n, y, y.array, None);
         let slope = slope.ok_or_else(|| NotDifferentiable {
             what: format!("a reduction by `{}` over {over} axes has no derivative", reducer.name()),
             loc: Some(dual.n.loc),
@@ -194,7 +194,9 @@ impl Forward {
         let into = match reducer {
             Reducer::Add => self.tangent_or_zero(into),
             Reducer::Mul => {
-                let Some(slopes) = product::slopes(&mut self.p, dual.n, y, None) else { return Ok(None) };
+                let Some(slopes) = product::slopes(&mut self.p, dual.n, y, y.array, None) else {
+                    return Ok(None);
+                };
                 if t.is_some() {
                     let v = renamed(&dual.map, value);
                     value_t = slopes.times(&mut self.p, &mut dual.code, &index, v, value_t);

@@ -110,6 +110,11 @@ impl Kept {
         self.inside.iter().find(|(place, _)| *place == at).map(|(_, kept)| kept.clone()).unwrap_or_default()
     }
 
+    /// Whether it is of the nest at a place.
+    pub fn is_of(&self, at: usize) -> bool {
+        self.values.iter().any(|(place, _)| *place == at)
+    }
+
     /// The places of the nests.
     pub fn places(&self) -> FxHashSet<usize> {
         self.values.iter().map(|(at, _)| *at).collect()

@@ -37,9 +37,14 @@ pub(super) struct Slopes {
     weighted: bool,
 }
 
-/// Computes the slopes of a yield that reduces by `mul`, times `weight` if there is one.
-pub(super) fn slopes(p: &mut Program, n: &Nest, y: &Yield, weight: Option<ArrayId>) -> Option<Slopes> {
-    let result = y.array;
+/// Computes the slopes of a yield that reduces by `mul` to what `result` has, times `weight` if there is one.
+pub(super) fn slopes(
+    p: &mut Program,
+    n: &Nest,
+    y: &Yield,
+    result: ArrayId,
+    weight: Option<ArrayId>,
+) -> Option<Slopes> {
     let info = p.array(result).clone();
     let (zeros, product, into) = match &y.kind {
         YieldKind::Reduce { over, value, .. } => {

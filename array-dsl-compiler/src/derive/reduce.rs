@@ -31,8 +31,14 @@ pub(super) enum Slope {
     Product(Slopes),
 }
 
-/// Computes what the slopes of a yield that reduces need; `weight` is the adjoint, if there is one.
-pub(super) fn prepare(p: &mut Program, n: &Nest, y: &Yield, weight: Option<ArrayId>) -> Option<Slope> {
+/// Computes what the slopes of a yield that reduces need; `result` has what it made, `weight` is the adjoint, if there is one.
+pub(super) fn prepare(
+    p: &mut Program,
+    n: &Nest,
+    y: &Yield,
+    result: ArrayId,
+    weight: Option<ArrayId>,
+) -> Option<Slope> {
     let YieldKind::Reduce { reducer, over, value } = y.kind else { return None };
     match reducer {
         Reducer::Add => Some(Slope::One),
@@ -42,7 +48,7 @@ pub(super) fn prepare(p: &mut Program, n: &Nest, y: &Yield, weight: Option<Array
             let at = recomputed(p, n, |_, _, map| vec![(arg, Elem::I64, renamed(map, value), "best")], over);
             Some(Slope::At(at[0]))
         }
-        Reducer::Mul => product::slopes(p, n, y, weight).map(Slope::Product),
+        Reducer::Mul => product::slopes(p, n, y, result, weight).map(Slope::Product),
         _ => None,
     }
 }

@@ -439,6 +439,10 @@ impl Reverse {
             self.is_again(before, again);
         }
         self.execute(before.iter().map(|at| &again.body[*at]));
+        // Of what was kept there are the values alone; a scan backwards needs its states, a minimum by index its places.
+        if again.segments.is_some() && again.kept.is_of(at) {
+            self.execute([s].into_iter());
+        }
         let mut now = s.clone();
         Redirect(&self.again).stm(&mut now);
         self.statement(&now)

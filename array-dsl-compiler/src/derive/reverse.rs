@@ -279,7 +279,8 @@ impl Reverse {
         Ok(match &y.kind {
             YieldKind::Store(_) => Some((adj, Slope::One)),
             YieldKind::Reduce { reducer, over, .. } => {
-                let slope = reduce::prepare(&mut self.p, n, y, Some(adj)).ok_or_else(|| {
+                let result = self.now(y.array);
+                let slope = reduce::prepare(&mut self.p, n, y, result, Some(adj)).ok_or_else(|| {
                     let by = format!("a reduction by `{}` over {over} axes", reducer.name());
                     NotDifferentiable { what: format!("{by} has no derivative"), loc: Some(n.loc) }
                 })?;
@@ -295,7 +296,10 @@ impl Reverse {
                 Some(seed)
             }
             YieldKind::Accumulate { reducer: Reducer::Mul, into, .. } => {
-                let Some(slopes) = product::slopes(&mut self.p, n, y, Some(adj)) else { return Ok(None) };
+                let result = self.now(y.array);
+                let Some(slopes) = product::slopes(&mut self.p, n, y, result, Some(adj)) else {
+                    return Ok(None);
+                };
                 self.contribute(*into, slopes.own);
                 Some((adj, Slope::Product(slopes)))
             }

@@ -6,6 +6,7 @@
 //! | `sequence` | what passes work on: a list of statements |
 //! | `simplify` | scalar code: folding, identities, common subexpressions, dead code, proven reads; `compared` |
 //! | `inline` | producers into their consumers |
+//! | `empty` | nests that have no points |
 //! | `invariant` | axes that a nest does not depend on |
 //! | `factors` | factors of sums that do not depend on their axes |
 //! | `accumulate` | accumulations into stores, reductions and gathers |
@@ -25,12 +26,14 @@
 
 mod accumulate;
 mod chosen;
+mod empty;
 mod factors;
 mod folds;
 mod independent;
 mod inline;
 mod invariant;
 mod jam;
+
 mod own;
 mod remaining;
 mod sequence;
@@ -63,6 +66,7 @@ pub type Pass = (&'static str, Run);
 /// One round, in order.
 pub const ROUND: &[Pass] = &[
     ("split", split::split),
+    ("empty", empty::empty),
     ("simplify", simplify::simplify),
     ("states", states::states),
     ("share", share::share),

@@ -99,6 +99,9 @@ impl<'a> Scope<'a> {
 
     /// The atoms of a dimension are in scope.
     pub(crate) fn dim(&mut self, d: &Dim, of: &str) {
+        if d.is_too_large() {
+            self.error(format!("{of}: a coefficient does not fit"));
+        }
         for atom in d.atoms() {
             match atom {
                 SizeAtom::Name(n) if self.sizes.contains(&n) => {}

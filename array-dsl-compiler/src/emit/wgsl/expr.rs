@@ -172,7 +172,9 @@ impl Shader<'_, '_> {
         let (index, dims) = (&self.beside_points(root, index)[..], self.beside_points(root, &dims));
         // A constant index that is outside is never used, but would make the shader invalid.
         if let Some(at) = constant_offset(index, &dims) {
-            return Ok(int(i32::try_from(at).unwrap_or(0).max(0)));
+            let most = Dim::product(&dims).as_constant().map_or(i64::MAX, |n| n - 1);
+            let at = if (0..=most).contains(&at) { at } else { 0 };
+            return Ok(int(i32::try_from(at).unwrap_or(0)));
         }
         let (mut text, from) = match self.prefix(index, &dims) {
             Some((number, n)) if n == index.len() => return Ok(number),
