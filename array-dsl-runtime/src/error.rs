@@ -155,6 +155,33 @@ pub enum Error {
     Gpu { message: String },
 }
 
+impl Error {
+    /// The same error of a kernel that is a part of the one which found it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of(mut self, name: &'static str) -> Error {
+        use Error::*;
+        match &mut self {
+            SizeMismatch { kernel, .. }
+            | IndexOutOfRange { kernel, .. }
+            | DivisionByZero { kernel, .. }
+            | EmptyExtremum { kernel, .. }
+            | SizeCheck { kernel, .. }
+            | SizeOverflow { kernel, .. }
+            | OutOfMemory { kernel, .. }
+            | TooLargeForGpu { kernel, .. }
+            | OutOfGpuMemory { kernel, .. }
+            | TooManyTrips { kernel, .. }
+            | Internal { kernel, .. }
+            | GpuLacks { kernel, .. }
+            | UnsupportedOnGpu { kernel, .. }
+            | PatternShape { kernel, .. } => *kernel = name,
+            NoGpu { .. } | Pattern { .. } | Gpu { .. } => {}
+        }
+        self
+    }
+}
+
 /// `n = 5`, or just `5` where the text of the size is the number itself.
 pub(crate) struct NamedValue<'a>(pub &'a str, pub i64);
 

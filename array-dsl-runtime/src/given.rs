@@ -26,6 +26,14 @@ impl Given {
         given
     }
 
+    /// The memory for a result of which this one is all but the first so many arrays.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn after(mut self, arrays: usize) -> Given {
+        self.0.splice(0..0, (0..arrays).map(|_| None));
+        self
+    }
+
     /// The memory at a position, without elements, if there are `len` of them in it.
     fn take<T: 'static>(&mut self, position: usize, len: usize) -> Option<Vec<T>> {
         let held = self.0.get_mut(position)?.take()?;

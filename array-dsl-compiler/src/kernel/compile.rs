@@ -169,13 +169,16 @@ fn variants(
                     let types = signature.derived(&p.path);
                     variants.push(Variant::new(*p, types));
                 }
+                (Made::PartOfVjp(d), _) => {
+                    variants.push(Variant::part_of_vjp(d, &kernel.name(), signature.derived(&[d])));
+                }
                 (Made::Missing { why, .. }, Some(span)) => {
                     let help = "leave the option out, or write the kernel in another way";
                     diagnostics.error(Code::NotDifferentiable, span, why, help);
                 }
                 (Made::Missing { name, why }, None) => {
-                    let kernel = variants.first_mut()?;
-                    kernel.explain().push_str(&format!("== {name} ==\nnone: {why}\n"));
+                    let kernel = variants.first_mut()?.compiled()?;
+                    kernel.explain.push_str(&format!("== {name} ==\nnone: {why}\n"));
                 }
                 (Made::Wrong(errors), _) => {
                     report(&errors.join("; "), kernel, diagnostics);
@@ -228,7 +231,10 @@ mod tests {
             .expect("it is scheduled, and its gradient");
         assert!(diagnostics.is_empty());
         assert_eq!(variants.len(), 2);
-        let (explain, reason) = (variants[0].explain(), "a reduction by `min` over 2 axes has no derivative");
+        let (explain, reason) = (
+            &variants[0].compiled().expect("it has a program").explain,
+            "a reduction by `min` over 2 axes has no derivative",
+        );
         assert!(
             explain.ends_with(&format!("== grad(grad) ==\nnone: `grad(grad)`: {reason} (line 0)\n")),
             "{explain}"

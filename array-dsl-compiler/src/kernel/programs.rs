@@ -3,6 +3,7 @@
 //! They have nothing to do with each other, and rustc has one thread for all macros of a crate: so they are compiled side by side, on
 //! as many threads as there are cores. Tokens belong to rustc's thread, and there are none here.
 
+use std::iter;
 use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -22,6 +23,10 @@ use crate::target::Target;
 /// all else of its kernel.
 const LONG: usize = 5_000;
 
+/// Of a kernel with more statements than these the gradient, with its value or without, is a part of the `vjp` and has no program of its own:
+/// the value that it does not need costs little beside it, and what is compiled is half as much.
+const SHARED: usize = 1_000;
+
 /// The stack of a thread: passes are recursive, to a depth that is bounded.
 const STACK: usize = 1 << 24;
 
@@ -29,6 +34,8 @@ const STACK: usize = 1 << 24;
 pub enum Made {
     /// The kernel itself or a derivative.
     Program(Box<Compiled>),
+    /// A gradient that is a part of the `vjp`.
+    PartOfVjp(Derivative),
     /// There is no such derivative.
     Missing {
         /// Its name.
@@ -42,9 +49,16 @@ pub enum Made {
 
 /// Compiles a kernel and these derivatives of it, each with its gradient where that `goes_on`; what is made of each.
 pub fn compile(program: &bulk::Program, derivatives: &[Derivative], goes_on: bool) -> Vec<Vec<Made>> {
-    let job = |k: usize| match k.checked_sub(1) {
+    let statements = program.statements();
+    let shares = statements > SHARED && derivatives.contains(&Derivative::Vjp);
+    let job = |k: usize| match k.checked_sub(1).map(|d| derivatives[d]) {
         None => vec![whole(Vec::new(), program)],
-        Some(d) => derivative(program, derivatives[d], goes_on),
+        Some(d @ Derivative::ValueAndGrad) if shares => vec![Made::PartOfVjp(d)],
+        Some(d @ Derivative::Grad) if shares => {
+            let second = goes_on.then(|| only_asked("the kernel", statements, SHARED, program));
+            iter::once(Made::PartOfVjp(d)).chain(second).collect()
+        }
+        Some(d) => derivative(program, d, goes_on),
     };
     side_by_side(1 + derivatives.len(), &job)
 }
@@ -59,10 +73,7 @@ fn derivative(program: &bulk::Program, d: Derivative, goes_on: bool) -> Vec<Made
     if d == Derivative::Grad && goes_on && d.exists(&derived) {
         let statements = derived.statements();
         if statements > LONG {
-            let what = format!(
-                "the gradient has {statements} statements, and only of {LONG} is there another one unasked; `#[kernel(hvp)]` asks for it"
-            );
-            made.push(missing("grad(grad)", &NotDifferentiable { what, loc: None }, &derived));
+            made.push(only_asked("the gradient", statements, LONG, &derived));
             return made;
         }
         made.push(match pipeline::derivative(&derived, d) {
@@ -71,6 +82,14 @@ fn derivative(program: &bulk::Program, d: Derivative, goes_on: bool) -> Vec<Made
         });
     }
     made
+}
+
+/// The second gradient of what has so many statements, which are more than `most`.
+fn only_asked(of: &str, statements: usize, most: usize, program: &bulk::Program) -> Made {
+    let what = format!(
+        "{of} has {statements} statements, and only where it has at most {most} there is a second gradient unasked; `#[kernel(hvp)]` asks for it"
+    );
+    missing("grad(grad)", &NotDifferentiable { what, loc: None }, program)
 }
 
 fn missing(name: &str, reason: &NotDifferentiable, program: &bulk::Program) -> Made {
@@ -132,19 +151,24 @@ fn side_by_side<T: Send>(count: usize, job: &(impl Fn(usize) -> T + Sync)) -> Ve
 
 #[cfg(test)]
 mod tests {
-    use super::{LONG, Made, compile, side_by_side};
+    use super::{LONG, Made, SHARED, compile, side_by_side};
+    use crate::bulk::Program;
     use crate::bulk::parse::parse;
     use crate::derive::Derivative;
     use crate::internal::{caught, stage};
 
-    /// The gradient of `x` squared so many times.
-    fn gradients(squares: usize) -> Vec<Made> {
+    /// `x` squared so many times.
+    fn squares_of(squares: usize) -> Program {
         let lets: String = (0..squares).map(|k| format!("%{} = mul %{k} %{k}; ", k + 1)).collect();
         let text = format!(
             "program f(x.0: f64)\ny.1: f64 = nest [] {{ %0 = x.0[]; {lets} }} store %{squares}\n=> y.1"
         );
-        let program = parse(&text).expect("it parses");
-        compile(&program, &[Derivative::Grad], true).pop().expect("there is a gradient")
+        parse(&text).expect("it parses")
+    }
+
+    /// Its gradient.
+    fn gradients(squares: usize) -> Vec<Made> {
+        compile(&squares_of(squares), &[Derivative::Grad], true).pop().expect("there is a gradient")
     }
 
     #[test]
@@ -155,6 +179,20 @@ mod tests {
         };
         assert_eq!(name, "grad(grad)");
         assert!(why.contains("statements") && why.contains("`#[kernel(hvp)]`"), "{why}");
+    }
+
+    #[test]
+    fn gradients_of_long_kernels_are_parts_of_their_vjp() {
+        let made = |squares: usize, derivatives: &[Derivative]| {
+            let made = compile(&squares_of(squares), derivatives, true);
+            let parts = |m: &[Made]| m.iter().filter(|m| matches!(m, Made::PartOfVjp(_))).count();
+            made.iter().map(|m| parts(m)).collect::<Vec<_>>()
+        };
+        let all = [Derivative::Grad, Derivative::ValueAndGrad, Derivative::Vjp];
+        assert_eq!(made(10, &all), [0, 0, 0, 0]);
+        assert_eq!(made(SHARED + 10, &all), [0, 1, 1, 0]);
+        // Without one there is nothing that it could be a part of.
+        assert_eq!(made(SHARED + 10, &all[..1]), [0, 0]);
     }
 
     #[test]

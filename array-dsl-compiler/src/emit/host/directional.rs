@@ -8,7 +8,7 @@ use syn::Index;
 use super::super::signature::{Leaf, Shape, Types};
 use super::records::Conversion;
 use super::types::{dimension, elem_type};
-use super::{Variant, next};
+use super::{Entry, next};
 use crate::bulk::ArrayId;
 use crate::derive::Derivative;
 use crate::internal;
@@ -17,7 +17,7 @@ use crate::target::Target;
 /// The most arrays that the runtime's tuples hold.
 const MOST_ARRAYS: usize = 12;
 
-impl Variant {
+impl Entry<'_> {
     /// The traits of a kernel with `vjp` and `jvp`, and perhaps `hvp`: its differentiable arrays are one tuple, `__x`, the float parts
     /// of its result another.
     pub(super) fn directional(
@@ -32,7 +32,7 @@ impl Variant {
         if point.active.iter().flatten().count().max(outputs) > MOST_ARRAYS {
             return TokenStream::new();
         }
-        let (call, visit) = (sparse_call(&self.types), point.visit(vjp, jvp));
+        let (call, visit) = (sparse_call(self.types), point.visit(vjp, jvp));
         let products = hvp.map(|types| {
             let products = point.products(types);
             quote! {
@@ -64,20 +64,19 @@ impl Variant {
 
 /// The differentiable arrays of a kernel, among its arguments.
 struct Point<'a> {
-    kernel: &'a Variant,
+    kernel: &'a Entry<'a>,
     /// The name of each array of the arguments that is differentiable.
     active: Vec<Option<String>>,
 }
 
 impl<'a> Point<'a> {
-    fn of(kernel: &'a Variant) -> Point<'a> {
-        let entry = kernel.entry();
+    fn of(entry: &'a Entry<'a>) -> Point<'a> {
         let params = entry.program.params.iter().filter(|q| q.active);
         let active: Vec<ArrayId> = params.flat_map(|q| q.arrays.leaves()).copied().collect();
         let arrays = entry.inputs().into_iter().zip(entry.names());
         let is_active = |a: ArrayId| entry.elem(a).is_float() && active.contains(&a);
         let active = arrays.map(|(a, name)| is_active(a).then_some(name)).collect();
-        Point { kernel, active }
+        Point { kernel: entry, active }
     }
 
     /// The arrays of the arguments, and where they are once these are opened.
@@ -91,7 +90,7 @@ impl<'a> Point<'a> {
 
     /// Opens the arguments, and binds the differentiable arrays among them: `__x`.
     fn opened(&self) -> TokenStream {
-        let types = &self.kernel.types;
+        let types = self.kernel.types;
         let open = types.args.iter().any(Shape::has_records).then(|| {
             let open = Conversion::Open(Target::Cpu).apply_all(&types.args, &quote!(__args));
             quote!(let __args = #open;)
@@ -135,7 +134,7 @@ impl<'a> Point<'a> {
 
     /// Shows the visitor the kernel and both derivatives as functions of `__x`.
     fn visit(&self, vjp: &Types, jvp: &Types) -> TokenStream {
-        let (kernel, opened, arguments) = (&*self.kernel.of.cpu.name, self.opened(), self.arguments());
+        let (kernel, opened, arguments) = (&*self.kernel.program.name, self.opened(), self.arguments());
         let names = self.active.iter().flatten();
         let value = quote!(<Self as __rt::host::Kernel>::run((#arguments))?);
         let value = floats(&self.kernel.types.result, &value);
@@ -160,7 +159,7 @@ impl<'a> Point<'a> {
 
     /// The sparse Hessian, of products with the directions of a coloring.
     fn products(&self, hvp: &Types) -> TokenStream {
-        let (kernel, opened, arguments) = (&*self.kernel.of.cpu.name, self.opened(), self.arguments());
+        let (kernel, opened, arguments) = (&*self.kernel.program.name, self.opened(), self.arguments());
         let tangents = self.directions(hvp, &format_ident!("__tangent"));
         let run =
             quote!(<<Self as __rt::host::HasHvp>::Hvp as __rt::host::Kernel>::run((#arguments #tangents))?);

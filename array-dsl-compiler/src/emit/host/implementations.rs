@@ -1,17 +1,40 @@
 //! What stands next to the user's own items: the traits of a kernel, which open the records among its arguments, call its code, and
-//! make the records of its result.
+//! make the records of its result. Of a gradient that is a part of the `vjp` they call that, with the cotangent one:
+//!
+//! ```text
+//! grad(f)(args..)              vjp(f)(args.., 1.0).1
+//! value_and_grad(f)(args..)    vjp(f)(args.., 1.0)
+//! ```
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
+use syn::Index;
 
-use super::Variant;
 use super::records::Conversion;
+use super::{Of, Variant};
+use crate::derive::Derivative;
+use crate::emit::Compiled;
 use crate::target::Target;
 
+/// What the methods of a kernel's traits are.
+struct Methods {
+    explain: TokenStream,
+    run: TokenStream,
+    sizes: TokenStream,
+    /// Methods besides, where they are not those that all kernels have.
+    others: TokenStream,
+    run_gpu: TokenStream,
+}
+
 impl Variant {
-    /// The implementations for the unit struct of this name.
-    pub(super) fn implementations(&self, name: &Ident) -> TokenStream {
-        let (kernel, on_gpu, call) = (self.kernel(name), self.gpu_kernel(name), self.call(name));
+    /// The implementations for the unit struct of this name; `vjp` is that of the same kernel's.
+    pub(super) fn implementations(&self, name: &Ident, vjp: &Ident) -> TokenStream {
+        let methods = match &self.of {
+            Of::Own(compiled) => self.own(compiled),
+            Of::Vjp => self.part_of(vjp),
+        };
+        let (kernel, on_gpu) = (self.kernel(name, &methods), self.gpu_kernel(name, &methods.run_gpu));
+        let call = self.call(name);
         quote! {
             #kernel
             #call
@@ -19,15 +42,89 @@ impl Variant {
         }
     }
 
-    fn kernel(&self, name: &Ident) -> TokenStream {
-        let text = &*self.of.cpu.name;
-        let (args, output) = (self.types.arguments(&quote!('a), Target::Cpu), self.types.output(Target::Cpu));
+    /// The methods that call its code.
+    fn own(&self, compiled: &Compiled) -> Methods {
         let open = self.opened(Target::Cpu);
-        let run = self.made(Target::Cpu, &quote!(__code::run(#open, __given)));
+        let run_gpu = match &compiled.gpu {
+            Ok(_) => {
+                let open = self.opened(Target::Gpu);
+                self.made(Target::Gpu, &quote!(__code::run_gpu(__gpu, #open)))
+            }
+            Err(reason) => {
+                let kernel = &*self.name;
+                quote! {
+                    ::core::result::Result::Err(__rt::Error::UnsupportedOnGpu {
+                        kernel: #kernel,
+                        what: ::std::string::String::from(#reason),
+                        help: ::std::string::String::from("run it on the CPU"),
+                    })
+                }
+            }
+        };
+        Methods {
+            explain: quote!(__code::EXPLAIN),
+            run: self.made(Target::Cpu, &quote!(__code::run(#open, __given))),
+            sizes: quote!(__code::sizes(#open)),
+            others: TokenStream::new(),
+            run_gpu,
+        }
+    }
+
+    /// The methods of a gradient that call the `vjp`.
+    fn part_of(&self, vjp: &Ident) -> Methods {
+        let given = (0..self.types.args.len()).map(Index::from);
+        let args = quote!((#(__args.#given,)* 1.0));
+        let is_gradient = self.path.last() == Some(&Derivative::Grad);
+        // The value comes first among the results, and has no memory to give.
+        let later = is_gradient.then(|| quote!(let __given = __given.after(1);));
+        let part = is_gradient.then(|| quote!(.1));
+        let explain = format!(
+            "`{}` is a part of the `vjp` of its kernel, with the cotangent 1.0: the kernel is long, and both are compiled once.\n",
+            self.name
+        );
+        let part_of = |call: TokenStream| {
+            quote! {
+                match #call {
+                    ::core::result::Result::Ok(__value) => ::core::result::Result::Ok(__value #part),
+                    ::core::result::Result::Err(__error) => {
+                        ::core::result::Result::Err(__error.of(<Self as __rt::host::Kernel>::NAME))
+                    }
+                }
+            }
+        };
+        let run = part_of(quote!(<#vjp as __rt::host::Kernel>::run_with(#args, __given)));
+        let named = quote!(map_err(|__error| __error.of(<Self as __rt::host::Kernel>::NAME)));
+        let others = is_gradient.then(|| {
+            quote! {
+                fn shape(
+                    self,
+                    __args: Self::Args<'_>,
+                ) -> ::core::result::Result<::std::vec::Vec<::std::vec::Vec<::core::option::Option<usize>>>, __rt::Error> {
+                    let __all = <#vjp as __rt::host::Kernel>::shape(::core::default::Default::default(), #args).#named?;
+                    ::core::result::Result::Ok(::core::iter::Iterator::collect(::core::iter::Iterator::skip(
+                        ::core::iter::IntoIterator::into_iter(__all),
+                        1,
+                    )))
+                }
+            }
+        });
+        Methods {
+            explain: quote!(&[#explain]),
+            run: quote! { #later #run },
+            sizes: quote!(<#vjp as __rt::host::Kernel>::sizes(#args).#named),
+            others: others.unwrap_or_default(),
+            run_gpu: part_of(quote!(<#vjp as __rt::gpu::GpuKernel>::run_gpu(__gpu, #args))),
+        }
+    }
+
+    fn kernel(&self, name: &Ident, methods: &Methods) -> TokenStream {
+        let text = &*self.name;
+        let (args, output) = (self.types.arguments(&quote!('a), Target::Cpu), self.types.output(Target::Cpu));
+        let Methods { explain, run, sizes, others, .. } = methods;
         quote! {
             impl __rt::host::Kernel for #name {
                 const NAME: &'static str = #text;
-                const EXPLAIN: &'static [&'static str] = __code::EXPLAIN;
+                const EXPLAIN: &'static [&'static str] = #explain;
                 type Args<'a> = (#(#args,)*);
                 type Output = #output;
                 #[inline]
@@ -41,8 +138,9 @@ impl Variant {
                 fn sizes(
                     __args: Self::Args<'_>,
                 ) -> ::core::result::Result<(&'static __rt::program::Signature, ::std::vec::Vec<i64>), __rt::Error> {
-                    __code::sizes(#open)
+                    #sizes
                 }
+                #others
             }
         }
     }
@@ -69,24 +167,8 @@ impl Variant {
         }
     }
 
-    fn gpu_kernel(&self, name: &Ident) -> TokenStream {
+    fn gpu_kernel(&self, name: &Ident, run: &TokenStream) -> TokenStream {
         let (args, output) = (self.types.arguments(&quote!('a), Target::Gpu), self.types.output(Target::Gpu));
-        let run = match &self.of.gpu {
-            Ok(_) => {
-                let open = self.opened(Target::Gpu);
-                self.made(Target::Gpu, &quote!(__code::run_gpu(__gpu, #open)))
-            }
-            Err(reason) => {
-                let kernel = &*self.of.cpu.name;
-                quote! {
-                    ::core::result::Result::Err(__rt::Error::UnsupportedOnGpu {
-                        kernel: #kernel,
-                        what: ::std::string::String::from(#reason),
-                        help: ::std::string::String::from("run it on the CPU"),
-                    })
-                }
-            }
-        };
         quote! {
             impl __rt::gpu::GpuKernel for #name {
                 type GpuArgs<'a> = (#(#args,)*);

@@ -3,7 +3,7 @@
 //! ```text
 //! struct f;
 //! const _: () = {
-//!     struct __f_grad;                        a derivative is a kernel of its own
+//!     struct __f_grad;                        a derivative is a kernel of its own, or a part of another one (`implementations`)
 //!     const _: () = {                         for each of them
 //!         mod __code {
 //!             regions; static SIGNATURE; const SHADERS, EXPLAIN
@@ -68,40 +68,67 @@ use crate::ty::Elem;
 
 /// A kernel or one of its derivatives, ready to be printed.
 pub struct Variant {
-    of: Compiled,
+    /// Which derivatives of the kernel lead here, the last one last; empty: the kernel itself.
+    path: Vec<Derivative>,
+    /// The name, with that of the derivative around it.
+    name: String,
     /// What the host sees.
     types: Types,
+    of: Of,
+}
+
+/// What a variant is made of.
+enum Of {
+    /// A program of its own.
+    Own(Box<Compiled>),
+    /// The `vjp` of the same kernel, of which it is a part.
+    Vjp,
 }
 
 impl Variant {
     /// A variant of a program that has these types for the host.
     pub fn new(of: Compiled, types: Types) -> Variant {
         Entry { program: &of.cpu, types: &types }.check_types();
-        Variant { of, types }
+        Variant { path: of.path.clone(), name: of.cpu.name.to_string(), types, of: Of::Own(of.into()) }
     }
 
-    /// Its code for the GPU, or why there is none.
-    pub fn gpu(&self) -> &Result<GpuCode, String> {
-        &self.of.gpu
+    /// A gradient, with its value or without, that is a part of the `vjp` of the kernel of this name.
+    pub fn part_of_vjp(of: Derivative, kernel: &str, types: Types) -> Variant {
+        Variant { path: vec![of], name: format!("{}({kernel})", of.name()), types, of: Of::Vjp }
     }
 
-    /// The text of `explain()` before the shaders.
-    pub fn explain(&mut self) -> &mut String {
-        &mut self.of.explain
+    /// Its program and code, if it has one of its own.
+    pub fn compiled(&mut self) -> Option<&mut Compiled> {
+        match &mut self.of {
+            Of::Own(compiled) => Some(compiled),
+            Of::Vjp => None,
+        }
+    }
+
+    /// Its own code for GPUs, or why there is none.
+    ///
+    /// # Errors
+    /// That reason.
+    pub fn gpu(&self) -> Result<&GpuCode, &str> {
+        match &self.of {
+            Of::Own(compiled) => compiled.gpu.as_ref().map_err(String::as_str),
+            Of::Vjp => Err("it is a part of the `vjp`"),
+        }
     }
 
     /// The name of its unit struct.
-    fn name(&self, kernel: &Ident) -> Ident {
-        if self.of.path.is_empty() {
-            return kernel.clone();
-        }
-        let names: Vec<&str> = self.of.path.iter().map(|d| d.name()).collect();
-        format_ident!("__{}_{}", kernel.unraw(), names.join("_"))
+    fn item(&self, kernel: &Ident) -> Ident {
+        item(kernel, &self.path)
     }
+}
 
-    fn entry(&self) -> Entry<'_> {
-        Entry { program: &self.of.cpu, types: &self.types }
+/// The name of the unit struct of a derivative.
+fn item(kernel: &Ident, path: &[Derivative]) -> Ident {
+    if path.is_empty() {
+        return kernel.clone();
     }
+    let names: Vec<&str> = path.iter().map(|d| d.name()).collect();
+    format_ident!("__{}_{}", kernel.unraw(), names.join("_"))
 }
 
 /// The items of a kernel. `vis` is the user's visibility, `doc` the user's attributes that are kept.
@@ -129,23 +156,29 @@ pub fn items(kernel: &Ident, vis: &TokenStream, doc: &TokenStream, variants: &[V
 
 /// The items of one of the variants.
 fn variant_items(kernel: &Ident, vis: &TokenStream, v: &Variant, variants: &[Variant]) -> TokenStream {
-    let name = v.name(kernel);
-    let derivative = (!v.of.path.is_empty()).then(|| {
+    let name = v.item(kernel);
+    let derivative = (!v.path.is_empty()).then(|| {
         quote! {
             #[derive(Clone, Copy, Debug, Default)]
             #vis struct #name;
         }
     });
-    let (code, implementations) = (code(v), v.implementations(&name));
-    let of = |d: Derivative| variants.iter().find(|w| w.of.path == [d]).map(|w| &w.types);
-    let directional = match (v.of.path.as_slice(), of(Derivative::Vjp), of(Derivative::Jvp)) {
-        ([], Some(vjp), Some(jvp)) => Some(v.directional(&name, vjp, jvp, of(Derivative::Hvp))),
-        _ => None,
+    let implementations = v.implementations(&name, &item(kernel, &[Derivative::Vjp]));
+    let of = |d: Derivative| variants.iter().find(|w| w.path == [d]).map(|w| &w.types);
+    let (code, directional) = match (&v.of, of(Derivative::Vjp), of(Derivative::Jvp)) {
+        (Of::Own(compiled), Some(vjp), Some(jvp)) if v.path.is_empty() => {
+            let entry = Entry { program: &compiled.cpu, types: &v.types };
+            (Some(code(compiled, &entry)), Some(entry.directional(&name, vjp, jvp, of(Derivative::Hvp))))
+        }
+        (Of::Own(compiled), ..) => {
+            (Some(code(compiled, &Entry { program: &compiled.cpu, types: &v.types })), None)
+        }
+        (Of::Vjp, ..) => (None, None),
     };
     let has = variants.iter().filter_map(|w| {
-        let (last, path) = w.of.path.split_last()?;
-        let (derived, (has, assoc)) = (w.name(kernel), trait_names(*last));
-        (path == v.of.path).then(|| {
+        let (last, path) = w.path.split_last()?;
+        let (derived, (has, assoc)) = (w.item(kernel), trait_names(*last));
+        (path == v.path).then(|| {
             quote! {
                 impl __rt::host::#has for #name {
                     type #assoc = #derived;
@@ -164,17 +197,16 @@ fn variant_items(kernel: &Ident, vis: &TokenStream, v: &Variant, variants: &[Var
     }
 }
 
-/// The module with the code of a variant.
-fn code(v: &Variant) -> TokenStream {
-    let entry = v.entry();
-    let (signature, run, sizes) = (entry.signature(), entry.run(&v.of.code), entry.sizes());
-    let regions = generated(&v.of.code.items);
-    let on_gpu = v.of.gpu.as_ref().ok().map(|gpu| {
+/// The module with the code of a program.
+fn code(of: &Compiled, entry: &Entry<'_>) -> TokenStream {
+    let (signature, run, sizes) = (entry.signature(), entry.run(&of.code), entry.sizes());
+    let regions = generated(&of.code.items);
+    let on_gpu = of.gpu.as_ref().ok().map(|gpu| {
         let run = entry.run_gpu(gpu);
         quote!(__rt::if_gpu! { #run })
     });
-    let explain = &v.of.explain;
-    let shaders = v.of.gpu.as_ref().map_or(&[][..], |g| &g.shaders);
+    let explain = &of.explain;
+    let shaders = of.gpu.as_ref().map_or(&[][..], |g| &g.shaders);
     let texts = shaders.iter().map(|s| &s.wgsl);
     let titled = shaders.iter().enumerate().map(|(i, s)| {
         let title = format!("== wgsl {} ==\n", s.label);
@@ -286,7 +318,7 @@ mod tests {
         let p = scheduled("fn f(x: [f64; n], k: i64) -> (f64, [f64; n]) { (sum(x), x) }");
         let made = |types: Types| {
             let variant = || Variant::new(Compiled::new(Vec::new(), p.clone(), Err(String::new())), types);
-            internal::caught(variant).map(|v| v.name(&format_ident!("f")).to_string())
+            internal::caught(variant).map(|v| v.item(&format_ident!("f")).to_string())
         };
         assert_eq!(made(Types::plain(&p)), Ok("f".into()));
         for other in [
