@@ -9,11 +9,14 @@ use crate::syntax::ast;
 /// The text that carries a kernel whose compilation failed.
 pub const FAILED: &str = "failed";
 
-/// A name for what a kernel leaves beside it, unique by file and position.
+/// A name for what a kernel leaves beside it, unique by file and position, and by the expansion that it is from: a macro may make
+/// kernels of one name in several modules, and macros that other crates see are all in one place.
 pub fn hidden(name: &Ident) -> Ident {
-    let at = name.span().start();
+    let span = name.span();
+    let at = span.start();
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    for b in name.span().file().bytes().chain(format!("{}:{}", at.line, at.column).bytes()) {
+    // Only what a span prints tells its expansion.
+    for b in span.file().bytes().chain(format!("{}:{} {span:?}", at.line, at.column).bytes()) {
         hash = (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3);
     }
     Ident::new(&format!("__array_dsl_{}_{hash:016x}", name.unraw()), Span::call_site())

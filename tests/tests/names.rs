@@ -42,6 +42,34 @@ fn raw_names() {
     assert_eq!(calls_a_raw_name(3.0), 10.0);
 }
 
+/// The same kernels for each element type, by one text.
+macro_rules! of_type {
+    ($module:ident, $elem:ident) => {
+        mod $module {
+            use array_dsl::prelude::*;
+
+            #[kernel]
+            pub fn square(x: $elem) -> $elem {
+                x * x
+            }
+
+            #[kernel]
+            pub fn fourth(x: $elem) -> $elem {
+                square(square(x))
+            }
+        }
+    };
+}
+
+of_type!(single, f32);
+of_type!(double, f64);
+
+#[test]
+fn one_name_in_several_modules_by_one_macro() {
+    assert_eq!((single::fourth(2.0f32), double::fourth(2.0f64)), (16.0, 16.0));
+    assert_eq!((grad(single::fourth)(1.0f32), grad(double::fourth)(1.0f64)), (4.0, 4.0));
+}
+
 macro_rules! shifted {
     ($name:ident, $inner:ident) => {
         #[kernel]

@@ -299,6 +299,7 @@ impl Elaborator<'_> {
                 name: name.name.clone(),
                 ty: (**ty).clone(),
                 scope: scope.clone(),
+                site: self.site.clone(),
                 function: function(i),
             };
             self.scope.bind(name.name.clone(), Value::Function(Function::Given(Rc::new(given))));
@@ -422,8 +423,12 @@ impl Elaborator<'_> {
     /// Where the sizes of a given function's type mean something.
     fn in_scope_of<T>(&mut self, g: &Given, f: impl FnOnce(&mut Self) -> T) -> T {
         let scope: Scope = std::mem::replace(&mut self.scope, g.scope.clone());
+        // Errors are reported where they were: at a call, if that is in the user's sight.
+        let Site { call_span, call_name, .. } = self.site.clone();
+        let inside = Site { call_span, call_name, ..g.site.clone() };
+        let site = std::mem::replace(&mut self.site, inside);
         let result = f(self);
-        self.scope = scope;
+        (self.scope, self.site) = (scope, site);
         result
     }
 

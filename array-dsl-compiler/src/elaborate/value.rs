@@ -51,6 +51,7 @@ pub(super) struct Given {
     pub ty: ast::FunctionType,
     /// Where the sizes of the type mean something.
     pub scope: Scope,
+    pub site: Site,
     /// `None` while a definition is checked, when any function may come.
     pub function: Option<Function>,
 }
