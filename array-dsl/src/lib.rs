@@ -16,6 +16,14 @@
 //! assert_eq!(dk, 2.5);
 //! ```
 
+// The kernels of this crate name it as those of others do.
+extern crate self as array_dsl;
+
+pub mod implicit;
+pub mod linalg;
+pub mod ode;
+pub mod random;
+
 pub use array_dsl_macros::{__compile, __record, Record, kernel};
 #[doc(hidden)]
 pub use array_dsl_runtime as __rt;

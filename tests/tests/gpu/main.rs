@@ -16,6 +16,8 @@ mod generics;
 mod indexing;
 mod inside;
 mod integers;
+mod linalg;
+mod long;
 mod loops;
 mod matrices;
 mod one_point;
@@ -36,6 +38,12 @@ mod wide;
 
 #[path = "../../../array-dsl-compiler/tests/programs/textbook.rs"]
 mod textbook;
+
+#[path = "../common/long.rs"]
+mod long_kernels;
+
+#[path = "../common/linalg.rs"]
+mod linalg_kernels;
 
 #[path = "../common/one_point.rs"]
 mod one_point_kernels;
