@@ -94,9 +94,9 @@ pub fn fixed_point<T: Float>(f: impl Fn([T; n]) -> [T; n], start: [T; n]) -> ([T
 
 /// `minimize(f, start)`: `(x, off)`, where `f` has a minimum near `start`, and the length of the gradient there.
 ///
-/// By the method of Broyden, Fletcher, Goldfarb and Shanno, with steps that are halved until `f` falls enough (Nocedal and Wright, *Numerical
-/// Optimization*, 6.1); at most 500 steps, to rounding. Its derivatives are those of the root of the gradient: the Hessian must be regular. Cost: in each step a gradient and
-/// O(n^2) operations.
+/// By the method of Broyden, Fletcher, Goldfarb and Shanno, with steps that are halved until `f` falls enough (Nocedal and Wright,
+/// *Numerical Optimization*, 6.1); at most 500 steps, to rounding. Its derivatives are those of the root of the gradient: the Hessian
+/// must be regular. Cost: in each step a gradient and O(n^2) operations.
 #[kernel]
 pub fn minimize<T: Float>(f: impl Fn([T; n]) -> T, start: [T; n]) -> ([T; n], T) {
     let mut x = stop_gradient(start);

@@ -39,9 +39,9 @@ pub fn cholesky<T: Float>(a: [[T; n]; n]) -> [[T; n]; n] {
 
 /// `lu(a)`: `(lu, rows, sign)`, the factors of the matrix whose i-th row is `a[rows[i]]`.
 ///
-/// The upper triangle of `lu` is `u`, and below its diagonal stands `l`, whose own diagonal is all ones. `sign` is 1 or -1, the sign of
-/// the permutation `rows`. Each pivot is the largest of what is left of its column; of equal ones it is the first. Where a pivot is zero the matrix is singular,
-/// and what comes after it is not finite. Cost: 2 n^3 / 3 operations. Golub and Van Loan, 3.4.
+/// The upper triangle of `lu` is `u`, and below its diagonal stands `l`, whose own diagonal is all ones. `sign` is 1 or -1, the sign
+/// of the permutation `rows`. Each pivot is the largest of what is left of its column; of equal ones it is the first. Where a pivot is
+/// zero the matrix is singular, and what comes after it is not finite. Cost: 2 n^3 / 3 operations. Golub and Van Loan, 3.4.
 ///
 /// ```
 /// # use array_dsl::prelude::*;

@@ -16,7 +16,7 @@ repeated! {
     {fn long(x: [f32; n], scale: f32) -> f32; let mut h = scale;}
     {h}
     [_ _ _ _ _ _ _ _]
-    {h = sin(h) * x[0] + x[1] * h + 0.5;}
+    {h = h * x[0] + x[1] / (1.0 + h * h);}
 }
 
 /// The same as a loop.
@@ -24,7 +24,7 @@ repeated! {
 pub fn looped(x: [f32; n], scale: f32) -> f32 {
     let mut h = scale;
     for _ in 0..256 {
-        h = sin(h) * x[0] + x[1] * h + 0.5;
+        h = h * x[0] + x[1] / (1.0 + h * h);
     }
     h
 }
