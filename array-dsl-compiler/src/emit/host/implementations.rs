@@ -74,7 +74,7 @@ impl Variant {
         let run = match &self.of.gpu {
             Ok(_) => {
                 let open = self.opened(Target::Gpu);
-                self.made(Target::Gpu, &quote!(__code::run_gpu(__gpu, #open)))
+                self.made(Target::Gpu, &quote!(__code::run_gpu(__gpu, #open).await))
             }
             Err(reason) => {
                 let kernel = &*self.of.cpu.name;
@@ -92,7 +92,7 @@ impl Variant {
                 type GpuArgs<'a> = (#(#args,)*);
                 type GpuOutput = #output;
                 #[inline]
-                fn run_gpu(
+                async fn run_gpu(
                     __gpu: &__rt::gpu::Gpu,
                     __args: Self::GpuArgs<'_>,
                 ) -> ::core::result::Result<Self::GpuOutput, __rt::Error> {
