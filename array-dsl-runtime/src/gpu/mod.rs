@@ -39,6 +39,14 @@
 //! | `builtin` | the shaders of this crate |
 //! | `contract`, `contract_shader`, `contract_tile` | sums of products |
 
+#![cfg_attr(
+    target_arch = "wasm32",
+    allow(
+        clippy::arc_with_non_send_sync,
+        reason = "a browser's objects stay on their thread; others do not"
+    )
+)]
+
 mod adapter;
 mod array;
 mod builtin;

@@ -32,10 +32,16 @@ mod sorts;
 mod special;
 mod teams;
 mod training;
+mod waiting;
 mod wide;
 
 #[path = "../../../array-dsl-compiler/tests/programs/textbook.rs"]
 mod textbook;
+
+// What a page checks in a browser.
+#[path = "../../../examples/web/page/src/checks.rs"]
+#[allow(dead_code, reason = "blocking forms are errors only there")]
+mod checks;
 
 #[path = "../common/one_point.rs"]
 mod one_point_kernels;
