@@ -34,7 +34,9 @@ pub fn photograph(chromium: &Path, address: &str, picture: &Path) -> Result<(), 
     let mut command = Command::new(chromium);
     command.args([
         "--headless",
+        // Root has no sandbox, and the page is ours.
         "--no-sandbox",
+        "--disable-dev-shm-usage",
         "--enable-unsafe-webgpu",
         "--use-webgpu-adapter=swiftshader",
         "--no-first-run",

@@ -4,7 +4,7 @@
 #   examples/web/web.sh              # for people: http://127.0.0.1:8080/
 #   examples/web/web.sh test         # opens it in a Chromium without a window, and compares what comes out with a run here
 #   examples/web/web.sh check        # compiles the libraries and the page for WebAssembly
-#   examples/web/web.sh prepare      # gets what these take; prints what cannot be had, one a line: target, wasm-bindgen, chromium
+#   examples/web/web.sh prepare ..   # gets of `target`, `wasm-bindgen` and `chromium` what is named; prints what cannot be had
 #
 # That is rustc's target for WebAssembly, which rustup has; wasm-bindgen in the version of the lock file, which cargo builds once,
 # in the target folder; and for `test` a browser, which CHROMIUM may name. There is no bundler and nothing from npm.
@@ -55,9 +55,13 @@ assemble() {
 
 case ${1:-serve} in
 prepare)
-    get_target || echo target
-    get_bindgen || echo wasm-bindgen
-    [ -n "$chromium" ] || echo chromium
+    for name in "${@:2}"; do
+        case $name in
+        target) get_target || echo "$name" ;;
+        wasm-bindgen) get_bindgen || echo "$name" ;;
+        chromium) [ -n "$chromium" ] || echo "$name" ;;
+        esac
+    done
     ;;
 check)
     get_target

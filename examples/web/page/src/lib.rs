@@ -21,6 +21,7 @@ mod random;
 mod checks;
 mod cpu;
 mod gpu;
+mod late;
 mod network;
 pub mod page;
 mod seen;

@@ -8,7 +8,7 @@ use array_dsl::Gpu;
 use crate::data::{self, CLASSES, Images, SIDE};
 use crate::network::Network;
 use crate::parameters::BATCH;
-use crate::{checks, seen::Seen};
+use crate::{checks, late, seen::Seen};
 
 #[wasm_bindgen]
 unsafe extern "C" {
@@ -130,7 +130,8 @@ pub fn classes() -> usize {
 pub async fn checked() -> Result<(), String> {
     let gpu = Gpu::new_async().await.map_err(|e| e.to_string())?;
     checks::blocking_forms_say_so(&gpu)?;
-    checks::all(&gpu).await
+    checks::all(&gpu).await?;
+    late::checked(&gpu).await
 }
 
 /// See [`checked`]. Empty if nothing is wrong.
