@@ -87,7 +87,7 @@ async fn together<A, B>(a: impl Future<Output = A>, b: impl Future<Output = B>) 
 }
 
 /// Polls once and gives the rest up.
-async fn begun<T>(future: impl Future<Output = T>) {
+pub async fn begun<T>(future: impl Future<Output = T>) {
     let mut future = pin!(future);
     poll_fn(move |context| {
         let _ = future.as_mut().poll(context);

@@ -5,6 +5,8 @@ use array_dsl::__rt::program::{Access, Elem, GpuArrayInfo, GpuHome, GpuProgram, 
 use array_dsl::prelude::*;
 use ndarray::{Ix1, array};
 
+use crate::checks::begun;
+
 const N: Poly = Poly(&[(1, &[0])]);
 
 /// Its shader is none, which the compiler never makes.
@@ -49,7 +51,8 @@ pub async fn checked(gpu: &Gpu) -> Result<(), String> {
     let results = gpu.execute_shaped(&BROKEN, &[], &[2]).await.map_err(|e| e.to_string())?;
     let [(broken, _)] = &results[..] else { return Err("there is one result".into()) };
     let broken: GpuArray<f32, Ix1> = GpuArray::from_buffer(gpu, broken.clone(), Ix1(2));
-    // Nobody has read anything: that it has failed is not known yet.
+    // It is submitted, but nobody has heard anything: that it has failed is not known yet.
+    begun(gpu.synchronize_async()).await;
     let later = gpu.run_async(doubled, (&broken,)).await.map_err(|e| e.to_string())?;
     for failed in [&later, &broken, &later] {
         let message = failed.download_async().await.err().map(|e| e.to_string()).unwrap_or_default();
