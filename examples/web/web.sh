@@ -35,7 +35,7 @@ get_bindgen() {
         # It is no crate of the workspace, and has no lints of ours. Its own lock file may name what the registry has not.
         local install=(env --unset=RUSTC_WORKSPACE_WRAPPER CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --debug
             --root "$tools" --bin wasm-bindgen "wasm-bindgen-cli@$version")
-        "${install[@]}" --locked >&2 || "${install[@]}" >&2
+        "${install[@]}" --locked >/dev/null 2>&1 || "${install[@]}" >&2
     fi
 }
 
