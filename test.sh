@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
-# Checks everything: format, lints, all tests on the CPU and on a GPU, and the digits example from end to end.
+# Checks everything: format, lints, all tests on the CPU and on a GPU, the digits example from end to end, and the same on a page
+# in a browser.
 #
 # The GPU tests need a Vulkan driver. On a Debian-like system without one, root gets Mesa's software driver
 # installed. ARRAY_DSL_GPU=skip leaves out whatever needs a GPU; ARRAY_DSL_ADAPTER=<part of a name> picks one.
+#
+# The page needs rustc's target for WebAssembly, wasm-bindgen, and Chromium, which has a WebGPU in software. What cannot be had of
+# these is no failure, but the last line says what was left out.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -84,5 +88,28 @@ if [ "$gpu" = yes ]; then
     run digits-gpu "$examples/digits" --gpu --out "$scratch/digits.png"
 fi
 
-if [ "$gpu" = yes ]; then note=""; else note=" (GPU tests left out: ARRAY_DSL_GPU=skip)"; fi
+# In a browser. The macro and what it is made of are those of the tests before.
+note=""
+leave_out() { note+="; LEFT OUT: $*"; }
+if [ "$gpu" = no ]; then leave_out "GPU tests, the page in a browser (ARRAY_DSL_GPU=skip)"; fi
+if [ "$gpu" = yes ] && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null &&
+    [ -z "${CHROMIUM:-}" ] && ! command -v chromium >/dev/null && ! command -v google-chrome >/dev/null; then
+    echo "== installing: chromium"
+    export DEBIAN_FRONTEND=noninteractive
+    { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } || true
+fi
+if [ -n "$(examples/web/web.sh prepare target)" ]; then
+    leave_out "WebAssembly, the page in a browser (rustc has no target wasm32-unknown-unknown, and rustup adds none)"
+else
+    run webassembly examples/web/web.sh check
+    if [ "$gpu" = yes ]; then
+        lacks=$(examples/web/web.sh prepare wasm-bindgen chromium)
+        if [ -n "$lacks" ]; then
+            leave_out "the page in a browser (not to be had:" $lacks")"
+        else
+            run browser examples/web/web.sh test
+        fi
+    fi
+fi
+
 echo "test.sh: all passed:$passed$note"

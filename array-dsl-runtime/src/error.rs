@@ -118,6 +118,14 @@ pub enum Error {
     #[error("no usable GPU: {reason}")]
     NoGpu { reason: String },
 
+    /// A call that waits for the GPU, where nothing may wait: in a browser.
+    #[error("`{call}` waits for the GPU, which a page in a browser cannot; {instead}")]
+    CannotBlock {
+        call: &'static str,
+        /// Such as "use `run_async`".
+        instead: &'static str,
+    },
+
     /// The GPU lacks something that the kernel needs.
     #[error("kernel `{kernel}`: this GPU lacks {what}; {fix}")]
     GpuLacks { kernel: &'static str, what: String, fix: String },
@@ -176,7 +184,7 @@ impl Error {
             | GpuLacks { kernel, .. }
             | UnsupportedOnGpu { kernel, .. }
             | PatternShape { kernel, .. } => *kernel = name,
-            NoGpu { .. } | Pattern { .. } | Gpu { .. } => {}
+            NoGpu { .. } | CannotBlock { .. } | Pattern { .. } | Gpu { .. } => {}
         }
         self
     }

@@ -7,7 +7,8 @@ use ndarray::{Array, Array2, Dimension, Zip};
 
 use crate::data::Images;
 use crate::network::{loss, scores};
-use crate::train::{Parameters, Trainer, adam_rate};
+use crate::parameters::{Parameters, adam_rate};
+use crate::train::Trainer;
 
 /// A network that lives in main memory.
 pub struct OnCpu {

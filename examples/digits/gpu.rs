@@ -8,7 +8,8 @@ use ndarray::{Array, Array2, Dimension, Ix0, Ix1, Ix2};
 
 use crate::data::Images;
 use crate::network::{adam_matrix, adam_vector, loss, scores};
-use crate::train::{Parameters, Trainer, adam_rate};
+use crate::parameters::{Parameters, adam_rate};
+use crate::train::Trainer;
 
 /// Parameters with their running means of the gradient and of its square.
 struct Slot<D: Dimension> {

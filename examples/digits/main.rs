@@ -12,6 +12,7 @@ mod font;
 mod gpu;
 mod network;
 mod options;
+mod parameters;
 mod plot;
 mod random;
 mod train;

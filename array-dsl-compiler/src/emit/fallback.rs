@@ -125,7 +125,7 @@ fn kernel(name: &Ident, types: &Types) -> TokenStream {
             impl __rt::gpu::GpuKernel for #name {
                 type GpuArgs<'a> = (#(#device,)*);
                 type GpuOutput = #gpu_output;
-                fn run_gpu(
+                async fn run_gpu(
                     _: &__rt::gpu::Gpu,
                     _: Self::GpuArgs<'_>,
                 ) -> ::core::result::Result<Self::GpuOutput, __rt::Error> {

@@ -81,6 +81,10 @@ fn device(d: &Definition) -> TokenStream {
             pub fn download(&self) -> ::core::result::Result<#name, __rt::Error> {
                 <#name as __rt::gpu::DeviceRecord>::from_device(self)
             }
+            /// Copies every array to the host, without holding up a thread.
+            pub async fn download_async(&self) -> ::core::result::Result<#name, __rt::Error> {
+                <#name as __rt::gpu::DeviceRecord>::from_device_async(self).await
+            }
         }
         impl __rt::gpu::DeviceRecord for #name {
             type Device = #on_gpu;
@@ -89,7 +93,7 @@ fn device(d: &Definition) -> TokenStream {
             fn to_device(&self, __gpu: &__rt::gpu::Gpu) -> ::core::result::Result<Self::Device, __rt::Error> {
                 ::core::result::Result::Ok(#on_gpu { #(#uploads),* })
             }
-            fn from_device(__device: &Self::Device) -> ::core::result::Result<Self, __rt::Error> {
+            async fn from_device_async(__device: &Self::Device) -> ::core::result::Result<Self, __rt::Error> {
                 ::core::result::Result::Ok(#name { #(#downloads),* })
             }
             fn device_view(__device: &Self::Device) -> Self::DeviceView<'_> {
@@ -112,11 +116,13 @@ fn device(d: &Definition) -> TokenStream {
 fn transferred(host: &Host, at: TokenStream, up: bool) -> TokenStream {
     match (host, up) {
         (Host::Scalar(_), true) => quote!(__rt::gpu::GpuScalar::from(#at)),
-        (Host::Scalar(_), false) => quote!(#at.item()?),
+        (Host::Scalar(_), false) => quote!(#at.item_async().await?),
         (Host::Array(..), true) => quote!(__gpu.upload(&#at)?),
-        (Host::Array(..), false) => quote!(#at.download()?),
+        (Host::Array(..), false) => quote!(#at.download_async().await?),
         (Host::Record(path), true) => quote!(<#path as __rt::gpu::DeviceRecord>::to_device(&#at, __gpu)?),
-        (Host::Record(path), false) => quote!(<#path as __rt::gpu::DeviceRecord>::from_device(&#at)?),
+        (Host::Record(path), false) => {
+            quote!(<#path as __rt::gpu::DeviceRecord>::from_device_async(&#at).await?)
+        }
         (Host::Tuple(parts), _) => {
             let parts = parts.iter().enumerate().map(|(i, p)| {
                 let i = syn::Index::from(i);

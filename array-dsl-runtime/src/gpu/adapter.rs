@@ -4,6 +4,12 @@ use std::fmt;
 
 use crate::error::Error;
 
+/// Why there is no adapter.
+#[cfg(not(target_arch = "wasm32"))]
+const NONE: &str = "no Vulkan, Metal or DX12 driver offers a device with compute shaders";
+#[cfg(target_arch = "wasm32")]
+const NONE: &str = "the browser has no WebGPU, or offers no device that is sufficient";
+
 /// What kind of device a GPU is, the most desirable first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GpuKind {
@@ -26,7 +32,7 @@ pub struct GpuInfo {
     pub name: String,
     /// What kind of device it is.
     pub kind: GpuKind,
-    /// The interface it is reached by: `vulkan`, `metal` or `dx12`.
+    /// The interface it is reached by: `vulkan`, `metal`, `dx12` or, in a browser, `webgpu`.
     pub backend: String,
     /// The driver with its version.
     pub driver: String,
@@ -41,7 +47,7 @@ impl fmt::Display for GpuInfo {
 }
 
 /// All adapters that can execute kernels, the best first.
-pub(super) fn all() -> Vec<(wgpu::Adapter, GpuInfo)> {
+pub(super) async fn all() -> Vec<(wgpu::Adapter, GpuInfo)> {
     if wgpu::Instance::enabled_backend_features().is_empty() {
         return Vec::new();
     }
@@ -50,7 +56,7 @@ pub(super) fn all() -> Vec<(wgpu::Adapter, GpuInfo)> {
     // variables.
     descriptor.flags = wgpu::InstanceFlags::empty().with_env();
     let instance = wgpu::Instance::new(descriptor);
-    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
+    let adapters = enumerate(&instance).await;
     let mut found: Vec<_> = adapters
         .into_iter()
         .filter(is_sufficient)
@@ -61,15 +67,26 @@ pub(super) fn all() -> Vec<(wgpu::Adapter, GpuInfo)> {
     found
 }
 
+#[cfg(not(target_arch = "wasm32"))]
+async fn enumerate(instance: &wgpu::Instance) -> Vec<wgpu::Adapter> {
+    instance.enumerate_adapters(wgpu::Backends::all()).await
+}
+
+/// A browser offers one, and its choice depends on what it is asked for.
+#[cfg(target_arch = "wasm32")]
+async fn enumerate(instance: &wgpu::Instance) -> Vec<wgpu::Adapter> {
+    let power_preference = wgpu::PowerPreference::HighPerformance;
+    let options = wgpu::RequestAdapterOptions { power_preference, ..wgpu::RequestAdapterOptions::default() };
+    instance.request_adapter(&options).await.into_iter().collect()
+}
+
 /// The adapter to take if the user does not say which.
-pub(super) fn best() -> Result<(wgpu::Adapter, GpuInfo), Error> {
-    let adapters = all();
+pub(super) async fn best() -> Result<(wgpu::Adapter, GpuInfo), Error> {
+    let adapters = all().await;
     let names: Vec<String> = adapters.iter().map(|(_, info)| format!("`{}`", info.name)).collect();
     let wanted = std::env::var("ARRAY_DSL_ADAPTER").ok().filter(|w| !w.is_empty());
     match wanted {
-        None => adapters.into_iter().next().ok_or_else(|| Error::NoGpu {
-            reason: "no Vulkan, Metal or DX12 driver offers a device with compute shaders".into(),
-        }),
+        None => adapters.into_iter().next().ok_or_else(|| Error::NoGpu { reason: NONE.into() }),
         Some(wanted) => {
             let lower = wanted.to_lowercase();
             adapters.into_iter().find(|(_, info)| info.name.to_lowercase().contains(&lower)).ok_or_else(
@@ -103,7 +120,8 @@ fn info(adapter: &wgpu::AdapterInfo) -> GpuInfo {
     };
     let driver = format!("{} {}", adapter.driver, adapter.driver_info);
     GpuInfo {
-        name: adapter.name.clone(),
+        // Browsers keep names to themselves.
+        name: if adapter.name.is_empty() { "a GPU".into() } else { adapter.name.clone() },
         kind,
         backend: adapter.backend.to_string(),
         driver: driver.trim().to_string(),

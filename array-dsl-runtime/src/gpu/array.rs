@@ -8,6 +8,7 @@ use ndarray::{Array, ArrayRef, Dimension, Ix0};
 use super::Gpu;
 use super::elem::GpuElem;
 use super::pool::GpuBuffer;
+use super::wait::{Call, block_on};
 use crate::error::Error;
 
 /// An array on a device, in row-major order. A clone shares the elements, which never change.
@@ -72,22 +73,51 @@ impl<T: GpuElem, D: Dimension> GpuArray<T, D> {
         &self.gpu
     }
 
-    /// Copies the elements to the host, after all work that they depend on is done.
+    /// Copies the elements to the host, after all work that they depend on is done. This thread waits for it, which it cannot
+    /// in a browser: see [`GpuArray::download_async`].
     ///
-    /// Errors: [`Error::IndexOutOfRange`] and its like if the kernel that made the array met one, or one of those that made
-    /// its arguments, every time and for every clone; [`Error::Gpu`] if the device failed.
+    /// # Errors
+    /// [`Error::IndexOutOfRange`] and its like if the kernel that made the array met one, or one of those that made
+    /// its arguments, every time and for every clone; [`Error::Gpu`] if the device failed; [`Error::CannotBlock`] in a browser.
     pub fn download(&self) -> Result<Array<T, D>, Error> {
+        block_on(Call("GpuArray::download", "use `download_async`"), self.download_async())
+    }
+
+    /// As [`GpuArray::download`], without holding up a thread.
+    ///
+    /// ```no_run
+    /// # use array_dsl_runtime::gpu::GpuArray;
+    /// # async fn show(x: GpuArray<f32, ndarray::Ix1>) -> Result<(), array_dsl_runtime::Error> {
+    /// println!("{}", x.download_async().await?);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`GpuArray::download`], but for [`Error::CannotBlock`].
+    pub async fn download_async(&self) -> Result<Array<T, D>, Error> {
         // Memory is taken once: appending piece by piece would move large arrays.
         let mut elements: Vec<T> = on_host(self.len())?;
-        self.gpu.shared.read_back(&self.buffer, &mut |bytes| T::extend(&mut elements, bytes))?;
+        let mut read = |bytes: &[u8]| T::extend(&mut elements, bytes);
+        self.gpu.shared.read_back(&self.buffer, &mut read).await?;
         Array::from_shape_vec(self.dim.clone(), elements).map_err(|e| Error::Gpu { message: e.to_string() })
     }
 }
 
 impl<T: GpuElem> GpuArray<T, Ix0> {
-    /// The one element; see [`GpuArray::download`].
+    /// The one element.
+    ///
+    /// # Errors
+    /// See [`GpuArray::download`].
     pub fn item(&self) -> Result<T, Error> {
-        self.download().map(Array::into_scalar)
+        block_on(Call("GpuArray::item", "use `item_async`"), self.item_async())
+    }
+
+    /// As [`GpuArray::item`], without holding up a thread.
+    ///
+    /// # Errors
+    /// See [`GpuArray::download_async`].
+    pub async fn item_async(&self) -> Result<T, Error> {
+        self.download_async().await.map(Array::into_scalar)
     }
 }
 

@@ -185,7 +185,7 @@ fn split(groups: u64, sums: u64, results: u64, step: u64) -> (u64, u64) {
 
 impl Run<'_> {
     /// See the module header.
-    pub(super) fn contract(
+    pub(super) async fn contract(
         &mut self,
         label: &'static str,
         extents: &'static [Poly],
@@ -193,15 +193,15 @@ impl Run<'_> {
         a: (usize, &'static [usize]),
         b: (usize, &'static [usize]),
     ) -> Result<(), Error> {
-        let (mut first, mut second) = (self.buffer(a.0)?, self.buffer(b.0)?);
-        let result = self.buffer(out.0)?;
-        let extents: Vec<u64> = self.exact_extents(extents)?.into_iter().map(u64::from).collect();
+        let (mut first, mut second) = (self.buffer(a.0).await?, self.buffer(b.0).await?);
+        let result = self.buffer(out.0).await?;
+        let extents: Vec<u64> = self.exact_extents(extents).await?.into_iter().map(u64::from).collect();
         if result.is_empty() {
             return Ok(());
         }
         if extents.contains(&0) {
             // Nothing is summed.
-            return self.fill(&result, 0);
+            return self.fill(&result, 0).await;
         }
         for (buffer, axes) in [(&result, out.1), (&first, a.1), (&second, b.1)] {
             // There are more where only a bound was known when the array was made.
@@ -250,12 +250,14 @@ impl Run<'_> {
         words.extend(classes.words());
         let part = Part { step: Some(label), operations: Some(2 * results.saturating_mul(sums)) };
         if parts == 1 {
-            return self.dispatch_builtin(builtin, &words, &[&first, &second, &result], group_count, part);
+            return self
+                .dispatch_builtin(builtin, &words, &[&first, &second, &result], group_count, part)
+                .await;
         }
         let elements = (results * parts) as usize;
         let (scratch, _) =
             self.gpu.allocate(elements, float.elem(), self.program.name, "parts of a contraction")?;
-        self.dispatch_builtin(builtin, &words, &[&first, &second, &scratch], group_count, part)?;
+        self.dispatch_builtin(builtin, &words, &[&first, &second, &scratch], group_count, part).await?;
         let Some(groups) = self.groups_of(results as usize)? else { return Ok(()) };
         self.dispatch_builtin(
             Builtin::SumParts(float),
@@ -264,6 +266,7 @@ impl Run<'_> {
             groups,
             Part { operations: None, ..part },
         )
+        .await
     }
 }
 

@@ -1,5 +1,6 @@
 //! One opened device: its limits, its counters, and what it reported as failures.
 
+#[cfg(not(target_arch = "wasm32"))]
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -10,6 +11,7 @@ use super::plan::Plans;
 use super::pool::{GpuBuffer, Owner, Pool};
 use super::profile::TIMESTAMPS;
 use super::record::Recorder;
+use super::scope::{Outstanding, scoped};
 use super::status::Sites;
 use crate::error::Error;
 use crate::program::{Elem, Need};
@@ -66,7 +68,10 @@ pub(super) struct Batches(pub(super) u64, pub(super) u64);
 
 /// What the device reported outside of a call's own results.
 #[derive(Debug, Default)]
-pub(super) struct Failures(Mutex<Reported>);
+pub(super) struct Failures {
+    reported: Mutex<Reported>,
+    outstanding: Mutex<Outstanding>,
+}
 
 #[derive(Debug, Default)]
 struct Reported {
@@ -80,7 +85,12 @@ struct Reported {
 
 impl Failures {
     fn reported(&self) -> MutexGuard<'_, Reported> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.reported.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What may be reported yet: see `scope`.
+    pub(super) fn outstanding(&self) -> MutexGuard<'_, Outstanding> {
+        self.outstanding.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn record(&self, message: String) {
@@ -116,8 +126,9 @@ impl Failures {
         }
     }
 
-    /// Waits for the device. wgpu panics where a device that it waits for is lost; that becomes an error
+    /// Waits for the device on this thread. wgpu panics where a device that it waits for is lost; that becomes an error
     /// here.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn guard(
         &self,
         wait: impl FnOnce() -> Result<wgpu::PollStatus, wgpu::PollError>,
@@ -133,22 +144,23 @@ impl Failures {
     }
 }
 
-/// Runs `make` and returns the first error that wgpu reports about it.
-pub(super) fn scoped<T>(device: &wgpu::Device, make: impl FnOnce() -> T) -> Result<T, String> {
-    let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
-    let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-    let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
-    let made = make();
-    // Scopes are popped in reverse order.
-    let errors = [
-        pollster::block_on(validation.pop()),
-        pollster::block_on(memory.pop()),
-        pollster::block_on(internal.pop()),
-    ];
-    match errors.into_iter().flatten().next() {
-        Some(e) => Err(e.to_string()),
-        None => Ok(made),
-    }
+/// Opens a device. A driver that panics is one that fails.
+#[cfg(not(target_arch = "wasm32"))]
+async fn request(
+    adapter: &wgpu::Adapter,
+    descriptor: &wgpu::DeviceDescriptor<'_>,
+) -> Result<(wgpu::Device, wgpu::Queue), String> {
+    // It is there at once, and a panic is caught around a call only.
+    let opened = catch_unwind(AssertUnwindSafe(|| pollster::block_on(adapter.request_device(descriptor))));
+    opened.map_err(|_| "its driver failed".to_string()).and_then(|r| r.map_err(|e| e.to_string()))
+}
+
+#[cfg(target_arch = "wasm32")]
+async fn request(
+    adapter: &wgpu::Adapter,
+    descriptor: &wgpu::DeviceDescriptor<'_>,
+) -> Result<(wgpu::Device, wgpu::Queue), String> {
+    adapter.request_device(descriptor).await.map_err(|e| e.to_string())
 }
 
 /// What a device can do.
@@ -237,7 +249,7 @@ pub(super) struct State {
 }
 
 impl Shared {
-    pub(super) fn open(adapter: &wgpu::Adapter, info: GpuInfo) -> Result<Shared, Error> {
+    pub(super) async fn open(adapter: &wgpu::Adapter, info: GpuInfo) -> Result<Shared, Error> {
         let limits = adapter.limits();
         let features = adapter.features() & wanted();
         let descriptor = wgpu::DeviceDescriptor {
@@ -246,11 +258,8 @@ impl Shared {
             required_features: features,
             ..wgpu::DeviceDescriptor::default()
         };
-        let opened =
-            catch_unwind(AssertUnwindSafe(|| pollster::block_on(adapter.request_device(&descriptor))));
-        let (device, queue) = opened
-            .map_err(|_| "its driver failed".to_string())
-            .and_then(|r| r.map_err(|e| e.to_string()))
+        let (device, queue) = request(adapter, &descriptor)
+            .await
             .map_err(|e| Error::NoGpu { reason: format!("`{}` does not open: {e}", info.name) })?;
 
         let failures = Arc::new(Failures::default());
@@ -285,6 +294,15 @@ impl Shared {
                 recorder,
             }),
         })
+    }
+
+    /// Calls wgpu, with what it reports; see `scope`.
+    pub(super) fn scoped<T>(
+        &self,
+        what: impl FnOnce() -> String,
+        make: impl FnOnce() -> T,
+    ) -> Result<T, String> {
+        scoped(&self.device, &self.failures, self.pool.batch(), what, make)
     }
 
     /// The error of what wgpu has reported: on a lost device that it is lost.

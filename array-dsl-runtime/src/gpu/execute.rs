@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::Gpu;
 use super::builtin::{Builtin, MAIN};
-use super::device::{Shared, State, scoped};
+use super::device::Shared;
 use super::elem::GpuElem;
 use super::extent::Atoms;
 use super::plan::{Lives, Plan};
@@ -19,6 +19,7 @@ use super::pool::{GpuBuffer, MOST};
 use super::record::Dispatch;
 use super::scan::Passes;
 use super::status::Status;
+use super::wait::{Call, block_on};
 use super::watch::Watch;
 use crate::error::Error;
 use crate::program::{Elem, GpuHome, GpuProgram, GpuStep, Poly, Private, Shader, Word};
@@ -72,7 +73,7 @@ impl Gpu {
 
     /// Records the steps of a program and returns its results, which may share memory with inputs. `inputs`
     /// is in the order of the program's inputs; `atoms` are the values of sizes, as [`entry::bind`] returns
-    /// them.
+    /// them. The blocking form of [`Gpu::execute_shaped`], without the shapes.
     ///
     /// Errors: [`Error::SizeCheck`] from the program's checks, [`Error::UnsupportedOnGpu`],
     /// [`Error::GpuLacks`], [`Error::TooLargeForGpu`], [`Error::Gpu`].
@@ -82,15 +83,19 @@ impl Gpu {
         inputs: &[GpuInput<'_>],
         atoms: &[i64],
     ) -> Result<Vec<GpuBuffer>, Error> {
-        let results = self.execute_shaped(program, inputs, atoms)?;
+        let results = block_on(
+            Call("Gpu::execute", "use `execute_shaped`"),
+            self.execute_shaped(program, inputs, atoms),
+        )?;
         Ok(results.into_iter().map(|(buffer, _)| buffer).collect())
     }
 
-    /// As [`Gpu::execute`], with the shapes of the results, which may have sizes that the device has computed.
+    /// As [`Gpu::execute`], with the shapes of the results, which may have sizes that the device has computed. Waits where the
+    /// host needs a number that the device computes.
     ///
     /// # Errors
     /// As [`Gpu::execute`].
-    pub fn execute_shaped(
+    pub async fn execute_shaped(
         &self,
         program: &'static GpuProgram,
         inputs: &[GpuInput<'_>],
@@ -98,11 +103,7 @@ impl Gpu {
     ) -> Result<Vec<(GpuBuffer, Vec<usize>)>, Error> {
         let gpu = &*self.shared;
         gpu.failures.check()?;
-        let mut state = gpu.state();
-        // What wgpu has against the commands is the error of this run, and of no other thread.
-        let made = scoped(&gpu.device, || Run::new(gpu, &mut state, program, inputs, atoms)?.run());
-        drop(state);
-        let results = made.map_err(|e| gpu.failed(format!("kernel `{}`: {e}", program.name)))??;
+        let results = Run::new(gpu, program, inputs, atoms).await?.run().await?;
         gpu.failures.check()?;
         Ok(results)
     }
@@ -111,7 +112,6 @@ impl Gpu {
 /// A program being executed.
 pub(super) struct Run<'a> {
     pub(super) gpu: &'a Shared,
-    pub(super) state: &'a mut State,
     pub(super) program: &'static GpuProgram,
     pub(super) plan: Arc<Plan>,
     /// The values of sizes.
@@ -131,20 +131,22 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(
+    async fn new(
         gpu: &'a Shared,
-        state: &'a mut State,
         program: &'static GpuProgram,
         inputs: &[GpuInput<'_>],
         atoms: &[i64],
     ) -> Result<Run<'a>, Error> {
         let address = std::ptr::from_ref(program) as usize;
-        let plan = match state.plans.get(&address) {
-            Some(plan) => plan.clone(),
-            None => {
-                let plan = Arc::new(Plan::new(program, &gpu.can, &mut state.sites)?);
-                state.plans.insert(address, plan.clone());
-                plan
+        let plan = {
+            let state = &mut *gpu.state();
+            match state.plans.get(&address) {
+                Some(plan) => plan.clone(),
+                None => {
+                    let plan = Arc::new(Plan::new(program, &gpu.can, &mut state.sites)?);
+                    state.plans.insert(address, plan.clone());
+                    plan
+                }
             }
         };
         let buffers = vec![None; program.arrays.len()];
@@ -153,7 +155,6 @@ impl<'a> Run<'a> {
         let (scalars, watch) = (HashMap::new(), Watch::from(first_batch));
         let mut run = Run {
             gpu,
-            state,
             program,
             plan,
             atoms,
@@ -168,13 +169,13 @@ impl<'a> Run<'a> {
             return Err(run.wrong(format!("it has {} inputs, not {}", program.inputs.len(), inputs.len())));
         }
         for (&array, input) in program.inputs.iter().zip(inputs) {
-            run.bind(array, input)?;
+            run.bind(array, input).await?;
         }
-        run.take_statuses(inputs)?;
+        run.take_statuses(inputs).await?;
         Ok(run)
     }
 
-    fn bind(&mut self, array: usize, input: &GpuInput<'_>) -> Result<(), Error> {
+    async fn bind(&mut self, array: usize, input: &GpuInput<'_>) -> Result<(), Error> {
         let info = &self.program.arrays[array];
         match (info.home, input) {
             (GpuHome::HostScalar, GpuInput::Scalar(bits)) => {
@@ -190,7 +191,7 @@ impl<'a> Run<'a> {
                 if !buffer.is_of(&self.gpu.pool) {
                     return Err(self.wrong(format!("`{}` is on another device", info.name)));
                 }
-                let expected = self.elements(array)?;
+                let expected = self.elements(array).await?;
                 if buffer.len() != expected {
                     let found = buffer.len();
                     return Err(self.wrong(format!("`{}` has {found} elements, not {expected}", info.name)));
@@ -204,27 +205,32 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn run(mut self) -> Result<Vec<(GpuBuffer, Vec<usize>)>, Error> {
+    async fn run(mut self) -> Result<Vec<(GpuBuffer, Vec<usize>)>, Error> {
         let lives = self.plan.steps.clone();
-        self.steps(self.program.steps, &lives)?;
-        let dims = |result: &usize| self.program.arrays[*result].dims;
-        self.know(self.program.results.iter().flat_map(dims))?;
-        self.program.results.iter().map(|result| self.result(*result)).collect()
+        self.steps(self.program.steps, &lives).await?;
+        let program = self.program;
+        let dims = program.results.iter().flat_map(|result| program.arrays[*result].dims);
+        self.know(&Vec::from_iter(dims)).await?;
+        let mut results = Vec::new();
+        for result in program.results {
+            results.push(self.result(*result).await?);
+        }
+        Ok(results)
     }
 
     /// A result with its shape.
-    fn result(&mut self, array: usize) -> Result<(GpuBuffer, Vec<usize>), Error> {
+    async fn result(&mut self, array: usize) -> Result<(GpuBuffer, Vec<usize>), Error> {
         let info = &self.program.arrays[array];
         let mut shape = Vec::new();
         for dim in info.dims {
-            let extent = self.value(dim)?;
+            let extent = self.value(dim).await?;
             let length = extent.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| {
                 let at = shape.len();
                 self.internal(format!("dimension {at} of the result `{}` is {extent:?}", info.name))
             })?;
             shape.push(length);
         }
-        let (buffer, elements) = (self.buffer(array)?, shape.iter().product());
+        let (buffer, elements) = (self.buffer(array).await?, shape.iter().product());
         if buffer.len() < elements {
             return Err(self.internal(format!(
                 "`{}` has {} elements, not {elements}",
@@ -237,21 +243,22 @@ impl<'a> Run<'a> {
             return Ok((self.carrying(buffer.first(elements)), shape));
         }
         let (own, _) = self.gpu.allocate(elements, info.elem, self.program.name, info.name)?;
-        self.state.recorder.copy((buffer.raw(), 0), (own.raw(), 0), own.bytes());
+        self.gpu.state().recorder.copy((buffer.raw(), 0), (own.raw(), 0), own.bytes());
         Ok((self.carrying(own), shape))
     }
 
     /// Steps in order.
-    pub(super) fn steps(&mut self, steps: &'static [GpuStep], lives: &Lives) -> Result<(), Error> {
+    pub(super) async fn steps(&mut self, steps: &'static [GpuStep], lives: &Lives) -> Result<(), Error> {
         for (at, step) in steps.iter().enumerate() {
             match (step, &lives.bodies[at]) {
                 (GpuStep::Repeat { trips, carried, steps }, Some(body)) => {
-                    self.repeat(trips, carried, steps, body)?;
+                    // Loops have loops in them.
+                    Box::pin(self.repeat(trips, carried, steps, body)).await?;
                 }
                 (GpuStep::Repeat { .. }, None) => {
                     return Err(self.internal(format!("step {at} is a loop without a plan")));
                 }
-                _ => self.step(step)?,
+                _ => self.step(step).await?,
             }
             for array in &lives.dead_after[at] {
                 self.buffers[*array] = None;
@@ -260,86 +267,96 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    pub(super) fn step(&mut self, step: &'static GpuStep) -> Result<(), Error> {
+    pub(super) async fn step(&mut self, step: &'static GpuStep) -> Result<(), Error> {
         match step {
             GpuStep::Points { shader, extents, private: Some(private) } => {
-                self.combine(shader, extents, private)
+                self.combine(shader, extents, private).await
             }
-            GpuStep::Points { shader, extents, private: None } => self.points(shader, extents),
+            GpuStep::Points { shader, extents, private: None } => self.points(shader, extents).await,
             GpuStep::Reduce { points, outer, inner, groups, across, words, scratch } => {
-                self.reduce(points, (outer, inner), (groups, *across), (*words, *scratch))
+                self.reduce(points, (outer, inner), (groups, *across), (*words, *scratch)).await
             }
-            GpuStep::Team { shader, outer, inner, steps } => self.team(shader, outer, inner, steps),
+            GpuStep::Team { shader, outer, inner, steps } => self.team(shader, outer, inner, steps).await,
             GpuStep::Scan { points, outer, length, fold, starts, run, states, scratch, ends } => {
                 let passes = Passes { fold, starts, run, states: *states, scratch: *scratch, ends: *ends };
-                self.scan(points, outer, length, &passes)
+                self.scan(points, outer, length, &passes).await
             }
-            GpuStep::Contract { label, extents, out, a, b } => self.contract(label, extents, *out, *a, *b),
+            GpuStep::Contract { label, extents, out, a, b } => {
+                self.contract(label, extents, *out, *a, *b).await
+            }
             GpuStep::Sort { label, sorted, result, keys, rows, length } => {
-                self.sort(label, *sorted, (*result, *keys), (rows, length))
+                self.sort(label, *sorted, (*result, *keys), (rows, length)).await
             }
             GpuStep::Fill(array, bits) => {
-                let buffer = self.buffer(*array)?;
-                self.fill(&buffer, *bits)
+                let buffer = self.buffer(*array).await?;
+                self.fill(&buffer, *bits).await
             }
             GpuStep::Copy(to, from) => {
-                let elements = self.elements(*to)?;
-                let (to, from) = (self.buffer(*to)?, self.buffer(*from)?);
+                let elements = self.elements(*to).await?;
+                let (to, from) = (self.buffer(*to).await?, self.buffer(*from).await?);
                 // Either may have been made when less was known of its size.
                 if elements > to.len().min(from.len()) {
                     return Err(self.internal(format!("a copy of {} elements to {}", from.len(), to.len())));
                 }
                 if !to.shares_memory(&from) {
-                    self.state.recorder.copy((from.raw(), 0), (to.raw(), 0), to.first(elements).bytes());
+                    self.gpu.state().recorder.copy(
+                        (from.raw(), 0),
+                        (to.raw(), 0),
+                        to.first(elements).bytes(),
+                    );
                 }
                 Ok(())
             }
-            GpuStep::Move(to, from) => self.take_over(*to, *from),
-            GpuStep::Check(check) => self.check(check),
-            GpuStep::Size { array, atom, most } => self.compute_size(*array, *atom, most.as_ref()),
+            GpuStep::Move(to, from) => self.take_over(*to, *from).await,
+            GpuStep::Check(check) => self.check(check).await,
+            GpuStep::Size { array, atom, most } => self.compute_size(*array, *atom, most.as_ref()).await,
             GpuStep::Repeat { .. } => Err(self.internal("a loop is executed as a single step".into())),
         }
     }
 
     /// One thread per point.
-    pub(super) fn points(&mut self, shader: &'static Shader, extents: &'static [Poly]) -> Result<(), Error> {
-        let points = self.points_of(extents)?;
-        let buffers = self.bound(shader)?;
+    pub(super) async fn points(
+        &mut self,
+        shader: &'static Shader,
+        extents: &'static [Poly],
+    ) -> Result<(), Error> {
+        let points = self.points_of(extents).await?;
+        let buffers = self.bound(shader).await?;
         if points == 0 {
             return Ok(());
         }
-        let words = self.words(shader, [0; 4])?;
+        let words = self.words(shader, [0; 4]).await?;
         // A shader for no points at a time is not well formed.
         let each = WORKGROUP.saturating_mul(shader.each.max(1));
-        self.dispatch_shader(shader, &words, &buffers, points.div_ceil(each))
+        self.dispatch_shader(shader, &words, &buffers, points.div_ceil(each)).await
     }
 
     /// One thread per point, or workgroups with bins of their own: where these have room, and are so few compared with the
     /// points that filling and emptying them does not matter.
-    fn combine(
+    async fn combine(
         &mut self,
         shader: &'static Shader,
         extents: &'static [Poly],
         private: &'static Private,
     ) -> Result<(), Error> {
-        let (points, bins) = (self.points_of(extents)?, self.buffer(private.array)?.len());
+        let (points, bins) = (self.points_of(extents).await?, self.buffer(private.array).await?.len());
         let Some(groups) = private_groups(points, bins).filter(|_| bins <= private.most) else {
-            return self.points(shader, extents);
+            return self.points(shader, extents).await;
         };
-        let buffers = self.bound(&private.shader)?;
-        let words = self.words(&private.shader, [0; 4])?;
-        self.dispatch_shader(&private.shader, &words, &buffers, groups)
+        let buffers = self.bound(&private.shader).await?;
+        let words = self.words(&private.shader, [0; 4]).await?;
+        self.dispatch_shader(&private.shader, &words, &buffers, groups).await
     }
 
     /// Records a dispatch of a shader of the program.
-    pub(super) fn dispatch_shader(
+    pub(super) async fn dispatch_shader(
         &mut self,
         shader: &'static Shader,
         words: &[u32],
         buffers: &[GpuBuffer],
         groups: u32,
     ) -> Result<(), Error> {
-        let pipeline = self.state.pipelines.of_shader(self.gpu, shader)?;
+        let pipeline = self.gpu.state().pipelines.of_shader(self.gpu, shader)?;
         let own = self.own.as_ref().filter(|_| shader.status).map(Status::words);
         if shader.status && own.is_none() {
             return Err(self.internal(format!("shader `{}` has no status to write to", shader.label)));
@@ -363,11 +380,12 @@ impl<'a> Run<'a> {
             computed: &computed,
             ..Dispatch::new(&pipeline, words, &buffers, self.gpu.grid(groups))
         };
-        self.state.recorder.dispatch(self.gpu, &dispatch)
+        self.gpu.state().recorder.dispatch(self.gpu, &dispatch)?;
+        self.gpu.keep_pace().await
     }
 
     /// Records a dispatch of a shader of this crate.
-    pub(super) fn dispatch_builtin(
+    pub(super) async fn dispatch_builtin(
         &mut self,
         builtin: Builtin,
         words: &[u32],
@@ -375,26 +393,28 @@ impl<'a> Run<'a> {
         groups: u32,
         part: Part,
     ) -> Result<(), Error> {
-        let pipeline = self.state.pipelines.of_builtin(self.gpu, builtin)?;
+        let pipeline = self.gpu.state().pipelines.of_builtin(self.gpu, builtin)?;
         let dispatch = Dispatch {
             step: part.step,
             operations: part.operations,
             ..Dispatch::new(&pipeline, words, buffers, self.gpu.grid(groups))
         };
-        self.state.recorder.dispatch(self.gpu, &dispatch)
+        self.gpu.state().recorder.dispatch(self.gpu, &dispatch)?;
+        self.gpu.keep_pace().await
     }
 
     /// Sets all elements.
-    pub(super) fn fill(&mut self, buffer: &GpuBuffer, bits: u64) -> Result<(), Error> {
+    pub(super) async fn fill(&mut self, buffer: &GpuBuffer, bits: u64) -> Result<(), Error> {
         if bits == 0 {
-            self.state.recorder.clear(buffer.raw(), buffer.bytes());
+            self.gpu.state().recorder.clear(buffer.raw(), buffer.bytes());
             return Ok(());
         }
         let words = buffer.len() * (buffer.width() / 4) as usize;
         let Some(groups) = self.groups_of(words)? else { return Ok(()) };
         let (low, high) = (bits as u32, (bits >> 32) as u32);
         let odd = if buffer.width() == 8 { high } else { low };
-        self.dispatch_builtin(Builtin::Fill, &[words as u32, low, odd], &[buffer], groups, Part::default())
+        let words = [words as u32, low, odd];
+        self.dispatch_builtin(Builtin::Fill, &words, &[buffer], groups, Part::default()).await
     }
 
     /// The workgroups that give each of so many elements a thread; `None` if there are none.
@@ -405,24 +425,28 @@ impl<'a> Run<'a> {
     }
 
     /// The buffers of a shader's bindings.
-    pub(super) fn bound(&mut self, shader: &'static Shader) -> Result<Vec<GpuBuffer>, Error> {
-        shader.bindings.iter().map(|(array, _)| self.buffer(*array)).collect()
+    pub(super) async fn bound(&mut self, shader: &'static Shader) -> Result<Vec<GpuBuffer>, Error> {
+        let mut buffers = Vec::with_capacity(shader.bindings.len());
+        for (array, _) in shader.bindings {
+            buffers.push(self.buffer(*array).await?);
+        }
+        Ok(buffers)
     }
 
     /// The buffer of an array, made if it has none yet.
-    pub(super) fn buffer(&mut self, array: usize) -> Result<GpuBuffer, Error> {
+    pub(super) async fn buffer(&mut self, array: usize) -> Result<GpuBuffer, Error> {
         let root = self.plan.roots[array];
         if let Some(buffer) = &self.buffers[root] {
             return Ok(buffer.clone());
         }
-        let elements = self.elements(root)?;
+        let elements = self.elements(root).await?;
         let name = self.program.arrays[root].name;
         let elem = self.program.arrays[root].elem;
         let (buffer, _) = self.gpu.allocate(elements, elem, self.program.name, name)?;
         match self.scalars.get(&root).cloned() {
-            Some(ScalarValue::Known(bits)) => self.fill(&buffer, bits)?,
+            Some(ScalarValue::Known(bits)) => self.fill(&buffer, bits).await?,
             Some(ScalarValue::Computed(from)) => {
-                self.state.recorder.copy((from.raw(), 0), (buffer.raw(), 0), buffer.bytes());
+                self.gpu.state().recorder.copy((from.raw(), 0), (buffer.raw(), 0), buffer.bytes());
             }
             None if self.program.arrays[root].home == GpuHome::Heap => {}
             None => {
@@ -435,24 +459,28 @@ impl<'a> Run<'a> {
     }
 
     /// The number of elements of an array or a bound of it; a negative extent counts as 0, as for a loop of so many trips.
-    pub(super) fn elements(&mut self, array: usize) -> Result<usize, Error> {
+    pub(super) async fn elements(&mut self, array: usize) -> Result<usize, Error> {
         let info = &self.program.arrays[array];
         let most = self.gpu.pool.most_elements(info.elem.bytes()) as i64;
-        let product = self.product(info.dims, most)?;
+        let product = self.product(info.dims, most).await?;
         let too_large = |_| self.gpu.too_large(product, info.elem, self.program.name, info.name);
         usize::try_from(product).map_err(too_large)
     }
 
     /// The number of points of a space or a bound of it; a negative extent counts as 0.
-    pub(super) fn points_of(&mut self, extents: &[Poly]) -> Result<u32, Error> {
-        let product = self.product(extents, MOST as i64)?;
+    pub(super) async fn points_of(&mut self, extents: &[Poly]) -> Result<u32, Error> {
+        let product = self.product(extents, MOST as i64).await?;
         u32::try_from(product).ok().filter(|n| *n as usize <= MOST).ok_or_else(|| self.too_many(product))
     }
 
     /// The extents of a space themselves.
-    pub(super) fn exact_extents(&mut self, extents: &[Poly]) -> Result<Vec<u32>, Error> {
-        self.know(extents)?;
-        extents.iter().map(|e| self.points_of(std::slice::from_ref(e))).collect()
+    pub(super) async fn exact_extents(&mut self, extents: &[Poly]) -> Result<Vec<u32>, Error> {
+        self.know(&Vec::from_iter(extents)).await?;
+        let mut exact = Vec::with_capacity(extents.len());
+        for extent in extents {
+            exact.push(self.points_of(std::slice::from_ref(extent)).await?);
+        }
+        Ok(exact)
     }
 
     fn too_many(&self, points: i64) -> Error {
@@ -465,8 +493,12 @@ impl<'a> Run<'a> {
 
     /// The uniform words of a shader; `split` is the parts of a reduction or the chunks of a scan, the lanes of a reduction or the
     /// points of a scan's thread, the points that a reduction is planned for, and its stage.
-    pub(super) fn words(&mut self, shader: &'static Shader, split: [u32; 4]) -> Result<Vec<u32>, Error> {
-        self.prepare_words(shader)?;
+    pub(super) async fn words(
+        &mut self,
+        shader: &'static Shader,
+        split: [u32; 4],
+    ) -> Result<Vec<u32>, Error> {
+        self.prepare_words(shader).await?;
         let word = |word: &Word| match word {
             Word::Size(size) => self.size(size),
             Word::Long(size) => Ok(self.long_size(size)? as u32),

@@ -174,28 +174,27 @@ impl<B> Atoms<B> {
 
 impl Run<'_> {
     /// `GpuStep::Size`.
-    pub(super) fn compute_size(
+    pub(super) async fn compute_size(
         &mut self,
         array: usize,
         atom: u16,
         most: Option<&'static Poly>,
     ) -> Result<(), Error> {
-        let buffer = self.buffer(array)?;
+        let buffer = self.buffer(array).await?;
         let most = most.and_then(|m| self.atoms.range(m)).map(|r| r.most.max(0));
         self.atoms.set_unread(atom, buffer, most);
         Ok(())
     }
 
     /// Reads what the device knows of these polynomials. One wait, if any.
-    pub(super) fn know<'p>(&mut self, polys: impl IntoIterator<Item = &'p Poly>) -> Result<(), Error> {
-        let polys: Vec<&Poly> = polys.into_iter().collect();
+    pub(super) async fn know(&mut self, polys: &[&Poly]) -> Result<(), Error> {
         self.set_before(polys.iter().copied())?;
-        let unread = self.atoms.unread_in(polys);
+        let unread = self.atoms.unread_in(polys.iter().copied());
         if unread.is_empty() {
             return Ok(());
         }
         let buffers: Vec<GpuBuffer> = unread.iter().map(|a| self.atoms.unread[a].buffer.clone()).collect();
-        let values = self.read_bits(&buffers)?;
+        let values = self.read_bits(&buffers).await?;
         for (atom, bits) in unread.into_iter().zip(values) {
             self.atoms.set(atom, bits.cast_signed());
         }
@@ -214,15 +213,15 @@ impl Run<'_> {
     }
 
     /// The value of a polynomial; `None` on overflow.
-    pub(super) fn value(&mut self, poly: &Poly) -> Result<Option<i64>, Error> {
-        self.know([poly])?;
+    pub(super) async fn value(&mut self, poly: &Poly) -> Result<Option<i64>, Error> {
+        self.know(&[poly]).await?;
         Ok(poly.eval(&self.atoms.values))
     }
 
     /// The product of extents, or a bound of it that is within `most`; a negative extent counts as 0.
-    pub(super) fn product(&mut self, extents: &[Poly], most: i64) -> Result<i64, Error> {
+    pub(super) async fn product(&mut self, extents: &[Poly], most: i64) -> Result<i64, Error> {
         if self.atoms.product(extents).is_none_or(|n| n > most) {
-            self.know(extents)?;
+            self.know(&Vec::from_iter(extents)).await?;
         }
         Ok(extents.iter().fold(1i64, |product, extent| {
             let range = self.atoms.range(extent);
@@ -231,7 +230,7 @@ impl Run<'_> {
     }
 
     /// `GpuStep::Check`.
-    pub(super) fn check(&mut self, check: &'static Check) -> Result<(), Error> {
+    pub(super) async fn check(&mut self, check: &'static Check) -> Result<(), Error> {
         if self.atoms.decide(check) {
             return Ok(());
         }
@@ -239,19 +238,19 @@ impl Run<'_> {
             CheckKind::Equal(a, b) | CheckKind::AtLeast(a, b) => vec![&a.0, &b.0],
             CheckKind::NonNegative(a) => vec![&a.0],
         };
-        self.know(check.guards.iter().chain(sides))?;
+        self.know(&Vec::from_iter(check.guards.iter().chain(sides))).await?;
         entry::check(check, &self.atoms.values, self.program.name)
     }
 
     /// Reads what the words of a shader need, and refuses sizes beyond 2^30.
-    pub(super) fn prepare_words(&mut self, shader: &'static Shader) -> Result<(), Error> {
+    pub(super) async fn prepare_words(&mut self, shader: &'static Shader) -> Result<(), Error> {
         let sizes = shader.words.iter().filter(|w| !self.atoms.are_enough_for(w)).filter_map(|w| match w {
             Word::Size(size) | Word::Long(size) | Word::LongHigh(size) => Some(size),
             _ => None,
         });
         let made = shader.sizes.iter().filter(|s| !self.atoms.is_short(s));
         let needed: Vec<&Poly> = sizes.chain(made).collect();
-        self.know(needed)?;
+        self.know(&needed).await?;
         shader
             .sizes
             .iter()

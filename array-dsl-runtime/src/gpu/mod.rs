@@ -5,6 +5,8 @@
 //! * Work is **recorded** and submitted in batches: when something is downloaded, when [`Gpu::synchronize`]
 //!   is called, or when enough has gathered. One queue executes everything in the order of recording, so a
 //!   buffer may be reused as soon as its last handle is dropped.
+//! * **Whatever may wait is an `async` function**, of which the blocking forms are drivers: see `wait`. Between two waits of a run
+//!   others record their work; each holds the device's state no longer than it takes to record one command.
 //! * Nothing here panics on what a device or driver does: failures come back as [`Error::Gpu`].
 //! * An index out of range, found by a shader, is the error of whoever reads a result of that run, or of a run with such a
 //!   result, and of nobody else; see `status`.
@@ -21,6 +23,8 @@
 //! | `status` | failures found by shaders, and which results carry them |
 //! | `pipeline` | shaders made into pipelines, once |
 //! | `record` | what is recorded and how it is submitted |
+//! | `wait` | waiting for the device: blocking, async, in a browser |
+//! | `scope` | what wgpu has against what it is told, at once or later |
 //! | `profile` | what every step takes |
 //! | `written` | programs as texts |
 //! | `plan` | what can be known about a program before it runs |
@@ -34,6 +38,14 @@
 //! | `sort`, `sort_shader` | rows in order |
 //! | `builtin` | the shaders of this crate |
 //! | `contract`, `contract_shader`, `contract_tile` | sums of products |
+
+#![cfg_attr(
+    target_arch = "wasm32",
+    allow(
+        clippy::arc_with_non_send_sync,
+        reason = "a browser's objects stay on their thread; others do not"
+    )
+)]
 
 mod adapter;
 mod array;
@@ -55,12 +67,14 @@ mod repeat;
 mod run;
 mod scalar;
 mod scan;
+mod scope;
 mod sort;
 mod sort_shader;
 mod status;
 mod team;
 mod transfer;
 mod upload;
+mod wait;
 mod watch;
 mod written;
 
@@ -85,6 +99,7 @@ pub use written::Written;
 
 use crate::error::Error;
 use device::Shared;
+use wait::{Call, block_on};
 
 /// An opened GPU. Cheap to clone: all clones are the same device.
 ///
@@ -107,29 +122,51 @@ impl Gpu {
     /// software implementation last. The environment variable `ARRAY_DSL_ADAPTER`, part of a name, restricts
     /// the choice.
     ///
-    /// Errors: [`Error::NoGpu`] with the reason.
+    /// # Errors
+    /// [`Error::NoGpu`] with the reason. [`Error::CannotBlock`] in a browser, where there is [`Gpu::new_async`].
     pub fn new() -> Result<Gpu, Error> {
-        let (adapter, info) = adapter::best()?;
-        Gpu::open(&adapter, info)
+        block_on(Call("Gpu::new", "use `Gpu::new_async`"), Gpu::new_async())
     }
 
-    /// All GPUs that can be opened, the best first.
+    /// As [`Gpu::new`], without holding up a thread. In a browser it is the GPU that the browser offers.
+    ///
+    /// ```no_run
+    /// # use array_dsl_runtime::gpu::Gpu;
+    /// # async fn page() -> Result<(), array_dsl_runtime::Error> {
+    /// let gpu = Gpu::new_async().await?;
+    /// let x = gpu.upload(&ndarray::array![1f32, 2.0])?;
+    /// assert_eq!(x.download_async().await?[1], 2.0);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoGpu`] with the reason.
+    pub async fn new_async() -> Result<Gpu, Error> {
+        let (adapter, info) = adapter::best().await?;
+        Gpu::open(&adapter, info).await
+    }
+
+    /// All GPUs that can be opened, the best first. None in a browser, which offers one only, through [`Gpu::new_async`].
     pub fn list() -> Vec<GpuInfo> {
-        adapter::all().into_iter().map(|(_, info)| info).collect()
+        let all = block_on(Call("Gpu::list", "use `Gpu::new_async`"), async { Ok(adapter::all().await) });
+        all.unwrap_or_default().into_iter().map(|(_, info)| info).collect()
     }
 
     /// Opens the GPU that [`Gpu::list`] described.
     ///
-    /// Errors: [`Error::NoGpu`] if it is not there (any more) or does not open.
+    /// # Errors
+    /// [`Error::NoGpu`] if it is not there (any more) or does not open. [`Error::CannotBlock`] in a browser.
     pub fn with_adapter(info: &GpuInfo) -> Result<Gpu, Error> {
-        let found = adapter::all().into_iter().find(|(_, i)| i == info);
-        let (adapter, info) =
-            found.ok_or_else(|| Error::NoGpu { reason: format!("`{}` is not there any more", info.name) })?;
-        Gpu::open(&adapter, info)
+        block_on(Call("Gpu::with_adapter", "use `Gpu::new_async`"), async {
+            let found = adapter::all().await.into_iter().find(|(_, i)| i == info);
+            let (adapter, info) = found
+                .ok_or_else(|| Error::NoGpu { reason: format!("`{}` is not there any more", info.name) })?;
+            Gpu::open(&adapter, info).await
+        })
     }
 
-    fn open(adapter: &wgpu::Adapter, info: GpuInfo) -> Result<Gpu, Error> {
-        Ok(Gpu { shared: Arc::new(Shared::open(adapter, info)?) })
+    async fn open(adapter: &wgpu::Adapter, info: GpuInfo) -> Result<Gpu, Error> {
+        Ok(Gpu { shared: Arc::new(Shared::open(adapter, info).await?) })
     }
 
     /// What this GPU is.
@@ -142,11 +179,22 @@ impl Gpu {
         self.shared.counters.read()
     }
 
-    /// Submits all recorded work and waits until it is done.
+    /// Submits all recorded work and waits until it is done, on this thread, which it cannot in a browser: see
+    /// [`Gpu::synchronize_async`].
     ///
-    /// Errors: [`Error::Gpu`]. What went wrong in a kernel is the error of its results; see [`GpuArray::download`].
+    /// # Errors
+    /// [`Error::Gpu`]. What went wrong in a kernel is the error of its results; see [`GpuArray::download`].
+    /// [`Error::CannotBlock`] in a browser.
     pub fn synchronize(&self) -> Result<(), Error> {
-        self.shared.finish()
+        block_on(Call("Gpu::synchronize", "use `synchronize_async`"), self.shared.finish())
+    }
+
+    /// As [`Gpu::synchronize`], without holding up a thread.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`].
+    pub async fn synchronize_async(&self) -> Result<(), Error> {
+        self.shared.finish().await
     }
 
     /// Sets the most trips that a `while` loop of a kernel may make on this device: 2^24 unless set. The loop goes on while

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::builtin::Builtin;
-use super::device::{Shared, scoped};
+use super::device::Shared;
 use crate::error::Error;
 use crate::program::{Access, Shader};
 
@@ -113,9 +113,12 @@ impl Pipelines {
         interface: &Interface,
         origin: Origin,
     ) -> Result<Arc<Pipeline>, Error> {
-        let (layout, pipeline_layout) = self.layout(&gpu.device, interface);
-        let raw = scoped(&gpu.device, || compile(&gpu.device, label, wgsl, &pipeline_layout, origin))
-            .map_err(|e| Error::Gpu { message: format!("shader `{label}`: {e}") })?;
+        let what = || format!("shader `{label}`");
+        let made = gpu.scoped(what, || {
+            let (layout, pipeline_layout) = self.layout(&gpu.device, interface);
+            (compile(&gpu.device, label, wgsl, &pipeline_layout, origin), layout)
+        });
+        let (raw, layout) = made.map_err(|e| Error::Gpu { message: format!("{}: {e}", what()) })?;
         gpu.counters.pipelines_created.fetch_add(1, Relaxed);
         Ok(Arc::new(Pipeline { raw, layout, status: interface.status, label: label.to_string() }))
     }

@@ -10,7 +10,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::device::{Batches, Counters, Failures, scoped};
+use super::device::{Batches, Counters, Failures};
+use super::scope::scoped;
 use super::status::Statuses;
 use crate::error::Error;
 
@@ -44,13 +45,16 @@ pub(super) struct Owner {
 #[derive(Debug)]
 struct Memory {
     raw: wgpu::Buffer,
+    /// The batch that was being recorded when it was made.
+    made: u64,
     pool: Arc<Pool>,
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        let batch = self.pool.batch.load(Relaxed);
-        self.pool.idle().entry(self.raw.size()).or_default().push((self.raw.clone(), batch));
+        let back = self.pool.batch.load(Relaxed);
+        let kept = Kept { raw: self.raw.clone(), made: self.made, back };
+        self.pool.idle().entry(self.raw.size()).or_default().push(kept);
     }
 }
 
@@ -119,9 +123,16 @@ impl GpuBuffer {
     }
 }
 
-/// Idle buffers by size in bytes, each with the number of the batch that was being recorded when it came
-/// back.
-type Idle = HashMap<u64, Vec<(wgpu::Buffer, u64)>>;
+/// An idle buffer, with the numbers of the batches that were being recorded when it was made and when it came back.
+#[derive(Debug)]
+struct Kept {
+    raw: wgpu::Buffer,
+    made: u64,
+    back: u64,
+}
+
+/// Idle buffers by size in bytes.
+type Idle = HashMap<u64, Vec<Kept>>;
 
 /// The pool of one device.
 #[derive(Debug)]
@@ -170,21 +181,31 @@ impl Pool {
         owner: Owner,
     ) -> Result<(GpuBuffer, bool), Error> {
         let bytes = size_class(elements as u64 * u64::from(width)).min(self.largest);
-        let idle = self.idle().get_mut(&bytes).and_then(Vec::pop);
-        let (raw, batch) = match idle {
-            Some(found) => {
+        let (raw, made, back) = match self.kept(bytes) {
+            Some(Kept { raw, made, back }) => {
                 self.counters.buffers_reused.fetch_add(1, Relaxed);
-                found
+                (raw, made, back)
             }
-            None => (self.create(bytes, owner)?, 0),
+            None => (self.create(bytes, owner)?, self.batch(), 0),
         };
         let now = self.batch();
-        let is_in_use = batch == now;
-        let memory = Arc::new(Memory { raw, pool: self.clone() });
+        let is_in_use = back == now;
+        let memory = Arc::new(Memory { raw, made, pool: self.clone() });
         Ok((
             GpuBuffer { memory, elements, width, statuses: Statuses::default(), batches: Batches(now, now) },
             is_in_use,
         ))
+    }
+
+    /// An idle buffer, if there is one. What was made in a batch that failed may be no buffer: in a browser that is known only
+    /// later.
+    fn kept(&self, bytes: u64) -> Option<Kept> {
+        loop {
+            let kept = self.idle().get_mut(&bytes)?.pop()?;
+            if self.failures.of(Batches(kept.made, kept.made)).is_ok() {
+                return Some(kept);
+            }
+        }
     }
 
     /// Makes a buffer. Where memory is short, idle buffers are freed first.
@@ -192,7 +213,15 @@ impl Pool {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
         let descriptor =
             wgpu::BufferDescriptor { label: Some("array"), size, usage, mapped_at_creation: false };
-        let attempt = || scoped(&self.device, || self.device.create_buffer(&descriptor));
+        let what = || format!("kernel `{kernel}`: no memory for `{array}` of {size} bytes");
+        let attempt = || {
+            let make = || self.device.create_buffer(&descriptor);
+            scoped(&self.device, &self.failures, self.batch(), what, make)
+        };
+        // In a browser the first attempt always seems to succeed.
+        #[cfg(target_arch = "wasm32")]
+        let raw = attempt();
+        #[cfg(not(target_arch = "wasm32"))]
         let raw = attempt().or_else(|_| {
             self.trim();
             // What was freed is still in use by submitted work; a failure to wait shows in the second

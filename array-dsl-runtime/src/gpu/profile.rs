@@ -16,6 +16,7 @@ use super::builtin::{Builtin, MAIN};
 use super::device::Shared;
 use super::pool::GpuBuffer;
 use super::record::Dispatch;
+use super::wait::{Call, block_on};
 use crate::error::Error;
 use crate::program::Elem;
 
@@ -252,7 +253,8 @@ impl Gpu {
     /// ```
     ///
     /// # Errors
-    /// [`Error::UnsupportedOnGpu`] on a device without timestamps; [`Error::Gpu`], also within another profile of the device.
+    /// [`Error::UnsupportedOnGpu`] on a device without timestamps; [`Error::Gpu`], also within another profile of the device;
+    /// [`Error::CannotBlock`] in a browser.
     pub fn profile<T>(&self, work: impl FnOnce() -> T) -> Result<(T, GpuProfile), Error> {
         let bandwidth = self.bandwidth()?;
         let (result, events, wall) = self.timed(work)?;
@@ -269,15 +271,25 @@ impl Gpu {
                 help: "measure the time of whole runs, up to `Gpu::synchronize`".into(),
             });
         }
-        gpu.finish()?;
+        let finish = || {
+            block_on(
+                Call("Gpu::profile", "measure the time of whole runs, up to `synchronize_async`"),
+                gpu.finish(),
+            )
+        };
+        finish()?;
         let profiling = Profiling::begin(gpu)?;
         let start = Instant::now();
         let result = work();
-        let finished = gpu.finish();
+        let finished = finish();
         let wall = start.elapsed();
         let session = profiling.end();
         finished?;
-        Ok((result, gpu.read_session(&session)?, wall))
+        let events = block_on(
+            Call("Gpu::profile", "measure the time of whole runs, up to `synchronize_async`"),
+            gpu.read_session(&session),
+        )?;
+        Ok((result, events, wall))
     }
 
     /// The bytes that the device can read and write per second: of a copy of a large array, the best of some. Measured once.
@@ -316,7 +328,7 @@ impl super::device::State {
 
 impl Shared {
     /// The events of all submissions.
-    fn read_session(&self, session: &Session) -> Result<Vec<GpuEvent>, Error> {
+    async fn read_session(&self, session: &Session) -> Result<Vec<GpuEvent>, Error> {
         let period = f64::from(self.queue.get_timestamp_period());
         let mut times = Vec::new();
         for pending in &session.pending {
@@ -324,7 +336,8 @@ impl Shared {
             self.read_recorded(&pending.times, None, bytes, &mut |all| {
                 let ticks = all.chunks_exact(8).map(bytemuck::pod_read_unaligned::<u64>);
                 times.extend(ticks);
-            })?;
+            })
+            .await?;
         }
         let notes = session.pending.iter().flat_map(|p| &p.notes);
         let first = times.iter().copied().min().unwrap_or(0);

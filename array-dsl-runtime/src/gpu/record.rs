@@ -5,10 +5,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::device::{Shared, scoped};
+use super::device::Shared;
 use super::pipeline::Pipeline;
 use super::pool::GpuBuffer;
 use super::profile::{MOST_TIMED, Noted, Queries, Session};
+use super::wait::Submission;
 use crate::error::Error;
 
 /// The most dispatches in one submission.
@@ -97,7 +98,7 @@ pub(super) struct Recorder {
     blocks: Vec<u8>,
     uniforms: wgpu::Buffer,
     alignment: usize,
-    submitted: VecDeque<wgpu::SubmissionIndex>,
+    submitted: VecDeque<Submission>,
     /// While something is profiled.
     pub(super) profile: Option<Session>,
 }
@@ -135,7 +136,7 @@ impl Recorder {
         let block = (words.len() * 4).next_multiple_of(16).max(16);
         let mut offset = self.blocks.len().next_multiple_of(self.alignment);
         if self.dispatches >= BATCH || (offset + block) as u64 > UNIFORM_BYTES {
-            self.submit(gpu)?;
+            self.submit(gpu);
             offset = 0;
         }
         self.blocks.resize(offset, 0);
@@ -152,7 +153,9 @@ impl Recorder {
         let group = match self.groups.get(&key) {
             Some(group) => group.clone(),
             None => {
-                let group = self.bind_group(gpu, pipeline, &key);
+                let what = || format!("a dispatch of `{}`", pipeline.label);
+                let group = gpu.scoped(what, || self.bind_group(gpu, pipeline, &key));
+                let group = group.map_err(|e| gpu.failed(format!("{}: {e}", what())))?;
                 self.groups.insert(key, group.clone());
                 group
             }
@@ -216,27 +219,31 @@ impl Recorder {
     }
 
     /// Submits what is recorded if it is much.
-    pub(super) fn submit_much(&mut self, gpu: &Shared) -> Result<(), Error> {
+    pub(super) fn submit_much(&mut self, gpu: &Shared) {
         if self.commands.len() >= MOST_COMMANDS {
-            self.submit(gpu)?;
+            self.submit(gpu);
         }
-        Ok(())
     }
 
-    /// Submits what is recorded. The index is that of the last submission, if there was any.
-    pub(super) fn submit(&mut self, gpu: &Shared) -> Result<Option<wgpu::SubmissionIndex>, Error> {
+    /// Submits what is recorded, and waits for nothing: see [`Shared::keep_pace`]. What the last submission, if there was any, can
+    /// be waited for by.
+    pub(super) fn submit(&mut self, gpu: &Shared) -> Option<Submission> {
         if !self.commands.is_empty() {
-            if !self.blocks.is_empty() {
-                gpu.queue.write_buffer(&self.uniforms, 0, &self.blocks);
-                self.blocks.clear();
-            }
-            let encoded =
-                || gpu.queue.submit([encode(gpu, &self.early, &self.commands, self.profile.as_mut())]);
-            match scoped(&gpu.device, encoded) {
-                Ok(submission) => self.submitted.push_back(submission),
+            let submitted = gpu.scoped(
+                || "a submission".into(),
+                || {
+                    if !self.blocks.is_empty() {
+                        gpu.queue.write_buffer(&self.uniforms, 0, &self.blocks);
+                    }
+                    gpu.queue.submit([encode(gpu, &self.early, &self.commands, self.profile.as_mut())])
+                },
+            );
+            match submitted {
+                Ok(index) => self.submitted.push_back(Submission::new(&gpu.queue, index)),
                 // Whoever recorded in it may be another thread: whatever depends on it carries the failure.
                 Err(message) => gpu.failures.record_batch(gpu.pool.batch(), message),
             }
+            self.blocks.clear();
             self.early.clear();
             self.commands.clear();
             // They would keep their buffers alive.
@@ -245,19 +252,13 @@ impl Recorder {
             gpu.pool.next_batch();
             gpu.counters.submissions.fetch_add(1, Relaxed);
         }
-        if self.submitted.len() > AHEAD
-            && let Some(oldest) = self.submitted.pop_front()
-        {
-            wait(gpu, oldest)?;
-        }
-        Ok(self.submitted.back().cloned())
+        self.submitted.back().and_then(Submission::again)
     }
-}
 
-/// Waits until a submission is done.
-pub(super) fn wait(gpu: &Shared, submission: wgpu::SubmissionIndex) -> Result<(), Error> {
-    let until = wgpu::PollType::Wait { submission_index: Some(submission), timeout: None };
-    gpu.failures.guard(|| gpu.device.poll(until))
+    /// The oldest submission, to be waited for, where the device is too many behind.
+    pub(super) fn far_behind(&mut self) -> Option<Submission> {
+        if self.submitted.len() > AHEAD { self.submitted.pop_front() } else { None }
+    }
 }
 
 fn encode(

@@ -59,7 +59,7 @@ impl Division {
 
 impl Run<'_> {
     /// See the module header.
-    pub(super) fn reduce(
+    pub(super) async fn reduce(
         &mut self,
         points: &'static Shader,
         (outer, inner): (&'static [Poly], &'static [Poly]),
@@ -67,29 +67,29 @@ impl Run<'_> {
         (words, scratch): (u32, usize),
     ) -> Result<(), Error> {
         // First, since to make them may be to read a size: then there are no more points than they have elements.
-        self.bound(points)?;
-        let (outers, inners) = (self.points_of(outer)?, self.points_of(inner)?);
+        self.bound(points).await?;
+        let (outers, inners) = (self.points_of(outer).await?, self.points_of(inner).await?);
         let division = Division::new(outers, inners, across);
         let Division { lanes, parts } = division;
         if outers == 0 || (lanes == 1 && parts == 1) {
-            return self.points(points, outer);
+            return self.points(points, outer).await;
         }
         let elements = if parts == 1 { 1 } else { u64::from(outers) * u64::from(parts) * u64::from(words) };
         let elements = usize::try_from(elements).unwrap_or(usize::MAX);
         let kept = self.gpu.allocate(elements, Elem::U32, self.program.name, "parts of a reduction")?.0;
         self.buffers[scratch] = Some(kept);
-        let buffers = self.bound(groups)?;
+        let buffers = self.bound(groups).await?;
         self.buffers[scratch] = None;
         let workgroups = u32::try_from(division.groups(outers))
             .map_err(|_| self.internal("a reduction needs too many workgroups".into()))?;
-        let first = self.words(groups, [parts, lanes, outers, 0])?;
-        self.dispatch_shader(groups, &first, &buffers, workgroups)?;
+        let first = self.words(groups, [parts, lanes, outers, 0]).await?;
+        self.dispatch_shader(groups, &first, &buffers, workgroups).await?;
         if parts == 1 {
             return Ok(());
         }
         let lanes = parts.next_power_of_two().min(WORKGROUP / outers.clamp(1, SIDE).next_power_of_two());
-        let second = self.words(groups, [parts, lanes, outers, 1])?;
-        self.dispatch_shader(groups, &second, &buffers, outers.div_ceil(WORKGROUP / lanes))
+        let second = self.words(groups, [parts, lanes, outers, 1]).await?;
+        self.dispatch_shader(groups, &second, &buffers, outers.div_ceil(WORKGROUP / lanes)).await
     }
 }
 

@@ -25,20 +25,20 @@ const MOST_UNWATCHED: u64 = 32;
 
 impl Run<'_> {
     /// See the module header.
-    pub(super) fn repeat(
+    pub(super) async fn repeat(
         &mut self,
         trips: &'static Trips,
         carried: &'static [Carried],
         steps: &'static [GpuStep],
         body: &Body,
     ) -> Result<(), Error> {
-        self.change_states(carried, |c| c.start)?;
+        self.change_states(carried, |c| c.start).await?;
         for array in &body.spent {
             self.buffers[*array] = None;
         }
         match trips {
             Trips::For { index, atom, count } => {
-                let count = self.value(count)?.unwrap_or(i64::MAX);
+                let count = self.value(count).await?.unwrap_or(i64::MAX);
                 let count = i32::try_from(count.max(0)).ok().filter(|n| *n as usize <= MOST);
                 let count = count.ok_or_else(|| Error::UnsupportedOnGpu {
                     kernel: self.program.name,
@@ -47,20 +47,20 @@ impl Run<'_> {
                 })?;
                 for trip in 0..count {
                     self.number(*index, *atom, trip);
-                    self.trip(carried, steps, body)?;
-                    self.look()?;
+                    self.trip(carried, steps, body).await?;
+                    self.look().await?;
                 }
             }
             Trips::While(condition) => {
                 let most = self.gpu.most_trips.load(Relaxed);
                 let (mut unwatched, mut made) = (1, 0);
-                while self.is_true(*condition)? {
+                while self.is_true(*condition).await? {
                     let trips = unwatched.min(most - made);
                     if trips == 0 {
                         return Err(Error::TooManyTrips { kernel: self.program.name, trips: most });
                     }
                     for _ in 0..trips {
-                        self.trip(carried, steps, body)?;
+                        self.trip(carried, steps, body).await?;
                     }
                     made += trips;
                     unwatched = (2 * unwatched).min(MOST_UNWATCHED);
@@ -70,28 +70,31 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn trip(
+    async fn trip(
         &mut self,
         carried: &'static [Carried],
         steps: &'static [GpuStep],
         body: &Body,
     ) -> Result<(), Error> {
-        self.steps(steps, &body.steps)?;
-        self.change_states(carried, |c| c.next)?;
+        self.steps(steps, &body.steps).await?;
+        self.change_states(carried, |c| c.next).await?;
         for array in &body.locals {
             self.buffers[*array] = None;
         }
-        self.state.recorder.submit_much(self.gpu)
+        self.gpu.state().recorder.submit_much(self.gpu);
+        self.gpu.keep_pace().await
     }
 
     /// All states change at once.
-    fn change_states(
+    async fn change_states(
         &mut self,
         carried: &'static [Carried],
-        value: impl Fn(&Carried) -> usize,
+        value: fn(&Carried) -> usize,
     ) -> Result<(), Error> {
-        let values: Vec<GpuBuffer> =
-            carried.iter().map(|c| self.buffer(value(c))).collect::<Result<_, _>>()?;
+        let mut values: Vec<GpuBuffer> = Vec::new();
+        for c in carried {
+            values.push(self.buffer(value(c)).await?);
+        }
         for (c, value) in carried.iter().zip(values) {
             let state = self.plan.roots[c.state];
             self.buffers[state] = Some(value);
@@ -108,14 +111,14 @@ impl Run<'_> {
     }
 
     /// `GpuStep::Move`.
-    pub(super) fn take_over(&mut self, to: usize, from: usize) -> Result<(), Error> {
-        let source = self.buffer(from)?;
+    pub(super) async fn take_over(&mut self, to: usize, from: usize) -> Result<(), Error> {
+        let source = self.buffer(from).await?;
         self.buffers[self.plan.roots[from]] = None;
         let buffer = if source.is_shared() {
             let name = self.program.arrays[to].name;
             let (copy, _) =
                 self.gpu.allocate(source.len(), self.program.arrays[to].elem, self.program.name, name)?;
-            self.state.recorder.copy((source.raw(), 0), (copy.raw(), 0), source.bytes());
+            self.gpu.state().recorder.copy((source.raw(), 0), (copy.raw(), 0), source.bytes());
             copy
         } else {
             source
@@ -125,8 +128,8 @@ impl Run<'_> {
     }
 
     /// Whether the one element of an array is true; waited for.
-    fn is_true(&mut self, array: usize) -> Result<bool, Error> {
-        let buffer = self.buffer(array)?;
-        Ok(self.read_bits(&[buffer])?.iter().any(|bits| *bits != 0))
+    async fn is_true(&mut self, array: usize) -> Result<bool, Error> {
+        let buffer = self.buffer(array).await?;
+        Ok(self.read_bits(&[buffer]).await?.iter().any(|bits| *bits != 0))
     }
 }

@@ -7,6 +7,7 @@ use crate::Error;
 use crate::host::Kernel;
 
 use super::elem::GpuElem;
+use super::wait::{Call, block_on};
 
 /// Kernels as the GPU runs them.
 pub trait GpuKernel: Kernel {
@@ -15,23 +16,51 @@ pub trait GpuKernel: Kernel {
     /// The result: device arrays (of rank 0 for scalars), device records, tuples of these.
     type GpuOutput;
 
-    /// Records the kernel's work and returns without waiting for it, but see [`Gpu::run`].
+    /// Records the kernel's work and returns without waiting for it, but see [`Gpu::run_async`].
     ///
     /// # Errors
     /// Sizes that do not fit, types or sizes that the device lacks.
-    fn run_gpu(gpu: &Gpu, args: Self::GpuArgs<'_>) -> Result<Self::GpuOutput, Error>;
+    fn run_gpu(gpu: &Gpu, args: Self::GpuArgs<'_>) -> impl Future<Output = Result<Self::GpuOutput, Error>>;
 }
 
 impl Gpu {
     /// Runs a kernel on device arrays; the results stay on the device. Nothing is transferred and nothing is
     /// waited for: an index out of range is reported when one of the results is downloaded, or of what is computed from them,
     /// by whatever thread. Only a number that data decide and the host needs
-    /// is: the length of a filtered array that is a result, the condition of a `while`.
+    /// is: the length of a filtered array that is a result, the condition of a `while`. For that this thread waits, as it does
+    /// where the device is far behind; since it cannot in a browser, there is [`Gpu::run_async`].
     ///
     /// # Errors
     /// Sizes that do not fit, types or sizes that the device lacks. The error of an argument, if it is known that the run that
-    /// made it failed.
+    /// made it failed. [`Error::CannotBlock`] in a browser.
     pub fn run<K: GpuKernel>(&self, kernel: K, args: K::GpuArgs<'_>) -> Result<K::GpuOutput, Error> {
+        let _ = kernel;
+        block_on(Call("Gpu::run", "use `run_async`"), K::run_gpu(self, args))
+    }
+
+    /// As [`Gpu::run`], without holding up a thread. The results are there soon: they are awaited only as far as `run` waits.
+    ///
+    /// Several runs may be under way at once, also on one thread; each is executed as if it were alone. One that is dropped
+    /// before its end has recorded a part of its work, which nobody can see.
+    ///
+    /// ```no_run
+    /// # use array_dsl_runtime::gpu::{Gpu, GpuArray, GpuKernel};
+    /// # type Vector = GpuArray<f32, ndarray::Ix1>;
+    /// # async fn step<K>(gpu: &Gpu, kernel: K, x: &Vector) -> Result<(), array_dsl_runtime::Error>
+    /// # where for<'a> K: GpuKernel<GpuArgs<'a> = (&'a Vector,), GpuOutput = Vector> {
+    /// let y = gpu.run_async(kernel, (x,)).await?;
+    /// println!("{}", y.download_async().await?);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Gpu::run`], but for [`Error::CannotBlock`].
+    // No `async fn`: of one with such arguments the compiler cannot see that its future may change threads.
+    pub fn run_async<'a, K: GpuKernel>(
+        &'a self,
+        kernel: K,
+        args: K::GpuArgs<'a>,
+    ) -> impl Future<Output = Result<K::GpuOutput, Error>> + use<'a, K> {
         let _ = kernel;
         K::run_gpu(self, args)
     }

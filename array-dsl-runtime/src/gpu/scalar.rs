@@ -33,6 +33,17 @@ impl<T: GpuElem> GpuScalar<T> {
         }
     }
 
+    /// As [`GpuScalar::item`], without holding up a thread.
+    ///
+    /// # Errors
+    /// See [`GpuArray::download_async`].
+    pub async fn item_async(&self) -> Result<T, Error> {
+        match &self.0 {
+            Home::Host(value) => Ok(*value),
+            Home::Device(array) => array.item_async().await,
+        }
+    }
+
     /// As an argument of a kernel, where it stays on the device if it is there.
     #[doc(hidden)]
     pub fn input(&self) -> GpuInput<'_> {

@@ -39,20 +39,21 @@ fn division(outer: u32, length: u32) -> Option<(u32, u32)> {
 
 impl Run<'_> {
     /// See the module header.
-    pub(super) fn scan(
+    pub(super) async fn scan(
         &mut self,
         points: &'static Shader,
         outer: &'static [Poly],
         length: &'static Poly,
         passes: &Passes,
     ) -> Result<(), Error> {
-        let (rows, length) = (self.points_of(outer)?, self.points_of(std::slice::from_ref(length))?);
-        let Some((each, chunks)) = division(rows, length) else { return self.points(points, outer) };
+        let (rows, length) =
+            (self.points_of(outer).await?, self.points_of(std::slice::from_ref(length)).await?);
+        let Some((each, chunks)) = division(rows, length) else { return self.points(points, outer).await };
         let groups = u64::from(rows) * u64::from(chunks);
         let elements = groups * u64::from(WORKGROUP + 1) * u64::from(passes.states);
         let elements = usize::try_from(elements).unwrap_or(usize::MAX);
         if elements > self.gpu.pool.most_elements(Elem::U32.bytes()) || rows == 0 {
-            return self.points(points, outer);
+            return self.points(points, outer).await;
         }
         let groups = groups as u32;
         let (scratch, _) =
@@ -60,9 +61,9 @@ impl Run<'_> {
         self.buffers[passes.scratch] = Some(scratch);
         let run_groups = if passes.ends { rows.div_ceil(WORKGROUP) } else { groups };
         for (shader, groups) in [(passes.fold, groups), (passes.starts, rows), (passes.run, run_groups)] {
-            let buffers = self.bound(shader)?;
-            let words = self.words(shader, [chunks, each, 0, 0])?;
-            self.dispatch_shader(shader, &words, &buffers, groups)?;
+            let buffers = self.bound(shader).await?;
+            let words = self.words(shader, [chunks, each, 0, 0]).await?;
+            self.dispatch_shader(shader, &words, &buffers, groups).await?;
         }
         self.buffers[passes.scratch] = None;
         Ok(())

@@ -86,7 +86,7 @@ struct Rows {
 
 impl Run<'_> {
     /// See the module header.
-    pub(super) fn sort(
+    pub(super) async fn sort(
         &mut self,
         label: &'static str,
         sorted: Sorted,
@@ -95,9 +95,9 @@ impl Run<'_> {
     ) -> Result<(), Error> {
         let elem = self.program.arrays[keys].elem;
         let gives = Gives::of(elem, sorted);
-        let (elements, result) = (self.buffer(keys)?, self.buffer(result)?);
-        let rows = self.exact_extents(rows)?.into_iter().map(u64::from).product::<u64>();
-        let [length] = self.exact_extents(std::slice::from_ref(length))?[..] else {
+        let (elements, result) = (self.buffer(keys).await?, self.buffer(result).await?);
+        let rows = self.exact_extents(rows).await?.into_iter().map(u64::from).product::<u64>();
+        let [length] = self.exact_extents(std::slice::from_ref(length)).await?[..] else {
             return Err(self.internal("a row has one extent".into()));
         };
         let all = rows * u64::from(length);
@@ -114,13 +114,13 @@ impl Run<'_> {
             let bits = u32::BITS - (together - 1).leading_zeros();
             let (words, groups) = ([s.rows, length, together, bits], s.rows.div_ceil(together));
             let builtin = Builtin::SortTiles { elem, gives };
-            return self.dispatch_builtin(builtin, &words, &[&elements, &result], groups, part);
+            return self.dispatch_builtin(builtin, &words, &[&elements, &result], groups, part).await;
         }
-        self.sort_long(s, &elements, &result, part)
+        self.sort_long(s, &elements, &result, part).await
     }
 
     /// Rows of several tiles.
-    fn sort_long(
+    async fn sort_long(
         &mut self,
         s: Rows,
         elements: &GpuBuffer,
@@ -151,12 +151,13 @@ impl Run<'_> {
             // Counting needs no payloads but to find the keys.
             let counted = if source == Source::Pairs { &first[..1] } else { &first[..] };
             let buffers: Vec<&GpuBuffer> = counted.iter().copied().chain([&counts]).collect();
-            self.dispatch_builtin(Builtin::SortCount { elem, source }, &words, &buffers, groups, part)?;
+            self.dispatch_builtin(Builtin::SortCount { elem, source }, &words, &buffers, groups, part)
+                .await?;
 
             let is_alone = tiles <= FEW_TILES;
             let starters = if is_alone { lists.div_ceil(256) } else { lists };
             let starts = Builtin::SortStarts { is_alone };
-            self.dispatch_builtin(starts, &[lists, tiles], &[&counts, &totals], starters, part)?;
+            self.dispatch_builtin(starts, &[lists, tiles], &[&counts, &totals], starters, part).await?;
 
             let goal = if at + 1 == passes.len() { To::Result } else { To::Pairs };
             let mut buffers: Vec<&GpuBuffer> = first;
@@ -169,7 +170,7 @@ impl Run<'_> {
                 To::Result => buffers.push(result),
             }
             let moves = Builtin::SortMove { elem, gives, source, to: goal };
-            self.dispatch_builtin(moves, &words, &buffers, groups, part)?;
+            self.dispatch_builtin(moves, &words, &buffers, groups, part).await?;
             std::mem::swap(&mut from, &mut to);
         }
         Ok(())

@@ -114,12 +114,13 @@ fn words_of(bytes: &[u8]) -> [u32; WORDS] {
 impl Run<'_> {
     /// Takes over the statuses of the arguments, and words of its own if its shaders may fail. The error of an argument
     /// that is known to have failed.
-    pub(super) fn take_statuses(&mut self, inputs: &[GpuInput<'_>]) -> Result<(), Error> {
+    pub(super) async fn take_statuses(&mut self, inputs: &[GpuInput<'_>]) -> Result<(), Error> {
         let mut found: Vec<Status> = Vec::new();
         for input in inputs {
             let (GpuInput::Array(buffer) | GpuInput::Computed(buffer)) = input else { continue };
             // Of batches that are submitted it is known; what is not is in the one that this run begins with.
             self.gpu.failures.of(buffer.batches())?;
+            self.depend_on(buffer.batches());
             for status in buffer.statuses().all() {
                 if !status.is_fine() && !found.iter().any(|s| s.is(status)) {
                     found.push(status.clone());
@@ -130,13 +131,20 @@ impl Run<'_> {
         found.first().and_then(Status::known).cloned().unwrap_or(Ok(()))?;
         let own = usize::from(self.plan.can_fail);
         if found.len() + own > MOST {
-            found = vec![self.combined(&found)?];
+            found = vec![self.combined(&found).await?];
         }
         self.before = found;
         if self.plan.can_fail {
             self.own = Some(Status::new(self.words_of_status()?));
         }
         Ok(())
+    }
+
+    /// In a browser a batch may turn out later to have failed; then so has this run.
+    fn depend_on(&mut self, batches: Batches) {
+        if let Some(open) = self.gpu.failures.outstanding().first_batch().filter(|open| *open <= batches.1) {
+            self.first_batch = self.first_batch.min(batches.0.max(open));
+        }
     }
 
     fn owner_of_status(&self) -> Owner {
@@ -146,15 +154,15 @@ impl Run<'_> {
     /// Words that are all zero.
     fn words_of_status(&mut self) -> Result<GpuBuffer, Error> {
         let (words, is_in_use) = self.gpu.pool.take(WORDS, 4, self.owner_of_status())?;
-        self.state.recorder.clear_early(&words, is_in_use);
+        self.gpu.state().recorder.clear_early(&words, is_in_use);
         Ok(words)
     }
 
     /// The first failure of several runs as one status.
-    fn combined(&mut self, statuses: &[Status]) -> Result<Status, Error> {
+    async fn combined(&mut self, statuses: &[Status]) -> Result<Status, Error> {
         let (all, _) = self.gpu.pool.take(statuses.len() * WORDS, 4, self.owner_of_status())?;
         for (status, at) in statuses.iter().zip((0..).step_by(STATUS_BYTES as usize)) {
-            self.state.recorder.copy((status.words().raw(), 0), (all.raw(), at), STATUS_BYTES);
+            self.gpu.state().recorder.copy((status.words().raw(), 0), (all.raw(), at), STATUS_BYTES);
         }
         let (first, _) = self.gpu.pool.take(WORDS, 4, self.owner_of_status())?;
         self.dispatch_builtin(
@@ -163,7 +171,8 @@ impl Run<'_> {
             &[&all, &first],
             1,
             Part::default(),
-        )?;
+        )
+        .await?;
         Ok(Status::new(first))
     }
 
@@ -174,7 +183,7 @@ impl Run<'_> {
 
     /// The first failure that the words tell of: those of runs that are over, then those of this one so far.
     pub(super) fn fail_by(&self, before: &[Status], words: &[u8]) -> Result<(), Error> {
-        let error = |words| self.state.sites.error(words);
+        let error = |words| self.gpu.state().sites.error(words);
         let (over, own) = words.split_at(before.len() * STATUS_BYTES as usize);
         settle(before, over, error);
         Statuses::new(&self.before).known()?;

@@ -2,21 +2,17 @@
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
 
-use super::device::{Batches, Shared, scoped};
+use super::device::{Batches, Shared};
 use super::execute::Run;
 use super::pool::GpuBuffer;
-use super::record::{Recorder, wait};
+use super::record::Recorder;
 use super::status::{STATUS_BYTES, Status, settle};
+use super::wait::{Submission, answer};
 use crate::error::Error;
 
 /// Larger arrays are moved in pieces, so that little memory is needed to move them.
 const PIECE: u64 = 64 << 20;
-
-/// How long an answer may take before the device is asked again.
-const PATIENCE: Duration = Duration::from_millis(10);
 
 /// Larger buffers for downloads are not kept.
 const KEPT: u64 = 16 << 20;
@@ -28,7 +24,7 @@ impl Shared {
         self.failures.check()?;
         let mut state = self.state();
         if is_in_use {
-            state.recorder.submit(self)?;
+            state.recorder.submit(self);
         }
         let write = || {
             for (piece, offset) in bytes.chunks(PIECE as usize).zip((0..).step_by(PIECE as usize)) {
@@ -39,21 +35,27 @@ impl Shared {
                 }
             }
         };
-        let written = scoped(&self.device, write);
+        let what = || format!("an upload of {} bytes", bytes.len());
+        let written = self.scoped(what, write);
         drop(state);
-        written.map_err(|e| self.failed(format!("an upload of {} bytes: {e}", bytes.len())))?;
+        written.map_err(|e| self.failed(format!("{}: {e}", what())))?;
+        self.keep_pace_here()?;
         self.failures.check()
     }
 
     /// Calls `read` with the bytes of an array, piece by piece in order. The error of the first run, of those that it depends
     /// on, that failed.
-    pub(super) fn read_back(&self, buffer: &GpuBuffer, read: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+    pub(super) async fn read_back(
+        &self,
+        buffer: &GpuBuffer,
+        read: &mut impl FnMut(&[u8]),
+    ) -> Result<(), Error> {
         self.failures.check()?;
         let statuses = buffer.statuses().unread();
         let (total, extra) = (buffer.bytes(), statuses.len() as u64 * STATUS_BYTES);
         if total + extra > 0 {
             let staging = self.staging(total.min(PIECE) + extra)?;
-            self.read_pieces(&staging, buffer, &statuses, read)?;
+            self.read_pieces(&staging, buffer, &statuses, read).await?;
             self.keep(staging);
         }
         self.failures.check()?;
@@ -61,12 +63,12 @@ impl Shared {
     }
 
     /// All pieces, the statuses with the first; nothing after a failure.
-    fn read_pieces(
+    async fn read_pieces(
         &self,
         staging: &wgpu::Buffer,
         buffer: &GpuBuffer,
         mut statuses: &[Status],
-        read: &mut dyn FnMut(&[u8]),
+        read: &mut impl FnMut(&[u8]),
     ) -> Result<(), Error> {
         let (total, mut start) = (buffer.bytes(), 0);
         loop {
@@ -77,7 +79,7 @@ impl Shared {
                 let batch = self.pool.batch();
                 state.recorder.copy((buffer.raw(), start), (staging, 0), bytes);
                 copy_statuses(&mut state.recorder, statuses, staging, bytes);
-                (state.recorder.submit(self)?, batch)
+                (state.recorder.submit(self), batch)
             };
             let executed = || self.failures.of(buffer.batches()).and(self.failures.of(Batches(batch, batch)));
             self.counters.waits.fetch_add(1, Relaxed);
@@ -91,7 +93,8 @@ impl Shared {
                 if buffer.statuses().known().is_ok() {
                     read(piece);
                 }
-            })?;
+            })
+            .await?;
             executed()?;
             statuses = &[];
             start += bytes;
@@ -102,13 +105,11 @@ impl Shared {
     }
 
     /// Submits all that is recorded and waits until it is done.
-    pub(super) fn finish(&self) -> Result<(), Error> {
+    pub(super) async fn finish(&self) -> Result<(), Error> {
         self.failures.check()?;
-        self.state().recorder.submit(self)?;
+        self.state().recorder.submit(self);
         self.counters.waits.fetch_add(1, Relaxed);
-        // Uploads wait for a submission.
-        wait(self, self.queue.submit([]))?;
-        self.failures.check()
+        self.until_done().await
     }
 
     /// Keeps a buffer for later downloads.
@@ -119,46 +120,23 @@ impl Shared {
     }
 
     /// Waits for what a submission copies to the first bytes, at least one, of a buffer.
-    pub(super) fn read_recorded(
+    pub(super) async fn read_recorded(
         &self,
         staging: &wgpu::Buffer,
-        submission: Option<wgpu::SubmissionIndex>,
+        submission: Option<Submission>,
         bytes: u64,
-        read: &mut dyn FnMut(&[u8]),
+        read: &mut impl FnMut(&[u8]),
     ) -> Result<(), Error> {
-        let (answer, mapped) = mpsc::channel();
+        let (tell, mapped) = answer();
         let slice = staging.slice(0..bytes);
-        slice.map_async(wgpu::MapMode::Read, move |result| {
-            // Nobody listens any more if the wait failed.
-            answer.send(result).ok();
-        });
-        if let Some(submission) = submission {
-            wait(self, submission)?;
-        }
-        self.await_answer(&mapped)?;
+        slice.map_async(wgpu::MapMode::Read, move |result| tell.tell(result));
+        let result = self.until(submission, mapped).await?;
+        result.map_err(|_| Error::Gpu { message: "the result of a download cannot be read".into() })?;
         let view = slice.get_mapped_range().map_err(|e| Error::Gpu { message: e.to_string() })?;
         read(&view);
         drop(view);
         staging.unmap();
         Ok(())
-    }
-
-    /// Waits until a buffer is mapped. That the work is done does not mean that the answer is here: another thread
-    /// that waits for the device may have taken it upon itself to deliver it, and be about to.
-    fn await_answer(&self, mapped: &mpsc::Receiver<Result<(), wgpu::BufferAsyncError>>) -> Result<(), Error> {
-        loop {
-            match mapped.recv_timeout(PATIENCE) {
-                Ok(Ok(())) => return self.failures.check(),
-                Err(RecvTimeoutError::Timeout) => {
-                    self.failures.check()?;
-                    self.failures.guard(|| self.device.poll(wgpu::PollType::Poll))?;
-                }
-                Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => {
-                    self.failures.check()?;
-                    return Err(Error::Gpu { message: "the result of a download cannot be read".into() });
-                }
-            }
-        }
     }
 
     /// A buffer that the host can read, of at least so many bytes.
@@ -176,8 +154,9 @@ impl Shared {
             usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         };
-        scoped(&self.device, || self.device.create_buffer(&descriptor))
-            .map_err(|e| self.failed(format!("no memory to download {bytes} bytes: {e}")))
+        let what = || format!("no memory to download {bytes} bytes");
+        self.scoped(what, || self.device.create_buffer(&descriptor))
+            .map_err(|e| self.failed(format!("{}: {e}", what())))
     }
 }
 
@@ -196,22 +175,24 @@ pub(super) fn copy_statuses(
 impl Run<'_> {
     /// The bits of the first element of each array. A failure that a shader has found so far is an error at once, for what
     /// would be done next may never end.
-    pub(super) fn read_bits(&mut self, buffers: &[GpuBuffer]) -> Result<Vec<u64>, Error> {
+    pub(super) async fn read_bits(&mut self, buffers: &[GpuBuffer]) -> Result<Vec<u64>, Error> {
         let (gpu, before) = (self.gpu, self.unread_before());
         gpu.failures.check()?;
         let statuses: Vec<Status> = before.iter().chain(&self.own).cloned().collect();
         let bytes: u64 = buffers.iter().map(|b| u64::from(b.width())).sum();
         let total = bytes + statuses.len() as u64 * STATUS_BYTES;
         let staging = gpu.staging(total)?;
-        let mut at = 0;
-        for buffer in buffers {
-            let width = u64::from(buffer.width());
-            self.state.recorder.copy((buffer.raw(), 0), (&staging, at), width);
-            at += width;
-        }
-        copy_statuses(&mut self.state.recorder, &statuses, &staging, bytes);
-        let batches = self.batches();
-        let submission = self.state.recorder.submit(gpu)?;
+        let (batches, submission) = {
+            let recorder = &mut gpu.state().recorder;
+            let mut at = 0;
+            for buffer in buffers {
+                let width = u64::from(buffer.width());
+                recorder.copy((buffer.raw(), 0), (&staging, at), width);
+                at += width;
+            }
+            copy_statuses(recorder, &statuses, &staging, bytes);
+            (self.batches(), recorder.submit(gpu))
+        };
         gpu.counters.waits.fetch_add(1, Relaxed);
         let (mut bits, mut words) = (Vec::new(), Vec::new());
         gpu.read_recorded(&staging, submission, total, &mut |all| {
@@ -225,7 +206,8 @@ impl Run<'_> {
                 });
                 elements = rest;
             }
-        })?;
+        })
+        .await?;
         gpu.keep(staging);
         gpu.failures.of(batches)?;
         self.fail_by(&before, &words)?;

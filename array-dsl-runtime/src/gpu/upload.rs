@@ -7,6 +7,7 @@ use ndarray::{ArrayBase, ArrayRef, Data, Dimension};
 use super::Gpu;
 use super::array::GpuArray;
 use super::elem::GpuElem;
+use super::wait::{Call, block_on};
 use crate::error::Error;
 use crate::record::Record;
 
@@ -80,7 +81,7 @@ impl Gpu {
 /// Records as they are on a device. Derived with [`Record`], never written by hand.
 pub trait DeviceRecord: Record {
     /// A structure with the same fields, which are [`GpuArray`]s, [`GpuScalar`](super::GpuScalar)s, tuples of these, and
-    /// records on the device. It has `download`.
+    /// records on the device. It has `download` and `download_async`.
     type Device;
     /// Its fields in order, those of records as tuples.
     type DeviceParts;
@@ -97,7 +98,15 @@ pub trait DeviceRecord: Record {
     ///
     /// # Errors
     /// See [`GpuArray::download`].
-    fn from_device(device: &Self::Device) -> Result<Self, Error>;
+    fn from_device(device: &Self::Device) -> Result<Self, Error> {
+        block_on(Call("GpuArray::download", "use `download_async`"), Self::from_device_async(device))
+    }
+
+    /// Copies every array to the host, without holding up a thread.
+    ///
+    /// # Errors
+    /// See [`GpuArray::download_async`].
+    fn from_device_async(device: &Self::Device) -> impl Future<Output = Result<Self, Error>>;
 
     /// The fields as a kernel reads them.
     fn device_view(device: &Self::Device) -> Self::DeviceView<'_>;
@@ -107,5 +116,5 @@ pub trait DeviceRecord: Record {
 }
 
 /// What [`Gpu::upload`] gives for a record `R`, and what kernels on a GPU take and give: a structure with the fields of
-/// `R`, on the device, that has `clone()` and `download()`.
+/// `R`, on the device, that has `clone()`, `download()` and `download_async()`.
 pub type GpuRecord<R> = <R as DeviceRecord>::Device;

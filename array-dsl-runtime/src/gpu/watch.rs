@@ -7,13 +7,14 @@ use super::execute::Run;
 use super::record::AHEAD;
 use super::status::{STATUS_BYTES, Status};
 use super::transfer::copy_statuses;
+use super::wait::Submission;
 use crate::error::Error;
 
 /// Batches between two looks.
 const BETWEEN: u64 = 2 * AHEAD as u64;
 
 /// When a run's status is looked at.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Watch {
     /// The number of the batch from which on the next look is due.
     due: u64,
@@ -21,10 +22,9 @@ pub(super) struct Watch {
 }
 
 /// Words on their way to the host.
-#[derive(Debug)]
 struct Look {
     staging: wgpu::Buffer,
-    submission: Option<wgpu::SubmissionIndex>,
+    submission: Option<Submission>,
     /// Whose words come first.
     before: Vec<Status>,
     bytes: u64,
@@ -39,7 +39,7 @@ impl Watch {
 
 impl Run<'_> {
     /// The failure that an earlier look has found, if one is due.
-    pub(super) fn look(&mut self) -> Result<(), Error> {
+    pub(super) async fn look(&mut self) -> Result<(), Error> {
         let batch = self.gpu.pool.batch();
         if batch < self.watch.due {
             return Ok(());
@@ -47,7 +47,8 @@ impl Run<'_> {
         self.watch.due = batch + BETWEEN;
         if let Some(Look { staging, submission, before, bytes }) = self.watch.under_way.take() {
             let mut words = Vec::new();
-            self.gpu.read_recorded(&staging, submission, bytes, &mut |all| words.extend_from_slice(all))?;
+            let mut read = |all: &[u8]| words.extend_from_slice(all);
+            self.gpu.read_recorded(&staging, submission, bytes, &mut read).await?;
             self.gpu.keep(staging);
             self.gpu.failures.of(self.batches())?;
             self.fail_by(&before, &words)?;
@@ -59,8 +60,11 @@ impl Run<'_> {
         }
         let bytes = statuses.len() as u64 * STATUS_BYTES;
         let staging = self.gpu.staging(bytes)?;
-        copy_statuses(&mut self.state.recorder, &statuses, &staging, 0);
-        let submission = self.state.recorder.submit(self.gpu)?;
+        let submission = {
+            let recorder = &mut self.gpu.state().recorder;
+            copy_statuses(recorder, &statuses, &staging, 0);
+            recorder.submit(self.gpu)
+        };
         self.watch.under_way = Some(Look { staging, submission, before, bytes });
         Ok(())
     }

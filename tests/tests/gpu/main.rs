@@ -34,6 +34,7 @@ mod sorts;
 mod special;
 mod teams;
 mod training;
+mod waiting;
 mod wide;
 
 #[path = "../../../array-dsl-compiler/tests/programs/textbook.rs"]
@@ -44,6 +45,11 @@ mod long_kernels;
 
 #[path = "../common/linalg.rs"]
 mod linalg_kernels;
+
+// What a page checks in a browser.
+#[path = "../../../examples/web/page/src/checks.rs"]
+#[allow(dead_code, reason = "blocking forms are errors only there")]
+mod checks;
 
 #[path = "../common/one_point.rs"]
 mod one_point_kernels;

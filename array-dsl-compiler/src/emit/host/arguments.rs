@@ -72,7 +72,7 @@ impl Entry<'_> {
         });
         let scalars = wgsl::size_scalars(self.program).into_iter().map(|a| {
             let p = parameter(a);
-            if on_device.contains(&a) { quote!(#p.item()?) } else { quote!(#p) }
+            if on_device.contains(&a) { quote!(#p.item_async().await?) } else { quote!(#p) }
         });
         quote!(let atoms = __rt::entry::bind(&SIGNATURE, &[#(#shapes),*], &[#(#scalars),*])?;)
     }

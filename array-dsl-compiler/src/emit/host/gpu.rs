@@ -22,13 +22,13 @@ impl Entry<'_> {
         let returned = self.result(Target::Gpu, |i, in_record| self.device_result(i, in_record));
         quote! {
             #[inline]
-            pub fn run_gpu(
+            pub async fn run_gpu(
                 gpu: &__rt::gpu::Gpu,
                 #pattern: #args,
             ) -> ::core::result::Result<#output, __rt::Error> {
                 static PROGRAM: __rt::gpu::Written = unsafe { __rt::gpu::Written::trusted(#program, SHADERS) };
                 #atoms
-                let mut out = gpu.execute_shaped(PROGRAM.read()?, &[#(#inputs),*], &atoms)?.into_iter();
+                let mut out = gpu.execute_shaped(PROGRAM.read()?, &[#(#inputs),*], &atoms).await?.into_iter();
                 #(#results)*
                 #returned
             }

@@ -48,7 +48,7 @@ impl Variant {
         let run_gpu = match &compiled.gpu {
             Ok(_) => {
                 let open = self.opened(Target::Gpu);
-                self.made(Target::Gpu, &quote!(__code::run_gpu(__gpu, #open)))
+                self.made(Target::Gpu, &quote!(__code::run_gpu(__gpu, #open).await))
             }
             Err(reason) => {
                 let kernel = &*self.name;
@@ -113,7 +113,7 @@ impl Variant {
             run: quote! { #later #run },
             sizes: quote!(<#vjp as __rt::host::Kernel>::sizes(#args).#named),
             others: others.unwrap_or_default(),
-            run_gpu: part_of(quote!(<#vjp as __rt::gpu::GpuKernel>::run_gpu(__gpu, #args))),
+            run_gpu: part_of(quote!(<#vjp as __rt::gpu::GpuKernel>::run_gpu(__gpu, #args).await)),
         }
     }
 
@@ -174,7 +174,7 @@ impl Variant {
                 type GpuArgs<'a> = (#(#args,)*);
                 type GpuOutput = #output;
                 #[inline]
-                fn run_gpu(
+                async fn run_gpu(
                     __gpu: &__rt::gpu::Gpu,
                     __args: Self::GpuArgs<'_>,
                 ) -> ::core::result::Result<Self::GpuOutput, __rt::Error> {

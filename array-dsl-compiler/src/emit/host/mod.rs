@@ -9,7 +9,7 @@
 //!             regions; static SIGNATURE; const SHADERS, EXPLAIN
 //!             fn run((p0, p1): (..), given) -> Result<(..), Error> { .. }
 //!             fn sizes((p0, p1): (..)) -> ..
-//!             fn run_gpu(gpu, (p0, p1): (..)) -> ..
+//!             async fn run_gpu(gpu, (p0, p1): (..)) -> ..
 //!         }
 //!         impl Kernel for f { fn run_with(__args, __given) -> .. { __code::run(__args, __given) } }
 //!         impl Deref, GpuKernel for f

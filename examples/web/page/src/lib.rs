@@ -1,0 +1,27 @@
+//! A page that trains a network on handwritten digits in the browser, on its GPU where there is WebGPU, else on its CPU.
+//!
+//! `page.js` draws and asks; everything that is computed is here: [`page`] is what the script sees, `network` trains. The
+//! network, its images and its initial state are those of the example `digits`, by the same files.
+//!
+//! Built and served by `examples/web/web.sh`. For any other target the crate is empty.
+#![cfg(target_arch = "wasm32")]
+
+// What only the example `digits` uses is not used here.
+#[path = "../../../digits/data.rs"]
+#[allow(dead_code)]
+mod data;
+#[path = "../../../digits/network.rs"]
+#[allow(dead_code)]
+mod kernels;
+#[path = "../../../digits/parameters.rs"]
+mod parameters;
+#[path = "../../../digits/random.rs"]
+mod random;
+
+mod checks;
+mod cpu;
+mod gpu;
+mod late;
+mod network;
+pub mod page;
+mod seen;
