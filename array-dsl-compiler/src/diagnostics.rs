@@ -107,6 +107,11 @@ impl Diagnostics {
         self.list[len..].iter_mut().for_each(|d| d.message.insert_str(0, words));
     }
 
+    /// Gives the errors after the first `len` another way out.
+    pub fn advise(&mut self, len: usize, help: &str) {
+        self.list[len..].iter_mut().for_each(|d| d.help = help.into());
+    }
+
     /// One `compile_error!` per error, at its span.
     pub fn to_tokens(&self) -> TokenStream {
         self.list

@@ -159,6 +159,10 @@ fn messages_have_no_internal_names_and_a_way_out() {
     assert!(paths.len() >= 40, "{} programs", paths.len());
     for path in paths {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        // What is no Rust is read by rustc alone.
+        if name == "syntax_errors" {
+            continue;
+        }
         let found = messages_of(&fs::read_to_string(&path).unwrap());
         // There the types of rustc speak, not the compiler.
         let host = name.starts_with("gradient_of")
@@ -169,6 +173,7 @@ fn messages_have_no_internal_names_and_a_way_out() {
                 "generic_on_the_host",
                 "kernel_imported_as_builtin",
                 "kernel_imported_as_concat",
+                "same_name",
             ]
             .contains(&&*name);
         assert_eq!(found.is_empty(), host, "{name}: {found:?}");

@@ -17,6 +17,8 @@ pub mod program;
 pub mod real;
 pub mod record;
 pub mod sparse;
+#[doc(hidden)]
+pub mod stand_in;
 pub mod status;
 pub mod strip;
 pub mod trusted;

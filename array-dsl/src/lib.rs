@@ -16,7 +16,7 @@
 //! assert_eq!(dk, 2.5);
 //! ```
 
-pub use array_dsl_macros::{__compile, __record, Record, kernel};
+pub use array_dsl_macros::{__answered, __compile, __record, __unanswered, Record, kernel};
 #[doc(hidden)]
 pub use array_dsl_runtime as __rt;
 pub use array_dsl_runtime::Error;
@@ -43,6 +43,13 @@ pub use array_dsl_runtime::strip::directions_at_once;
 #[macro_export]
 macro_rules! __nothing {
     () => {};
+}
+
+/// What a name is in the end that no kernel has answered by.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __nobody {
+    ($($rest:tt)*) => {};
 }
 
 /// What a kernel says that is imported under the name of a built-in function.

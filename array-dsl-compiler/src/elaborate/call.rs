@@ -150,7 +150,10 @@ impl Elaborator<'_> {
             Code::ArgumentCount,
             span,
             format!("`{name}` takes {}, found {found}", count(expected, "argument")),
-            format!("write `{}`; the receiver of a method is its first argument", usage(name)),
+            match (name, found) {
+                ("log", 1) => "write `ln(x)` for the natural logarithm, or `log(x, base)`".into(),
+                _ => format!("write `{}`; the receiver of a method is its first argument", usage(name)),
+            },
         );
     }
 
@@ -183,6 +186,11 @@ impl Elaborator<'_> {
                 self.inference.unify(elems[1], elems[0]);
             }
             Op::Powi | Op::Shl | Op::Shr => {}
+            // Of `x ^ 2` the power is said before the types of the two.
+            Op::Xor => {
+                self.of_class(op, row.class, elems[0], name, span)?;
+                self.unify(elems[1], elems[0], span, name)?;
+            }
             _ if atoms.len() == 2 => self.unify(elems[1], elems[0], span, name)?,
             _ => {}
         }

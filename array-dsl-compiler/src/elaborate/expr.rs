@@ -6,7 +6,8 @@ use proc_macro2::Span;
 
 use super::Elaborator;
 use super::constants::constant;
-use super::names::{closest, similar_builtin};
+use super::index::indexed;
+use super::names::{closest, meant};
 use super::value::{Closure, Function, Value};
 use crate::core::{self, Atom, Exp};
 use crate::diagnostics::Code;
@@ -47,7 +48,7 @@ impl Elaborator<'_> {
             ExprKind::Method(receiver, name, args) => self.method(receiver, name, args),
             ExprKind::Index(a, kind) => {
                 let v = self.expr(a)?;
-                self.index_expr(v, kind, e.span)
+                self.index_expr(v, &indexed(a), kind, e.span)
             }
             ExprKind::Tuple(es) => self.exprs(es).map(Value::Tuple),
             ExprKind::Field(a, member) => {
@@ -256,10 +257,9 @@ impl Elaborator<'_> {
             self.error(Code::NotAFunction, p.span(), message, "index arrays with `a[i]`");
             return None;
         }
-        let help = similar_builtin(&p.text()).map_or_else(
-            || "call built-in functions, closures bound by `let`, or other `#[kernel]` functions".to_string(),
-            |n| format!("did you mean `{n}`?"),
-        );
+        let help = meant(&p.text()).unwrap_or_else(|| {
+            "call built-in functions, closures bound by `let`, or other `#[kernel]` functions".into()
+        });
         self.error(Code::UnknownFunction, p.span(), format!("unknown function `{}`", p.text()), help);
         None
     }
@@ -270,17 +270,15 @@ impl Elaborator<'_> {
         let mut all = vec![receiver?];
         all.extend(args?);
         if !super::is_builtin(&name.name) {
-            let near = similar_builtin(&name.name);
             let help = match &*name.name {
                 "iter" | "into_iter" => {
                     "arrays have no iterators here: use `map`, `build` or a reduction such as `sum()`"
                         .to_string()
                 }
                 "clone" | "to_owned" => "values are never moved here: just use the name again".to_string(),
-                _ => near.map_or_else(
-                    || "methods are the built-in functions".to_string(),
-                    |n| format!("did you mean `{n}`?"),
-                ),
+                "rev" => "write `(lo..hi).rev()` with the range in parentheses, or `x.reverse()` of an array".into(),
+                // With these arguments it is a method of Rust's, of the same meaning as a function.
+                name => meant(name).unwrap_or_else(|| "methods are the built-in functions".into()),
             };
             self.error(Code::UnknownFunction, name.span, format!("unknown method `{}`", name.name), help);
             return None;

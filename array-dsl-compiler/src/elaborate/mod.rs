@@ -105,7 +105,7 @@ use crate::record::{Interface, Records};
 use crate::syntax::ast;
 use crate::ty::{Elem, Loc, Name, Place, Tree};
 use infer::Inference;
-pub use names::{builtins, is_builtin, similar_builtin, takes_function};
+pub use names::{builtins, is_builtin, meant, takes_function};
 use scope::Scope;
 use sizes::Declared;
 use value::Value;

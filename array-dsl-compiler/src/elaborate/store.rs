@@ -117,7 +117,7 @@ impl Elaborator<'_> {
         if ty.rank() < at.len() {
             // Records that there are too many.
             let at: Vec<Value> = at.iter().map(|i| Value::Atom(*i)).collect();
-            return self.index_at(array, &at, a.span);
+            return self.index_at(array, "the array", &at, a.span);
         }
         let Atom::Var(var) = array else { return None };
         let cell = Value::Atom(self.index(array, at, a.span));

@@ -6,7 +6,8 @@
 //! | `options` | the attribute's arguments |
 //! | `link` | how a kernel asks the macros of the kernels and records that it names |
 //! | `state` | what travels along from one macro to the next |
-//! | `missing` | the error where a name has no macro |
+//! | `missing`, `pending` | the error where a name has no macro; who has it of those that wait for it |
+//! | `unread` | functions that do not parse |
 //! | `answers` | what the macros have answered, and what a kernel's paths stand for |
 //! | `compile` | a linked kernel with all its variants |
 //! | `programs` | the kernel and its derivatives from Core to code, side by side |
@@ -23,9 +24,11 @@ pub mod generic;
 pub mod link;
 mod missing;
 mod options;
+mod pending;
 mod programs;
 pub mod renamed;
 mod state;
+mod unread;
 
 use proc_macro2::TokenStream;
 use syn::ext::IdentExt;

@@ -109,9 +109,10 @@ pub fn names_in_size(e: &Expr, names: &mut Vec<Ident>) {
 
 /// Whether a path is one of Rust's own constants or functions, `f64::INFINITY` or `std::f64::consts::PI`.
 fn is_of_rust(path: &Path) -> bool {
-    const ROOTS: [&str; 21] = [
+    const ROOTS: [&str; 28] = [
         "std", "core", "alloc", "f16", "f32", "f64", "f128", "i8", "i16", "i32", "i64", "i128", "isize",
-        "u8", "u16", "u32", "u64", "u128", "usize", "bool", "char",
+        "u8", "u16", "u32", "u64", "u128", "usize", "bool", "char", "Vec", "String", "Box", "Option", "Array",
+        "Array1", "Array2",
     ];
     path.segments.len() > 1 && ROOTS.contains(&&*path.segments[0].name)
 }
