@@ -20,7 +20,7 @@ pub use array_dsl_macros::{__answered, __compile, __record, __unanswered, Record
 #[doc(hidden)]
 pub use array_dsl_runtime as __rt;
 pub use array_dsl_runtime::Error;
-pub use array_dsl_runtime::check::{GradientCheck, check_grad};
+pub use array_dsl_runtime::check::{GradientCheck, Verdict, check_grad};
 pub use array_dsl_runtime::directional::{Directional, HasSparseHessian};
 #[cfg(feature = "gpu")]
 pub use array_dsl_runtime::gpu::{
