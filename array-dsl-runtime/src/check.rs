@@ -29,9 +29,8 @@ use crate::directional::{Directional, Flat, Visit};
 /// }
 ///
 /// check_grad(energy, (&array![1.0, 2.0],)).unwrap().assert();
-/// // At the kink of `abs` the slopes to both sides are others, of which the derivative is none.
-/// let check = check_grad(energy, (&array![0.0, 2.0],)).unwrap();
-/// println!("{check}");
+/// // Close to a kink the differences are no derivative, which the text says.
+/// println!("{}", check_grad(energy, (&array![1e-6, 2.0],)).unwrap());
 /// ```
 pub fn check_grad<K: Directional>(kernel: K, args: K::Args<'_>) -> Result<GradientCheck, Error> {
     let _ = kernel;
@@ -54,7 +53,7 @@ pub struct GradientCheck {
     pub values: (f64, f64),
     /// How many entries were compared.
     pub entries: usize,
-    /// There: the difference quotients to the left and to the right, which differ at a kink.
+    /// At the worst entry: the difference quotients to the left and to the right, which differ at a kink.
     pub sides: (f64, f64),
     /// The disagreement that rounding alone may make, by the float type of the arguments.
     pub tolerance: f64,

@@ -3,6 +3,8 @@
 pub mod allocate;
 pub mod buffer;
 pub mod check;
+#[doc(hidden)]
+pub mod constant;
 pub mod contract;
 pub mod cpu;
 pub mod directional;

@@ -97,6 +97,12 @@ impl Elaborator<'_> {
 
     /// `a as ty`.
     fn conversion(&mut self, a: &Expr, ty: &Type, span: Span) -> Option<Value> {
+        if let (ExprKind::Path(p), TypeKind::Scalar(elem)) = (&a.kind, &ty.kind)
+            && p.single().is_none_or(|n| self.scope.get(&n.name).is_none())
+            && let Some(c) = self.constant(p, Some(*elem))
+        {
+            return Some(Value::Atom(Atom::Var(c)));
+        }
         let v = self.expr(a)?;
         let elem = match &ty.kind {
             TypeKind::Scalar(e) => *e,
@@ -188,6 +194,9 @@ impl Elaborator<'_> {
                 return Some(Value::Atom(self.size_value(&Dim::name(name.name.clone()), name.span)));
             }
         }
+        if let Some(c) = self.constant(p, None) {
+            return Some(Value::Atom(Atom::Var(c)));
+        }
         if let Some(c) = constant(&p.text()) {
             return Some(Value::Atom(Atom::Const(c)));
         }
@@ -195,17 +204,10 @@ impl Elaborator<'_> {
             return Some(Value::Function(f));
         }
         let text = p.text();
-        let help = if text.chars().all(|c| c.is_uppercase() || c == '_' || c.is_numeric()) {
-            format!(
-                "a kernel cannot see constants of the surrounding code; pass `{text}` as an argument, or write its value"
-            )
-        } else {
-            let near = self.similar(&text);
-            near.map_or_else(
-                || "names come from parameters, `let`, closures and sizes of the signature".into(),
-                |n| format!("did you mean `{n}`?"),
-            )
-        };
+        let help = self.similar(&text).map_or_else(
+            || "names come from parameters, `let`, closures and sizes of the signature".into(),
+            |n| format!("did you mean `{n}`?"),
+        );
         self.error(Code::UnknownName, p.span(), format!("unknown name `{text}`"), help);
         None
     }
@@ -276,7 +278,8 @@ impl Elaborator<'_> {
                         .to_string()
                 }
                 "clone" | "to_owned" => "values are never moved here: just use the name again".to_string(),
-                "rev" => "write `(lo..hi).rev()` with the range in parentheses, or `x.reverse()` of an array".into(),
+                "rev" => "write `(lo..hi).rev()` with the range in parentheses, or `x.reverse()` of an array"
+                    .into(),
                 // With these arguments it is a method of Rust's, of the same meaning as a function.
                 name => meant(name).unwrap_or_else(|| "methods are the built-in functions".into()),
             };

@@ -68,6 +68,7 @@ impl Elaborator<'_> {
         let at = self.plain_atoms("an index", at, span)?;
         for i in &at {
             let elem = self.elem(*i);
+            self.inference.settle_for_int(elem);
             if !self.inference.is_int(elem) {
                 let found = self.inference.describe(elem);
                 self.error(

@@ -60,6 +60,9 @@ pub fn meant(path: &str) -> Option<String> {
         }
         ("", "pow") => "write `x.powi(2)`, or `x.powf(0.5)` for powers that are not whole".into(),
         ("", "vecmat") => "write `matvec(transpose(a), x)`".into(),
+        ("", "wrapping_add") => "integers wrap around in kernels: write `x + y`".into(),
+        ("", "wrapping_sub") => "integers wrap around in kernels: write `x - y`".into(),
+        ("", "wrapping_mul") => "integers wrap around in kernels: write `x * y`".into(),
         ("", name) => format!("did you mean `{}`?", similar_builtin(name)?),
         ("f32" | "f64" | "i32" | "i64" | "u32" | "usize", "from" | "try_from") => {
             "convert with `as`, as in `x as f64`".into()

@@ -126,7 +126,8 @@ fn proceed(kernel: &Kernel, state: &State) -> TokenStream {
     let error = |path: &str, span| {
         if is_record { not_a_record(path, span) } else { not_a_kernel(name, path, span) }
     };
-    ask(name, state, &quote!(::array_dsl::__compile), error).unwrap_or_else(|| compile(kernel, &state.answers))
+    ask(name, state, &quote!(::array_dsl::__compile), error)
+        .unwrap_or_else(|| compile(kernel, &state.answers))
 }
 
 /// The question to the next path, with what stands there if it has no answer; `None` if all have answered.

@@ -19,8 +19,8 @@
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 
-use super::pending::{self, Silence};
 use super::Kernel;
+use super::pending::{self, Silence};
 use crate::carrier;
 use crate::diagnostics::{Code, Diagnostic, Diagnostics};
 use crate::elaborate::meant;
@@ -67,7 +67,8 @@ pub(super) fn unless_answered(
 /// What `__unanswered` is replaced by: the path has no answer.
 pub(super) fn unanswered(arguments: TokenStream) -> Option<TokenStream> {
     let parts: Vec<TokenTree> = arguments.into_iter().collect();
-    let [TokenTree::Ident(at), TokenTree::Ident(name), k, text, TokenTree::Group(item)] = parts.as_slice() else {
+    let [TokenTree::Ident(at), TokenTree::Ident(name), k, text, TokenTree::Group(item)] = parts.as_slice()
+    else {
         return None;
     };
     let (span, item) = (at.span(), item.stream());

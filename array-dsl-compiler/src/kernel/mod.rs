@@ -90,6 +90,15 @@ impl Kernel {
         syntax::free_calls(&self.ast, &builtins)
     }
 
+    /// The tokens of the path of a kernel that it calls, by its text.
+    fn path_of(&self, text: &str, answers: &[Answer]) -> Option<TokenStream> {
+        let rule = self.options.rule.iter().find(|r| r.path.text() == text).map(|r| r.tokens.clone());
+        rule.or_else(|| {
+            let callees = self.callees(answers);
+            callees.iter().find(|p| p.text() == text).map(|p| carrier::path_tokens(p, &self.item))
+        })
+    }
+
     /// The built-in functions that it calls by name.
     pub fn called_builtins(&self) -> Vec<ast::Ident> {
         let builtins = syntax::Builtins { contains: &is_builtin, takes_function: &takes_function };

@@ -57,7 +57,9 @@ fn several_indices(tokens: TokenStream) -> Vec<Span> {
 fn is_indexed(before: &TokenTree) -> bool {
     match before {
         // A keyword that an array may follow.
-        TokenTree::Ident(name) => !["return", "in", "as", "mut", "else", "match", "if"].iter().any(|k| name == k),
+        TokenTree::Ident(name) => {
+            !["return", "in", "as", "mut", "else", "match", "if"].iter().any(|k| name == k)
+        }
         TokenTree::Group(g) => matches!(g.delimiter(), Delimiter::Parenthesis | Delimiter::Bracket),
         TokenTree::Punct(_) | TokenTree::Literal(_) => false,
     }

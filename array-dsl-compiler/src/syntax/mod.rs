@@ -4,6 +4,7 @@
 pub mod ast;
 mod block;
 mod chain;
+mod constants;
 mod einsum;
 mod expr;
 mod generics;
@@ -20,6 +21,7 @@ mod testing;
 mod types;
 pub mod walk;
 
+pub use constants::{Constant, constants};
 pub use instantiate::instantiate;
 pub use names::{Builtins, called_builtins, free_calls, named_records, names_in_size, size_names};
 pub use parse::{parse_function, parse_type, text};
