@@ -32,6 +32,7 @@ pub enum Code {
     Fields = 23,
     Ambiguous = 24,
     BuiltinName = 25,
+    Index = 26,
 }
 
 impl Code {

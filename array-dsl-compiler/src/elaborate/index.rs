@@ -83,11 +83,39 @@ impl Elaborator<'_> {
                 self.unify(elem, Elem::I64, span, "an index")?;
             }
         }
+        self.may_be_inside(a, name, &at, span)?;
         let expected = vec![0; at.len()];
         self.lift("indexing", &expected, &at, span, &mut |e, at| {
             let at: Vec<Atom> = at.iter().map(|i| e.cast(*i, Elem::I64, span)).collect();
             Some(Value::Atom(e.index(a, &at, span)))
         })
+    }
+
+    /// Records an error for an index that is outside whatever the arguments are: `x[-1]`, `x[n]`. In a generic kernel a branch for
+    /// other sizes may read there.
+    pub(super) fn may_be_inside(&mut self, a: Atom, name: &str, at: &[Atom], span: Span) -> Option<()> {
+        if self.site.generic.is_some() || self.site.call_span.is_some() {
+            return Some(());
+        }
+        let dims = self.atom_type(a).dims;
+        for (i, len) in at.iter().zip(&dims) {
+            let Some(i) = self.known_int(*i).filter(|_| self.rank(*i) == 0) else { continue };
+            let below = i.as_constant().is_some_and(|i| i < 0);
+            let beyond = i.sub(len).as_constant().is_some_and(|d| d >= 0);
+            if below || beyond {
+                let last = self.show(&len.sub(&Dim::constant(1)));
+                let (i, len) = (self.show(&i), self.show(len));
+                let help = if below {
+                    format!("indices begin at 0; the last one is {last}")
+                } else {
+                    format!("the last index is {last}")
+                };
+                let message = format!("the index {i} of {name} is outside: its length is {len}");
+                self.error(Code::Index, span, message, help);
+                return None;
+            }
+        }
+        Some(())
     }
 
     /// `a[lo..hi]`.

@@ -119,6 +119,7 @@ impl Elaborator<'_> {
             let at: Vec<Value> = at.iter().map(|i| Value::Atom(*i)).collect();
             return self.index_at(array, "the array", &at, a.span);
         }
+        self.may_be_inside(array, a.what.trim_start_matches("this part of "), at, a.span)?;
         let Atom::Var(var) = array else { return None };
         let cell = Value::Atom(self.index(array, at, a.span));
         let Value::Atom(new) = self.store(a, &cell, rest, v)? else { return None };

@@ -13,12 +13,13 @@ use crate::core;
 use crate::derive::Derivative;
 use crate::diagnostics::{Code, Diagnostics};
 use crate::elaborate::{Callees, Elaborated, Source};
-use crate::emit::host::{self, Variant, constants};
+use crate::emit::host::{self, Variant, constants, lints};
 use crate::emit::signature::Signature;
 use crate::internal;
 use crate::notes;
 use crate::pipeline;
 use crate::record::{self, Records};
+use crate::syntax;
 use crate::ty::Elem;
 
 /// Compiles a kernel whose records and callees have answered, in that order; the tokens that replace the item.
@@ -88,9 +89,15 @@ fn items(
     let constants =
         constants.iter().map(|source| value(kernel, source, answers)).collect::<Option<Vec<_>>>()?;
     let vis = kernel.item.vis.to_token_stream();
-    let doc: TokenStream = kernel.item.attrs.iter().map(ToTokens::to_token_stream).collect();
+    let mut doc: TokenStream = kernel.item.attrs.iter().map(ToTokens::to_token_stream).collect();
+    // A unit struct shows nothing of what it takes. Without any documentation it stays so, for the lint that asks for some.
+    if kernel.item.attrs.iter().any(|a| a.path().is_ident("doc")) {
+        let signature = format!("\n```text\n{}\n```", syntax::text(&kernel.item.sig));
+        doc.extend(quote! { #[doc = #signature] });
+    }
     internal::stage("emit");
-    let items = host::items(name, &vis, &doc, &constants, &variants);
+    let mut items = host::items(name, &vis, &doc, &constants, &variants);
+    items.extend(lints::items(&kernel.item.attrs, &syntax::unused(&kernel.item, &kernel.ast)));
     Some((items, carried(kernel, &function, &callees.records, diagnostics)))
 }
 

@@ -91,6 +91,7 @@ pub(super) fn items(
 ) -> Option<(TokenStream, String)> {
     check(kernel, callees, diagnostics)?;
     let mut out = type_items(kernel);
+    out.extend(host::lints::items(&kernel.item.attrs, &syntax::unused(&kernel.item, &kernel.ast)));
     for (elem, _) in &kernel.options.instances {
         out.extend(instance_items(kernel, *elem, callees, diagnostics)?);
     }

@@ -32,6 +32,7 @@
 //! | `directional` | those for derivatives along directions |
 //! | `records` | records opened and made |
 //! | `constants` | the values of constants of the surrounding code |
+//! | `lints` | what rustc's lints have to see |
 //! | `types` | Rust's types of arguments and results |
 //! | `signature` | the static `SIGNATURE` |
 //! | `arguments` | patterns, sizes, elements |
@@ -45,6 +46,7 @@ mod cpu;
 mod directional;
 mod gpu;
 mod implementations;
+pub mod lints;
 mod records;
 mod results;
 mod signature;
