@@ -370,7 +370,8 @@ fn derived(p: &Program, made: &Made, args: &[Value], seed: u64) -> Result<(), Fi
     let agreed = stage(&name, || made.staged.agrees(&name, &args, &expected))?;
     agreed.map_err(|d| Finding::new(&d.what, d.message))?;
     if let (Ok(batch), [Derivative::Vmap]) = (&expected, &made.path[..]) {
-        let row = |of: &[Value], k: i64| of.iter().map(|v| v.index(&[k])).collect::<Result<Vec<_>, _>>();
+        let at = |v: &Value, k: i64| if v.shape().is_empty() { Ok(v.clone()) } else { v.index(&[k]) };
+        let row = |of: &[Value], k: i64| of.iter().map(|v| at(v, k)).collect::<Result<Vec<_>, _>>();
         for k in 0..compare::BATCH {
             let (Ok(args), found) = (row(&args, k), row(batch, k)) else { continue };
             let expected = stage("a row of the batch", || bulk::interp::run(p, &args))?;
