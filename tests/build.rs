@@ -102,7 +102,7 @@ fn construct_items(
         if let Err(reason) = variant.gpu() {
             return Err(format!("{}, {name}: {reason}", construct.name).into());
         }
-        items.extend(host::items(&kernel, &quote!(pub), &TokenStream::new(), &[variant]));
+        items.extend(host::items(&kernel, &quote!(pub), &TokenStream::new(), &[], &[variant]));
         let (on_cpu, on_gpu) = (format_ident!("{name}_on_cpu"), format_ident!("{name}_on_gpu"));
         items.extend(call(&p, &on_cpu, &kernel, false));
         items.extend(call(&p, &on_gpu, &kernel, true));
@@ -178,7 +178,7 @@ fn module(
             return Ok(None);
         }
         let (kernel, call_name) = (format_ident!("of_{name}"), format_ident!("{name}"));
-        items.extend(host::items(&kernel, &quote!(pub), &TokenStream::new(), &[variant]));
+        items.extend(host::items(&kernel, &quote!(pub), &TokenStream::new(), &[], &[variant]));
         items.extend(call(p, &call_name, &kernel, on_gpu));
         entry.extend(quote!(Some(#module::#call_name),));
     }

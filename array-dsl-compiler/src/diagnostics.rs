@@ -32,6 +32,7 @@ pub enum Code {
     Fields = 23,
     Ambiguous = 24,
     BuiltinName = 25,
+    Index = 26,
 }
 
 impl Code {
@@ -105,6 +106,11 @@ impl Diagnostics {
     /// Puts words before the messages after the first `len`: in which case they hold.
     pub fn specify(&mut self, len: usize, words: &str) {
         self.list[len..].iter_mut().for_each(|d| d.message.insert_str(0, words));
+    }
+
+    /// Gives the errors after the first `len` another way out.
+    pub fn advise(&mut self, len: usize, help: &str) {
+        self.list[len..].iter_mut().for_each(|d| d.help = help.into());
     }
 
     /// One `compile_error!` per error, at its span.

@@ -239,7 +239,8 @@ impl Dim {
             },
             SizeAtom::Scalar(_) => Dim::atom(a.clone()),
         });
-        named.show(scalar)
+        // Of a constant of the surrounding code the user's own name.
+        named.show(&|s| scalar(s).trim_end_matches('#').to_string())
     }
 
     /// The text with scalar atoms printed by `scalar`.

@@ -15,6 +15,16 @@ pub fn is_type_of_rust(name: &str) -> bool {
     TYPES.contains(&name)
 }
 
+/// The name of the parameter that a constant of the surrounding code is for a kernel: none that a user can write.
+pub fn constant_name(name: &str) -> Name {
+    format!("{name}#").into()
+}
+
+/// Whether a parameter is a constant of the surrounding code.
+pub fn is_constant(parameter: &str) -> bool {
+    parameter.ends_with('#')
+}
+
 /// The type of one number. In a kernel `usize` is another spelling of `i64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Elem {

@@ -159,6 +159,10 @@ fn messages_have_no_internal_names_and_a_way_out() {
     assert!(paths.len() >= 40, "{} programs", paths.len());
     for path in paths {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        // What is no Rust is read by rustc alone.
+        if name == "syntax_errors" {
+            continue;
+        }
         let found = messages_of(&fs::read_to_string(&path).unwrap());
         // There the types of rustc speak, not the compiler.
         let host = name.starts_with("gradient_of")
@@ -169,6 +173,10 @@ fn messages_have_no_internal_names_and_a_way_out() {
                 "generic_on_the_host",
                 "kernel_imported_as_builtin",
                 "kernel_imported_as_concat",
+                "same_name",
+                "constant_types",
+                "missing_constant",
+                "unused",
             ]
             .contains(&&*name);
         assert_eq!(found.is_empty(), host, "{name}: {found:?}");
@@ -209,7 +217,7 @@ fn every_code_has_a_wrong_program() {
     let mut paths = Vec::new();
     sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/messages/ui"), &mut paths);
     let all: String = paths.iter().map(|p| fs::read_to_string(p.with_extension("stderr")).unwrap()).collect();
-    for code in 1..=25 {
+    for code in 1..=26 {
         assert!(all.contains(&format!("[AD{code:04}]")), "AD{code:04}");
     }
 }
@@ -220,7 +228,7 @@ fn the_page_on_errors_is_right() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/errors.md");
     let page = fs::read_to_string(page).unwrap();
     let sections: Vec<&str> = page.split("\n## ").skip(1).collect();
-    assert_eq!(sections.len(), 25);
+    assert_eq!(sections.len(), 26);
     for (section, code) in sections.iter().zip(1..) {
         let code = format!("AD{code:04}");
         assert!(section.starts_with(&code), "{code}: {section}");

@@ -37,6 +37,20 @@ pub fn __compile(state: TokenStream) -> TokenStream {
     compiled(|| link::resume(state.into()))
 }
 
+/// What a kernel or record says if a name that it asks for has no answer. Not for direct use.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn __unanswered(arguments: TokenStream, _: TokenStream) -> TokenStream {
+    compiled(|| link::unanswered(arguments.into()))
+}
+
+/// Discards its item. Not for direct use.
+#[doc(hidden)]
+#[proc_macro_attribute]
+pub fn __answered(_: TokenStream, _: TokenStream) -> TokenStream {
+    TokenStream::new()
+}
+
 /// Lets kernels take, give and differentiate by a structure.
 ///
 /// Its fields are `f32`, `f64`, `i32`, `i64`, `u32`, `bool`, ndarray's `Array1` to `Array6` of these, tuples, and other records.

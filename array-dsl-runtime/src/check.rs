@@ -15,10 +15,23 @@ use crate::directional::{Directional, Flat, Visit};
 /// Compares forward mode, reverse mode and central differences of a kernel at a point.
 ///
 /// Differences are inexact: agreement to about 1e-8 (f64) or 1e-2 (f32), relative to the largest entry, is as good as it gets, and
-/// at kinks (`max` of equal values, say) they differ from any derivative.
+/// at kinks (`max` of equal values, say) they differ from any derivative: see [`GradientCheck::verdict`].
 ///
 /// # Errors
 /// Those of running the kernel.
+///
+/// ```
+/// # use array_dsl::prelude::*;
+/// # use ndarray::array;
+/// #[kernel]
+/// fn energy(x: [f64; n]) -> f64 {
+///     (x * x).sum() + x[0].abs()
+/// }
+///
+/// check_grad(energy, (&array![1.0, 2.0],)).unwrap().assert();
+/// // Close to a kink the differences are no derivative, which the text says.
+/// println!("{}", check_grad(energy, (&array![1e-6, 2.0],)).unwrap());
+/// ```
 pub fn check_grad<K: Directional>(kernel: K, args: K::Args<'_>) -> Result<GradientCheck, Error> {
     let _ = kernel;
     K::visit(args, Compare)
@@ -40,6 +53,22 @@ pub struct GradientCheck {
     pub values: (f64, f64),
     /// How many entries were compared.
     pub entries: usize,
+    /// At the worst entry: the difference quotients to the left and to the right, which differ at a kink.
+    pub sides: (f64, f64),
+    /// The disagreement that rounding alone may make, by the float type of the arguments.
+    pub tolerance: f64,
+}
+
+/// What a comparison says of a gradient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Forward mode, reverse mode and differences agree.
+    Agrees,
+    /// At the worst entry the function has a kink: the slopes to both sides differ, and the derivative is one of them or between
+    /// them. Compare at another point.
+    Kink,
+    /// They do not agree.
+    Differs,
 }
 
 impl GradientCheck {
@@ -47,21 +76,48 @@ impl GradientCheck {
     pub fn agrees(&self, tolerance: f64) -> bool {
         self.forward_reverse <= tolerance && self.differences <= tolerance
     }
+
+    /// Whether everything agrees as far as the float type of the arguments allows, or fails to at a kink.
+    pub fn verdict(&self) -> Verdict {
+        if self.agrees(self.tolerance) {
+            return Verdict::Agrees;
+        }
+        let ((left, right), derivative) = (self.sides, self.values.0);
+        let scale = left.abs().max(right.abs()).max(1.0);
+        // Where there is no kink the slopes to both sides differ by the curvature times the step.
+        let is_kink = (left - right).abs() > self.tolerance.sqrt() * scale;
+        let slack = self.tolerance.sqrt() * scale;
+        let between = derivative >= left.min(right) - slack && derivative <= left.max(right) + slack;
+        if self.forward_reverse <= self.tolerance && is_kink && between {
+            Verdict::Kink
+        } else {
+            Verdict::Differs
+        }
+    }
+
+    /// Panics with the comparison unless everything agrees: for tests.
+    ///
+    /// # Panics
+    /// If the [verdict](GradientCheck::verdict) is another one than [`Verdict::Agrees`].
+    #[track_caller]
+    pub fn assert(&self) {
+        assert!(self.verdict() == Verdict::Agrees, "{self}");
+    }
 }
 
 impl fmt::Display for GradientCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = match self.verdict() {
+            Verdict::Agrees => "the gradient agrees",
+            Verdict::Kink => "a kink here? the gradient agrees with one side of it, or lies between both",
+            Verdict::Differs => "the gradient is wrong, or too inexact to tell",
+        };
+        let GradientCheck { kernel, entries, worst: (argument, position), values, sides, .. } = self;
         write!(
             f,
-            "kernel `{}`: forward and reverse mode differ by {:.1e}; reverse mode and differences by {:.1e} (of {} entries; worst: `{}`[{}], derivative {}, differences {})",
-            self.kernel,
-            self.forward_reverse,
-            self.differences,
-            self.entries,
-            self.worst.0,
-            self.worst.1,
-            self.values.0,
-            self.values.1
+            "kernel `{kernel}`: {verdict} (tolerance {:.0e}); forward and reverse mode differ by {:.1e}; reverse mode and differences by \
+             {:.1e} (of {entries} entries; worst: `{argument}`[{position}], derivative {}, differences {}, to the left {}, to the right {})",
+            self.tolerance, self.forward_reverse, self.differences, values.0, values.1, sides.0, sides.1
         )
     }
 }
@@ -131,7 +187,11 @@ impl Visit for Compare {
             worst: (names.first().copied().unwrap_or(""), 0),
             values: (0.0, 0.0),
             entries: 0,
+            sides: (0.0, 0.0),
+            // Of central differences with a step of the cube root.
+            tolerance: 1000.0 * A::epsilon().cbrt().powi(2),
         };
+        let here = dot(&cotangent, &y);
         let point = at.lists();
         let total: usize = point.iter().map(Vec::len).sum();
         let step = total.div_ceil(ENTRIES).max(1);
@@ -151,7 +211,8 @@ impl Visit for Compare {
             let (up, down) = (shifted(h)?, shifted(-h)?);
             // The step that was really made, after rounding.
             let made = up.lists()[list][entry] - down.lists()[list][entry];
-            let quotient = (dot(&cotangent, &value(&up)?) - dot(&cotangent, &value(&down)?)) / made;
+            let (above, below) = (dot(&cotangent, &value(&up)?), dot(&cotangent, &value(&down)?));
+            let quotient = (above - below) / made;
             let derivative = lists[list][entry];
             let error = (quotient - derivative).abs() / scale;
             check.entries += 1;
@@ -160,6 +221,7 @@ impl Visit for Compare {
                 check.differences = if error.is_nan() { f64::INFINITY } else { error };
                 check.worst = (names.get(list).copied().unwrap_or(""), entry);
                 check.values = (derivative, quotient);
+                check.sides = (2.0 * (here - below) / made, 2.0 * (above - here) / made);
             }
         }
         Ok(check)

@@ -3,6 +3,8 @@
 pub mod allocate;
 pub mod buffer;
 pub mod check;
+#[doc(hidden)]
+pub mod constant;
 pub mod contract;
 pub mod cpu;
 pub mod directional;
@@ -17,6 +19,8 @@ pub mod program;
 pub mod real;
 pub mod record;
 pub mod sparse;
+#[doc(hidden)]
+pub mod stand_in;
 pub mod status;
 pub mod strip;
 pub mod trusted;

@@ -24,11 +24,11 @@ pub mod linalg;
 pub mod ode;
 pub mod random;
 
-pub use array_dsl_macros::{__compile, __record, Record, kernel};
+pub use array_dsl_macros::{__answered, __compile, __record, __unanswered, Record, kernel};
 #[doc(hidden)]
 pub use array_dsl_runtime as __rt;
 pub use array_dsl_runtime::Error;
-pub use array_dsl_runtime::check::{GradientCheck, check_grad};
+pub use array_dsl_runtime::check::{GradientCheck, Verdict, check_grad};
 pub use array_dsl_runtime::directional::{Directional, HasSparseHessian};
 #[cfg(feature = "gpu")]
 pub use array_dsl_runtime::gpu::{
@@ -51,6 +51,13 @@ pub use array_dsl_runtime::strip::directions_at_once;
 #[macro_export]
 macro_rules! __nothing {
     () => {};
+}
+
+/// What a name is in the end that no kernel has answered by.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __nobody {
+    ($($rest:tt)*) => {};
 }
 
 /// What a kernel says that is imported under the name of a built-in function.

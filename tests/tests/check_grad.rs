@@ -1,5 +1,6 @@
 //! `check_grad`: forward mode, reverse mode and differences agree, and a wrong point is reported.
 
+use array_dsl::Verdict;
 use array_dsl::prelude::*;
 use ndarray::{Array2, array};
 
@@ -19,7 +20,8 @@ fn derivatives_agree() {
     let w = Array2::from_shape_fn((3, 4), |(i, j)| (i as f64 - 0.7 * j as f64).sin());
     let check = check_grad(loss, (&w, (1.5, &array![0, 3, 1]), &array![1.0, -0.5, 0.25, 2.0])).unwrap();
     assert!(check.agrees(1e-7), "{check}");
-    assert_eq!(check.entries, 13);
+    assert_eq!((check.entries, check.verdict()), (13, Verdict::Agrees));
+    check.assert();
 }
 
 #[test]
@@ -29,6 +31,8 @@ fn differences_disagree_at_a_kink() {
     assert!(check.differences > 0.01, "{check}");
     assert_eq!(check.worst, ("x", 1));
     assert!(check.forward_reverse < 1e-12, "{check}");
+    assert_eq!(check.verdict(), Verdict::Kink, "{check}");
+    assert!(check.to_string().contains("a kink here?"), "{check}");
 }
 
 #[test]
@@ -39,4 +43,25 @@ fn single_precision() {
     }
     let check = check_grad(cubes, (&array![1.0f32, -2.0, 0.5],)).unwrap();
     assert!(check.agrees(1e-2), "{check}");
+    check.assert();
+}
+
+#[kernel]
+fn wrong_slope(x: f64, cotangent: f64) -> f64 {
+    3.0 * x * cotangent
+}
+
+#[kernel(vjp = wrong_slope)]
+fn square(x: f64) -> f64 {
+    x * x
+}
+
+#[test]
+fn a_wrong_rule_is_no_kink() {
+    let check = check_grad(square, (1.5,)).unwrap();
+    assert_eq!(check.verdict(), Verdict::Differs, "{check}");
+    let message = std::panic::catch_unwind(|| check.assert()).unwrap_err();
+    let message = message.downcast_ref::<String>().expect("a text");
+    assert!(message.contains("kernel `square`: the gradient is wrong"), "{message}");
+    assert!(message.contains("`x`[0], derivative"), "{message}");
 }

@@ -53,7 +53,7 @@ fn of_arrays(x: [f64; n], at: [i64; m], trips: usize) -> [f64; n] {
 }
 
 #[kernel]
-fn counted(at: [i64; m], x: [f64; n], count: usize) -> [i64; n] {
+fn counted(at: [i64; m], _x: [f64; n], count: usize) -> [i64; n] {
     let mut bins: [i64; n] = build(n, |i| i * 0);
     for k in 0..count {
         bins[at[k % m] % 2] += 10 / at[k % m];

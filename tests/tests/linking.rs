@@ -294,3 +294,41 @@ fn what_a_kernel_leaves_out_others_have() {
     assert_eq!(grad(twice_cubed)(2.0), 24.0);
     assert!(!cubed.explain().contains("== vjp =="), "what is not asked for is not missing");
 }
+
+/// A called kernel has the constants of its own module, which its callers need not see.
+mod physics {
+    use array_dsl::prelude::*;
+
+    pub const G: f64 = 10.0;
+    pub const CORNERS: usize = 2;
+    const HIDDEN: f64 = 7.0;
+
+    #[kernel]
+    pub fn weight(m: f64) -> f64 {
+        HIDDEN * m * G
+    }
+
+    pub mod inner {
+        use array_dsl::prelude::*;
+
+        #[kernel]
+        pub fn doubled(m: f64) -> f64 {
+            super::weight(m) * super::CORNERS as f64
+        }
+    }
+}
+
+use physics::inner::doubled as twice;
+
+#[kernel(vmap)]
+fn weighs(x: [f64; n]) -> f64 {
+    map(twice, x).sum() * 0.5 + grad(physics::weight)(x[0]) + grad(|y| y * y * 0.5)(x[1])
+}
+
+#[test]
+fn called_kernels_have_constants_of_their_own_modules() {
+    assert_eq!(twice(1.0), 140.0);
+    assert_eq!(weighs(&array![1.0, 2.0]), 3.0 * 70.0 + 70.0 + 2.0);
+    assert_eq!(grad(weighs)(&array![1.0, 2.0]), array![70.0, 71.0]);
+    assert_eq!(vmap(weighs)(&array![[1.0, 2.0]]), array![282.0]);
+}

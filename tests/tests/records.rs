@@ -291,11 +291,11 @@ fn doubled(g: &Grid) -> Grid {
 
 #[kernel]
 fn uniform(count: usize, value: f64) -> Grid {
-    Grid { values: build((count, 2 * count + 1), |i, j| value), corners: zeros((0, 3)), cells: count }
+    Grid { values: build((count, 2 * count + 1), |_, _| value), corners: zeros((0, 3)), cells: count }
 }
 
 #[kernel]
-fn sizes(a: &Net, b: &Net, g: &Grid) -> (i64, i64, i64) {
+fn sizes(_a: &Net, b: &Net, g: &Grid) -> (i64, i64, i64) {
     (features + b.w.len(), classes, g.corners.len())
 }
 
@@ -334,7 +334,7 @@ fn sizes_are_checked_on_entry() {
 #[kernel]
 fn descent(net: &Net, x: [f64; features], steps: usize) -> Net {
     let mut at = net;
-    for k in 0..steps {
+    for _ in 0..steps {
         let z = logits(at, x);
         at.b -= 0.1 * z;
         at = Net { w: at.w - 0.05 * build((features, classes), |i, j| x[i] * z[j]), ..at };
@@ -423,7 +423,7 @@ fn records_of_macros() {
 #[kernel]
 fn trained(net: &Net, x: [f64; features], steps: usize) -> (Net, f64) {
     let mut at = net;
-    for k in 0..steps {
+    for _ in 0..steps {
         at -= 0.05 * grad(loss)(at, x);
     }
     let (value, slope) = jvp(|n: Net| loss(n, x))(at, net);
@@ -445,7 +445,7 @@ fn kernels_take_gradients_by_records() {
 
 #[kernel]
 fn inside(s: &Stack, x: [f64; width], rest: &Layer) -> (Stack, Layer, f64) {
-    let (value, (by_stack, by_rest)) = value_and_grad(|s, r| deep((s, x), r))(s, rest);
+    let (_, (by_stack, by_rest)) = value_and_grad(|s, r| deep((s, x), r))(s, rest);
     let (_, slope) = jvp(|s: Stack| deep((s, x), rest))(s, s);
     (by_stack, by_rest, slope)
 }
@@ -473,7 +473,7 @@ fn clipped(p: &Point) -> Point {
 
 /// Lets the cotangent through where the value is clipped.
 #[kernel]
-fn clipped_rule(p: &Point, by: &Point) -> Point {
+fn clipped_rule(_p: &Point, by: &Point) -> Point {
     by
 }
 

@@ -24,7 +24,7 @@ use crate::bulk::{ArrayId, Program, Stm};
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
 use crate::scalar::Op;
-use crate::ty::{Const, Elem, Loc, Name, Tree};
+use crate::ty::{Const, Elem, Loc, Name, Tree, is_constant};
 
 /// What a matrix is made for.
 struct Matrix {
@@ -269,7 +269,8 @@ pub(super) fn vmap(p: &Program) -> Result<Program, NotDifferentiable> {
     let mut q = p.clone();
     q.stms.clear();
     // In a batch a scalar that is a size of other arguments would be several.
-    let leaves: Vec<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
+    let given = p.params.iter().filter(|q| !is_constant(&q.name));
+    let leaves: Vec<ArrayId> = given.flat_map(|q| q.arrays.leaves()).copied().collect();
     for dim in leaves.iter().flat_map(|a| &p.array(*a).dims) {
         let parameter = |a: &SizeAtom| matches!(a, SizeAtom::Scalar(s) if leaves.contains(&ArrayId(*s)));
         if dim.atoms().iter().any(parameter) {
@@ -285,7 +286,7 @@ pub(super) fn vmap(p: &Program) -> Result<Program, NotDifferentiable> {
     q.sizes.push(size.clone());
     let frame = [Dim::name(size)];
     let mut lifted = FxHashMap::default();
-    for i in 0..q.params.len() {
+    for i in (0..q.params.len()).filter(|i| !is_constant(&p.params[*i].name)) {
         let arrays = q.params[i].arrays.map(&mut |a| {
             let info = q.arrays[a.0 as usize].clone();
             let dims = frame.iter().cloned().chain(info.dims).collect();

@@ -157,6 +157,7 @@ impl Elaborator<'_> {
     /// Requires indices to be integers.
     fn require_integers(&mut self, at: Atom, span: Span) -> Option<()> {
         let elem = self.elem(at);
+        self.inference.settle_for_int(elem);
         if !self.inference.is_int(elem) {
             let found = self.inference.describe(elem);
             self.error(

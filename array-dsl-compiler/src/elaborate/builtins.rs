@@ -243,10 +243,17 @@ impl Elaborator<'_> {
             return None;
         }
         let call = Call { what: format!("`{name}`"), args, span };
-        match builtin.rule {
+        let before = self.diagnostics.list().len();
+        let value = match builtin.rule {
             Rule::Own(rule) => rule(self, &call),
             Rule::Text(params, body) => self.apply_text(builtin.name, params, body, &call),
+        };
+        let is_matrix = |v: &Value| matches!(v, Value::Atom(a) if self.rank(*a) == 2);
+        if value.is_none() && builtin.name == "dot" && args.iter().all(is_matrix) {
+            let help = "`dot` is of vectors, here of row by row; the product of matrices is `matmul(a, b)`";
+            self.diagnostics.advise(before, help);
         }
+        value
     }
 
     fn apply_text(

@@ -8,7 +8,7 @@ use super::names::usage;
 use super::sizes::Declared;
 use super::value::{Closure, Function, Value};
 use super::{Callee, Elaborator};
-use crate::core::{self, Atom, Var};
+use crate::core::{self, Atom, Param, Var};
 use crate::diagnostics::Code;
 pub(super) use crate::diagnostics::count;
 use crate::dim::Dim;
@@ -35,7 +35,7 @@ impl Elaborator<'_> {
         let result = match f {
             Function::Closure(c) => self.apply_closure(&c.clone(), args),
             Function::Builtin(name) => self.apply_builtin(&name.clone(), args, span),
-            Function::Kernel(k) => self.apply_kernel(&k.clone(), args, span),
+            Function::Kernel(k) => self.apply_kernel(k, args, span),
             Function::Derivative(d, f) => self.apply_derivative(*d, &f.clone(), args, span),
             Function::Generic(g) => self.apply_generic(&g.clone(), args, span),
             Function::Given(g) => self.apply_given(&g.clone(), args, span),
@@ -150,7 +150,10 @@ impl Elaborator<'_> {
             Code::ArgumentCount,
             span,
             format!("`{name}` takes {}, found {found}", count(expected, "argument")),
-            format!("write `{}`; the receiver of a method is its first argument", usage(name)),
+            match (name, found) {
+                ("log", 1) => "write `ln(x)` for the natural logarithm, or `log(x, base)`".into(),
+                _ => format!("write `{}`; the receiver of a method is its first argument", usage(name)),
+            },
         );
     }
 
@@ -158,6 +161,9 @@ impl Elaborator<'_> {
     fn scalar_types(&mut self, op: Op, atoms: &[Atom], name: &str, span: Span) -> Option<()> {
         let Some(row) = op.row() else { return Some(()) };
         let elems: Vec<Elem> = atoms.iter().map(|a| self.elem(*a)).collect();
+        if matches!(op, Op::Powi | Op::Shl | Op::Shr) {
+            self.inference.settle_for_int(elems[1]);
+        }
         match op {
             Op::Select => {
                 self.unify(elems[0], Elem::Bool, span, "the condition of `select`")?;
@@ -183,6 +189,11 @@ impl Elaborator<'_> {
                 self.inference.unify(elems[1], elems[0]);
             }
             Op::Powi | Op::Shl | Op::Shr => {}
+            // Of `x ^ 2` the power is said before the types of the two.
+            Op::Xor => {
+                self.of_class(op, row.class, elems[0], name, span)?;
+                self.unify(elems[1], elems[0], span, name)?;
+            }
             _ if atoms.len() == 2 => self.unify(elems[1], elems[0], span, name)?,
             _ => {}
         }
@@ -191,9 +202,16 @@ impl Elaborator<'_> {
 
     /// Requires an element type to be one of those that a scalar function is of.
     fn of_class(&mut self, op: Op, class: Class, elem: Elem, name: &str, span: Span) -> Option<()> {
+        match class {
+            Class::Float => self.inference.settle_for_float(elem),
+            Class::Int => self.inference.settle_for_int(elem),
+            Class::Num | Class::Bits | Class::Any => {}
+        }
         let e = self.inference.resolve(elem);
         let fits = match class {
             Class::Any => true,
+            // Of constants, what is around tells the type.
+            Class::Num | Class::Bits if self.inference.is_any(e) => true,
             Class::Float => self.inference.is_float(e),
             Class::Int => self.inference.is_int(e),
             Class::Num => self.inference.is_float(e) || self.inference.is_int(e),
@@ -239,22 +257,23 @@ impl Elaborator<'_> {
     }
 
     /// Inlines a kernel, lifted over arguments of higher rank.
-    fn apply_kernel(&mut self, callee: &Callee, args: &[Value], span: Span) -> Option<Value> {
+    fn apply_kernel(&mut self, callee: &Rc<Callee>, args: &[Value], span: Span) -> Option<Value> {
         let k = &*callee.function;
         let interface = callee.interface.as_ref();
         let name = format!("`{}`", k.name);
-        if args.len() != k.params.len() {
-            let params: Vec<&str> = k.params.iter().map(|p| &*p.name).collect();
+        let takes: Vec<&Param> = callee.arguments().collect();
+        if args.len() != takes.len() {
+            let params: Vec<&str> = takes.iter().map(|p| &*p.name).collect();
             self.error(
                 Code::ArgumentCount,
                 span,
-                format!("kernel {name} takes {}, found {}", count(k.params.len(), "argument"), args.len()),
+                format!("kernel {name} takes {}, found {}", count(takes.len(), "argument"), args.len()),
                 format!("write `{}({})`", k.name, params.join(", ")),
             );
             return None;
         }
         let mut atoms = Vec::new();
-        for (i, (arg, param)) in args.iter().zip(&k.params).enumerate() {
+        for (i, (arg, param)) in args.iter().zip(takes).enumerate() {
             let leaves = param.vars.leaves().len();
             let ty = interface.and_then(|types| types.params.get(i));
             match arg.atoms().filter(|a| a.len() == leaves && same_shape(arg, &param.vars, ty)) {
@@ -275,6 +294,7 @@ impl Elaborator<'_> {
                 }
             }
         }
+        atoms.extend(self.constants_of(callee, span)?);
         let vars: Vec<Var> = k.params.iter().flat_map(|p| p.vars.leaves().into_iter().copied()).collect();
         for (a, v) in atoms.iter().zip(&vars) {
             let (have, want) = (self.elem(*a), k.ty(*v).elem);

@@ -293,7 +293,7 @@ impl Elaborator<'_> {
 fn parameters(f: &Function) -> Option<Vec<bool>> {
     match f {
         Function::Closure(c) => Some(vec![true; c.params.len()]),
-        Function::Kernel(k) => Some(k.params.iter().map(|p| p.active).collect()),
+        Function::Kernel(k) => Some(k.arguments().map(|p| p.active).collect()),
         Function::Builtin(name) => Some(vec![true; arity(name)]),
         Function::Generic(g) => Some(g.function.params.iter().map(|p| !p.no_grad).collect()),
         Function::Given(g) => Some(vec![true; g.ty.params.len()]),
@@ -343,7 +343,7 @@ fn ranks(f: &Function, what: Derivative) -> Option<Vec<usize>> {
         _ => return None,
     };
     let of = |v: &&Var| k.ty(**v).rank();
-    let mut out: Vec<usize> = k.params.iter().flat_map(|p| p.vars.leaves()).map(|v| of(&v)).collect();
+    let mut out: Vec<usize> = k.arguments().flat_map(|p| p.vars.leaves()).map(|v| of(&v)).collect();
     match what {
         Derivative::Jvp => {
             let active = k.params.iter().filter(|p| p.active).flat_map(|p| p.vars.leaves());

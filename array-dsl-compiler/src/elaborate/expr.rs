@@ -6,7 +6,8 @@ use proc_macro2::Span;
 
 use super::Elaborator;
 use super::constants::constant;
-use super::names::{closest, similar_builtin};
+use super::index::indexed;
+use super::names::{closest, meant};
 use super::value::{Closure, Function, Value};
 use crate::core::{self, Atom, Exp};
 use crate::diagnostics::Code;
@@ -47,7 +48,7 @@ impl Elaborator<'_> {
             ExprKind::Method(receiver, name, args) => self.method(receiver, name, args),
             ExprKind::Index(a, kind) => {
                 let v = self.expr(a)?;
-                self.index_expr(v, kind, e.span)
+                self.index_expr(v, &indexed(a), kind, e.span)
             }
             ExprKind::Tuple(es) => self.exprs(es).map(Value::Tuple),
             ExprKind::Field(a, member) => {
@@ -96,6 +97,12 @@ impl Elaborator<'_> {
 
     /// `a as ty`.
     fn conversion(&mut self, a: &Expr, ty: &Type, span: Span) -> Option<Value> {
+        if let (ExprKind::Path(p), TypeKind::Scalar(elem)) = (&a.kind, &ty.kind)
+            && p.single().is_none_or(|n| self.scope.get(&n.name).is_none())
+            && let Some(c) = self.constant(p, Some(*elem))
+        {
+            return Some(Value::Atom(Atom::Var(c)));
+        }
         let v = self.expr(a)?;
         let elem = match &ty.kind {
             TypeKind::Scalar(e) => *e,
@@ -187,6 +194,9 @@ impl Elaborator<'_> {
                 return Some(Value::Atom(self.size_value(&Dim::name(name.name.clone()), name.span)));
             }
         }
+        if let Some(c) = self.constant(p, None) {
+            return Some(Value::Atom(Atom::Var(c)));
+        }
         if let Some(c) = constant(&p.text()) {
             return Some(Value::Atom(Atom::Const(c)));
         }
@@ -194,17 +204,10 @@ impl Elaborator<'_> {
             return Some(Value::Function(f));
         }
         let text = p.text();
-        let help = if text.chars().all(|c| c.is_uppercase() || c == '_' || c.is_numeric()) {
-            format!(
-                "a kernel cannot see constants of the surrounding code; pass `{text}` as an argument, or write its value"
-            )
-        } else {
-            let near = self.similar(&text);
-            near.map_or_else(
-                || "names come from parameters, `let`, closures and sizes of the signature".into(),
-                |n| format!("did you mean `{n}`?"),
-            )
-        };
+        let help = self.similar(&text).map_or_else(
+            || "names come from parameters, `let`, closures and sizes of the signature".into(),
+            |n| format!("did you mean `{n}`?"),
+        );
         self.error(Code::UnknownName, p.span(), format!("unknown name `{text}`"), help);
         None
     }
@@ -256,10 +259,9 @@ impl Elaborator<'_> {
             self.error(Code::NotAFunction, p.span(), message, "index arrays with `a[i]`");
             return None;
         }
-        let help = similar_builtin(&p.text()).map_or_else(
-            || "call built-in functions, closures bound by `let`, or other `#[kernel]` functions".to_string(),
-            |n| format!("did you mean `{n}`?"),
-        );
+        let help = meant(&p.text()).unwrap_or_else(|| {
+            "call built-in functions, closures bound by `let`, or other `#[kernel]` functions".into()
+        });
         self.error(Code::UnknownFunction, p.span(), format!("unknown function `{}`", p.text()), help);
         None
     }
@@ -270,17 +272,16 @@ impl Elaborator<'_> {
         let mut all = vec![receiver?];
         all.extend(args?);
         if !super::is_builtin(&name.name) {
-            let near = similar_builtin(&name.name);
             let help = match &*name.name {
                 "iter" | "into_iter" => {
                     "arrays have no iterators here: use `map`, `build` or a reduction such as `sum()`"
                         .to_string()
                 }
                 "clone" | "to_owned" => "values are never moved here: just use the name again".to_string(),
-                _ => near.map_or_else(
-                    || "methods are the built-in functions".to_string(),
-                    |n| format!("did you mean `{n}`?"),
-                ),
+                "rev" => "write `(lo..hi).rev()` with the range in parentheses, or `x.reverse()` of an array"
+                    .into(),
+                // With these arguments it is a method of Rust's, of the same meaning as a function.
+                name => meant(name).unwrap_or_else(|| "methods are the built-in functions".into()),
             };
             self.error(Code::UnknownFunction, name.span, format!("unknown method `{}`", name.name), help);
             return None;

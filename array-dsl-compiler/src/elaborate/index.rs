@@ -9,19 +9,19 @@ use crate::core::{Atom, CheckKind, Exp};
 use crate::diagnostics::Code;
 use crate::dim::Dim;
 use crate::scalar::Op;
-use crate::syntax::ast::IndexKind;
+use crate::syntax::ast::{Expr, ExprKind, IndexKind};
 use crate::ty::Elem;
 
 impl Elaborator<'_> {
-    /// `a[..]` of an array or of each part of an array of tuples.
-    pub(super) fn index_expr(&mut self, v: Value, kind: &IndexKind, span: Span) -> Option<Value> {
+    /// `a[..]` of an array or of each part of an array of tuples; messages call it by `name`.
+    pub(super) fn index_expr(&mut self, v: Value, name: &str, kind: &IndexKind, span: Span) -> Option<Value> {
         match (v, kind) {
             (Value::Tuple(vs), _) => Some(Value::Tuple(
-                vs.into_iter().map(|v| self.index_expr(v, kind, span)).collect::<Option<_>>()?,
+                vs.into_iter().map(|v| self.index_expr(v, name, kind, span)).collect::<Option<_>>()?,
             )),
             (Value::Record(r, vs), _) => Some(Value::Record(
                 r,
-                vs.into_iter().map(|v| self.index_expr(v, kind, span)).collect::<Option<_>>()?,
+                vs.into_iter().map(|v| self.index_expr(v, name, kind, span)).collect::<Option<_>>()?,
             )),
             (Value::Function(_), _) => {
                 self.error(Code::NotAFunction, span, "a function cannot be indexed", "call it");
@@ -29,11 +29,11 @@ impl Elaborator<'_> {
             }
             (Value::Atom(a), IndexKind::At(i)) => {
                 let i = self.expr(i)?;
-                self.index_at(a, &[i], span)
+                self.index_at(a, name, &[i], span)
             }
             (Value::Atom(a), IndexKind::Multi(is)) => {
                 let is = is.iter().map(|i| self.expr(i)).collect::<Option<Vec<_>>>()?;
-                self.index_at(a, &is, span)
+                self.index_at(a, name, &is, span)
             }
             (Value::Atom(a), IndexKind::Slice(lo, hi)) => {
                 let lo = match lo {
@@ -50,7 +50,7 @@ impl Elaborator<'_> {
     }
 
     /// `a[i]..[j]` with integer indices; indices that are arrays lift (a gather).
-    pub(super) fn index_at(&mut self, a: Atom, at: &[Value], span: Span) -> Option<Value> {
+    pub(super) fn index_at(&mut self, a: Atom, name: &str, at: &[Value], span: Span) -> Option<Value> {
         let rank = self.rank(a);
         if rank < at.len() {
             let found = self.show_type(&self.atom_type(a));
@@ -59,8 +59,8 @@ impl Elaborator<'_> {
                 "give at most one index for each dimension",
             );
             let message = match rank {
-                0 => format!("{found} is a scalar and cannot be indexed"),
-                r => format!("{indices} for {found}, which has {}", count(r, "dimension")),
+                0 => format!("{name} is a scalar, {found}, and cannot be indexed"),
+                r => format!("{indices} for {name}: {found}, which has {}", count(r, "dimension")),
             };
             self.error(Code::Rank, span, message, help);
             return None;
@@ -68,12 +68,13 @@ impl Elaborator<'_> {
         let at = self.plain_atoms("an index", at, span)?;
         for i in &at {
             let elem = self.elem(*i);
+            self.inference.settle_for_int(elem);
             if !self.inference.is_int(elem) {
                 let found = self.inference.describe(elem);
                 self.error(
                     Code::ElementType,
                     span,
-                    format!("an index must be an integer, found {found}"),
+                    format!("an index of {name} must be an integer, found {found}"),
                     "convert it with `as usize`",
                 );
                 return None;
@@ -82,11 +83,39 @@ impl Elaborator<'_> {
                 self.unify(elem, Elem::I64, span, "an index")?;
             }
         }
+        self.may_be_inside(a, name, &at, span)?;
         let expected = vec![0; at.len()];
         self.lift("indexing", &expected, &at, span, &mut |e, at| {
             let at: Vec<Atom> = at.iter().map(|i| e.cast(*i, Elem::I64, span)).collect();
             Some(Value::Atom(e.index(a, &at, span)))
         })
+    }
+
+    /// Records an error for an index that is outside whatever the arguments are: `x[-1]`, `x[n]`. In a generic kernel a branch for
+    /// other sizes may read there.
+    pub(super) fn may_be_inside(&mut self, a: Atom, name: &str, at: &[Atom], span: Span) -> Option<()> {
+        if self.site.generic.is_some() || self.site.call_span.is_some() {
+            return Some(());
+        }
+        let dims = self.atom_type(a).dims;
+        for (i, len) in at.iter().zip(&dims) {
+            let Some(i) = self.known_int(*i).filter(|_| self.rank(*i) == 0) else { continue };
+            let below = i.as_constant().is_some_and(|i| i < 0);
+            let beyond = i.sub(len).as_constant().is_some_and(|d| d >= 0);
+            if below || beyond {
+                let last = self.show(&len.sub(&Dim::constant(1)));
+                let (i, len) = (self.show(&i), self.show(len));
+                let help = if below {
+                    format!("indices begin at 0; the last one is {last}")
+                } else {
+                    format!("the last index is {last}")
+                };
+                let message = format!("the index {i} of {name} is outside: its length is {len}");
+                self.error(Code::Index, span, message, help);
+                return None;
+            }
+        }
+        Some(())
     }
 
     /// `a[lo..hi]`.
@@ -233,4 +262,24 @@ impl Elaborator<'_> {
             crate::dim::SizeAtom::Name(_) => false,
         }
     }
+}
+
+/// What messages call an array that is indexed: as it is written, where it has a name.
+pub(super) fn indexed(e: &Expr) -> String {
+    fn written(e: &Expr) -> Option<String> {
+        match &e.kind {
+            ExprKind::Path(path) => Some(path.text()),
+            ExprKind::Field(base, member) => Some(format!("{}.{member}", written(base)?)),
+            ExprKind::Index(base, IndexKind::At(i)) => {
+                let i = match &i.kind {
+                    ExprKind::Int(i, _) => i.to_string(),
+                    _ => written(i).unwrap_or_else(|| "..".into()),
+                };
+                Some(format!("{}[{i}]", written(base)?))
+            }
+            ExprKind::Index(base, _) => Some(format!("{}[..]", written(base)?)),
+            _ => None,
+        }
+    }
+    written(e).map_or_else(|| "this".into(), |text| format!("`{text}`"))
 }

@@ -15,6 +15,8 @@ use crate::ty::{Const, Elem};
 enum Literal {
     Int,
     Float,
+    /// That of a constant of the surrounding code, which may be anything.
+    Any,
 }
 
 /// The union-find table of literal types.
@@ -32,6 +34,34 @@ impl Inference {
     /// The type of an integer literal.
     pub fn int(&self) -> Elem {
         self.new_variable(Literal::Int)
+    }
+
+    /// The type of a constant of the surrounding code.
+    pub fn any(&self) -> Elem {
+        self.new_variable(Literal::Any)
+    }
+
+    /// Says of a type of which nothing is known that it is an integer.
+    pub fn settle_for_int(&self, e: Elem) {
+        self.settle_for(e, Literal::Int);
+    }
+
+    /// Says of a type of which nothing is known that it is a float.
+    pub fn settle_for_float(&self, e: Elem) {
+        self.settle_for(e, Literal::Float);
+    }
+
+    fn settle_for(&self, e: Elem, kind: Literal) {
+        if let Elem::Infer(i) = self.resolve(e)
+            && let (known @ Literal::Any, _) = &mut self.table.borrow_mut()[i as usize]
+        {
+            *known = kind;
+        }
+    }
+
+    /// Whether nothing is known of a type yet.
+    pub fn is_any(&self, e: Elem) -> bool {
+        matches!(self.resolve(e), Elem::Infer(i) if self.table.borrow()[i as usize].0 == Literal::Any)
     }
 
     fn new_variable(&self, kind: Literal) -> Elem {
@@ -72,6 +102,11 @@ impl Inference {
         let (a, b) = (self.resolve(a), self.resolve(b));
         match (a, b) {
             _ if a == b => true,
+            (Elem::Infer(i), _) if self.is_any(a) => {
+                self.table.borrow_mut()[i as usize].1 = Some(b);
+                true
+            }
+            (_, Elem::Infer(_)) if self.is_any(b) => self.unify(b, a),
             (Elem::Infer(i), _)
                 if self.is_float(a) == self.is_float(b) && self.is_int(a) == self.is_int(b) =>
             {
@@ -88,7 +123,7 @@ impl Inference {
         match self.resolve(e) {
             Elem::Infer(i) => match self.table.borrow()[i as usize].0 {
                 Literal::Int => Elem::I64,
-                Literal::Float => Elem::F64,
+                Literal::Float | Literal::Any => Elem::F64,
             },
             e => e,
         }
@@ -100,6 +135,7 @@ impl Inference {
             Elem::Infer(i) => match self.table.borrow()[i as usize].0 {
                 Literal::Int => "an integer".into(),
                 Literal::Float => "a float".into(),
+                Literal::Any => "a constant".into(),
             },
             e => e.name().into(),
         }

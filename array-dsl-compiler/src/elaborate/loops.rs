@@ -175,6 +175,9 @@ impl Elaborator<'_> {
 
     /// One end of a range.
     fn bound(&mut self, v: Value, e: &Expr) -> Option<Atom> {
+        if let Value::Atom(a) = v {
+            self.inference.settle_for_int(self.elem(a));
+        }
         match v {
             Value::Atom(a) if self.rank(a) == 0 && self.inference.is_int(self.elem(a)) => Some(a),
             other => {

@@ -35,6 +35,7 @@
 //! | `builtins` | the table of array functions, and how they are called |
 //! | `points`, `shapes`, `reductions` | rules of array functions: what stands where, other shapes, sums and extrema |
 //! | `text` | array functions written in the language itself |
+//! | `outside` | constants of the surrounding code, those of called kernels among them |
 //! | `names` | the names of the built-in functions, suggestions |
 //!
 //! Rules: a function that returns `Option` has recorded an error when it returns `None`; errors inside library
@@ -69,6 +70,7 @@ mod mutate;
 mod names;
 mod operator;
 mod order;
+mod outside;
 mod parallel;
 mod points;
 mod positions;
@@ -103,9 +105,11 @@ use crate::diagnostics::{Code, Diagnostics};
 use crate::dim::{Dim, SizeAtom};
 use crate::record::{Interface, Records};
 use crate::syntax::ast;
-use crate::ty::{Elem, Loc, Name, Place, Tree};
+use crate::ty::{Elem, Loc, Name, Place, Tree, is_constant};
 use infer::Inference;
-pub use names::{builtins, is_builtin, similar_builtin, takes_function};
+pub use names::{builtins, is_builtin, meant, takes_function};
+use outside::Outside;
+pub use outside::Source;
 use scope::Scope;
 use sizes::Declared;
 use value::Value;
@@ -118,6 +122,18 @@ pub struct Callee {
     pub function: Rc<core::Function>,
     /// Its types, if there are records among them.
     pub interface: Option<Interface>,
+}
+
+impl Callee {
+    /// The parameters that a call has arguments for.
+    pub fn arguments(&self) -> impl Iterator<Item = &Param> {
+        self.function.params.iter().filter(|p| !is_constant(&p.name))
+    }
+
+    /// Those that are constants of the surrounding code, which come last.
+    fn constants(&self) -> impl Iterator<Item = &Param> {
+        self.function.params.iter().filter(|p| is_constant(&p.name))
+    }
 }
 
 impl std::ops::Deref for Callee {
@@ -175,6 +191,13 @@ impl Callees {
         self.generics.get(path)
     }
 
+    /// The kernels that are not generic, in the order of their paths.
+    fn kernels(&self) -> Vec<(&String, &Rc<Callee>)> {
+        let mut all: Vec<_> = self.kernels.iter().collect();
+        all.sort_by_key(|(path, _)| *path);
+        all
+    }
+
     /// The kernel of that path.
     fn kernel(&self, path: &str) -> Option<&Rc<Callee>> {
         self.kernels.get(path)
@@ -189,6 +212,8 @@ pub struct Elaborated {
     pub spans: Vec<Span>,
     /// What `explain` tells about places: why a loop runs in order.
     pub notes: Vec<(Loc, String)>,
+    /// Where the constants that it takes after its arguments come from, in order.
+    pub constants: Vec<Source>,
 }
 
 /// Elaborates a kernel, which may have a rule for its derivative. Returns `None` when errors were recorded.
@@ -200,18 +225,19 @@ pub fn elaborate(
 ) -> Option<Elaborated> {
     let before = diagnostics.list().len();
     let mut e = Elaborator::new(f, callees, diagnostics);
-    let params = e.signature(f);
+    let mut params = e.signature(f);
     // A body under a wrong signature would only give more errors.
     if e.diagnostics.list().len() > before {
         return None;
     }
     let mut result = e.body(f);
+    e.take_constants(f, rule, &mut params);
     if let (Some(rule), Some((tree, results, types))) = (rule, result.take_if(|_| rule.is_some())) {
         result = e.with_rule(rule, &params, results).map(|results| (tree, results, types));
     }
     let inference = e.inference.clone();
     let (vars, places, spans, sizes, notes) = (e.vars, e.places, e.spans, e.sizes, e.notes);
-    let rules = e.rules;
+    let (rules, outside) = (e.rules, e.outside);
     let [body_stms]: [Vec<Stm>; 1] = e.bodies.try_into().expect("every body that began has ended");
     let body_stms = checks::earliest(body_stms);
     if diagnostics.list().len() > before {
@@ -235,7 +261,8 @@ pub fn elaborate(
         return None;
     }
     inference.settle(&mut function);
-    Some(Elaborated { function, spans, notes })
+    let constants = outside.sources(&|v| function.vars[v.0 as usize].ty.elem);
+    Some(Elaborated { function, spans, notes, constants })
 }
 
 /// What is wrong with a size that is too large.
@@ -276,6 +303,8 @@ struct Elaborator<'a> {
     sizes: Vec<Name>,
     /// The parameters' variables.
     params: Vec<Var>,
+    /// The constants of the surrounding code.
+    outside: Outside,
     /// The variables of the states of loops.
     states: FxHashSet<Var>,
     /// Statement lists under construction; the first is depth 0.
@@ -316,6 +345,7 @@ impl<'a> Elaborator<'a> {
             spans: Vec::new(),
             sizes: Vec::new(),
             params: Vec::new(),
+            outside: Outside::default(),
             states: FxHashSet::default(),
             bodies: vec![Vec::new()],
             points: Vec::new(),
@@ -392,6 +422,7 @@ impl<'a> Elaborator<'a> {
         for (v, name) in scalars.iter().map(|(n, v)| (*v, n.clone())).collect::<Vec<_>>() {
             self.scope.bind(name, Value::Atom(Atom::Var(v)));
         }
+        self.declare_constants(f);
         let mut params = Vec::new();
         let mut all_dims: Vec<Dim> = Vec::new();
         for p in f.params.iter().filter(|p| !p.is_function()) {

@@ -215,6 +215,9 @@ impl Elaborator<'_> {
     /// The value of an index to assign at.
     pub(super) fn place(&mut self, e: &Expr) -> Option<Atom> {
         let v = self.expr(e)?;
+        if let Value::Atom(a) = v {
+            self.inference.settle_for_int(self.elem(a));
+        }
         let i = match v {
             Value::Atom(a) if self.rank(a) == 0 && self.inference.is_int(self.elem(a)) => a,
             other => {

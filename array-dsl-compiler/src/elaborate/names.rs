@@ -35,9 +35,59 @@ pub fn builtins() -> impl Iterator<Item = &'static str> {
     builtins::TABLE.iter().map(|b| b.name).chain(scalars).filter(|name| is_builtin(name))
 }
 
-/// The built-in whose name is closest, if it is close.
+/// What others call a built-in function, and its name here.
+const OTHER_NAMES: [(&str, &str); 11] = [
+    ("sign", "signum"),
+    ("log1p", "ln_1p"),
+    ("expm1", "exp_m1"),
+    ("pow", "powi"),
+    ("vecmat", "matvec"),
+    ("mm", "matmul"),
+    ("fabs", "abs"),
+    ("gammaln", "lgamma"),
+    ("arange", "iota"),
+    ("product", "prod"),
+    ("size", "len"),
+];
+
+/// What to write for a function that is not there, as a sentence: for one of Rust's or of another library, or a misspelled one.
+pub fn meant(path: &str) -> Option<String> {
+    let (ty, name) = path.rsplit_once("::").unwrap_or(("", path));
+    let container = ty.rsplit("::").next().unwrap_or(ty);
+    Some(match (container, name) {
+        ("Vec" | "Array" | "Array1" | "Array2" | "Array3" | "String" | "VecDeque", _) => {
+            "arrays are made by `zeros(n)`, `[value; n]` or `build(n, |i| ..)`".into()
+        }
+        ("", "pow") => "write `x.powi(2)`, or `x.powf(0.5)` for powers that are not whole".into(),
+        ("", "vecmat") => "write `matvec(transpose(a), x)`".into(),
+        ("", "wrapping_add") => "integers wrap around in kernels: write `x + y`".into(),
+        ("", "wrapping_sub") => "integers wrap around in kernels: write `x - y`".into(),
+        ("", "wrapping_mul") => "integers wrap around in kernels: write `x * y`".into(),
+        ("", name) => format!("did you mean `{}`?", similar_builtin(name)?),
+        ("f32" | "f64" | "i32" | "i64" | "u32" | "usize", "from" | "try_from") => {
+            "convert with `as`, as in `x as f64`".into()
+        }
+        ("f32" | "f64" | "i32" | "i64" | "u32" | "usize" | "bool" | "cmp" | "ops" | "mem", name) => {
+            let name = similar_builtin(name)?;
+            let (receiver, others) = method(&name);
+            format!("write it as a method, `{receiver}.{name}({others})`")
+        }
+        _ => return None,
+    })
+}
+
+/// The receiver and the other arguments of a built-in function as a method.
+fn method(name: &str) -> (String, String) {
+    let usage = usage(name);
+    let arguments = usage.split_once('(').map_or("x", |(_, rest)| rest.trim_end_matches(')'));
+    let (first, rest) = arguments.split_once(", ").unwrap_or((arguments, ""));
+    (first.into(), rest.into())
+}
+
+/// The built-in that has another name elsewhere, or whose name is closest, if it is close.
 pub fn similar_builtin(name: &str) -> Option<String> {
-    closest(name, builtins())
+    let other = OTHER_NAMES.iter().find(|(other, _)| *other == name).map(|(_, ours)| ours.to_string());
+    other.or_else(|| closest(name, builtins()))
 }
 
 /// The candidate that `name` may be a misspelling of: a third of the letters may differ, and the first one only in

@@ -37,6 +37,7 @@ impl Elaborator<'_> {
         if let ExprKind::Path(p) = &e.kind
             && let Some(name) = p.single()
             && self.scope.get(&name.name).is_none()
+            && self.constant(p, None).is_none()
         {
             if !self.sizes.contains(&name.name) {
                 self.sizes.push(name.name.clone());
@@ -82,6 +83,7 @@ impl Elaborator<'_> {
             return None;
         };
         let ty = self.atom_type(*a);
+        self.inference.settle_for_int(ty.elem);
         if ty.rank() != 0 || !self.inference.is_int(ty.elem) {
             let found = self.show_type(&ty);
             self.error(
@@ -189,7 +191,10 @@ impl Elaborator<'_> {
 
     /// Whether nothing has this name.
     fn is_new(&self, name: &Name) -> bool {
-        self.scope.get(name).is_none() && !self.scope.is_poisoned(name) && !self.is_size(name)
+        !self.is_constant(name)
+            && self.scope.get(name).is_none()
+            && !self.scope.is_poisoned(name)
+            && !self.is_size(name)
     }
 
     pub(super) fn annotation_dim(&mut self, e: &ast::Expr) -> Option<Dim> {

@@ -86,7 +86,7 @@ impl Elaborator<'_> {
     /// The element at an index of each part.
     fn elements(&mut self, a: &Value, at: Atom, span: Span) -> Option<Value> {
         match a {
-            Value::Atom(array) => self.index_at(*array, &[Value::Atom(at)], span),
+            Value::Atom(array) => self.index_at(*array, "the array", &[Value::Atom(at)], span),
             Value::Tuple(vs) => {
                 let parts = vs.iter().map(|v| self.elements(v, at, span));
                 Some(Value::Tuple(parts.collect::<Option<_>>()?))

@@ -117,8 +117,9 @@ impl Elaborator<'_> {
         if ty.rank() < at.len() {
             // Records that there are too many.
             let at: Vec<Value> = at.iter().map(|i| Value::Atom(*i)).collect();
-            return self.index_at(array, &at, a.span);
+            return self.index_at(array, "the array", &at, a.span);
         }
+        self.may_be_inside(array, a.what.trim_start_matches("this part of "), at, a.span)?;
         let Atom::Var(var) = array else { return None };
         let cell = Value::Atom(self.index(array, at, a.span));
         let Value::Atom(new) = self.store(a, &cell, rest, v)? else { return None };

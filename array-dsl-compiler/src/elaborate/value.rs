@@ -230,7 +230,7 @@ impl Elaborator<'_> {
     pub(super) fn known_int(&self, a: Atom) -> Option<Dim> {
         match a {
             Atom::Const(c) => Some(Dim::constant(c.raw() as i64)),
-            Atom::Var(v) => self.known.get(&v).cloned(),
+            Atom::Var(v) => self.known.get(&v).cloned().or_else(|| self.known_constant(v)),
         }
     }
 

@@ -194,7 +194,7 @@ impl Elaborator<'_> {
         if ty.rank() < at.len() {
             // Records that there are too many.
             let at: Vec<Value> = at.iter().map(|i| Value::Atom(*i)).collect();
-            self.index_at(array, &at, span)?;
+            self.index_at(array, "the array", &at, span)?;
             return None;
         }
         let row = Type { elem: ty.elem, dims: ty.dims[at.len()..].to_vec() };

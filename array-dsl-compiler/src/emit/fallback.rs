@@ -1,5 +1,6 @@
 //! What stands for a kernel with errors, so that its callers are not flooded with more: the unit struct with the
-//! declared signature, and derivatives of the types that the kernel's would have (`signature`). Nothing here ever runs.
+//! declared signature, and derivatives of the types that the kernel's would have (`signature`). Nothing here ever runs: rustc refuses
+//! to make code of it, should there be no other error after all.
 //!
 //! Without types that can be understood there is only the unit struct.
 
@@ -65,7 +66,7 @@ fn implementations(name: &Ident, vis: &syn::Visibility, s: &Signature) -> TokenS
                         _: &__rt::sparse::Coloring,
                         _: Self::Args<'_>,
                     ) -> ::core::result::Result<__rt::sparse::SparseMatrix, __rt::Error> {
-                        ::core::unreachable!()
+                        __rt::stand_in::never()
                     }
                 }
             });
@@ -79,7 +80,7 @@ fn implementations(name: &Ident, vis: &syn::Visibility, s: &Signature) -> TokenS
                         _: Self::Args<'_>,
                         _: V,
                     ) -> ::core::result::Result<V::Output, __rt::Error> {
-                        ::core::unreachable!()
+                        __rt::stand_in::never()
                     }
                 }
             });
@@ -106,18 +107,18 @@ fn kernel(name: &Ident, types: &Types) -> TokenStream {
                 _: Self::Args<'_>,
                 _: __rt::given::Given,
             ) -> ::core::result::Result<Self::Output, __rt::Error> {
-                ::core::unreachable!()
+                __rt::stand_in::never()
             }
             fn sizes(
                 _: Self::Args<'_>,
             ) -> ::core::result::Result<(&'static __rt::program::Signature, ::std::vec::Vec<i64>), __rt::Error> {
-                ::core::unreachable!()
+                __rt::stand_in::never()
             }
         }
         impl ::core::ops::Deref for #name {
             type Target = fn(#(#plain),*) -> #output;
             fn deref(&self) -> &Self::Target {
-                const CALL: fn(#(#plain),*) -> #output = |#(#ignored),*| ::core::unreachable!();
+                const CALL: fn(#(#plain),*) -> #output = |#(#ignored),*| __rt::stand_in::never();
                 &CALL
             }
         }
@@ -129,7 +130,7 @@ fn kernel(name: &Ident, types: &Types) -> TokenStream {
                     _: &__rt::gpu::Gpu,
                     _: Self::GpuArgs<'_>,
                 ) -> ::core::result::Result<Self::GpuOutput, __rt::Error> {
-                    ::core::unreachable!()
+                    __rt::stand_in::never()
                 }
             }
         }

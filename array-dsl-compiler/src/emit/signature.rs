@@ -25,7 +25,7 @@ use crate::derive::Derivative;
 use crate::loops;
 use crate::record::Records;
 use crate::syntax::{self, ast};
-use crate::ty::{Elem, Name, Tree};
+use crate::ty::{Elem, Name, Tree, is_constant};
 
 /// The structure of an argument or a result.
 #[derive(Clone, Debug)]
@@ -67,6 +67,17 @@ pub struct Types {
     pub args: Vec<Shape>,
     /// The result.
     pub result: Shape,
+    /// The constants of the surrounding code, which the program takes after so many of the arguments.
+    pub constants: (usize, Rc<[Elem]>),
+}
+
+/// What a program takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Taken<'a> {
+    /// The argument of this number.
+    Argument(usize, &'a Shape),
+    /// The constant of this number.
+    Constant(usize, Elem),
 }
 
 /// The types of a kernel, from which those of its derivatives follow.
@@ -186,15 +197,29 @@ impl Types {
             let info = &p.arrays[a.0 as usize];
             Leaf { elem: info.elem, rank: info.dims.len(), absent: None }
         };
+        let (constants, args): (Vec<_>, Vec<_>) = p.params.iter().partition(|q| is_constant(&q.name));
+        let before = p.params.iter().position(|q| is_constant(&q.name)).unwrap_or(args.len());
+        let elems = constants.iter().flat_map(|q| q.arrays.leaves()).map(|a| leaf(a).elem);
         Types {
             records: Rc::new([]),
-            args: p.params.iter().map(|q| Shape::of_tree(&q.arrays, &leaf)).collect(),
+            args: args.into_iter().map(|q| Shape::of_tree(&q.arrays, &leaf)).collect(),
             result: Shape::of_tree(&p.result, &leaf),
+            constants: (before, elems.collect()),
         }
     }
 
+    /// What the program takes, in order: arguments, constants, and the directions of derivatives.
+    pub fn taken(&self) -> Vec<Taken<'_>> {
+        let (before, constants) = &self.constants;
+        let mut all: Vec<Taken<'_>> =
+            self.args.iter().enumerate().map(|(i, s)| Taken::Argument(i, s)).collect();
+        let constants = constants.iter().enumerate().map(|(k, elem)| Taken::Constant(k, *elem));
+        all.splice(*before..*before, constants);
+        all
+    }
+
     fn with(&self, args: Vec<Shape>, result: Shape) -> Types {
-        Types { records: self.records.clone(), args, result }
+        Types { records: self.records.clone(), args, result, constants: self.constants.clone() }
     }
 }
 
@@ -219,7 +244,14 @@ impl Signature {
             active.extend(floats.filter(|_| !p.no_grad));
         }
         let records = paths.iter().map(|p| carrier::path_tokens(p, item)).collect();
-        Some(Signature { types: Types { records, args, result }, active })
+        let constants = (args.len(), Rc::default());
+        Some(Signature { types: Types { records, args, result, constants }, active })
+    }
+
+    /// With constants of the surrounding code of these types, which calls do not give.
+    pub fn with_constants(&self, constants: Vec<Elem>) -> Signature {
+        let types = Types { constants: (self.types.args.len(), constants.into()), ..self.types.clone() };
+        Signature { types, active: self.active.clone() }
     }
 
     /// Whether the value is one float.

@@ -2,22 +2,25 @@
 
 use std::iter;
 
-use proc_macro2::{Span, TokenStream};
-use quote::ToTokens;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
 
 use super::programs::{self, Made};
-use super::{Answer, Kernel, generic};
+use super::{Answer, Kernel, generic, pending};
 use crate::bulk;
+use crate::carrier;
 use crate::core;
 use crate::derive::Derivative;
 use crate::diagnostics::{Code, Diagnostics};
-use crate::elaborate::{Callees, Elaborated};
-use crate::emit::host::{self, Variant};
+use crate::elaborate::{Callees, Elaborated, Source};
+use crate::emit::host::{self, Variant, constants, lints};
 use crate::emit::signature::Signature;
 use crate::internal;
 use crate::notes;
 use crate::pipeline;
 use crate::record::{self, Records};
+use crate::syntax;
+use crate::ty::Elem;
 
 /// Compiles a kernel whose records and callees have answered, in that order; the tokens that replace the item.
 pub fn compile(kernel: &Kernel, answers: &[Answer]) -> TokenStream {
@@ -40,7 +43,7 @@ fn compiled(kernel: &Kernel, answers: &[Answer]) -> TokenStream {
         let made = if kernel.ast.is_generic() {
             generic::items(kernel, callees, answers, &mut diagnostics)
         } else {
-            items(kernel, callees, signature.as_ref(), &mut diagnostics)
+            items(kernel, callees, answers, signature.as_ref(), &mut diagnostics)
         };
         match made {
             Some((mut out, text)) if diagnostics.is_empty() => {
@@ -53,7 +56,11 @@ fn compiled(kernel: &Kernel, answers: &[Answer]) -> TokenStream {
             _ => {}
         }
     }
-    let mut out = diagnostics.to_tokens();
+    let mut out = TokenStream::new();
+    // Of what calls a kernel that has the name of a built-in function, that is all that is wrong.
+    if !kernel.called_builtins().iter().any(|name| pending::is_refused(&name.name)) {
+        out.extend(diagnostics.to_tokens());
+    }
     out.extend(kernel.failed(signature.as_ref()));
     out
 }
@@ -67,6 +74,7 @@ fn report(what: &str, kernel: &Kernel, diagnostics: &mut Diagnostics) {
 fn items(
     kernel: &Kernel,
     callees: &Callees,
+    answers: &[Answer],
     signature: Option<&Signature>,
     diagnostics: &mut Diagnostics,
 ) -> Option<(TokenStream, String)> {
@@ -77,12 +85,41 @@ fn items(
         diagnostics.error(Code::Attribute, *span, message, help);
         return None;
     }
-    let (function, variants) = build(kernel, callees, signature, diagnostics)?;
+    let (Elaborated { function, constants, .. }, variants) = build(kernel, callees, signature, diagnostics)?;
+    let constants =
+        constants.iter().map(|source| value(kernel, source, answers)).collect::<Option<Vec<_>>>()?;
     let vis = kernel.item.vis.to_token_stream();
-    let doc: TokenStream = kernel.item.attrs.iter().map(ToTokens::to_token_stream).collect();
+    let mut doc: TokenStream = kernel.item.attrs.iter().map(ToTokens::to_token_stream).collect();
+    // A unit struct shows nothing of what it takes. Without any documentation it stays so, for the lint that asks for some.
+    if kernel.item.attrs.iter().any(|a| a.path().is_ident("doc")) {
+        let signature = format!("\n```text\n{}\n```", syntax::text(&kernel.item.sig));
+        doc.extend(quote! { #[doc = #signature] });
+    }
     internal::stage("emit");
-    let items = host::items(name, &vis, &doc, &variants);
+    let mut items = host::items(name, &vis, &doc, &constants, &variants);
+    items.extend(lints::items(&kernel.item.attrs, &syntax::unused(&kernel.item, &kernel.ast)));
     Some((items, carried(kernel, &function, &callees.records, diagnostics)))
+}
+
+/// A constant of the surrounding code where it comes from.
+fn value(kernel: &Kernel, source: &Source, answers: &[Answer]) -> Option<constants::Value> {
+    let value = match source {
+        Source::Named(constant, elem) => {
+            let path = carrier::path_tokens(&constant.path, &kernel.item);
+            let span = constant.path.span();
+            let ty = Ident::new(elem.name(), span);
+            match (constant.cast, elem) {
+                (Some(_), _) => quote!(#path as #ty),
+                (None, Elem::I64) => quote_spanned!(span=> __rt::constant::Counts::number(#path)),
+                (None, _) => path,
+            }
+        }
+        Source::Called(path, k, _) => {
+            let kernel = kernel.path_of(path, answers)?;
+            quote!(<#kernel as __rt::constant::Constant<#k>>::value())
+        }
+    };
+    Some((source.elem(), value))
 }
 
 /// The text that carries a kernel: what is read from it must be what it is.
@@ -101,7 +138,7 @@ pub(super) fn build(
     callees: &Callees,
     signature: Option<&Signature>,
     diagnostics: &mut Diagnostics,
-) -> Option<(core::Function, Vec<Variant>)> {
+) -> Option<(Elaborated, Vec<Variant>)> {
     let elaborated = pipeline::front(&kernel.ast, kernel.options.rule(), callees, diagnostics)?;
     let program = match pipeline::middle(&elaborated.function) {
         Ok(program) => program,
@@ -119,7 +156,8 @@ pub(super) fn build(
     let made = programs::compile(&program, &derivatives, kernel.options.only_named.is_none());
     let spans: Vec<Option<Span>> = iter::once(None).chain(asked.iter().map(|(_, span)| *span)).collect();
     let front = explained(&elaborated);
-    Some((elaborated.function, variants(kernel, signature?, &front, made, &spans, diagnostics)?))
+    let signature = signature?.with_constants(elaborated.constants.iter().map(Source::elem).collect());
+    Some((elaborated, variants(kernel, &signature, &front, made, &spans, diagnostics)?))
 }
 
 /// The derivatives of a kernel that are made, with the options that ask for them: those that it has and that are not left out, for

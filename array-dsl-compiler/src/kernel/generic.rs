@@ -91,6 +91,7 @@ pub(super) fn items(
 ) -> Option<(TokenStream, String)> {
     check(kernel, callees, diagnostics)?;
     let mut out = type_items(kernel);
+    out.extend(host::lints::items(&kernel.item.attrs, &syntax::unused(&kernel.item, &kernel.ast)));
     for (elem, _) in &kernel.options.instances {
         out.extend(instance_items(kernel, *elem, callees, diagnostics)?);
     }
@@ -126,6 +127,15 @@ fn refused(kernel: &Kernel) -> Option<Diagnostic> {
         let message = format!("the generic kernel `{name}` cannot have a rule of its own");
         let help = "write the kernel once for each type, or give the rule to a kernel that it calls";
         return attribute(rule.span(), message, help);
+    }
+    if let Some(c) = syntax::constants(&kernel.ast).first() {
+        let (code, span) = (Code::Unsupported, c.path.span());
+        let message = format!(
+            "the generic kernel `{name}` uses the constant `{}`, which its callers cannot see",
+            c.path.text()
+        );
+        let help = "give it the value as an argument".into();
+        return Some(Diagnostic { code, span, message, help });
     }
     let asked = options.more.first().map(|(_, span)| *span).or(options.only_named);
     if let (Some(span), []) = (asked, options.instances.as_slice()) {
@@ -214,7 +224,7 @@ fn instance_items(
     let name = &kernel.item.sig.ident;
     let instance_name = format_ident!("__{}_{}", name.unraw(), elem.name());
     let vis = kernel.item.vis.to_token_stream();
-    let mut out = host::items(&instance_name, &vis, &quote! { #[doc(hidden)] }, &variants);
+    let mut out = host::items(&instance_name, &vis, &quote! { #[doc(hidden)] }, &[], &variants);
     let elem = Ident::new(elem.name(), name.span());
     out.extend(quote! {
         impl ::array_dsl::Instance<#elem> for #name {

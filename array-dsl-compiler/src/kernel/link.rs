@@ -15,20 +15,22 @@
 //!
 //! Each of these macros is given tokens and nothing else, so `__compile!` reads the kernel anew.
 //!
-//! A name without a macro is rustc's to find and ends the chain there (`missing` has what is said then). So a name can only be asked for where it must be a kernel's. The name of a built-in function need not be, and whether the user
+//! A name without a macro ends the chain (`missing` has what is said then). So a name can only be asked for where it must be a kernel's. The name of a built-in function need not be, and whether the user
 //! has a kernel of that name in sight cannot be known there: **a kernel does not have the name of a built-in function**, which
 //! is an error at its definition. Local names need no asking: they hide built-in functions as they hide everything else. A kernel
 //! under another name, `use m::mine as softmax`, is an error of rustc's where it would be called (`renamed`).
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
+use syn::ext::IdentExt;
 
-use super::missing::{answered, not_a_kernel, not_a_record, unless_answered};
+use super::missing::{self, answered, last_span, not_a_kernel, not_a_record, unless_answered};
 use super::state::State;
-use super::{Answer, Kernel, compile, renamed};
+use super::{Answer, Kernel, compile, pending, renamed, unread};
 use crate::carrier::{self, path_text, path_tokens};
 use crate::diagnostics::{Code, Diagnostic, Diagnostics};
 use crate::elaborate::is_builtin;
+use crate::emit::fallback;
 use crate::internal;
 use crate::record::{self, Records, definition};
 use crate::syntax::ast;
@@ -53,6 +55,9 @@ fn kernel_item(attr: TokenStream, item: TokenStream) -> TokenStream {
     let function = match syn::parse2::<syn::ItemFn>(item.clone()) {
         Ok(f) => f,
         Err(error) => {
+            if let Some(kernel) = unread::without_body(&attr, &item, &mut d) {
+                return failed(&kernel, &d);
+            }
             let message = "`#[kernel]` stands on a function";
             d.error(Code::Unsupported, error.span(), message, "move it to a `fn` with a body");
             let mut out = d.to_tokens();
@@ -61,7 +66,6 @@ fn kernel_item(attr: TokenStream, item: TokenStream) -> TokenStream {
         }
     };
     let kernel = Kernel::read(&attr, function, &mut d);
-    let name = &kernel.item.sig.ident;
     let (records, mut callees) = (kernel.records(), kernel.callees(&[]));
     let mut paths: Vec<TokenStream> =
         records.iter().chain(&callees).map(|p| path_tokens(p, &kernel.item)).collect();
@@ -72,16 +76,17 @@ fn kernel_item(attr: TokenStream, item: TokenStream) -> TokenStream {
         callees.push(rule.path.clone());
     }
     refuse_names(&kernel, &callees, &mut d);
+    if is_builtin(&kernel.name()) {
+        pending::refused(&kernel.name());
+        // Without a macro, which would be ambiguous wherever a kernel calls the built-in function (`renamed`).
+        let mut out = d.to_tokens();
+        out.extend(fallback::items(&kernel.item, kernel.signature(None).as_ref()));
+        return out;
+    }
     if !d.is_empty() {
         return failed(&kernel, &d);
     }
-    let errors: Vec<Diagnostic> = records
-        .iter()
-        .map(|p| not_a_record(&p.text(), p.span()))
-        .chain(callees.iter().map(|p| not_a_kernel(name, p)))
-        .collect();
-    let mut out = unless_answered(name, 0, &errors);
-    out.extend(renamed::refused(&kernel));
+    let mut out = renamed::refused(&kernel);
     out.extend(proceed(&kernel, &State { attr, item, paths, answers: Vec::new() }));
     out
 }
@@ -116,7 +121,43 @@ fn failed(kernel: &Kernel, d: &Diagnostics) -> TokenStream {
 
 /// Asks the next path of a kernel, or compiles it.
 fn proceed(kernel: &Kernel, state: &State) -> TokenStream {
-    state.ask(&quote!(::array_dsl::__compile)).unwrap_or_else(|| compile(kernel, &state.answers))
+    let name = &kernel.item.sig.ident;
+    let is_record = state.answers.len() < kernel.records().len();
+    let error = |path: &str, span| {
+        if is_record { not_a_record(path, span) } else { not_a_kernel(name, path, span) }
+    };
+    ask(name, state, &quote!(::array_dsl::__compile), error)
+        .unwrap_or_else(|| compile(kernel, &state.answers))
+}
+
+/// The question to the next path, with what stands there if it has no answer; `None` if all have answered.
+fn ask(
+    asker: &Ident,
+    state: &State,
+    callback: &TokenStream,
+    error: impl FnOnce(&str, Span) -> Diagnostic,
+) -> Option<TokenStream> {
+    let id = carrier::hidden(asker).to_string();
+    let Some(path) = state.paths.first() else {
+        pending::has_all(&id);
+        return None;
+    };
+    let text = path_text(path);
+    pending::asks(&id, &asker.unraw().to_string(), &text);
+    let error = error(&text, last_span(path));
+    let k = state.answers.len();
+    let (call, name) = state.ask(callback, missing::alias(asker, k))?;
+    let mut out = unless_answered(asker, (k, &name), &error, &state.item);
+    out.extend(call);
+    Some(out)
+}
+
+/// What `__unanswered` is replaced by: a path of a kernel or record has no answer.
+pub fn unanswered(arguments: TokenStream) -> TokenStream {
+    guarded(|| {
+        missing::unanswered(arguments)
+            .unwrap_or_else(|| quote! { ::core::compile_error!("`__unanswered` is not for direct use"); })
+    })
 }
 
 /// What `__compile!` is replaced by: a record or callee has answered a kernel.
@@ -143,8 +184,6 @@ fn answered_kernel(state: TokenStream) -> TokenStream {
     let asked: Vec<String> = state.answers.iter().map(|a| a.path.clone()).chain(paths).collect();
     let later: Vec<ast::Path> =
         kernel.callees(&state.answers).into_iter().filter(|p| !asked.contains(&p.text())).collect();
-    let errors: Vec<Diagnostic> = later.iter().map(|p| not_a_kernel(name, p)).collect();
-    out.extend(unless_answered(name, asked.len(), &errors));
     state.paths.extend(later.iter().map(|p| path_tokens(p, &kernel.item)));
     out.extend(proceed(&kernel, &state));
     out
@@ -173,15 +212,9 @@ fn record_item(item: TokenStream) -> TokenStream {
             records.push(p);
         }
     }
-    let errors = records.iter().map(|p| {
-        let span = p.segments.last().map_or(Span::call_site(), |s| s.ident.span());
-        not_a_record(&definition::path_text(p), span)
-    });
-    let mut out = unless_answered(&input.ident, 0, &errors.collect::<Vec<_>>());
     let paths = records.iter().map(ToTokens::to_token_stream).collect();
     let state = State { attr: TokenStream::new(), item, paths, answers: Vec::new() };
-    out.extend(proceed_record(&input, &definition, &state));
-    out
+    proceed_record(&input, &definition, &state)
 }
 
 /// Asks the next record in a record, or implements it.
@@ -190,7 +223,7 @@ fn proceed_record(
     definition: &definition::Definition,
     state: &State,
 ) -> TokenStream {
-    let next = state.ask(&quote!(::array_dsl::__record));
+    let next = ask(&input.ident, state, &quote!(::array_dsl::__record), not_a_record);
     next.unwrap_or_else(|| define(input, definition, &state.answers))
 }
 

@@ -6,7 +6,8 @@
 //! | `options` | the attribute's arguments |
 //! | `link` | how a kernel asks the macros of the kernels and records that it names |
 //! | `state` | what travels along from one macro to the next |
-//! | `missing` | the error where a name has no macro |
+//! | `missing`, `pending` | the error where a name has no macro; who has it of those that wait for it |
+//! | `unread` | functions that do not parse |
 //! | `answers` | what the macros have answered, and what a kernel's paths stand for |
 //! | `compile` | a linked kernel with all its variants |
 //! | `programs` | the kernel and its derivatives from Core to code, side by side |
@@ -23,9 +24,11 @@ pub mod generic;
 pub mod link;
 mod missing;
 mod options;
+mod pending;
 mod programs;
 pub mod renamed;
 mod state;
+mod unread;
 
 use proc_macro2::TokenStream;
 use syn::ext::IdentExt;
@@ -85,6 +88,15 @@ impl Kernel {
         };
         let builtins = syntax::Builtins { contains: &is_builtin, takes_function: &takes_function };
         syntax::free_calls(&self.ast, &builtins)
+    }
+
+    /// The tokens of the path of a kernel that it calls, by its text.
+    fn path_of(&self, text: &str, answers: &[Answer]) -> Option<TokenStream> {
+        let rule = self.options.rule.iter().find(|r| r.path.text() == text).map(|r| r.tokens.clone());
+        rule.or_else(|| {
+            let callees = self.callees(answers);
+            callees.iter().find(|p| p.text() == text).map(|p| carrier::path_tokens(p, &self.item))
+        })
     }
 
     /// The built-in functions that it calls by name.

@@ -6,7 +6,7 @@
 //! h! { [callback]             {attribute} {item} {(h)} {("f" "answer of f")} }
 //! ```
 
-use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 
 use super::Answer;
@@ -36,16 +36,33 @@ impl State {
         Some(State { attr: inside(attr), item: inside(item), paths: paths.collect(), answers })
     }
 
-    /// The call of the next path's macro, which answers to `callback`; `None` if all have answered.
-    pub fn ask(&self, callback: &TokenStream) -> Option<TokenStream> {
+    /// The call of the next path's macro, which answers to `callback`, and the name that it is called by; `None` if all have answered.
+    ///
+    /// A path is imported under the name `alias`. Something that is no macro can be imported as well, so that rustc does not say
+    /// that the path leads nowhere.
+    pub fn ask(&self, callback: &TokenStream, alias: Ident) -> Option<(TokenStream, Ident)> {
         let State { attr, item, paths, answers } = self;
         let next = paths.first()?;
         // A kernel may have the name of a macro of Rust, which is in sight before the kernel's own macro is.
-        let by_path = OF_RUST.contains(&next.to_string().as_str()).then(|| quote! { self:: });
+        let plain = syn::parse2::<Ident>(next.clone()).ok().filter(|name| !OF_RUST.iter().any(|m| name == m));
+        let (import, name) = match plain {
+            Some(name) => (None, name),
+            None => {
+                let here = (next.clone().into_iter().count() == 1).then(|| quote! { self:: });
+                let import = quote! {
+                    #[doc(hidden)]
+                    #[allow(unused_imports, reason = "it may be no kernel")]
+                    use #here #next as #alias;
+                };
+                (Some(import), alias)
+            }
+        };
         let answers = answers.iter().map(|Answer { path, text }| quote! { (#path #text) });
-        Some(
-            quote! { #by_path #next ! { [#callback] { #attr } { #item } { #((#paths))* } { #(#answers)* } } },
-        )
+        let call = quote! {
+            #import
+            #name ! { [#callback] { #attr } { #item } { #((#paths))* } { #(#answers)* } }
+        };
+        Some((call, name))
     }
 }
 

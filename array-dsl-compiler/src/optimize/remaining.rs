@@ -184,5 +184,5 @@ impl<'a> Inside<'a> {
 
 /// A dimension with the names of its numbers.
 fn shown(p: &Program, d: &Dim) -> String {
-    d.show(&|s| p.arrays.get(s as usize).map_or_else(String::new, |a| a.name.to_string()))
+    d.show_to_user(&|s| p.arrays.get(s as usize).map_or_else(String::new, |a| a.name.to_string()))
 }

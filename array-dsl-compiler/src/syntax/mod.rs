@@ -4,6 +4,7 @@
 pub mod ast;
 mod block;
 mod chain;
+mod constants;
 mod einsum;
 mod expr;
 mod generics;
@@ -18,9 +19,12 @@ mod refuse;
 #[cfg(test)]
 mod testing;
 mod types;
+mod unused;
 pub mod walk;
 
+pub use constants::{Constant, constants};
 pub use instantiate::instantiate;
 pub use names::{Builtins, called_builtins, free_calls, named_records, names_in_size, size_names};
 pub use parse::{parse_function, parse_type, text};
 pub use types::ELEMENT_TYPES;
+pub use unused::{Unused, unused};

@@ -19,7 +19,9 @@ pub fn size_names(f: &Function) -> Vec<Ident> {
     let mut names = Vec::new();
     f.params.iter().for_each(|p| names_in_type(&p.ty, &mut names));
     let mut seen = FxHashSet::default();
-    names.retain(|n| !scalars.contains(&n.name) && seen.insert(n.name.clone()));
+    let constants = super::constants(f);
+    let is_constant = |n: &Ident| constants.iter().any(|c| c.path.single().is_some_and(|s| s.name == n.name));
+    names.retain(|n| !scalars.contains(&n.name) && !is_constant(n) && seen.insert(n.name.clone()));
     names
 }
 
@@ -108,10 +110,11 @@ pub fn names_in_size(e: &Expr, names: &mut Vec<Ident>) {
 }
 
 /// Whether a path is one of Rust's own constants or functions, `f64::INFINITY` or `std::f64::consts::PI`.
-fn is_of_rust(path: &Path) -> bool {
-    const ROOTS: [&str; 21] = [
+pub(super) fn is_of_rust(path: &Path) -> bool {
+    const ROOTS: [&str; 28] = [
         "std", "core", "alloc", "f16", "f32", "f64", "f128", "i8", "i16", "i32", "i64", "i128", "isize",
-        "u8", "u16", "u32", "u64", "u128", "usize", "bool", "char",
+        "u8", "u16", "u32", "u64", "u128", "usize", "bool", "char", "Vec", "String", "Box", "Option",
+        "Array", "Array1", "Array2",
     ];
     path.segments.len() > 1 && ROOTS.contains(&&*path.segments[0].name)
 }

@@ -10,6 +10,7 @@ use syn::spanned::Spanned;
 
 use super::ast::{Binary, Expr, ExprKind, Type, TypeKind, Unary};
 use super::parse::{Parser, path, text};
+use super::pattern::is_screaming;
 use crate::diagnostics::Code;
 use crate::ty::Elem;
 
@@ -237,7 +238,10 @@ fn not_a_polynomial(e: &Expr) -> Option<Span> {
     match &e.kind {
         ExprKind::Int(_, suffix) => suffix.is_some_and(|s| s != Elem::I64).then_some(e.span),
         ExprKind::Error => None,
-        ExprKind::Path(path) => path.single().is_none().then_some(e.span),
+        ExprKind::Path(path) => {
+            let is_constant = path.segments.last().is_some_and(|s| is_screaming(&s.name));
+            (path.single().is_none() && !is_constant).then_some(e.span)
+        }
         ExprKind::Unary(Unary::Neg, a) => not_a_polynomial(a),
         ExprKind::Block(stmts, Some(e)) if stmts.is_empty() => not_a_polynomial(e),
         ExprKind::Binary(Binary::Add | Binary::Sub | Binary::Mul, a, b, _) => {

@@ -197,7 +197,7 @@ fn no_rows(a: [[f64; m]; n]) -> [[f64; m]; 0] {
 #[kernel]
 fn tangent_in_a_loop(z: [f64; n], s: f64) -> f64 {
     let mut h = s;
-    for i in 0..3 {
+    for _ in 0..3 {
         h = cos(jvp(|p| h * sum(p * p))(z, z).0 + 0.5 * h);
     }
     h
@@ -206,7 +206,7 @@ fn tangent_in_a_loop(z: [f64; n], s: f64) -> f64 {
 #[kernel]
 fn slope_in_a_loop(z: [f64; n], s: f64) -> f64 {
     let mut h = s;
-    for i in 0..3 {
+    for _ in 0..3 {
         h = cos(jvp(|p| h * sum(p * z))(s, 0.7).1);
     }
     h

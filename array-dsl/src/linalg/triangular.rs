@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 /// `identity(a)`: the identity matrix with as many rows and columns as the square matrix `a` has.
 #[kernel]
-pub fn identity<T: Float>(a: [[T; n]; n]) -> [[T; n]; n] {
+pub fn identity<T: Float>(_a: [[T; n]; n]) -> [[T; n]; n] {
     build((n, n), |i, j| if i == j { 1.0 } else { 0.0 })
 }
 

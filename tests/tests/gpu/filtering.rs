@@ -142,7 +142,7 @@ fn binned(x: [f32; n], at: [i32; m], limit: f32) -> f32 {
 
 #[kernel]
 fn most_of(x: [f32; n], limit: f32) -> (f32, i64) {
-    let ys: [f32; k] = filter(|v| v > limit, concat(x, build(1, |i| 3.0)));
+    let ys: [f32; k] = filter(|v| v > limit, concat(x, build(1, |_| 3.0)));
     (maximum(ys), argmax(ys))
 }
 

@@ -6,6 +6,7 @@
 mod agreement;
 mod bins;
 mod composition;
+mod constants;
 mod contraction;
 mod elementwise;
 mod empty;

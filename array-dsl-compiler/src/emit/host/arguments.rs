@@ -3,12 +3,13 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 
-use super::super::signature::{Leaf, Shape};
+use super::super::signature::{Shape, Taken};
 use super::super::wgsl;
 use super::types::elem_type;
 use super::{Entry, array, next, parameter};
 use crate::bulk::ArrayId;
 use crate::target::Target;
+use crate::ty::is_constant;
 
 impl Entry<'_> {
     /// All arrays of the parameters, in order.
@@ -16,11 +17,21 @@ impl Entry<'_> {
         self.program.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect()
     }
 
+    /// Those that the host passes: not constants of the surrounding code.
+    pub(super) fn arguments(&self) -> Vec<ArrayId> {
+        let params = self.program.params.iter().filter(|q| !is_constant(&q.name));
+        params.flat_map(|q| q.arrays.leaves()).copied().collect()
+    }
+
     /// The names of all arrays of the parameters for messages: `x`, `p.0`, `net.w`.
     pub(super) fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         let mut params = self.program.params.iter();
-        for s in &self.types.args {
+        for taken in self.types.taken() {
+            let Taken::Argument(_, s) = taken else {
+                names.push(next(&mut params).name.trim_end_matches('#').to_string());
+                continue;
+            };
             let parts = s.present().len();
             let first = next(&mut params);
             let mut found = first.arrays.leaves().len();
@@ -38,22 +49,31 @@ impl Entry<'_> {
     /// The pattern of the opened arguments, `p7` for array 7; what is absent is not looked at.
     pub(super) fn pattern(&self) -> TokenStream {
         let mut inputs = self.inputs().into_iter();
-        let mut leaf = |l: &Leaf, _| match l.absent {
-            Some(_) => quote!(_),
-            None => parameter(next(&mut inputs)).to_token_stream(),
-        };
-        let args = self.types.args.iter().map(|s| s.open(&mut leaf));
+        let mut args = Vec::new();
+        for taken in self.types.taken() {
+            args.push(match taken {
+                Taken::Argument(_, s) => s.open(&mut |l, _| match l.absent {
+                    Some(_) => quote!(_),
+                    None => parameter(next(&mut inputs)).to_token_stream(),
+                }),
+                Taken::Constant(..) => parameter(next(&mut inputs)).to_token_stream(),
+            });
+        }
         quote!((#(#args,)*))
     }
 
     /// The arrays of the parameters that are parts of records.
     pub(super) fn in_records(&self) -> Vec<ArrayId> {
         let (mut inputs, mut found) = (self.inputs().into_iter(), Vec::new());
-        let mut leaf = |l: &Leaf, in_record: bool| {
-            let input = l.absent.is_none().then(|| next(&mut inputs));
-            found.extend(input.filter(|_| in_record));
-        };
-        self.types.args.iter().for_each(|s| s.visit(&mut leaf));
+        for taken in self.types.taken() {
+            match taken {
+                Taken::Argument(_, s) => s.visit(&mut |l, in_record| {
+                    let input = l.absent.is_none().then(|| next(&mut inputs));
+                    found.extend(input.filter(|_| in_record));
+                }),
+                Taken::Constant(..) => _ = next(&mut inputs),
+            }
+        }
         found
     }
 

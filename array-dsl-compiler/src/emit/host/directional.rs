@@ -73,7 +73,9 @@ impl<'a> Point<'a> {
     fn of(entry: &'a Entry<'a>) -> Point<'a> {
         let params = entry.program.params.iter().filter(|q| q.active);
         let active: Vec<ArrayId> = params.flat_map(|q| q.arrays.leaves()).copied().collect();
-        let arrays = entry.inputs().into_iter().zip(entry.names());
+        let named = entry.inputs().into_iter().zip(entry.names());
+        let arguments = entry.arguments();
+        let arrays = named.filter(|(a, _)| arguments.contains(a));
         let is_active = |a: ArrayId| entry.elem(a).is_float() && active.contains(&a);
         let active = arrays.map(|(a, name)| is_active(a).then_some(name)).collect();
         Point { kernel: entry, active }

@@ -10,8 +10,9 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::Index;
 
+use super::super::signature::Taken;
 use super::records::Conversion;
-use super::{Of, Variant};
+use super::{Of, Variant, constants};
 use crate::derive::Derivative;
 use crate::emit::Compiled;
 use crate::target::Target;
@@ -184,9 +185,23 @@ impl Variant {
         }
     }
 
-    /// `__args` with its records opened.
+    /// `__args` with its records opened and the constants of the surrounding code.
     fn opened(&self, target: Target) -> TokenStream {
-        Conversion::Open(target).apply_all(&self.types.args, &quote!(__args))
+        let args = &self.types.args;
+        if self.types.constants.1.is_empty() {
+            return Conversion::Open(target).apply_all(args, &quote!(__args));
+        }
+        let taken = self.types.taken().into_iter().map(|taken| match taken {
+            Taken::Argument(i, s) => {
+                let i = Index::from(i);
+                Conversion::Open(target).apply(s, &quote!(__args.#i))
+            }
+            Taken::Constant(k, _) => {
+                let constant = constants::name(k);
+                quote!(#constant())
+            }
+        });
+        quote!((#(#taken,)*))
     }
 
     /// What a call of the code gives, with its records made.

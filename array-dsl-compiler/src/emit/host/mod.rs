@@ -31,6 +31,8 @@
 //! | `implementations` | the traits of a kernel |
 //! | `directional` | those for derivatives along directions |
 //! | `records` | records opened and made |
+//! | `constants` | the values of constants of the surrounding code |
+//! | `lints` | what rustc's lints have to see |
 //! | `types` | Rust's types of arguments and results |
 //! | `signature` | the static `SIGNATURE` |
 //! | `arguments` | patterns, sizes, elements |
@@ -39,10 +41,12 @@
 //! | `gpu` | the entry for GPUs |
 
 mod arguments;
+pub mod constants;
 mod cpu;
 mod directional;
 mod gpu;
 mod implementations;
+pub mod lints;
 mod records;
 mod results;
 mod signature;
@@ -132,7 +136,14 @@ fn item(kernel: &Ident, path: &[Derivative]) -> Ident {
 }
 
 /// The items of a kernel. `vis` is the user's visibility, `doc` the user's attributes that are kept.
-pub fn items(kernel: &Ident, vis: &TokenStream, doc: &TokenStream, variants: &[Variant]) -> TokenStream {
+pub fn items(
+    kernel: &Ident,
+    vis: &TokenStream,
+    doc: &TokenStream,
+    constants: &[constants::Value],
+    variants: &[Variant],
+) -> TokenStream {
+    let constants = constants::items(kernel, constants);
     let records = variants.first().map_or(&[][..], |v| &v.types.records);
     let aliases = (0..records.len()).map(records::alias);
     let variants = variants.iter().map(|v| variant_items(kernel, vis, v, variants));
@@ -149,6 +160,7 @@ pub fn items(kernel: &Ident, vis: &TokenStream, doc: &TokenStream, variants: &[V
         const _: () = {
             use ::array_dsl::__rt;
             #(type #aliases = #records;)*
+            #constants
             #(#variants)*
         };
     }
@@ -264,7 +276,9 @@ impl Entry<'_> {
             leaves.eq(arrays.iter().map(|a| (self.elem(*a), self.rank(*a))))
         };
         let Types { args, result, .. } = self.types;
-        if !agree(args, &self.inputs()) || !agree(from_ref(result), &self.results()) {
+        let constants = self.inputs().into_iter().filter(|a| !self.arguments().contains(a));
+        let of_constants = self.types.constants.1.iter().copied().eq(constants.map(|a| self.elem(a)));
+        if !agree(args, &self.arguments()) || !of_constants || !agree(from_ref(result), &self.results()) {
             internal::broken(format!(
                 "`{}` has other types for the host: {:?}",
                 self.program.name, self.types

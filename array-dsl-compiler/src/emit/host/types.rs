@@ -4,7 +4,7 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 
-use super::super::signature::{Leaf, Types};
+use super::super::signature::{Leaf, Taken, Types};
 use crate::target::Target;
 use crate::ty::Elem;
 
@@ -33,7 +33,10 @@ impl Types {
             }
             _ => argument(l, &TokenStream::new(), target),
         };
-        let args = self.args.iter().map(|s| s.open(&mut leaf));
+        let args = self.taken().into_iter().map(|taken| match taken {
+            Taken::Argument(_, s) => s.open(&mut leaf),
+            Taken::Constant(_, elem) => elem_type(elem),
+        });
         quote!((#(#args,)*))
     }
 

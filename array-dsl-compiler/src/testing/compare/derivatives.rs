@@ -13,7 +13,7 @@ use crate::dim::{Dim, SizeAtom};
 use crate::pipeline;
 use crate::scalar::Op;
 use crate::testing::numbers::Rng;
-use crate::ty::{Elem, Tree};
+use crate::ty::{Elem, Tree, is_constant};
 use crate::value::{Scalar, Value};
 
 /// How many rows a batch has, with other floats in each.
@@ -101,7 +101,13 @@ pub fn arguments_of(d: &bulk::Program, path: &[Derivative], args: &[Value], seed
             let rows = (1..=BATCH).flat_map(|by| v.data().iter().map(move |x| scaled(x, by)));
             Value::new(v.elem(), shape, rows.collect()).ok()
         };
-        return args.iter().map(batch).collect();
+        // A constant of the surrounding code is the same in every row.
+        let fixed = d.params.iter().flat_map(|q| vec![is_constant(&q.name); q.arrays.leaves().len()]);
+        return args
+            .iter()
+            .zip(fixed)
+            .map(|(v, fixed)| if fixed { Some(v.clone()) } else { batch(v) })
+            .collect();
     }
     let params: Vec<bulk::ArrayId> = d.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
     let mut sizes = FxHashMap::default();

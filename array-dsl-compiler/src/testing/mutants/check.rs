@@ -14,7 +14,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 
 use super::outcome::{Finding, Report};
-use crate::bulk::{self, Program};
+use crate::bulk::{self, ArrayId, Program};
 use crate::core::{Body, Exp, Function};
 use crate::derive::{Derivative, NotDifferentiable};
 use crate::emit::host::{self, Variant};
@@ -27,6 +27,7 @@ use crate::testing::kernels::{self, Linked};
 use crate::testing::loops;
 use crate::testing::meaning;
 use crate::testing::random::{Ranges, arguments_with, program};
+use crate::ty::{Elem, is_constant};
 use crate::value::work::limited;
 use crate::value::{Fault, Scalar, Value};
 
@@ -111,6 +112,7 @@ pub fn random_code(seed: u64) -> Option<TokenStream> {
                 &format_ident!("{name}"),
                 &quote!(pub),
                 &TokenStream::new(),
+                &[],
                 &[variant],
             ));
         }
@@ -239,6 +241,13 @@ fn items(
     let Some(signature) = linked.kernel.signature(Some(&linked.callees.records)) else {
         return Err(Finding::new("emit", "there is no signature"));
     };
+    // A name in capitals that a mutant has is a constant's; any value will do.
+    let params = programs.first().map_or(&[][..], |p| &p.staged.cpu.params);
+    let constants = params.iter().filter(|q| is_constant(&q.name)).flat_map(|q| q.arrays.leaves());
+    let elem = |a: &ArrayId| programs[0].staged.cpu.arrays[a.0 as usize].elem;
+    let constants: Vec<(Elem, TokenStream)> =
+        constants.map(|a| (elem(a), quote!(::core::default::Default::default()))).collect();
+    let signature = signature.with_constants(constants.iter().map(|(elem, _)| *elem).collect());
     let mut variants = Vec::new();
     for Made { path, staged } in programs {
         let name = path.last().map_or("value", |d| d.name());
@@ -253,7 +262,7 @@ fn items(
     }
     let item = &linked.kernel.item;
     let (name, vis) = (&item.sig.ident, item.vis.to_token_stream());
-    stage("emit", || host::items(name, &vis, &TokenStream::new(), &variants))
+    stage("emit", || host::items(name, &vis, &TokenStream::new(), &constants, &variants))
 }
 
 /// Whether derivatives are not those of the values.
@@ -361,7 +370,8 @@ fn derived(p: &Program, made: &Made, args: &[Value], seed: u64) -> Result<(), Fi
     let agreed = stage(&name, || made.staged.agrees(&name, &args, &expected))?;
     agreed.map_err(|d| Finding::new(&d.what, d.message))?;
     if let (Ok(batch), [Derivative::Vmap]) = (&expected, &made.path[..]) {
-        let row = |of: &[Value], k: i64| of.iter().map(|v| v.index(&[k])).collect::<Result<Vec<_>, _>>();
+        let at = |v: &Value, k: i64| if v.shape().is_empty() { Ok(v.clone()) } else { v.index(&[k]) };
+        let row = |of: &[Value], k: i64| of.iter().map(|v| at(v, k)).collect::<Result<Vec<_>, _>>();
         for k in 0..compare::BATCH {
             let (Ok(args), found) = (row(&args, k), row(batch, k)) else { continue };
             let expected = stage("a row of the batch", || bulk::interp::run(p, &args))?;

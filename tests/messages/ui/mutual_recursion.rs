@@ -1,4 +1,4 @@
-//! Two kernels that call each other: rustc finds that neither is there for the other.
+//! Kernels that call each other.
 
 use array_dsl::prelude::*;
 

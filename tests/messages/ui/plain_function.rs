@@ -1,4 +1,4 @@
-//! Functions without `#[kernel]`, here and in a module: rustc finds that they have no macro.
+//! Functions without `#[kernel]`, here and in a module.
 
 use array_dsl::prelude::*;
 
