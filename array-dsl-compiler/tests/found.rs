@@ -254,8 +254,8 @@ const FOUND: &[(&str, &str)] = &[
         "fn f(x: [f32; n], y: [f32; n]) -> [f32; n] {
             build(n, |i| {
                 let mut h = [x[i]];
-                for j in 0..n - i { h[j % 2] = h[1].sin() + y[j + i]; }
-                h[0] * h[1]
+                for j in 0..n - i { h[j % 2] = h[j + 1 - j].sin() + y[j + i]; }
+                h[0] * h[i + 1 - i]
             })
         }",
     ),

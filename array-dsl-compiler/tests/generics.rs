@@ -113,16 +113,15 @@ fn element_types_come_from_the_arguments() {
 #[test]
 fn functions_are_passed_on() {
     const INNER: &str = "fn inner<T: Float>(g: impl Fn([T; n]) -> [T; n], x: [T; n]) -> [T; n] { g(g(x)) }";
-    const OUTER: &str = "fn outer<T: Float>(f: impl Fn([T; n]) -> [T; k], x: [T; n], m: [[T; k]; n]) -> [T; n] { inner(|y| matvec(m, f(y)), x) }";
+    const AROUND: &str = "fn around<T: Float>(f: impl Fn([T; n]) -> [T; k], x: [T; n], m: [[T; k]; n]) -> [T; n] { inner(|y| matvec(m, f(y)), x) }";
     const ALONG: &str =
         "fn along<T: Float>(f: impl Fn([T; k]) -> [T; k], x: [T; k]) -> [T; k] { inner(f, f(x)) }";
-    let f =
-        "fn f(x: [f64; n], m: [[f64; n]; n]) -> [f64; n] { outer(|y| sin(y), x, m) + along(|y| 2.0 * y, x) }";
-    compile(&[INNER, OUTER, ALONG, f].join(" ")).unwrap_or_else(|e| panic!("{e:?}"));
+    let f = "fn f(x: [f64; n], m: [[f64; n]; n]) -> [f64; n] { around(|y| sin(y), x, m) + along(|y| 2.0 * y, x) }";
+    compile(&[INNER, AROUND, ALONG, f].join(" ")).unwrap_or_else(|e| panic!("{e:?}"));
     let one = value(Elem::F64, &[2, 2], &[1.0, 0.0, 0.0, 1.0]);
     let twice = |x: f64| x.sin().sin() + 8.0 * x;
     let expected = floats(&[twice(0.5), twice(-1.0)]);
-    gives(&[INNER, OUTER, ALONG], f, &[floats(&[0.5, -1.0]), one], &[expected], true);
+    gives(&[INNER, AROUND, ALONG], f, &[floats(&[0.5, -1.0]), one], &[expected], true);
 }
 
 #[test]

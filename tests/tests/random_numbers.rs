@@ -107,7 +107,7 @@ fn permutations_have_everything_once() {
         let p = order((1, 2), n);
         let mut sorted = p.to_vec();
         sorted.sort_unstable();
-        assert!(sorted.into_iter().eq(0..n as i64));
+        assert!(sorted.into_iter().eq(0..n));
     }
     // All six orders of three are as likely.
     let mut seen = std::collections::BTreeMap::new();

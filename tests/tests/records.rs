@@ -313,12 +313,12 @@ fn sizes_are_checked_on_entry() {
     let wrong = Net { w: Array2::ones((2, 4)), b: Array1::ones(4), scale: 1.0 };
     assert_eq!(
         message(Cpu.run(sizes, (&net(), &wrong, &g))),
-        "kernel `sizes`: argument `b.w`, dimension 1: expected classes = 3 (from argument `a.w`), found 4"
+        "kernel `sizes`: argument `b.w`, dimension 1: expected classes = 3 (from argument `_a.w`), found 4"
     );
     let wrong = Net { b: Array1::ones(4), ..net() };
     assert_eq!(
         message(Cpu.run(sizes, (&wrong, &net(), &g))),
-        "kernel `sizes`: argument `a.b`, dimension 0: expected classes = 3 (from argument `a.w`), found 4"
+        "kernel `sizes`: argument `_a.b`, dimension 0: expected classes = 3 (from argument `_a.w`), found 4"
     );
     let wrong = Grid { cells: 3, ..g };
     assert_eq!(

@@ -53,8 +53,8 @@ pub fn cholesky<T: Float>(a: [[T; n]; n]) -> [[T; n]; n] {
 ///     lu(a)
 /// }
 ///
-/// let (lu, rows, sign) = factors(&array![[1.0, 2.0], [4.0, 4.0]]);
-/// assert_eq!((lu, rows, sign), (array![[4.0, 4.0], [0.25, 1.0]], array![1, 0], -1.0));
+/// let (both, rows, sign) = factors(&array![[1.0, 2.0], [4.0, 4.0]]);
+/// assert_eq!((both, rows, sign), (array![[4.0, 4.0], [0.25, 1.0]], array![1, 0], -1.0));
 /// ```
 #[kernel]
 pub fn lu<T: Float>(a: [[T; n]; n]) -> ([[T; n]; n], [i64; n], T) {

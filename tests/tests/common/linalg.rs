@@ -41,7 +41,7 @@ macro_rules! of_type {
                 of_solve_matrix(a) = { let x = solve_matrix(regular(a), a); dot(w, matvec(x, w)) };
                 of_inverse(a) = dot(w, matvec(inverse(regular(a)), w)) + trace(a);
                 of_det(a) = det(0.5 * regular(a)) * dot(w, w);
-                of_slogdet(a) = { let (s, l) = slogdet(regular(a)); s * l + logdet(spd(a)) };
+                of_slogdet(a) = { let (s, l) = slogdet(regular(a)); s * l + logdet(spd(a)) + dot(w, w) };
                 of_lstsq(a) = { let x = lstsq(concat(regular(a), spd(a)), concat(w, w * w)); dot(x, w) };
                 of_values(a) = { let (v, _) = eigh(spd(a)); dot(w, v * v) };
                 of_vectors(a) = { let (_, x) = eigh(spd(a)); dot(w, matvec(x * x * x, w)) };
