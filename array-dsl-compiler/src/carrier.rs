@@ -15,8 +15,10 @@ pub fn hidden(name: &Ident) -> Ident {
     let span = name.span();
     let at = span.start();
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-    // Only what a span prints tells its expansion.
-    for b in span.file().bytes().chain(format!("{}:{} {span:?}", at.line, at.column).bytes()) {
+    // Only what a span prints tells its expansion, before it prints where it is.
+    let printed = format!("{span:?}");
+    let expansion = printed.split(' ').next().unwrap_or_default();
+    for b in span.file().bytes().chain(format!("{}:{} {expansion}", at.line, at.column).bytes()) {
         hash = (hash ^ u64::from(b)).wrapping_mul(0x100_0000_01b3);
     }
     Ident::new(&format!("__array_dsl_{}_{hash:016x}", name.unraw()), Span::call_site())
