@@ -69,7 +69,6 @@ pub fn eigh<T: Float>(a: [[T; n]; n]) -> ([T; n], [[T; n]; n]) {
 #[kernel]
 pub fn svd<T: Float>(a: [[T; n]; m]) -> ([[T; n]; m], [T; n], [[T; n]; n]) {
     let x = right_vectors(stop_gradient(a));
-    // In ascending order, as `with_derivatives` gives them in no other.
     let y = with_derivatives(matmul(transpose(a), a), x);
     // The columns of `a v`, as rows.
     let w = matmul(y, transpose(a));
@@ -93,15 +92,8 @@ fn eigenvectors<T: Float>(a: [[T; n]; n]) -> [[T; n]; n] {
                 // What adds nothing to either diagonal element is zero.
                 if abs(mp) + abs(mpq) != abs(mp) || abs(mq) + abs(mpq) != abs(mq) {
                     turned = true;
-                    let tau = (mq - mp) / (2.0 * mpq);
-                    let t = (if tau < 0.0 { -1.0 } else { 1.0 }) / (abs(tau) + sqrt(1.0 + tau * tau));
-                    let c = 1.0 / sqrt(1.0 + t * t);
-                    let s = t * c;
-                    for i in 0..n {
-                        let (u, v) = (m[p][i], m[q][i]);
-                        m[p][i] = c * u - s * v;
-                        m[q][i] = s * u + c * v;
-                    }
+                    let (c, s) = turn(mp, mq, mpq);
+                    m = rows_turned(m, p, q, c, s);
                     for i in 0..n {
                         let (u, v) = (m[i][p], m[i][q]);
                         m[i][p] = c * u - s * v;
@@ -109,17 +101,13 @@ fn eigenvectors<T: Float>(a: [[T; n]; n]) -> [[T; n]; n] {
                     }
                     m[p][q] = 0.0;
                     m[q][p] = 0.0;
-                    for i in 0..n {
-                        let (u, v) = (x[p][i], x[q][i]);
-                        x[p][i] = c * u - s * v;
-                        x[q][i] = s * u + c * v;
-                    }
+                    x = rows_turned(x, p, q, c, s);
                 }
             }
         }
     }
     let order = argsort(build(n, |i| m[i][i]));
-    map(|r| r * (if r[argmax(abs(r))] < 0.0 { -1.0 } else { 1.0 }), gather(x, order))
+    with_signs(gather(x, order))
 }
 
 /// The right singular vectors of a matrix as rows, in descending order of their values, with the largest element positive.
@@ -140,26 +128,42 @@ fn right_vectors<T: Float>(a: [[T; n]; m]) -> [[T; n]; n] {
                 let size = sqrt(wp) * sqrt(wq);
                 if size + 0.25 * abs(wpq) != size {
                     turned = true;
-                    let tau = (wq - wp) / (2.0 * wpq);
-                    let t = (if tau < 0.0 { -1.0 } else { 1.0 }) / (abs(tau) + sqrt(1.0 + tau * tau));
-                    let c = 1.0 / sqrt(1.0 + t * t);
-                    let s = t * c;
-                    for i in 0..m {
-                        let (u, v) = (w[p][i], w[q][i]);
-                        w[p][i] = c * u - s * v;
-                        w[q][i] = s * u + c * v;
-                    }
-                    for i in 0..n {
-                        let (u, v) = (x[p][i], x[q][i]);
-                        x[p][i] = c * u - s * v;
-                        x[q][i] = s * u + c * v;
-                    }
+                    let (c, s) = turn(wp, wq, wpq);
+                    w = rows_turned(w, p, q, c, s);
+                    x = rows_turned(x, p, q, c, s);
                 }
             }
         }
     }
     let order = argsort(map(|r| -dot(r, r), w));
-    map(|r| r * (if r[argmax(abs(r))] < 0.0 { -1.0 } else { 1.0 }), gather(x, order))
+    with_signs(gather(x, order))
+}
+
+/// The cosine and the sine of the smaller turn that makes the matrix of `p`, `pq`, `pq` and `q` diagonal (Golub and Van Loan, 8.5).
+#[kernel]
+fn turn<T: Float>(p: T, q: T, pq: T) -> (T, T) {
+    let tau = (q - p) / (2.0 * pq);
+    let t = (if tau < 0.0 { -1.0 } else { 1.0 }) / (abs(tau) + sqrt(1.0 + tau * tau));
+    let c = 1.0 / sqrt(1.0 + t * t);
+    (c, t * c)
+}
+
+/// A matrix with rows `p` and `q` turned by this.
+#[kernel]
+fn rows_turned<T: Float>(a: [[T; m]; n], p: i64, q: i64, c: T, s: T) -> [[T; m]; n] {
+    let mut x = a;
+    for i in 0..m {
+        let (u, v) = (x[p][i], x[q][i]);
+        x[p][i] = c * u - s * v;
+        x[q][i] = s * u + c * v;
+    }
+    x
+}
+
+/// Vectors, as rows, each with the sign by which its largest element is positive.
+#[kernel]
+fn with_signs<T: Float>(x: [[T; n]; n]) -> [[T; n]; n] {
+    map(|r| r * (if r[argmax(abs(r))] < 0.0 { -1.0 } else { 1.0 }), x)
 }
 
 /// The eigenvectors `x` of a symmetric matrix, as rows, with their derivatives: see the head of this file.
