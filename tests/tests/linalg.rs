@@ -14,14 +14,9 @@ use kernels::{f32s, f64s};
 
 type Matrix = Array2<f64>;
 
-macro_rules! host {
-    ($($name:ident($($arg:ident: $t:ty),*) -> $result:ty = $value:expr;)*) => {$(
-        #[kernel(value)]
-        fn $name($($arg: $t),*) -> $result {
-            $value
-        }
-    )*};
-}
+#[path = "common/host.rs"]
+#[macro_use]
+mod host;
 
 host! {
     h_cholesky(a: [[f64; n]; n]) -> [[f64; n]; n] = cholesky(a);

@@ -7,14 +7,9 @@ use ndarray::{Array1, Array2, array};
 
 type Key = (u32, u32);
 
-macro_rules! host {
-    ($($name:ident($($arg:ident: $t:ty),*) -> $result:ty = $value:expr;)*) => {$(
-        #[kernel(value)]
-        fn $name($($arg: $t),*) -> $result {
-            $value
-        }
-    )*};
-}
+#[path = "common/host.rs"]
+#[macro_use]
+mod host;
 
 host! {
     block(key: (u32, u32), counter: (u32, u32)) -> (u32, u32) = random::threefry(key, counter);
