@@ -4,27 +4,18 @@
 use std::error::Error;
 
 use array_dsl::prelude::*;
-use ndarray::{Array, Array2, Dimension, Ix0, Ix1, Ix2};
+use ndarray::{Array2, Ix0, Ix1, Ix2};
 
 use crate::data::Images;
 use crate::network::{adam_matrix, adam_vector, loss, scores};
-use crate::parameters::{Parameters, adam_rate};
+use crate::parameters::adam_rate;
+use crate::slot::{Slot, Slots};
 use crate::train::Trainer;
-
-/// Parameters with their running means of the gradient and of its square.
-struct Slot<D: Dimension> {
-    value: GpuArray<f32, D>,
-    mean: GpuArray<f32, D>,
-    square: GpuArray<f32, D>,
-}
 
 /// A network that lives on a GPU.
 pub struct OnGpu {
     gpu: Gpu,
-    w1: Slot<Ix2>,
-    b1: Slot<Ix1>,
-    w2: Slot<Ix2>,
-    b2: Slot<Ix1>,
+    slots: Slots,
     steps: i32,
     /// Losses of the latest steps, still on the device.
     pending: Vec<GpuArray<f32, Ix0>>,
@@ -34,23 +25,13 @@ pub struct OnGpu {
 impl OnGpu {
     /// A network in its initial state.
     pub fn new(gpu: Gpu) -> Result<Self, Box<dyn Error>> {
-        let Parameters { w1, b1, w2, b2 } = Parameters::initial();
-        Ok(Self {
-            w1: slot(&gpu, &w1)?,
-            b1: slot(&gpu, &b1)?,
-            w2: slot(&gpu, &w2)?,
-            b2: slot(&gpu, &b2)?,
-            gpu,
-            steps: 0,
-            pending: Vec::new(),
-            losses: Vec::new(),
-        })
+        Ok(Self { slots: Slots::initial(&gpu)?, gpu, steps: 0, pending: Vec::new(), losses: Vec::new() })
     }
 }
 
 impl Trainer for OnGpu {
     fn step(&mut self, batch: &Images) -> Result<(), Box<dyn Error>> {
-        let Self { gpu, w1, b1, w2, b2, .. } = self;
+        let Self { gpu, slots: Slots { w1, b1, w2, b2 }, .. } = self;
         let (x, y) = (gpu.upload(&batch.x)?, gpu.upload(&batch.y)?);
         let arguments = (&w1.value, &b1.value, &w2.value, &b2.value, &x, &y);
         let (value, (dw1, db1, dw2, db2)) = gpu.run(value_and_grad(loss), arguments)?;
@@ -71,17 +52,12 @@ impl Trainer for OnGpu {
     }
 
     fn evaluate(&self, images: &Images) -> Result<(f32, Array2<f32>), Box<dyn Error>> {
-        let Self { gpu, w1, b1, w2, b2, .. } = self;
+        let Self { gpu, slots: Slots { w1, b1, w2, b2 }, .. } = self;
         let (x, y) = (gpu.upload(&images.x)?, gpu.upload(&images.y)?);
         let value = gpu.run(loss, (&w1.value, &b1.value, &w2.value, &b2.value, &x, &y))?;
         let rows = gpu.run(scores, (&w1.value, &b1.value, &w2.value, &b2.value, &x))?;
         Ok((value.item()?, rows.download()?))
     }
-}
-
-fn slot<D: Dimension>(gpu: &Gpu, value: &Array<f32, D>) -> Result<Slot<D>, Box<dyn Error>> {
-    let zeros = gpu.upload(&Array::zeros(value.raw_dim()))?;
-    Ok(Slot { value: gpu.upload(value)?, mean: zeros.clone(), square: zeros })
 }
 
 fn update_vector(

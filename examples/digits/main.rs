@@ -15,6 +15,7 @@ mod options;
 mod parameters;
 mod plot;
 mod random;
+mod slot;
 mod train;
 
 use std::error::Error;

@@ -2,27 +2,18 @@
 //! so every call that may wait is the async form.
 
 use array_dsl::prelude::*;
-use ndarray::{Array, Array1, Array2, Dimension, Ix0, Ix1, Ix2};
+use ndarray::{Array1, Array2, Ix0, Ix1, Ix2};
 
 use crate::data::Images;
 use crate::kernels::{adam_matrix, adam_vector, loss, scores};
-use crate::parameters::{Parameters, adam_rate};
+use crate::parameters::adam_rate;
 use crate::seen::{Seen, certainty, likeliest, probabilities};
-
-/// Parameters with their running means of the gradient and of its square.
-struct Slot<D: Dimension> {
-    value: GpuArray<f32, D>,
-    mean: GpuArray<f32, D>,
-    square: GpuArray<f32, D>,
-}
+use crate::slot::{Slot, Slots};
 
 /// A network that lives on a GPU.
 pub struct OnGpu {
     gpu: Gpu,
-    w1: Slot<Ix2>,
-    b1: Slot<Ix1>,
-    w2: Slot<Ix2>,
-    b2: Slot<Ix1>,
+    slots: Slots,
     steps: i32,
     /// Losses of the latest steps, still on the device.
     pending: Vec<GpuArray<f32, Ix0>>,
@@ -34,10 +25,7 @@ impl OnGpu {
     /// # Errors
     /// What the GPU reports.
     pub fn new(gpu: Gpu) -> Result<OnGpu, Error> {
-        let Parameters { w1, b1, w2, b2 } = Parameters::initial();
-        let (w1, b1) = (slot(&gpu, &w1)?, slot(&gpu, &b1)?);
-        let (w2, b2) = (slot(&gpu, &w2)?, slot(&gpu, &b2)?);
-        Ok(OnGpu { gpu, w1, b1, w2, b2, steps: 0, pending: Vec::new() })
+        Ok(OnGpu { slots: Slots::initial(&gpu)?, gpu, steps: 0, pending: Vec::new() })
     }
 
     /// The name of the GPU.
@@ -50,7 +38,7 @@ impl OnGpu {
     /// # Errors
     /// What the GPU reports.
     pub async fn step(&mut self, batch: &Images) -> Result<(), Error> {
-        let OnGpu { gpu, w1, b1, w2, b2, .. } = self;
+        let OnGpu { gpu, slots: Slots { w1, b1, w2, b2 }, .. } = self;
         let (x, y) = (gpu.upload(&batch.x)?, gpu.upload(&batch.y)?);
         let arguments = (&w1.value, &b1.value, &w2.value, &b2.value, &x, &y);
         let (value, (dw1, db1, dw2, db2)) = gpu.run_async(value_and_grad(loss), arguments).await?;
@@ -85,7 +73,7 @@ impl OnGpu {
     }
 
     async fn scores_of(&self, x: &GpuArray<f32, Ix2>) -> Result<GpuArray<f32, Ix2>, Error> {
-        let OnGpu { gpu, w1, b1, w2, b2, .. } = self;
+        let OnGpu { gpu, slots: Slots { w1, b1, w2, b2 }, .. } = self;
         gpu.run_async(scores, (&w1.value, &b1.value, &w2.value, &b2.value, x)).await
     }
 
@@ -94,7 +82,7 @@ impl OnGpu {
     /// # Errors
     /// What the GPU reports.
     pub async fn look(&self, picture: &Array2<f32>) -> Result<Seen, Error> {
-        let OnGpu { gpu, w1, b1, w2, b2, .. } = self;
+        let OnGpu { gpu, slots: Slots { w1, b1, w2, b2 }, .. } = self;
         let x = gpu.upload(picture)?;
         let rows = gpu.run_async(probabilities, (&self.scores_of(&x).await?,)).await?;
         let rows = rows.download_async().await?;
@@ -103,11 +91,6 @@ impl OnGpu {
         let gradient = gpu.run_async(grad(certainty), arguments).await?.download_async().await?;
         Ok(Seen { probabilities: rows.into_iter().collect(), gradient: gradient.into_iter().collect() })
     }
-}
-
-fn slot<D: Dimension>(gpu: &Gpu, value: &Array<f32, D>) -> Result<Slot<D>, Error> {
-    let zeros = gpu.upload(&Array::zeros(value.raw_dim()))?;
-    Ok(Slot { value: gpu.upload(value)?, mean: zeros.clone(), square: zeros })
 }
 
 async fn update_vector(

@@ -6,17 +6,18 @@
 //! Built and served by `examples/web/web.sh`. For any other target the crate is empty.
 #![cfg(target_arch = "wasm32")]
 
-// What only the example `digits` uses is not used here.
 #[path = "../../../digits/data.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the example `digits` uses the rest")]
 mod data;
 #[path = "../../../digits/network.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, reason = "the example `digits` uses the rest")]
 mod kernels;
 #[path = "../../../digits/parameters.rs"]
 mod parameters;
 #[path = "../../../digits/random.rs"]
 mod random;
+#[path = "../../../digits/slot.rs"]
+mod slot;
 
 mod checks;
 mod cpu;

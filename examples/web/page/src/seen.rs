@@ -4,6 +4,7 @@ use array_dsl::prelude::*;
 use ndarray::Array2;
 
 use crate::data::CLASSES;
+use crate::kernels::scores;
 
 /// The probability of each class for each image, by its scores.
 #[kernel(value)]
@@ -22,8 +23,7 @@ pub fn certainty(
     x: [[f32; d]; n],
     #[no_grad] y: [i32; n],
 ) -> f32 {
-    let hidden = (matmul(x, w1) + b1).tanh();
-    let logits = matmul(hidden, w2) + b2;
+    let logits = scores(w1, b1, w2, b2, x);
     let each = build(n, |i| {
         let z = logits[i];
         z[y[i] as usize] - logsumexp(z)
