@@ -50,6 +50,28 @@ const OTHER_NAMES: [(&str, &str); 11] = [
     ("size", "len"),
 ];
 
+/// The kernels that `array-dsl` has itself, by their module: they are imported, as those of any other crate.
+const LIBRARY: [(&str, &str); 4] = [
+    (
+        "linalg",
+        "cholesky det diagonal eigh expm identity inverse logdet lstsq lu qr slogdet solve solve_lower solve_matrix solve_upper \
+         svd trace",
+    ),
+    (
+        "random",
+        "bernoulli bernoulli_at bits bits_at categorical exponential exponential_at fold_in key normal normal_at permutation split \
+         threefry uniform uniform_at",
+    ),
+    ("implicit", "fixed_point minimize root"),
+    ("ode", "odeint"),
+];
+
+/// The module of `array-dsl` that has a kernel of this name.
+fn module_of(name: &str) -> Option<&'static str> {
+    let has = |names: &str| names.split_whitespace().any(|n| n == name);
+    LIBRARY.iter().find(|(_, names)| has(names)).map(|(module, _)| *module)
+}
+
 /// What to write for a function that is not there, as a sentence: for one of Rust's or of another library, or a misspelled one.
 pub fn meant(path: &str) -> Option<String> {
     let (ty, name) = path.rsplit_once("::").unwrap_or(("", path));
@@ -63,7 +85,10 @@ pub fn meant(path: &str) -> Option<String> {
         ("", "wrapping_add") => "integers wrap around in kernels: write `x + y`".into(),
         ("", "wrapping_sub") => "integers wrap around in kernels: write `x - y`".into(),
         ("", "wrapping_mul") => "integers wrap around in kernels: write `x * y`".into(),
-        ("", name) => format!("did you mean `{}`?", similar_builtin(name)?),
+        ("", name) => match module_of(name) {
+            Some(module) => format!("write `use array_dsl::{module}::{name};` outside of the kernel"),
+            None => format!("did you mean `{}`?", similar_builtin(name)?),
+        },
         ("f32" | "f64" | "i32" | "i64" | "u32" | "usize", "from" | "try_from") => {
             "convert with `as`, as in `x as f64`".into()
         }
@@ -119,12 +144,37 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
 
     #[test]
     fn usages_are_calls_of_their_functions() {
         assert_eq!(usage("powf"), "powf(x, y)");
         assert_eq!(usage("matvec"), "matvec(a, x)");
+    }
+
+    /// What is in the library's files is in the table, and nothing else.
+    #[test]
+    fn the_library_is_known() {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../array-dsl/src");
+        for (module, names) in LIBRARY {
+            let mut files = vec![source.join(format!("{module}.rs"))];
+            let parts = fs::read_dir(source.join(module)).into_iter().flatten();
+            files.extend(parts.map(|entry| entry.expect("an entry can be read").path()));
+            let mut found = Vec::new();
+            for file in files {
+                let text = fs::read_to_string(&file).expect("a module of the library");
+                for part in text.split("#[kernel]\npub fn ").skip(1) {
+                    found.extend(part.split(['<', '(']).next().map(String::from));
+                }
+            }
+            found.sort();
+            assert_eq!(found, names.split_whitespace().collect::<Vec<_>>(), "{module}");
+        }
+        let meant = meant("solve").expect("it is there");
+        assert_eq!(meant, "write `use array_dsl::linalg::solve;` outside of the kernel");
     }
 
     #[test]
