@@ -28,6 +28,7 @@ use syn::ext::IdentExt as _;
 struct File {
     path: PathBuf,
     kernels: BTreeMap<String, syn::ItemFn>,
+    library: Rc<BTreeMap<String, syn::ItemFn>>,
     records: Records,
 }
 
@@ -73,20 +74,41 @@ fn functions(items: Vec<syn::Item>, path: &str, found: &mut BTreeMap<String, syn
     }
 }
 
-fn read(path: &Path) -> File {
+fn read(path: &Path, library: &Rc<BTreeMap<String, syn::ItemFn>>) -> File {
     let text = std::fs::read_to_string(path).expect("a test file can be read");
     let file = syn::parse_file(&text).expect("a test file is Rust");
     let mut known = Records::default();
     records(&file.items, &mut known);
     let mut kernels = BTreeMap::new();
     functions(file.items, "", &mut kernels);
-    File { path: path.to_path_buf(), kernels, records: known }
+    File { path: path.to_path_buf(), kernels, library: library.clone(), records: known }
 }
 
-/// Those that call kernels of other crates, which only rustc can find.
-const OF_OTHER_CRATES: [&str; 4] = ["linking", "linalg", "random_numbers", "implicit"];
+/// The kernels that `array-dsl` has itself, by their path in it.
+fn library() -> BTreeMap<String, syn::ItemFn> {
+    let mut found = BTreeMap::new();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../array-dsl/src");
+    let entries = |folder: &Path| {
+        let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+            .expect("the folder is there")
+            .map(|e| e.expect("an entry can be read").path())
+            .collect();
+        paths.sort();
+        paths
+    };
+    for path in entries(&source) {
+        let module = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
+        let files = if path.is_dir() { entries(&path) } else { vec![path] };
+        for file in files {
+            let text = std::fs::read_to_string(&file).expect("a file of the library can be read");
+            let items = syn::parse_file(&text).expect("a file of the library is Rust").items;
+            functions(items, &format!("{module}::"), &mut found);
+        }
+    }
+    found
+}
 
-/// The files of the workspace's tests.
+/// The files of the workspace's tests. `linking` is about kernels in other modules and crates, which only rustc can find.
 fn files() -> Vec<File> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut paths: Vec<PathBuf> = [here.join("../tests/tests"), here.join("tests/programs")]
@@ -94,10 +116,11 @@ fn files() -> Vec<File> {
         .flat_map(|d| std::fs::read_dir(d).expect("the folder is there"))
         .map(|e| e.expect("an entry can be read").path())
         .filter(|p| p.extension().is_some_and(|e| e == "rs"))
-        .filter(|p| p.file_stem().is_some_and(|s| !OF_OTHER_CRATES.iter().any(|other| s == *other)))
+        .filter(|p| p.file_stem().is_some_and(|s| s != "linking"))
         .collect();
     paths.sort();
-    paths.iter().map(|p| read(p)).collect()
+    let library = Rc::new(library());
+    paths.iter().map(|p| read(p, &library)).collect()
 }
 
 impl File {
@@ -114,7 +137,11 @@ impl File {
     }
 
     fn kernel(&self, name: &str, diagnostics: &mut Diagnostics) -> Result<Kernel, String> {
-        let item = self.kernels.get(name).ok_or_else(|| format!("there is no kernel `{name}`"))?;
+        let item = self
+            .kernels
+            .get(name)
+            .or_else(|| self.library.get(name))
+            .ok_or_else(|| format!("there is no kernel `{name}`"))?;
         Ok(Kernel::read(&TokenStream::new(), item.clone(), diagnostics))
     }
 
@@ -132,11 +159,13 @@ impl File {
             // In the kernel's own module, or from the file.
             let module = name.rsplit_once("::").map_or(String::new(), |(m, _)| format!("{m}::"));
             let near = format!("{module}{}", path.text());
-            let mut callee = if self.kernels.contains_key(&near) { near } else { path.text() };
+            let is_near = self.kernels.contains_key(&near) || self.library.contains_key(&near);
+            let mut callee = if is_near { near } else { path.text() };
             if !self.kernels.contains_key(&callee) {
                 // Imported from a module of the file.
                 let end = format!("::{callee}");
-                callee = self.kernels.keys().find(|k| k.ends_with(&end)).cloned().unwrap_or(callee);
+                let mut all = self.kernels.keys().chain(self.library.keys());
+                callee = all.find(|k| **k == callee || k.ends_with(&end)).cloned().unwrap_or(callee);
             }
             let called = self.kernel(&callee, &mut Diagnostics::default())?;
             if called.ast.is_generic() {
@@ -182,8 +211,8 @@ fn arguments(f: &Function, seed: u64, ranges: &Ranges) -> Vec<Value> {
     args
 }
 
-/// Kernels that are there to fail whatever the arguments, or nearly so, or never to end.
-const FAIL: [&str; 2] = ["without_arguments", "while_true"];
+/// Kernels that are there to fail whatever the arguments, or nearly so, or never to end, or to search for longer than an interpreter may.
+const FAIL: [&str; 3] = ["without_arguments", "while_true", "found"];
 
 /// The work that an interpreter may do for a kernel: some make arrays that no computer has.
 const WORK: u64 = 3_000_000;
