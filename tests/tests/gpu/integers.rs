@@ -121,3 +121,37 @@ fn reductions() {
     }
     agree(total_of, (Array1::from_elem(5000, i32::MAX),), 0.0);
 }
+
+/// Indices are computed in 32 bits, and are numbers of 64 bits all the same.
+#[kernel(value)]
+fn far_shifts(n: usize) -> ([i64; n], [i64; n], [i64; n], [u32; n]) {
+    (
+        build(n, |i| (3 * i - 5) >> 32),
+        build(n, |i| (5 - 3 * i) >> 31),
+        build(n, |i| (7 - 2 * i) >> (i + 20)),
+        build(n, |i| (i >> 33) as u32),
+    )
+}
+
+#[test]
+fn shifts_beyond_32_bits() {
+    agree(far_shifts, (200i64,), 0.0);
+}
+
+/// Numbers without a sign of 32 bits stay what they are in 64.
+#[kernel(value)]
+fn widened(a: [u32; n], b: [u32; n]) -> ([i64; n], [i64; n], [f64; n], [f64; n]) {
+    (
+        build(n, |i| a[i] as i64 - 1),
+        build(n, |i| ((a[i] as i64) << 31) ^ (b[i] as i64)),
+        build(n, |i| 1.0000000001f64.powi(a[i])),
+        build(n, |i| a[i] as f64),
+    )
+}
+
+#[test]
+fn from_32_bits_to_64() {
+    let a = Array1::from_iter([0, 1, i32::MAX as u32, i32::MAX as u32 + 1, u32::MAX - 1, u32::MAX]);
+    let b = a.slice(ndarray::s![..;-1]).to_owned();
+    agree(widened, (a, b), 1e-12);
+}

@@ -24,6 +24,7 @@ mod matrices;
 mod one_point;
 mod points;
 mod profiles;
+mod random_numbers;
 mod records;
 mod reduction;
 mod resources;

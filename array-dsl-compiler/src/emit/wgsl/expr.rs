@@ -124,13 +124,16 @@ impl Shader<'_, '_> {
             Op::Xor => format!("({a} ^ {b})"),
             Op::Not if kind == Kind::Bool => format!("(!{a})"),
             Op::Not => format!("(~{a})"),
-            // Rust's wrapping shifts: by the amount modulo the width.
             Op::Shl | Op::Shr => {
                 let sign = if op == Op::Shl { "<<" } else { ">>" };
-                let most = kind.words() * 32 - 1;
+                let is_long = second.is_some_and(|b| self.cx.program.elem(b) == Elem::I64);
+                // Rust's wrapping shifts: by the amount modulo the width. An `i64` that is computed as a shorter one keeps its width,
+                // and 31 places to the right are as good as more.
+                let (width, most) = (if is_long { 64 } else { kind.words() * 32 }, kind.words() * 32 - 1);
                 let by = match constant {
-                    Some(c) => format!("{}u", c.as_i64() & most as i64),
-                    None => format!("(u32({b}) & {most}u)"),
+                    Some(c) => format!("{}u", (c.as_i64() & (width - 1) as i64).min(most as i64)),
+                    None if width - 1 == most => format!("(u32({b}) & {most}u)"),
+                    None => format!("min(u32({b}) & {}u, {most}u)", width - 1),
                 };
                 format!("({a} {sign} {by})")
             }
@@ -154,7 +157,7 @@ impl Shader<'_, '_> {
                 format!("({})", vec![x; c.as_i64() as usize].join(" * "))
             }
             (_, Kind::F64, Kind::I64) => format!("adsl64_powi({x}, {text})"),
-            (_, Kind::F64, _) => format!("adsl64_powi({x}, i64({text}))"),
+            (_, Kind::F64, of) => format!("adsl64_powi({x}, {})", cast(of, Kind::I64, text)),
             (_, _, Kind::U32) => format!("adsl_powu({x}, {text})"),
             (_, _, Kind::I64) => format!("adsl_powl({x}, {text})"),
             _ => format!("adsl_powi({x}, {text})"),
@@ -266,6 +269,8 @@ fn cast(from: Kind, to: Kind, x: &str) -> String {
         (Kind::F32, Kind::I32 | Kind::I64 | Kind::U32) => format!("adsl_f32_to_{}({x})", to.name()),
         (Kind::F64, Kind::I32 | Kind::I64 | Kind::U32) => format!("adsl64_to_{}({x})", to.name()),
         (_, Kind::Bool) => format!("({x} != {})", from.zero()),
+        // naga extends by the sign where the result has one, so first to 64 bits without one.
+        (Kind::U32, Kind::I64) => format!("i64(u64({x}))"),
         _ => format!("{}({x})", to.name()),
     }
 }
