@@ -13,7 +13,9 @@ use array_dsl_compiler::loops::{Program as Loops, Step};
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::kernels::{kernel, kernels_of};
+use array_dsl_compiler::testing::loops;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
+use array_dsl_compiler::value::Value;
 
 const CUMSUM: &str = "fn f(x: [f64; n]) -> [f64; n] { cumsum(x) }";
 const CUMPROD: &str = "fn f(x: [f64; n]) -> [f64; n] { cumprod(x) }";
@@ -272,4 +274,20 @@ fn a_short_state_is_not_logged() {
     let wide: Vec<_> = ranks.filter(|(rank, _)| *rank == 2).collect();
     let three = Some(array_dsl_compiler::dim::Dim::constant(3));
     assert!(!wide.is_empty() && wide.iter().all(|(_, last)| *last == three), "{wide:?}");
+}
+
+/// What the loops for the CPU execute: a scan that cannot be divided is one loop, for what it gives in the end and for its history.
+#[test]
+fn a_scan_in_order_is_executed_once() {
+    let (f, p, d) = vjp(READING);
+    let ranges = Ranges { sizes: (40, 40), integers: (0, 1), floats: (0.5, 1.5) };
+    let mut args = arguments_within(&f, 1, &ranges);
+    let operations = |p: &Program, args: &[Value]| {
+        let loops = pipeline::back(p, Target::Cpu).expect("it verifies");
+        loops::run_measured(&loops, Target::Cpu, args).expect("it runs").1.operations
+    };
+    let value = operations(&p, &args);
+    args.extend(run_counted(&p, &args).expect("it runs").0);
+    let both = operations(&d, &args);
+    assert!(both <= 4 * value, "{value} for the value, {both} for both");
 }

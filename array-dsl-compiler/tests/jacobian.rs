@@ -167,11 +167,12 @@ fn the_memory_beside_the_result_is_that_of_a_strip() {
         for target in [Target::Cpu, Target::Gpu] {
             let loops = pipeline::back(&j, target).expect("it is scheduled");
             for n in [0, 1, 10, if k == 2 { 14 } else { 40 }] {
-                let (found, most) =
+                let (found, counts) =
                     testing::loops::run_measured(&loops, target, &[floats(&[n], 0.1)]).expect("it runs");
                 assert_eq!(found[0].shape(), [n, n]);
                 // The largest intermediate array, and how many of its kind there may be.
                 let one = if k == 2 { n * n } else { n };
+                let most = counts.most;
                 assert!(most <= n * n + 16 * (one + 1), "{text} for {n}: {most}\n{}", bulk::print::print(&j));
             }
         }

@@ -171,7 +171,7 @@ pub(super) fn indices(target: &Expr) -> Option<Vec<&Expr>> {
             match kind {
                 IndexKind::At(i) => out.push(i),
                 IndexKind::Multi(is) => out.extend(is),
-                IndexKind::Slice(..) => return None,
+                IndexKind::Slice(..) | IndexKind::Parts(_) => return None,
             }
             Some(out)
         }

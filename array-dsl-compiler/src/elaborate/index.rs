@@ -1,14 +1,13 @@
-//! Indexing and slices.
+//! Indexing.
 
 use proc_macro2::Span;
 
 use super::Elaborator;
 use super::call::count;
 use super::value::Value;
-use crate::core::{Atom, CheckKind, Exp};
+use crate::core::Atom;
 use crate::diagnostics::Code;
 use crate::dim::Dim;
-use crate::scalar::Op;
 use crate::syntax::ast::{Expr, ExprKind, IndexKind};
 use crate::ty::Elem;
 
@@ -36,15 +35,12 @@ impl Elaborator<'_> {
                 self.index_at(a, name, &is, span)
             }
             (Value::Atom(a), IndexKind::Slice(lo, hi)) => {
-                let lo = match lo {
-                    Some(e) => Some(self.expr(e)?),
-                    None => None,
-                };
-                let hi = match hi {
-                    Some(e) => Some(self.expr(e)?),
-                    None => None,
-                };
+                let (lo, hi) = (self.end(lo)?, self.end(hi)?);
                 self.slice(a, lo, hi, span)
+            }
+            (Value::Atom(a), IndexKind::Parts(parts)) => {
+                let parts = self.taken(parts)?;
+                self.slices(a, name, &parts, span)
             }
         }
     }
@@ -98,169 +94,27 @@ impl Elaborator<'_> {
             return Some(());
         }
         let dims = self.atom_type(a).dims;
-        for (i, len) in at.iter().zip(&dims) {
-            let Some(i) = self.known_int(*i).filter(|_| self.rank(*i) == 0) else { continue };
-            let below = i.as_constant().is_some_and(|i| i < 0);
-            let beyond = i.sub(len).as_constant().is_some_and(|d| d >= 0);
-            if below || beyond {
-                let last = self.show(&len.sub(&Dim::constant(1)));
-                let (i, len) = (self.show(&i), self.show(len));
-                let help = if below {
-                    format!("indices begin at 0; the last one is {last}")
-                } else {
-                    format!("the last index is {last}")
-                };
-                let message = format!("the index {i} of {name} is outside: its length is {len}");
-                self.error(Code::Index, span, message, help);
-                return None;
-            }
-        }
-        Some(())
+        at.iter().zip(&dims).try_for_each(|(i, len)| self.may_be_below(len, name, *i, span))
     }
 
-    /// `a[lo..hi]`.
-    pub(super) fn slice(
-        &mut self,
-        a: Atom,
-        lo: Option<Value>,
-        hi: Option<Value>,
-        span: Span,
-    ) -> Option<Value> {
-        let ty = self.atom_type(a);
-        let Some(len) = ty.dims.first().cloned() else {
-            self.error(Code::Rank, span, "a scalar cannot be sliced", "slice an array");
-            return None;
+    /// The same of one dimension, which is so long.
+    pub(super) fn may_be_below(&mut self, len: &Dim, name: &str, i: Atom, span: Span) -> Option<()> {
+        let Some(i) = self.known_int(i).filter(|_| self.rank(i) == 0) else { return Some(()) };
+        let below = i.as_constant().is_some_and(|i| i < 0);
+        let beyond = i.sub(len).as_constant().is_some_and(|d| d >= 0);
+        if !below && !beyond {
+            return Some(());
+        }
+        let last = self.show(&len.sub(&Dim::constant(1)));
+        let (i, len) = (self.show(&i), self.show(len));
+        let help = if below {
+            format!("indices begin at 0; the last one is {last}")
+        } else {
+            format!("the last index is {last}")
         };
-        let (start, length) = self.ends_of_slice(&len, &lo, &hi, span)?;
-        // That `a[k..]` ends where the array does is said of `k`.
-        let is_open = hi.is_none() && length.as_constant().is_none();
-        self.check_ends(&len, start, &length, is_open, span)?;
-        // A start that is a size is the same at every index.
-        let start = start.map(|s| self.known_int(s).map_or(s, |d| self.size_value(&d, span)));
-        self.build("slice", &[length], &[], span, |e, ix| {
-            let i = match start {
-                Some(s) => e.op(Op::Add, &[s, ix[0]], span),
-                None => ix[0],
-            };
-            Some(Value::Atom(e.index(a, &[i], span)))
-        })
-    }
-
-    /// Where a slice begins, if not at 0, and its length. The start may vary with an enclosing index as long as the length does not.
-    fn ends_of_slice(
-        &mut self,
-        len: &Dim,
-        lo: &Option<Value>,
-        hi: &Option<Value>,
-        span: Span,
-    ) -> Option<(Option<Atom>, Dim)> {
-        Some(match (lo, hi) {
-            (Some(Value::Atom(l)), Some(Value::Atom(h))) if self.rank(*l) + self.rank(*h) == 0 => {
-                let (Some(_), Some(_)) = (
-                    self.unify(self.elem(*l), Elem::I64, span, "the start of a slice"),
-                    self.unify(self.elem(*h), Elem::I64, span, "the end of a slice"),
-                ) else {
-                    return None;
-                };
-                let n = match (self.known_offset(*l), self.known_offset(*h)) {
-                    (Some(l), Some(h)) if h.sub(&l).atoms().iter().all(|a| !self.is_index_atom(a)) => {
-                        h.sub(&l)
-                    }
-                    _ => {
-                        let d = self.op(Op::Sub, &[*h, *l], span);
-                        self.dim_of(&Value::Atom(d), span)?
-                    }
-                };
-                (Some(*l), n)
-            }
-            (None, Some(h)) => (None, self.dim_of(h, span)?),
-            (Some(Value::Atom(l)), None) => {
-                let from = self.dim_of(&Value::Atom(*l), span)?;
-                (Some(*l), len.sub(&from))
-            }
-            (None, None) => (None, len.clone()),
-            _ => {
-                self.error(
-                    Code::ElementType,
-                    span,
-                    "the ends of a slice must be integers",
-                    "write `a[lo..hi]`",
-                );
-                return None;
-            }
-        })
-    }
-
-    /// Requires a slice to lie within an array of length `len`, as far as it is the same everywhere.
-    fn check_ends(
-        &mut self,
-        len: &Dim,
-        start: Option<Atom>,
-        length: &Dim,
-        is_open: bool,
-        span: Span,
-    ) -> Option<()> {
-        if !is_open {
-            self.check_extent(length, span)?;
-        }
-        let from = match start {
-            Some(s) => self.known_int(s),
-            None => Some(Dim::constant(0)),
-        };
-        if let Some(from) = &from {
-            let to = from.add(length);
-            if !from.is_nonnegative() {
-                self.check_slice(CheckKind::NonNegative(from.clone()), span);
-            }
-            if is_open && !length.is_nonnegative() {
-                self.check(CheckKind::AtLeast(from.clone(), len.clone()), span);
-            }
-            let slack = len.sub(&to);
-            match slack.as_constant() {
-                Some(c) if c < 0 && self.branches.is_empty() => {
-                    let (to, len) = (self.show(&to), self.show(len));
-                    self.error(
-                        Code::SizeMismatch,
-                        span,
-                        format!("this slice ends at {to}, the array has length {len}"),
-                        "slices must lie within the array",
-                    );
-                    return None;
-                }
-                _ if slack.is_nonnegative() => {}
-                _ => self.check_slice(CheckKind::AtLeast(to, len.clone()), span),
-            }
-        }
-        Some(())
-    }
-
-    /// Like `known_int`, with the indices of enclosing builds as atoms too, so that `i + 3 - i` is 3.
-    pub(super) fn known_offset(&self, a: Atom) -> Option<Dim> {
-        if let Some(d) = self.known_int(a) {
-            return Some(d);
-        }
-        let Atom::Var(v) = a else { return None };
-        let definition = self.bodies.iter().flatten().find(|s| s.vars == [v]);
-        match definition.map(|s| &s.exp) {
-            Some(Exp::Op(op @ (Op::Add | Op::Sub | Op::Mul), args)) => {
-                let (x, y) = (self.known_offset(args[0])?, self.known_offset(args[1])?);
-                Some(match op {
-                    Op::Add => x.add(&y),
-                    Op::Sub => x.sub(&y),
-                    _ => x.mul(&y),
-                })
-            }
-            _ => Some(Dim::atom(crate::dim::SizeAtom::Scalar(v.0))),
-        }
-    }
-
-    pub(super) fn is_index_atom(&self, a: &crate::dim::SizeAtom) -> bool {
-        match a {
-            crate::dim::SizeAtom::Scalar(s) => {
-                !self.known.values().any(|d| d.as_atom() == Some(&crate::dim::SizeAtom::Scalar(*s)))
-            }
-            crate::dim::SizeAtom::Name(_) => false,
-        }
+        let message = format!("the index {i} of {name} is outside: its length is {len}");
+        self.error(Code::Index, span, message, help);
+        None
     }
 }
 

@@ -12,7 +12,7 @@
 //! | `rank` | rank lifting: which maps and replications an application needs |
 //! | `joint`, `terms` | rank lifting where one application does not decide; the terms that `crate::lifting` is asked about |
 //! | `scope` | names, variables and their current values |
-//! | `expr`, `constants`, `index`, `branch`, `block` | expressions, choices, statements |
+//! | `expr`, `constants`, `index`, `slices`, `branch`, `block` | expressions, choices, statements |
 //! | `mutate`, `store` | assignment; values with a part replaced |
 //! | `effects`, `rows` | what a loop's body does to the variables around it |
 //! | `loops`, `checkpoint` | `for` and `while`, sequential; loops that keep few states |
@@ -84,6 +84,7 @@ mod scope;
 mod segments;
 mod shapes;
 mod sizes;
+mod slices;
 mod sort;
 mod space;
 mod steps;

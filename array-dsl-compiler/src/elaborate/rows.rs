@@ -2,7 +2,7 @@
 //! only `v[i + c]` for one integer `c`, each trip may keep its row in a variable of its own.
 
 use super::effects::{index_name, is_length, is_name, mentions, root};
-use crate::syntax::ast::{Binary, Expr, ExprKind, For, IndexKind};
+use crate::syntax::ast::{Binary, Expr, ExprKind, For, IndexKind, Part};
 use crate::syntax::walk::{Rewriter, Visitor, each};
 use crate::ty::Name;
 
@@ -150,7 +150,7 @@ fn first_index<'e>(e: &'e Expr, v: &Name) -> Option<&'e Expr> {
                 return match kind {
                     IndexKind::At(i) => Some(i),
                     IndexKind::Multi(is) => is.first(),
-                    IndexKind::Slice(..) => None,
+                    IndexKind::Slice(..) | IndexKind::Parts(_) => None,
                 };
             }
             ExprKind::Index(a, _) | ExprKind::Field(a, _) => at = a,
@@ -170,6 +170,7 @@ fn later_indices(e: &Expr, f: &mut dyn FnMut(&Expr)) {
                 IndexKind::At(_) => {}
                 IndexKind::Multi(is) => is.iter().skip(usize::from(first)).for_each(f),
                 IndexKind::Slice(lo, hi) => lo.iter().chain(hi).for_each(|e| f(e)),
+                IndexKind::Parts(parts) => parts.iter().flat_map(Part::exprs).for_each(f),
             }
         }
         ExprKind::Field(a, _) => later_indices(a, f),

@@ -5,12 +5,14 @@
 //! (t, u) with s replaced    each part with its s replaced by the part of the new value
 //! a with [i] replaced       update a[i]
 //! a with lo..hi replaced    build(len a, |k| if lo <= k && k < hi { new[k - lo] } else { a[k] })
+//! a with s![lo..hi, p] ..   the same, each of the rows `a[k]` with [p] replaced by `new[k - lo]`
 //! ```
 
 use proc_macro2::Span;
 
 use super::Elaborator;
 use super::expr::binary_op;
+use super::slices::Taken;
 use super::value::Value;
 use crate::core::{Atom, Exp};
 use crate::diagnostics::Code;
@@ -21,8 +23,8 @@ use crate::syntax::ast::{Binary, Member};
 pub(super) enum Step {
     /// Leading indices.
     At(Vec<Atom>),
-    /// `lo..hi`.
-    Slice(Option<Value>, Option<Value>),
+    /// `lo..hi`, `s![.., j]`.
+    Parts(Vec<Taken>),
     /// `.0`, `.name`.
     Field(Member),
 }
@@ -78,7 +80,7 @@ impl Elaborator<'_> {
                 }
             },
             (Step::At(at), Value::Atom(array)) => self.store_element(a, *array, at, rest, v),
-            (Step::Slice(lo, hi), Value::Atom(array)) => self.store_slice(a, *array, (lo, hi), rest, v),
+            (Step::Parts(parts), Value::Atom(array)) => self.store_slice(a, *array, parts, rest, v),
             (_, Value::Function(_)) => None,
         }
     }
@@ -131,7 +133,7 @@ impl Elaborator<'_> {
         &mut self,
         a: &Assignment<'_>,
         array: Atom,
-        (lo, hi): (&Option<Value>, &Option<Value>),
+        parts: &[Taken],
         rest: &[Step],
         v: Value,
     ) -> Option<Value> {
@@ -140,29 +142,43 @@ impl Elaborator<'_> {
             self.error(Code::Unsupported, a.span, "a part of a slice cannot be assigned", help);
             return None;
         }
-        let cell = self.slice(array, lo.clone(), hi.clone(), a.span)?;
+        let cell = self.slices(array, a.what.trim_start_matches("this part of "), parts, a.span)?;
         let Value::Atom(new) = self.store(a, &cell, rest, v)? else { return None };
-        self.splice(array, lo.as_ref(), new, a.span)
+        self.splice(array, parts, new, a.span)
     }
 
-    /// `a` with the elements from `lo` replaced by those of `new`.
-    fn splice(&mut self, a: Atom, lo: Option<&Value>, new: Atom, span: Span) -> Option<Value> {
-        let length = self.atom_type(new).dims[0].clone();
-        let extent = self.atom_type(a).dims[0].clone();
-        let lo = match lo {
-            Some(Value::Atom(lo)) => *lo,
-            _ => self.int(0),
+    /// `a` with the parts of it replaced by the elements of `new`.
+    fn splice(&mut self, a: Atom, parts: &[Taken], new: Atom, span: Span) -> Option<Value> {
+        let Some((part, parts)) = parts.split_first() else { return Some(Value::Atom(new)) };
+        let ty = self.atom_type(a);
+        let lo = match part {
+            Taken::At(i) => {
+                let Atom::Var(var) = a else { return None };
+                let row = self.index(a, &[*i], span);
+                let Value::Atom(row) = self.splice(row, parts, new, span)? else { return None };
+                return Some(Value::Atom(self.emit("splice", ty, Exp::Update(var, vec![*i], row), span)));
+            }
+            Taken::Range(Some(Value::Atom(lo)), _) => *lo,
+            Taken::Range(..) => self.int(0),
         };
-        self.build("splice", &[extent], &[], span, |e, ix| {
+        let length = self.atom_type(new).dims[0].clone();
+        self.build("splice", &[ty.dims[0].clone()], &[], span, |e, ix| {
             let length = e.size_value(&length, span);
             let k = e.op(Op::Sub, &[ix[0], lo], span);
             let zero = e.int(0);
             let from = e.op(Op::Ge, &[k, zero], span);
             let to = e.op(Op::Lt, &[k, length], span);
             let inside = e.op(Op::And, &[from, to], span);
-            e.choice(inside, span, &mut |e| Some(Value::Atom(e.index(new, &[k], span))), &mut |e| {
-                Some(Value::Atom(e.index(a, ix, span)))
-            })
+            let old = e.index(a, ix, span);
+            e.choice(
+                inside,
+                span,
+                &mut |e| {
+                    let new = e.index(new, &[k], span);
+                    e.splice(old, parts, new, span)
+                },
+                &mut |_| Some(Value::Atom(old)),
+            )
         })
     }
 

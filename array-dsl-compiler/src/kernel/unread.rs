@@ -21,7 +21,7 @@ pub(super) fn without_body(
     tokens.push(TokenTree::Group(empty));
     let function = syn::parse2::<syn::ItemFn>(tokens.into_iter().collect()).ok()?;
     for span in several_indices(body.stream()) {
-        let help = "write `a[[i, j]]` or `a[i][j]`";
+        let help = "write `a[[i, j]]` or `a[i][j]`, and `a[s![i, lo..hi]]` where there are ranges";
         diagnostics.error(Code::Unsupported, span, "an index is one expression in Rust", help);
     }
     Some(Kernel::read(attr, function, diagnostics))

@@ -19,7 +19,7 @@ mod tree;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bulk::uses::scalars;
-use crate::bulk::{ArrayId, Atom, Axis, Nest, Program, Stm, Yield, YieldKind};
+use crate::bulk::{ArrayId, Atom, Axis, Nest, Program, Scan, Stm, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::loops::{MOST_FOLDED, Step};
 use crate::target::Target;
@@ -155,9 +155,13 @@ impl<'a> Fuse<'a> {
         if !self.target.can().nests && !is_one_space && !self.is_small(m, run) {
             return false;
         }
-        // The one axis of a scan is divided in a way of its own.
-        if depth == 0 && [m, first].iter().any(|q| q.ordered && q.axes.len() == 1) {
-            return false;
+        // The one axis of a scan is divided in a way of its own; if it cannot be, what is in order too goes along.
+        let has_one_axis = |q: &&Member| q.ordered && q.axes.len() == 1;
+        if depth == 0 && run.iter().copied().chain([m]).any(|q| has_one_axis(&q)) {
+            let in_order = |q: &Member| has_one_axis(&q) && !q.body.scans().all(Scan::is_associative);
+            if !run.iter().copied().chain([m]).all(in_order) {
+                return false;
+            }
         }
         let legal = run.iter().all(|q| !depends(m, q) || self.pointwise(m, q, depth));
         let gain = run.iter().any(|q| depends(m, q) || common_input(m, q));

@@ -278,6 +278,33 @@ pub enum IndexKind {
     Slice(Option<Box<Expr>>, Option<Box<Expr>>),
     /// `a[[i, j]]`.
     Multi(Vec<Expr>),
+    /// `a[s![i, lo..hi]]`: what is done with each of the first dimensions.
+    Parts(Vec<Part>),
+}
+
+/// What is taken along one dimension.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// One element: the result does not have the dimension.
+    At(Expr),
+    /// Those from here up to there, as in [`IndexKind::Slice`].
+    Range(Option<Box<Expr>>, Option<Box<Expr>>),
+}
+
+impl Part {
+    /// The index, or the ends.
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let (at, ends) = match self {
+            Part::At(i) => (Some(i), [None, None]),
+            Part::Range(lo, hi) => (None, [lo.as_deref(), hi.as_deref()]),
+        };
+        at.into_iter().chain(ends.into_iter().flatten())
+    }
+
+    /// Whether it takes all there is.
+    pub fn is_all(&self) -> bool {
+        matches!(self, Part::Range(None, None))
+    }
 }
 
 /// What `einsum!` computes: a letter for each dimension of each operand, as many as there are operands, and of the result,

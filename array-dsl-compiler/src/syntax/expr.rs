@@ -6,7 +6,7 @@
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 
-use super::ast::{Arm, Binary, Expr, ExprKind, IndexKind, Member, Pattern, Type, Unary};
+use super::ast::{Arm, Binary, Expr, ExprKind, Member, Pattern, Type, Unary};
 use super::chain::binary;
 use super::parse::{Parser, ident, path};
 use super::types::Place;
@@ -98,6 +98,9 @@ impl Parser<'_> {
 
     fn method(&mut self, e: &syn::ExprMethodCall) -> ExprKind {
         let receiver = self.expr(&e.receiver);
+        if let Some(index) = self.slice_method(e) {
+            return ExprKind::Index(Box::new(receiver), index);
+        }
         if let Some(types) = &e.turbofish {
             let help = "remove it; use a suffix such as `1.0f32`, or annotate a `let`";
             self.unsupported(types.span(), "type arguments are not supported in kernels", help);
@@ -181,37 +184,6 @@ impl Parser<'_> {
             (None, None) => None,
         };
         ExprKind::Record(path(&e.path), fields, base)
-    }
-
-    fn index(&mut self, e: &syn::Expr) -> IndexKind {
-        match e {
-            syn::Expr::Paren(e) => self.index(&e.expr),
-            syn::Expr::Group(e) => self.index(&e.expr),
-            syn::Expr::Range(range) => {
-                let lo = range.start.as_ref().map(|e| Box::new(self.expr(e)));
-                let hi = range.end.as_ref().map(|e| {
-                    let hi = self.expr(e);
-                    Box::new(if matches!(range.limits, syn::RangeLimits::Closed(_)) {
-                        successor(hi)
-                    } else {
-                        hi
-                    })
-                });
-                IndexKind::Slice(lo, hi)
-            }
-            syn::Expr::Array(e) if e.elems.iter().any(|e| matches!(e, syn::Expr::Range(_))) => {
-                let help = "slice one dimension at a time: `a[i..j]`, and inside a `map` the next one";
-                self.unsupported(e.span(), "a range cannot stand in `a[[..]]`", help);
-                IndexKind::At(Box::new(Expr { kind: ExprKind::Error, span: e.span() }))
-            }
-            syn::Expr::Array(e) if !e.elems.is_empty() => IndexKind::Multi(self.exprs(&e.elems)),
-            syn::Expr::Array(_) | syn::Expr::Tuple(_) => {
-                let help = "write `a[[i, j]]` or `a[i][j]`";
-                self.unsupported(e.span(), "an index is an integer for each dimension", help);
-                IndexKind::At(Box::new(Expr { kind: ExprKind::Error, span: e.span() }))
-            }
-            other => IndexKind::At(Box::new(self.expr(other))),
-        }
     }
 
     fn closure(&mut self, e: &syn::ExprClosure) -> ExprKind {
@@ -304,6 +276,10 @@ mod tests {
             ("(a[i..j], a[..j], a[i..], a[..])", "(tuple a[i..j] a[..j] a[i..] a[..])"),
             ("a[i..=j]", "a[i..(add j 1)]"),
             ("a[(..=2)]", "a[..(add 2 1)]"),
+            ("a[s![i, .., j..=k]]", "a[s![i, .., j..(add k 1)]]"),
+            ("a[[.., i]]", "a[s![.., i]]"),
+            ("a.slice(ndarray::s![.., i])", "a[s![.., i]]"),
+            ("(a[s![i, j]], a[s![i..]])", "(tuple a[[i, j]] a[i..])"),
             ("[a, b]", "[a, b]"),
             ("[0.0; n]", "[0.0; n]"),
             ("p.0.1", "p.0.1"),
@@ -345,7 +321,10 @@ mod tests {
         for (written, start) in [
             ("a[(i, j)]", "AD0001 an index is an integer for each dimension | write `a[[i, j]]`"),
             ("a[[]]", "AD0001 an index is an integer"),
-            ("a[[1.., 2]]", "AD0001 a range cannot stand in"),
+            ("a[s![]]", "AD0001 `s![]` has no index | write an index or a range"),
+            ("a[s![..;2, 1]]", "AD0001 a step is not supported in `s![..]` | slice without it"),
+            ("a[s![i j]]", "AD0001 `s![..]` cannot be read"),
+            ("a.sum(s![i])", "AD0001 the macro `s!`"),
             ("xs.sum::<f64>()", "AD0001 type arguments"),
             ("g::<f64>(x)", "AD0001 type arguments in paths"),
             ("<f64 as T>::g(x)", "AD0001 type arguments in paths"),

@@ -8,6 +8,7 @@ mod constants;
 mod einsum;
 mod expr;
 mod generics;
+mod index;
 mod instantiate;
 mod literal;
 mod loops;

@@ -1,8 +1,8 @@
 //! For this module's tests: sources to trees, trees to compact text, errors to text.
 
 use super::ast::{
-    Arm, Binary, Checkpoint, Expr, ExprKind, For, Function, IndexKind, Over, Param, Pattern, Stmt, Type,
-    TypeKind, Unary,
+    Arm, Binary, Checkpoint, Expr, ExprKind, For, Function, IndexKind, Over, Param, Part, Pattern, Stmt,
+    Type, TypeKind, Unary,
 };
 use super::parse::parse_function;
 use crate::diagnostics::Diagnostics;
@@ -154,6 +154,13 @@ fn index(index: &IndexKind) -> String {
         IndexKind::At(i) => expr(i),
         IndexKind::Multi(es) => format!("[{}]", join(es, ", ", expr)),
         IndexKind::Slice(lo, hi) => format!("{}..{}", end(lo), end(hi)),
+        IndexKind::Parts(parts) => {
+            let part = |p: &Part| match p {
+                Part::At(i) => expr(i),
+                Part::Range(lo, hi) => format!("{}..{}", end(lo), end(hi)),
+            };
+            format!("s![{}]", join(parts, ", ", part))
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 //! **The walk is in the order of the text**, but that a pattern comes after the value that does not see what it binds. A visitor that
 //! gives a `scope` finds in it, at every expression, the names that are bound between there and where the walk began.
 
-use super::ast::{Arm, Checkpoint, Expr, ExprKind, For, IndexKind, Over, Path, Pattern, Stmt, Type};
+use super::ast::{Arm, Checkpoint, Expr, ExprKind, For, IndexKind, Over, Part, Path, Pattern, Stmt, Type};
 use crate::ty::Name;
 
 macro_rules! walk {
@@ -118,6 +118,18 @@ macro_rules! walk {
                         }
                     }
                     IndexKind::Multi(es) => self.exprs(es),
+                    IndexKind::Parts(parts) => {
+                        for part in parts {
+                            match part {
+                                Part::At(i) => self.expr(i),
+                                Part::Range(lo, hi) => {
+                                    for end in [lo, hi].into_iter().flatten() {
+                                        self.expr(end);
+                                    }
+                                }
+                            }
+                        }
+                    }
                 }
             }
 

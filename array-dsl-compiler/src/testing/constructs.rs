@@ -73,6 +73,7 @@ pub const CONSTRUCTS: &[Construct] = &[
         "concat(reverse(x[n / 2..]), rotate(x[..n / 2], 1))",
         "[T; _]",
     ),
+    of("slices of several dimensions", "m[s![n / 2.., n / 3]] * s", "[T; _]"),
     of("`transpose`, `permute`, `reshape`", "flatten(transpose(m) * permute(m, (1, 0)))", "[T; _]"),
     of("tuples, `zip`", "map(|(a, b)| (b, a * s), zip(x, y))", "([T; n], [T; n])"),
     of("`sum`, `mean`, `dot`", "sum(x) + dot(x, y) * sum(m).sum()", "T"),
@@ -116,6 +117,11 @@ pub const CONSTRUCTS: &[Construct] = &[
     of("`for` over numbers", "{ let mut h = s; for i in 0..n { h = (h * x[i] + y[i]).tanh(); } h }", "T"),
     of("`for` over arrays", "{ let mut h = x; for i in 0..4 { h = matvec(m, h).tanh() + y; } h }", "[T; n]"),
     of("updates in place", "{ let mut a = x; for i in 1..n { a[i] = a[i - 1] * s + a[i]; } a }", "[T; n]"),
+    of(
+        "updates of slices",
+        "{ let mut a = m; a[s![n / 2.., n / 3]] *= s; a[s![..n / 2, n / 2..]] = m[s![..n / 2, n / 2..]] * s; a }",
+        "[[T; n]; n]",
+    ),
     of("`while`", "{ let mut a = x; while sum(a * a) > 0.3 { a = 0.5 * a; } a }", "[T; n]"),
     of(
         "`for` at every point",

@@ -28,8 +28,29 @@ pub fn run(p: &Program, target: Target, args: &[Value]) -> Result<Vec<Value>, Fa
     run_measured(p, target, args).map(|(values, _)| values)
 }
 
-/// As [`run`], with the most elements that the program's own arrays had at once.
-pub fn run_measured(p: &Program, target: Target, args: &[Value]) -> Result<(Vec<Value>, usize), Fault> {
+/// What a run took. Loop control is not counted, nor are addresses: operations are those on floats, reads and writes those of
+/// arrays that are no single numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Scalar functions of floats, and the combinations of folds, accumulations and contractions.
+    pub operations: u64,
+    /// Elements read.
+    pub reads: u64,
+    /// Elements stored, written or added to; not those that are filled or copied.
+    pub writes: u64,
+    /// The most elements that the program's own arrays had at once.
+    pub most: usize,
+}
+
+impl Counts {
+    /// All that is done, each as one.
+    pub fn work(&self) -> u64 {
+        self.operations + self.reads + self.writes
+    }
+}
+
+/// As [`run`], with what it took.
+pub fn run_measured(p: &Program, target: Target, args: &[Value]) -> Result<(Vec<Value>, Counts), Fault> {
     work::begin();
     let mut m = Machine {
         p,
@@ -37,7 +58,7 @@ pub fn run_measured(p: &Program, target: Target, args: &[Value]) -> Result<(Vec<
         sizes: FxHashMap::default(),
         memory: vec![None; p.arrays.len()],
         held: 0,
-        most: 0,
+        counts: Counts::default(),
         rows: FxHashMap::default(),
         vars: vec![None; p.vars.len()],
         states: FxHashMap::default(),
@@ -52,7 +73,7 @@ pub fn run_measured(p: &Program, target: Target, args: &[Value]) -> Result<(Vec<
         return Err(fault);
     }
     let values = p.result.leaves().into_iter().map(|a| m.whole(*a)).collect::<Result<_, _>>()?;
-    Ok((values, m.most))
+    Ok((values, m.counts))
 }
 
 /// The elements of an array; `None` where nothing has been written.
@@ -63,9 +84,9 @@ struct Machine<'a> {
     target: Target,
     sizes: FxHashMap<Name, i64>,
     memory: Vec<Option<Memory>>,
-    /// The elements in memory but for the parameters', and the most that there were.
+    /// The elements in memory but for the parameters'.
     held: usize,
-    most: usize,
+    counts: Counts,
     /// Row arrays, and the point they belong to.
     rows: FxHashMap<ArrayId, (Vec<i64>, Memory)>,
     vars: Vec<Option<Scalar>>,
@@ -232,11 +253,14 @@ impl Machine<'_> {
             let at = |list: &[usize]| -> Vec<i64> { list.iter().map(|x| point[*x]).collect() };
             let (x, y) =
                 (a.range(&self.part(&c.a, &point)?)?.start, b.range(&self.part(&c.b, &point)?)?.start);
+            self.counts.operations += 2;
+            self.counts.reads += 2;
             let product = apply(crate::scalar::Op::Mul, &[a.data()[x], b.data()[y]])?;
             let place = out.range(&at(&c.out))?.start;
             let sum = combine(Reducer::Add, out.data()[place], product)?;
             out.data_mut()[place] = sum;
         }
+        self.counts.writes += out.data().len() as u64;
         self.set(c.result, out.data().iter().copied().map(Some).collect());
         Ok(())
     }

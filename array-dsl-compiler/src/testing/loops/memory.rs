@@ -17,7 +17,7 @@ impl Machine<'_> {
         self.held += data.len();
         let old = self.memory[root.0 as usize].replace(data);
         self.held -= old.map_or(0, |d| d.len());
-        self.most = self.most.max(self.held);
+        self.counts.most = self.counts.most.max(self.held);
     }
 
     /// The memory of an array with a home of its own, which loses it.
@@ -113,6 +113,7 @@ impl Machine<'_> {
         f: impl FnOnce(Option<Scalar>) -> Result<Scalar, Fault>,
     ) -> Result<(), Fault> {
         let index = self.index(index)?;
+        self.counts.writes += u64::from(!index.is_empty());
         let (memory, shape) = self.memory(a)?;
         match place(&index, &shape) {
             Ok(at) => memory[at] = Some(f(memory[at])?),
@@ -139,6 +140,7 @@ impl Machine<'_> {
         loc: Loc,
     ) -> Result<Scalar, Fault> {
         let index = self.index(index)?;
+        self.counts.reads += u64::from(!index.is_empty());
         let (memory, shape) = self.memory(a)?;
         let element = place(&index, &shape).map(|at| memory.get(at).copied());
         let ArrayInfo { name, elem, .. } = &self.p.arrays[a.0 as usize];

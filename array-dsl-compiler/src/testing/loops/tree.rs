@@ -115,6 +115,7 @@ impl Machine<'_> {
                 }
                 Node::Accumulate { array, reducer, index, value } => {
                     let value = self.atom(*value)?;
+                    self.counts.operations += u64::from(value.elem().is_float());
                     self.update(*array, index, false, |old| {
                         let old = old.ok_or_else(|| Fault::internal("accumulation into nothing"))?;
                         combine(*reducer, old, value)
@@ -194,6 +195,7 @@ impl Machine<'_> {
             self.nodes(code)?;
             for (k, (fold, (best, place))) in l.folds.iter().zip(&mut folded).enumerate() {
                 let value = self.atom(values.get(k).copied().unwrap_or(fold.value))?;
+                self.counts.operations += u64::from(value.elem().is_float() && fold.reducer != Reducer::Last);
                 let old = best.unwrap_or_else(|| fold.reducer.neutral(value.elem()).into());
                 if fold.reducer == Reducer::Last {
                     *best = Some(value);
@@ -261,6 +263,9 @@ impl Machine<'_> {
         let values = match &l.exp {
             Exp::Op(op, args) => {
                 let args: Vec<Scalar> = args.iter().map(|a| self.atom(*a)).collect::<Result<_, _>>()?;
+                let on_floats = args.iter().any(|a| a.elem().is_float());
+                self.counts.operations +=
+                    u64::from(on_floats || self.p.vars[l.vars[0].0 as usize].is_float());
                 let value = apply(*op, &args).map_err(|f| f.at(l.loc));
                 vec![self.recovered(value, self.p.vars[l.vars[0].0 as usize])?]
             }

@@ -1,0 +1,256 @@
+//! Slices: parts of arrays that are arrays.
+//!
+//! ```text
+//! a[lo..hi]                  build(hi - lo, |i| a[lo + i])
+//! a[s![p, lo..hi, .., q]]    build((hi - lo, n), |i, j| a[[p, lo + i, j, q]])
+//! ```
+//!
+//! A slice lies within the array, which is checked before anything is read if its ends are the same everywhere, and at each element
+//! else. Of a range in an assignment see `store`.
+
+use proc_macro2::Span;
+
+use super::Elaborator;
+use super::call::count;
+use super::value::Value;
+use crate::core::{Atom, CheckKind, Exp};
+use crate::diagnostics::Code;
+use crate::dim::Dim;
+use crate::scalar::Op;
+use crate::syntax::ast::{Expr, Part};
+use crate::ty::Elem;
+
+/// What is taken along one dimension.
+pub(super) enum Taken {
+    /// One element.
+    At(Atom),
+    /// `lo..hi`.
+    Range(Option<Value>, Option<Value>),
+}
+
+impl Elaborator<'_> {
+    /// An end of a range, if it has one.
+    pub(super) fn end(&mut self, e: &Option<Box<Expr>>) -> Option<Option<Value>> {
+        match e {
+            Some(e) => Some(Some(self.expr(e)?)),
+            None => Some(None),
+        }
+    }
+
+    /// What is between the brackets of `s![..]`.
+    pub(super) fn taken(&mut self, parts: &[Part]) -> Option<Vec<Taken>> {
+        let taken = parts.iter().map(|p| match p {
+            Part::At(i) => {
+                let help =
+                    "convert a number with `as usize`; for many at once index the array by an array, `a[ks]`";
+                self.one_index(i, "an index beside a range", help).map(Taken::At)
+            }
+            Part::Range(lo, hi) => Some(Taken::Range(self.end(lo)?, self.end(hi)?)),
+        });
+        taken.collect()
+    }
+
+    /// `a[s![..]]`.
+    pub(super) fn slices(&mut self, a: Atom, name: &str, parts: &[Taken], span: Span) -> Option<Value> {
+        let ty = self.atom_type(a);
+        if ty.rank() < parts.len() {
+            let found = self.show_type(&ty);
+            let message = format!(
+                "{} for {name}: {found}, which has {}",
+                if parts.len() == 1 {
+                    "1 index".into()
+                } else {
+                    format!("{} indices and ranges", parts.len())
+                },
+                count(ty.rank(), "dimension")
+            );
+            self.error(Code::Rank, span, message, "give at most one index or range for each dimension");
+            return None;
+        }
+        // By dimension: one element, or where its elements begin.
+        let mut places = Vec::with_capacity(parts.len());
+        let mut extents = Vec::new();
+        for (len, part) in ty.dims.iter().zip(parts) {
+            places.push(match part {
+                Taken::At(i) => {
+                    self.may_be_below(len, name, *i, span)?;
+                    Some(*i)
+                }
+                Taken::Range(lo, hi) => {
+                    let (start, length) = self.range_within(len, lo, hi, span)?;
+                    extents.push(length);
+                    start
+                }
+            });
+        }
+        self.build("slice", &extents, &[], span, |e, ix| {
+            let mut own = ix.iter();
+            let index: Option<Vec<Atom>> = parts
+                .iter()
+                .zip(&places)
+                .map(|(part, place)| match (part, place) {
+                    (Taken::At(i), _) => Some(*i),
+                    (Taken::Range(..), None) => own.next().copied(),
+                    (Taken::Range(..), Some(start)) => Some(e.op(Op::Add, &[*start, *own.next()?], span)),
+                })
+                .collect();
+            Some(Value::Atom(e.index(a, &index?, span)))
+        })
+    }
+
+    /// `a[lo..hi]`.
+    pub(super) fn slice(
+        &mut self,
+        a: Atom,
+        lo: Option<Value>,
+        hi: Option<Value>,
+        span: Span,
+    ) -> Option<Value> {
+        let ty = self.atom_type(a);
+        let Some(len) = ty.dims.first().cloned() else {
+            self.error(Code::Rank, span, "a scalar cannot be sliced", "slice an array");
+            return None;
+        };
+        let (start, length) = self.range_within(&len, &lo, &hi, span)?;
+        self.build("slice", &[length], &[], span, |e, ix| {
+            let i = match start {
+                Some(s) => e.op(Op::Add, &[s, ix[0]], span),
+                None => ix[0],
+            };
+            Some(Value::Atom(e.index(a, &[i], span)))
+        })
+    }
+
+    /// Where a slice of a dimension of length `len` begins, if not at 0, and its length, checked to lie within.
+    fn range_within(
+        &mut self,
+        len: &Dim,
+        lo: &Option<Value>,
+        hi: &Option<Value>,
+        span: Span,
+    ) -> Option<(Option<Atom>, Dim)> {
+        let (start, length) = self.ends_of_slice(len, lo, hi, span)?;
+        // That `a[k..]` ends where the array does is said of `k`.
+        let is_open = hi.is_none() && length.as_constant().is_none();
+        self.check_ends(len, start, &length, is_open, span)?;
+        // A start that is a size is the same at every index.
+        Some((start.map(|s| self.known_int(s).map_or(s, |d| self.size_value(&d, span))), length))
+    }
+
+    /// Where a slice begins, if not at 0, and its length. The start may vary with an enclosing index as long as the length does not.
+    fn ends_of_slice(
+        &mut self,
+        len: &Dim,
+        lo: &Option<Value>,
+        hi: &Option<Value>,
+        span: Span,
+    ) -> Option<(Option<Atom>, Dim)> {
+        Some(match (lo, hi) {
+            (Some(Value::Atom(l)), Some(Value::Atom(h))) if self.rank(*l) + self.rank(*h) == 0 => {
+                let (Some(_), Some(_)) = (
+                    self.unify(self.elem(*l), Elem::I64, span, "the start of a slice"),
+                    self.unify(self.elem(*h), Elem::I64, span, "the end of a slice"),
+                ) else {
+                    return None;
+                };
+                let n = match (self.known_offset(*l), self.known_offset(*h)) {
+                    (Some(l), Some(h)) if h.sub(&l).atoms().iter().all(|a| !self.is_index_atom(a)) => {
+                        h.sub(&l)
+                    }
+                    _ => {
+                        let d = self.op(Op::Sub, &[*h, *l], span);
+                        self.dim_of(&Value::Atom(d), span)?
+                    }
+                };
+                (Some(*l), n)
+            }
+            (None, Some(h)) => (None, self.dim_of(h, span)?),
+            (Some(Value::Atom(l)), None) => {
+                let from = self.dim_of(&Value::Atom(*l), span)?;
+                (Some(*l), len.sub(&from))
+            }
+            (None, None) => (None, len.clone()),
+            _ => {
+                self.error(
+                    Code::ElementType,
+                    span,
+                    "the ends of a slice must be integers",
+                    "write `a[lo..hi]`",
+                );
+                return None;
+            }
+        })
+    }
+
+    /// Requires a slice to lie within an array of length `len`, as far as it is the same everywhere.
+    fn check_ends(
+        &mut self,
+        len: &Dim,
+        start: Option<Atom>,
+        length: &Dim,
+        is_open: bool,
+        span: Span,
+    ) -> Option<()> {
+        if !is_open {
+            self.check_extent(length, span)?;
+        }
+        let from = match start {
+            Some(s) => self.known_int(s),
+            None => Some(Dim::constant(0)),
+        };
+        if let Some(from) = &from {
+            let to = from.add(length);
+            if !from.is_nonnegative() {
+                self.check_slice(CheckKind::NonNegative(from.clone()), span);
+            }
+            if is_open && !length.is_nonnegative() {
+                self.check(CheckKind::AtLeast(from.clone(), len.clone()), span);
+            }
+            let slack = len.sub(&to);
+            match slack.as_constant() {
+                Some(c) if c < 0 && self.branches.is_empty() => {
+                    let (to, len) = (self.show(&to), self.show(len));
+                    self.error(
+                        Code::SizeMismatch,
+                        span,
+                        format!("this slice ends at {to}, the array has length {len}"),
+                        "slices must lie within the array",
+                    );
+                    return None;
+                }
+                _ if slack.is_nonnegative() => {}
+                _ => self.check_slice(CheckKind::AtLeast(to, len.clone()), span),
+            }
+        }
+        Some(())
+    }
+
+    /// Like `known_int`, with the indices of enclosing builds as atoms too, so that `i + 3 - i` is 3.
+    pub(super) fn known_offset(&self, a: Atom) -> Option<Dim> {
+        if let Some(d) = self.known_int(a) {
+            return Some(d);
+        }
+        let Atom::Var(v) = a else { return None };
+        let definition = self.bodies.iter().flatten().find(|s| s.vars == [v]);
+        match definition.map(|s| &s.exp) {
+            Some(Exp::Op(op @ (Op::Add | Op::Sub | Op::Mul), args)) => {
+                let (x, y) = (self.known_offset(args[0])?, self.known_offset(args[1])?);
+                Some(match op {
+                    Op::Add => x.add(&y),
+                    Op::Sub => x.sub(&y),
+                    _ => x.mul(&y),
+                })
+            }
+            _ => Some(Dim::atom(crate::dim::SizeAtom::Scalar(v.0))),
+        }
+    }
+
+    pub(super) fn is_index_atom(&self, a: &crate::dim::SizeAtom) -> bool {
+        match a {
+            crate::dim::SizeAtom::Scalar(s) => {
+                !self.known.values().any(|d| d.as_atom() == Some(&crate::dim::SizeAtom::Scalar(*s)))
+            }
+            crate::dim::SizeAtom::Name(_) => false,
+        }
+    }
+}

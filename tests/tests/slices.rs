@@ -1,0 +1,94 @@
+//! Slices of several dimensions, against ndarray's own: read, assigned, differentiated, and outside of the array.
+
+use array_dsl::prelude::*;
+use ndarray::{Array1, Array2, Array3, s};
+
+#[kernel]
+fn column(a: [[f64; m]; n], j: usize) -> [f64; n] {
+    a[s![.., j]]
+}
+
+#[kernel]
+fn block(a: [[f64; m]; n], i: usize, j: usize) -> [[f64; 3]; 2] {
+    a[s![i..i + 2, j..=j + 2]]
+}
+
+#[kernel]
+fn middle(a: [[[f64; 4]; m]; n], k: usize) -> ([[f64; 4]; n], [[f64; 2]; n], [f64; m]) {
+    (a.slice(s![.., k, ..]), a[[.., k, 1..3]], a[s![k, .., 0]])
+}
+
+/// An LSTM's gates, which stand side by side.
+#[kernel]
+fn gates(z: [[f64; 4 * h]; b], cell: [[f64; h]; b]) -> [[f64; h]; b] {
+    let kept =
+        cell * z[s![.., h..2 * h]].sigmoid() + z[s![.., ..h]].sigmoid() * z[s![.., 2 * h..3 * h]].tanh();
+    z[s![.., 3 * h..]].sigmoid() * kept.tanh()
+}
+
+#[kernel]
+fn assigned(a: [[f64; m]; n], v: [f64; n], w: [f64; m], i: usize, j: usize) -> [[f64; m]; n] {
+    let mut b = a;
+    b[s![.., j]] = v;
+    b[s![i, ..]] *= w;
+    b[s![1..3, 2..4]] = a[s![0..2, 0..2]] * v[0];
+    b[s![i, ..2]] += v[1];
+    b
+}
+
+fn numbers(n: usize, m: usize) -> Array2<f64> {
+    Array2::from_shape_fn((n, m), |(i, j)| ((i * 7 + j * 3) as f64).sin())
+}
+
+#[test]
+fn slices_are_those_of_ndarray() {
+    let a = numbers(5, 6);
+    for j in 0..6 {
+        assert_eq!(column(&a, j as i64), a.column(j));
+    }
+    assert_eq!(block(&a, 3, 2), a.slice(s![3..5, 2..5]));
+    let cube = Array3::from_shape_fn((3, 5, 4), |(i, j, k)| (i * 20 + j * 4 + k) as f64);
+    let (plane, part, line) = middle(&cube, 2);
+    assert_eq!(plane, cube.slice(s![.., 2, ..]));
+    assert_eq!(part, cube.slice(s![.., 2, 1..3]));
+    assert_eq!(line, cube.slice(s![2, .., 0]));
+}
+
+#[test]
+fn assigned_slices_are_those_of_ndarray() {
+    let (a, v, w) = (numbers(5, 6), numbers(1, 5).row(0).to_owned(), numbers(6, 1).column(0).to_owned());
+    for (i, j) in [(0, 0), (4, 5), (2, 3)] {
+        let mut b = a.clone();
+        b.slice_mut(s![.., j]).assign(&v);
+        let row = &b.row(i) * &w;
+        b.row_mut(i).assign(&row);
+        b.slice_mut(s![1..3, 2..4]).assign(&(&a.slice(s![0..2, 0..2]) * v[0]));
+        b.slice_mut(s![i, ..2]).mapv_inplace(|x| x + v[1]);
+        assert_eq!(assigned(&a, &v, &w, i as i64, j as i64), b);
+        check_grad(assigned, (&a, &v, &w, i as i64, j as i64)).unwrap().assert();
+    }
+}
+
+#[test]
+fn gradients_go_to_the_slice() {
+    let a = numbers(4, 6);
+    check_grad(column, (&a, 3)).unwrap().assert();
+    check_grad(block, (&a, 2, 1)).unwrap().assert();
+    let da: Array2<f64> = vjp(column)(&a, 2, &Array1::ones(4)).1;
+    assert_eq!(da.sum_axis(ndarray::Axis(0)).to_vec(), [0.0, 0.0, 4.0, 0.0, 0.0, 0.0]);
+    check_grad(gates, (&numbers(3, 8), &numbers(3, 2))).unwrap().assert();
+}
+
+#[test]
+fn outside_is_an_error() {
+    let a = numbers(5, 6);
+    for (found, what) in [
+        (Cpu.run(column, (&a, 6)).map(|_| ()), "index 6"),
+        (Cpu.run(block, (&a, 4, 0)).map(|_| ()), "slice"),
+        (Cpu.run(block, (&a, 0, -1)).map(|_| ()), "j"),
+        (Cpu.run(assigned, (&a, &Array1::ones(5), &Array1::ones(6), 0, 6)).map(|_| ()), "index 6"),
+    ] {
+        let message = found.unwrap_err().to_string();
+        assert!(message.contains(what), "{message}");
+    }
+}
