@@ -1,7 +1,7 @@
 //! The `#[kernel]` attribute: a thin shell around `array-dsl-compiler`, where `link` explains how kernels see each
 //! other.
 
-use array_dsl_compiler::kernel::{link, renamed};
+use array_dsl_compiler::kernel::{link, reference};
 use array_dsl_compiler::lexer;
 use proc_macro::{LexError, TokenStream};
 
@@ -75,5 +75,12 @@ pub fn __record(state: TokenStream) -> TokenStream {
 #[doc(hidden)]
 #[proc_macro]
 pub fn __built_in_names(_: TokenStream) -> TokenStream {
-    renamed::module().into()
+    reference::macros().into()
+}
+
+/// The pages of the built-in functions. Not for direct use.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __built_in_pages(_: TokenStream) -> TokenStream {
+    reference::modules().into()
 }

@@ -15,6 +15,9 @@
 //! assert_eq!(dx, array![2.0, 4.0]);
 //! assert_eq!(dk, 2.5);
 //! ```
+//!
+//! [`reference`](mod@reference) has a page for every function that kernels have, `docs/book` of the repository explains the language
+//! and its use.
 
 // The kernels of this crate name it as those of others do.
 extern crate self as array_dsl;
@@ -23,6 +26,7 @@ pub mod implicit;
 pub mod linalg;
 pub mod ode;
 pub mod random;
+pub mod reference;
 
 pub use array_dsl_macros::{__answered, __compile, __record, __unanswered, Record, kernel};
 #[doc(hidden)]
@@ -45,13 +49,6 @@ pub use array_dsl_runtime::sparse::{
     Coloring, Side, SparseDerivative, SparseMatrix, Sparsity, sparse_hessian, sparse_jacobian,
 };
 pub use array_dsl_runtime::strip::directions_at_once;
-
-/// What a built-in function's name is as a macro.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __nothing {
-    () => {};
-}
 
 /// What a name is in the end that no kernel has answered by.
 #[doc(hidden)]

@@ -2,6 +2,8 @@
 //! them. A row has a rule, which makes Core of a call, or a text in the language itself.
 //!
 //! A function over values of lower rank is lifted: by its rule, or by the ranks of its text's parameters.
+//!
+//! What users read of a function is its page in `array-dsl/src/reference`, without which a row does not compile (`facts`).
 
 use std::ops::RangeInclusive;
 use std::sync::OnceLock;
@@ -225,6 +227,14 @@ impl Builtin {
                 let params: Vec<&str> = params.iter().map(|(p, _)| *p).collect();
                 format!("{}({})", self.name, params.join(", "))
             }
+        }
+    }
+
+    /// What it is in the language itself, if it is that.
+    pub fn text(&self) -> Option<&'static str> {
+        match self.rule {
+            Rule::Own(_) => None,
+            Rule::Text(_, body) => Some(body),
         }
     }
 }

@@ -36,7 +36,7 @@
 //! | `points`, `shapes`, `reductions` | rules of array functions: what stands where, other shapes, sums and extrema |
 //! | `text` | array functions written in the language itself |
 //! | `outside` | constants of the surrounding code, those of called kernels among them |
-//! | `names` | the names of the built-in functions, suggestions |
+//! | `names`, `facts` | the names of the built-in functions, suggestions; what the tables say of them, for the reference |
 //!
 //! Rules: a function that returns `Option` has recorded an error when it returns `None`; errors inside library
 //! code are reported at the user's call; every `Infer` type is gone when `elaborate` returns.
@@ -57,6 +57,7 @@ mod directions;
 mod effects;
 mod einsum;
 mod expr;
+mod facts;
 mod filter;
 pub mod generic;
 mod hoist;
@@ -107,6 +108,7 @@ use crate::dim::{Dim, SizeAtom};
 use crate::record::{Interface, Records};
 use crate::syntax::ast;
 use crate::ty::{Elem, Loc, Name, Place, Tree, is_constant};
+pub use facts::facts;
 use infer::Inference;
 pub use names::{builtins, is_builtin, meant, takes_function};
 use outside::Outside;

@@ -58,7 +58,7 @@ fn compiled(kernel: &Kernel, answers: &[Answer]) -> TokenStream {
     }
     let mut out = TokenStream::new();
     // Of what calls a kernel that has the name of a built-in function, that is all that is wrong.
-    if !kernel.called_builtins().iter().any(|name| pending::is_refused(&name.name)) {
+    if !kernel.named_builtins().called.iter().any(|name| pending::is_refused(&name.name)) {
         out.extend(diagnostics.to_tokens());
     }
     out.extend(kernel.failed(signature.as_ref()));

@@ -13,6 +13,7 @@
 //! | `programs` | the kernel and its derivatives from Core to code, side by side |
 //! | `generic` | kernels that are elaborated where they are called, and their instances for the host |
 //! | `renamed` | kernels that are imported under the name of a built-in function |
+//! | `reference` | the pages of the built-in functions |
 //!
 //! **A kernel is read once**, into a [`Kernel`] that everything here is given, and what is wrong with its text is recorded there. A
 //! macro hands only tokens to the next (`link`), so that "once" is once for each macro that is called on the way: for a kernel that
@@ -26,6 +27,7 @@ mod missing;
 mod options;
 mod pending;
 mod programs;
+pub mod reference;
 pub mod renamed;
 mod state;
 mod unread;
@@ -99,10 +101,10 @@ impl Kernel {
         })
     }
 
-    /// The built-in functions that it calls by name.
-    pub fn called_builtins(&self) -> Vec<ast::Ident> {
+    /// The built-in functions that it names.
+    pub fn named_builtins(&self) -> syntax::NamedBuiltins {
         let builtins = syntax::Builtins { contains: &is_builtin, takes_function: &takes_function };
-        syntax::called_builtins(&self.ast, &builtins)
+        syntax::named_builtins(&self.ast, &builtins)
     }
 
     /// Its types at the host, if all of them are understood. Without `records` these have not been looked for.

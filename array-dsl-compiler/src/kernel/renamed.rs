@@ -8,48 +8,48 @@
 //! const _: () = { use ::array_dsl::__built_in::*; softmax!{} sum!{} };
 //! ```
 //!
+//! Editors show the text of these macros at the names (`reference`).
+//!
 //! Other macros of these names stop as well: better than a silent guess, and methods are not asked for, `x.log(b)`.
 
-use std::collections::BTreeSet;
-
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::Kernel;
-use crate::elaborate::builtins;
-use crate::syntax::ast;
+use crate::syntax::{NamedBuiltins, ast};
 
 /// Of these names Rust has macros in sight everywhere, which would be ambiguous too. The kernel's own answers to a text of nothing with
 /// an error, where Rust's gives one.
 const OF_RUST: [&str; 1] = ["concat"];
 
-/// An error where a macro in sight has the name of a built-in function that the kernel calls.
+/// An error where a macro in sight has the name of a built-in function that the kernel calls. What names a function otherwise only refers
+/// to its macro, so that editors know it there too.
 pub(super) fn refused(kernel: &Kernel) -> TokenStream {
-    let called = kernel.called_builtins();
+    let NamedBuiltins { called, others } = kernel.named_builtins();
     let ident = |name: &ast::Ident| Ident::new(&name.name, name.span);
     let (of_rust, names): (Vec<_>, Vec<_>) = called.iter().partition(|name| OF_RUST.contains(&&*name.name));
+    let others: Vec<Ident> = others.iter().chain(of_rust.iter().copied()).map(ident).collect();
     let of_rust = of_rust.into_iter().map(ident);
     let names: Vec<Ident> = names.into_iter().map(ident).collect();
     let ambiguous = (!names.is_empty())
         .then(|| quote! { const _: () = { use ::array_dsl::__built_in::*; #(#names! {})* }; });
-    quote! { #ambiguous #(const _: &::core::primitive::str = #of_rust! { "" };)* }
-}
-
-/// The module of macros that have the names of the built-in functions; `__nothing` is one that gives nothing.
-pub fn module() -> TokenStream {
-    let names: BTreeSet<&str> = builtins().collect();
-    let names = names.into_iter().map(|name| Ident::new(name, Span::call_site()));
-    quote! {
-        #[doc(hidden)]
-        pub mod __built_in {
-            #(pub use crate::__nothing as #names;)*
+    let referred = (!others.is_empty()).then(|| {
+        quote! {
+            const _: () = {
+                #[allow(unused_imports, reason = "it is there to be read")]
+                use ::array_dsl::__built_in::{#(#others as _),*};
+            };
         }
-    }
+    });
+    quote! { #ambiguous #referred #(const _: &::core::primitive::str = #of_rust! { "" };)* }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::elaborate::builtins;
     use crate::kernel::state;
 
     #[test]

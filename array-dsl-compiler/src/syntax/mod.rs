@@ -25,7 +25,9 @@ pub mod walk;
 
 pub use constants::{Constant, constants};
 pub use instantiate::instantiate;
-pub use names::{Builtins, called_builtins, free_calls, named_records, names_in_size, size_names};
+pub use names::{
+    Builtins, NamedBuiltins, free_calls, named_builtins, named_records, names_in_size, size_names,
+};
 pub use parse::{parse_function, parse_type, text};
 pub use types::ELEMENT_TYPES;
 pub use unused::{Unused, unused};

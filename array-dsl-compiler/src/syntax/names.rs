@@ -39,9 +39,17 @@ pub fn free_calls(f: &Function, builtins: &Builtins<'_>) -> Vec<Path> {
     names_of(f, builtins).kernels
 }
 
-/// The built-in functions that are called, or stand where a call takes a function, each once, in order of first occurrence.
-pub fn called_builtins(f: &Function, builtins: &Builtins<'_>) -> Vec<Ident> {
-    names_of(f, builtins).called_builtins
+/// The names of built-in functions in a kernel.
+pub struct NamedBuiltins {
+    /// Those that are called, or stand where a call takes a function, each once, in order of first occurrence.
+    pub called: Vec<Ident>,
+    /// Where these stand again, and where any are methods.
+    pub others: Vec<Ident>,
+}
+
+/// The built-in functions that a kernel names.
+pub fn named_builtins(f: &Function, builtins: &Builtins<'_>) -> NamedBuiltins {
+    names_of(f, builtins).named
 }
 
 /// The paths that stand for records, in types, literals and patterns, each once, in order of first occurrence.
@@ -55,7 +63,7 @@ fn names_of<'a>(f: &Function, builtins: &'a Builtins<'a>) -> Names<'a> {
         builtins,
         listed: FxHashSet::default(),
         kernels: Vec::new(),
-        called_builtins: Vec::new(),
+        named: NamedBuiltins { called: Vec::new(), others: Vec::new() },
         records: Vec::new(),
     };
     for Param { pattern, ty, .. } in &f.params {
@@ -126,7 +134,7 @@ struct Names<'a> {
     /// The texts of the paths that are listed as functions, of either kind.
     listed: FxHashSet<String>,
     kernels: Vec<Path>,
-    called_builtins: Vec<Ident>,
+    named: NamedBuiltins,
     records: Vec<Path>,
 }
 
@@ -169,6 +177,9 @@ impl Visitor for Names<'_> {
             }
             ExprKind::Method(receiver, name, args) => {
                 self.expr(receiver);
+                if (builtins.contains)(&name.name) {
+                    self.named.others.push(name.clone());
+                }
                 // The receiver is the first argument, except that `xs.map(f)` is `map(f, xs)`, and other functions that
                 // begin with a function alike.
                 let shift = usize::from(!(builtins.takes_function)(&name.name, 0));
@@ -186,9 +197,9 @@ impl Names<'_> {
         let known = match path.single() {
             Some(name) if self.scope.contains(&name.name) => true,
             Some(name) if (self.builtins.contains)(&name.name) => {
-                if self.listed.insert(path.text()) {
-                    self.called_builtins.push(name.clone());
-                }
+                let first = self.listed.insert(path.text());
+                let list = if first { &mut self.named.called } else { &mut self.named.others };
+                list.push(name.clone());
                 true
             }
             Some(_) => false,
@@ -223,7 +234,8 @@ impl Names<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Builtins, called_builtins, free_calls, named_records, size_names};
+    use super::{Builtins, free_calls, named_builtins, named_records, size_names};
+    use crate::syntax::ast::Ident;
     use crate::syntax::testing::parsed;
 
     fn sizes(source: &str) -> String {
@@ -262,15 +274,16 @@ mod tests {
     }
 
     #[test]
-    fn builtins_that_are_called() {
+    fn builtins_that_are_named() {
         let source = "fn f(x: [f64; n], exp: f64) -> f64 { let sum = |y| y; sum(map(foo, x)) + exp(x).map(x) + grad(build)(x) + map(k, x) }";
         let builtins = Builtins {
             contains: &|name| ["map", "build", "sum", "exp", "grad"].contains(&name),
             takes_function: &|name, i| matches!((name, i), ("map" | "grad", 0)),
         };
-        let found = called_builtins(&parsed(source).0, &builtins);
-        let text = found.iter().map(|n| &*n.name).collect::<Vec<_>>().join(" ");
-        assert_eq!(text, "map grad build");
+        let found = named_builtins(&parsed(source).0, &builtins);
+        let text = |names: &[Ident]| names.iter().map(|n| n.name.to_string()).collect::<Vec<_>>().join(" ");
+        assert_eq!(text(&found.called), "map grad build");
+        assert_eq!(text(&found.others), "map map");
     }
 
     #[test]
