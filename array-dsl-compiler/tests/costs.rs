@@ -289,5 +289,6 @@ fn a_scan_in_order_is_executed_once() {
     let value = operations(&p, &args);
     args.extend(run_counted(&p, &args).expect("it runs").0);
     let both = operations(&d, &args);
-    assert!(both <= 4 * value, "{value} for the value, {both} for both");
+    // The cotangent is looked at once.
+    assert!(both <= 4 * value + 1, "{value} for the value, {both} for both");
 }

@@ -99,7 +99,7 @@ fn library() -> BTreeMap<String, syn::ItemFn> {
     for path in entries(&source) {
         let module = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
         let files = if path.is_dir() { entries(&path) } else { vec![path] };
-        for file in files {
+        for file in files.into_iter().filter(|f| f.extension().is_some_and(|e| e == "rs")) {
             let text = std::fs::read_to_string(&file).expect("a file of the library can be read");
             let items = syn::parse_file(&text).expect("a file of the library is Rust").items;
             functions(items, &format!("{module}::"), &mut found);

@@ -38,6 +38,15 @@ pub(super) const FORMS: &[Form] = &[
             _ => format!("concat({m}, {})[..{}]", w.leaf(&[e, d[1].clone()]), d[0]),
         }
     }),
+    form("slices of several dimensions", |w, d| {
+        let e = w.extent();
+        if w.rng.chance(50) {
+            let (m, other) = (w.matrix(&d[1], &d[0]), w.leaf(&[e.clone(), d[0].clone()]));
+            return format!("transpose(concat({m}, {other}))[s![.., {e}..{e} + {}]]", d[1]);
+        }
+        let (m, other) = (w.matrix(&d[0], &d[1]), w.leaf(&[e.clone(), d[1].clone()]));
+        format!("concat({m}, {other})[[{e}..{e} + {}, ..{}]]", d[0], d[1])
+    }),
     form("`transpose`, `permute`, `reshape`", |w, d| {
         let m = w.matrix(&d[1], &d[0]);
         match w.rng.below(3) {
@@ -111,6 +120,17 @@ pub(super) const FORMS: &[Form] = &[
     form("`for` over arrays", Writer::recurrence),
     form("updates in place", updated),
     form("updates in place", updated),
+    form("updates of slices", |w, d| {
+        let (start, a) = (w.leaf(d), w.name("a"));
+        let (j, column) = w.inside(|w| (w.axis(&d[1]), w.vector(&d[0])));
+        let (r, c) = (&d[0], &d[1]);
+        let step = match w.rng.below(3) {
+            0 => format!("for {j} in 0..{c} {{ {a}[s![.., {j}]] = {column} + 0.5 * {a}[s![.., {j}]]; }}"),
+            1 => format!("{a}[s![{r} / 2.., {c} / 2..]] *= 0.5;"),
+            _ => format!("for {j} in 1..{c} {{ {a}[s![1.., {j}]] += 0.3 * {a}[s![..{r} - 1, {j} - 1]]; }}"),
+        };
+        w.bounded(&format!("{{ let mut {a} = {start}; {step} {a} }}"))
+    }),
     form("`while`", Writer::repeated),
     form("`#[checkpoint]`", Writer::checkpointed),
     form("`stop_gradient`", Writer::stopped),
