@@ -17,7 +17,8 @@ fn compiled(tokens: impl FnOnce() -> proc_macro2::TokenStream) -> TokenStream {
 /// Compiles a function over numbers and arrays for all cores and for GPUs, with its derivatives.
 ///
 /// The function's name becomes a value: call it, or pass it to `grad`, `value_and_grad`, `vjp`, `jvp`, `Cpu.run` and
-/// `Gpu::run`. Options:
+/// `Gpu::run`. Arrays are ndarray's, by reference; scalars have the types that are declared, and for a `usize` may be integers of
+/// any type: `f(&x, 10)`, `f(&x, y.len())`. (In a kernel, and in its results, `usize` is `i64`.) Options:
 ///
 /// * `#[kernel(hvp, jacobian, hessian, vmap)]` adds these;
 /// * with `value` nothing is made but the value and what is named: `#[kernel(value)]`, `#[kernel(value, vjp)]`. It compiles in a part
