@@ -1,8 +1,11 @@
 //! Dimensions: polynomials with integer coefficients over size atoms, in normal form, so that equality of
 //! dimensions is `==` (`n + m` is `m + n`).
 
+mod told;
+
 use std::fmt;
 
+pub use self::told::{Told, told};
 use crate::ty::Name;
 
 /// What a dimension is made of.

@@ -47,6 +47,25 @@ pub enum Error {
         line: u32,
     },
 
+    /// A dimension that tells a size by division is not what the signature says for any size: it does not divide, or is too small.
+    #[error(
+        "kernel `{kernel}`: argument `{argument}`, dimension {dimension}: {name} is {found} for no size {} ({file}:{line})",
+        size.trim_start_matches('#')
+    )]
+    NoSize {
+        kernel: &'static str,
+        argument: &'static str,
+        /// The axis, from 0.
+        dimension: usize,
+        /// The text of the dimension, such as `2 * l`.
+        name: Box<str>,
+        /// The size that it tells.
+        size: &'static str,
+        found: i64,
+        file: &'static str,
+        line: u32,
+    },
+
     /// A number for a `usize` argument that is negative, or beyond an `i64`.
     #[error(
         "kernel `{kernel}`: argument `{argument}`: expected a number that is {}, found {found} ({file}:{line})",
@@ -185,6 +204,7 @@ impl Error {
         use Error::*;
         match &mut self {
             SizeMismatch { kernel, .. }
+            | NoSize { kernel, .. }
             | NotASize { kernel, .. }
             | IndexOutOfRange { kernel, .. }
             | DivisionByZero { kernel, .. }

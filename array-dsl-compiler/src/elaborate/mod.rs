@@ -102,7 +102,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::core::{self, Atom, Body, Param, Stm, Type, Var, VarInfo};
 use crate::diagnostics::{Code, Diagnostics};
-use crate::dim::{Dim, SizeAtom};
+use crate::dim::{Dim, SizeAtom, told};
 use crate::record::{Interface, Records};
 use crate::syntax::ast;
 use crate::ty::{Elem, Loc, Name, Place, Tree, is_constant};
@@ -440,9 +440,9 @@ impl<'a> Elaborator<'a> {
             self.bind_pattern(&p.pattern, value);
             params.push(Param { name, vars, active: !p.no_grad, loc });
         }
+        let told = told(&all_dims.iter().collect::<Vec<_>>());
         for size in self.sizes.clone() {
-            let whole = all_dims.iter().any(|d| d.as_atom() == Some(&SizeAtom::Name(size.clone())));
-            if !whole {
+            if !told.iter().any(|t| t.size == size) {
                 self.error(
                     Code::MissingAnnotation,
                     f.name.span,
