@@ -56,7 +56,9 @@ pub fn __answered(_: TokenStream, _: TokenStream) -> TokenStream {
 ///
 /// Its fields are `f32`, `f64`, `i32`, `i64`, `u32`, `bool`, ndarray's `Array1` to `Array6` of these, tuples, and other records.
 /// `#[shape(n, m)]` on an array names its sizes, in the order of its shape: fields with one name have one size, also in
-/// several arguments of a kernel.
+/// several arguments of a kernel. It can be left out: then the sizes depend on no others. A record that stands in another one more
+/// than once, as in `struct Net { first: Layer, second: Layer }`, has sizes of its own in each place, which are the same for every
+/// `Net` among the arguments.
 ///
 /// Kernels take `&Net`, `grad` gives a `Net` (fields that are no floats are zero in it), `gpu.upload(&net)` gives a
 /// structure with the same fields on the device, with `download()`.
