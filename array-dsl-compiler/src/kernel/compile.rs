@@ -92,7 +92,11 @@ fn items(
     let doc = kernel.documented();
     internal::stage("emit");
     let mut items = host::items(name, &vis, &doc, &constants, &variants);
-    items.extend(lints::items(&kernel.item.attrs, &syntax::unused(&kernel.item, &kernel.ast)));
+    items.extend(lints::items(
+        &kernel.item.sig.ident,
+        &kernel.item.attrs,
+        &syntax::unused(&kernel.item, &kernel.ast),
+    ));
     Some((items, carried(kernel, &function, &callees.records, diagnostics)))
 }
 

@@ -97,7 +97,11 @@ pub(super) fn items(
         sizes = of;
     }
     let mut out = type_items(kernel, sizes);
-    out.extend(host::lints::items(&kernel.item.attrs, &syntax::unused(&kernel.item, &kernel.ast)));
+    out.extend(host::lints::items(
+        &kernel.item.sig.ident,
+        &kernel.item.attrs,
+        &syntax::unused(&kernel.item, &kernel.ast),
+    ));
     out.extend(instances);
     Some((out, carried(&kernel.item, answers)))
 }

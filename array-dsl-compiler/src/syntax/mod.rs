@@ -27,4 +27,4 @@ pub use instantiate::instantiate;
 pub use names::{Builtins, called_builtins, free_calls, named_records, names_in_size, size_names};
 pub use parse::{parse_function, parse_type, text};
 pub use types::ELEMENT_TYPES;
-pub use unused::{Unused, unused};
+pub use unused::{Binding, Unused, unused};
