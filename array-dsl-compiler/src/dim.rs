@@ -1,8 +1,11 @@
 //! Dimensions: polynomials with integer coefficients over size atoms, in normal form, so that equality of
 //! dimensions is `==` (`n + m` is `m + n`).
 
+mod told;
+
 use std::fmt;
 
+pub use self::told::{Told, told};
 use crate::ty::Name;
 
 /// What a dimension is made of.
@@ -227,14 +230,17 @@ impl Dim {
         Some(sum)
     }
 
-    /// As [`Dim::show`], with the sizes that the user has not named: of a parameter `x: [f64; _]` that is `#x.0`, shown as `x.len()`.
+    /// As [`Dim::show`], with the sizes that the user has not named: of a parameter `x: [f64; _]` that is `#x.0`, shown as `x.len()`;
+    /// and those that a record has for itself (`record::Place`): `#first.n`, shown as `first.n`.
     pub fn show_to_user(&self, scalar: &dyn Fn(u32) -> String) -> String {
         let named = self.substitute(&mut |a| match a {
             SizeAtom::Name(n) => match n.strip_prefix('#') {
-                Some(rest) => {
-                    let array = rest.rsplit_once('.').map_or(rest, |(a, _)| a);
-                    Dim::name(format!("{array}.len()"))
-                }
+                Some(rest) => match rest.rsplit_once('.') {
+                    Some((array, axis)) if axis.parse::<usize>().is_ok() => {
+                        Dim::name(format!("{array}.len()"))
+                    }
+                    _ => Dim::name(rest),
+                },
                 None => Dim::atom(a.clone()),
             },
             SizeAtom::Scalar(_) => Dim::atom(a.clone()),
@@ -307,6 +313,7 @@ mod tests {
     #[test]
     fn unnamed_sizes_are_lengths() {
         let (x, parts, n) = (Dim::name("#x.0"), Dim::name("#net.w.1"), Dim::name("n"));
+        assert_eq!(Dim::name("#first.n").show_to_user(&|_| String::new()), "first.n");
         let d = n.mul(&x).add(&parts).add(&Dim::atom(SizeAtom::Scalar(7))).sub(&Dim::constant(1));
         let scalar = |s: u32| format!("k{s}");
         assert_eq!(d.show_to_user(&scalar), "n * x.len() + net.w.len() + k7 - 1");

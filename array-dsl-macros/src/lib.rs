@@ -17,7 +17,8 @@ fn compiled(tokens: impl FnOnce() -> proc_macro2::TokenStream) -> TokenStream {
 /// Compiles a function over numbers and arrays for all cores and for GPUs, with its derivatives.
 ///
 /// The function's name becomes a value: call it, or pass it to `grad`, `value_and_grad`, `vjp`, `jvp`, `Cpu.run` and
-/// `Gpu::run`. Options:
+/// `Gpu::run`. Arrays are ndarray's, by reference; scalars have the types that are declared, and for a `usize` may be integers of
+/// any type: `f(&x, 10)`, `f(&x, y.len())`. (In a kernel, and in its results, `usize` is `i64`.) Options:
 ///
 /// * `#[kernel(hvp, jacobian, hessian, vmap)]` adds these;
 /// * with `value` nothing is made but the value and what is named: `#[kernel(value)]`, `#[kernel(value, vjp)]`. It compiles in a part
@@ -55,7 +56,9 @@ pub fn __answered(_: TokenStream, _: TokenStream) -> TokenStream {
 ///
 /// Its fields are `f32`, `f64`, `i32`, `i64`, `u32`, `bool`, ndarray's `Array1` to `Array6` of these, tuples, and other records.
 /// `#[shape(n, m)]` on an array names its sizes, in the order of its shape: fields with one name have one size, also in
-/// several arguments of a kernel.
+/// several arguments of a kernel. It can be left out: then the sizes depend on no others. A record that stands in another one more
+/// than once, as in `struct Net { first: Layer, second: Layer }`, has sizes of its own in each place, which are the same for every
+/// `Net` among the arguments.
 ///
 /// Kernels take `&Net`, `grad` gives a `Net` (fields that are no floats are zero in it), `gpu.upload(&net)` gives a
 /// structure with the same fields on the device, with `download()`.

@@ -1,7 +1,8 @@
 //! What happens on entry to a kernel: sizes are bound from the shapes of the arguments, everything else that the
 //! signature says about them is checked, and host-level checks are made.
 //!
-//! * A dimension that is one size atom with coefficient 1, not yet bound, binds it.
+//! * A dimension that is one size atom with coefficient 1, not yet bound, binds it. Then one in which a single size is not bound, and
+//!   is added a number of times, binds that by division: `2 * l`, `n + 1` (the compiler's `dim::told` has the same rule).
 //! * How many directions of a Jacobian are taken at a time is chosen then.
 //! * All other dimensions are checked after all binding, in the order of the arguments, so that a size may be
 //!   used in an expression before the argument that binds it.
@@ -12,8 +13,8 @@ use crate::program::{Check, CheckKind, Poly, Signature, Site};
 /// The values of all size atoms of a call: the named sizes of `sig`, bound from the arguments' shapes (one per
 /// entry of `sig.arrays`), followed by `scalars`, the values of the host scalars that sizes mention.
 ///
-/// Errors: [`Error::SizeMismatch`] for the first dimension that is not what the signature says,
-/// [`Error::SizeOverflow`] where a dimension has no value in an `i64`.
+/// Errors: [`Error::SizeMismatch`] for the first dimension that is not what the signature says, [`Error::NoSize`] where that is so
+/// for every size that it could bind, [`Error::SizeOverflow`] where a dimension has no value in an `i64`.
 pub fn bind(sig: &Signature, shapes: &[&[usize]], scalars: &[i64]) -> Result<Vec<i64>, Error> {
     debug_assert_eq!(sig.arrays.len(), shapes.len());
     let named = sig.sizes.len();
@@ -29,11 +30,14 @@ pub fn bind(sig: &Signature, shapes: &[&[usize]], scalars: &[i64]) -> Result<Vec
             }
         }
     }
+    let chosen = |k: usize| sig.strips.iter().any(|s| s.at_once == k || s.trips == k);
+    if bound_by.iter().enumerate().any(|(k, by)| by.is_none() && !chosen(k)) {
+        divide(sig, shapes, &mut atoms, &mut bound_by)?;
+    }
     for s in sig.strips {
         let (width, trips) = s.choose(&atoms);
         (atoms[s.at_once], atoms[s.trips]) = (width, trips);
     }
-    let chosen = |k: usize| sig.strips.iter().any(|s| s.at_once == k || s.trips == k);
     debug_assert!(
         bound_by.iter().enumerate().all(|(k, by)| by.is_some() || chosen(k)),
         "the compiler lists only sizes that some argument binds"
@@ -58,6 +62,53 @@ pub fn bind(sig: &Signature, shapes: &[&[usize]], scalars: &[i64]) -> Result<Vec
         }
     }
     Ok(atoms)
+}
+
+/// Binds the sizes that no dimension is alone, as far as dimensions tell them.
+fn divide(
+    sig: &Signature,
+    shapes: &[&[usize]],
+    atoms: &mut [i64],
+    bound_by: &mut [Option<(usize, usize)>],
+) -> Result<(), Error> {
+    let site = Site { kernel: sig.kernel, file: sig.file, line: sig.line };
+    loop {
+        let before = bound_by.iter().filter(|by| by.is_none()).count();
+        for (position, (array, shape)) in sig.arrays.iter().zip(shapes).enumerate() {
+            for (axis, ((poly, text), &found)) in array.dims.iter().zip(*shape).enumerate() {
+                let Some((size, by)) = only_open(poly, bound_by) else { continue };
+                // What is not bound yet is 0.
+                let rest = value(poly, atoms, array.name, site)?;
+                let product = (found as i64).checked_sub(rest);
+                let n = product
+                    .and_then(|p| p.checked_div(by).filter(|n| *n >= 0 && p.checked_rem(by) == Some(0)));
+                atoms[size] = n.ok_or_else(|| Error::NoSize {
+                    kernel: sig.kernel,
+                    argument: array.name,
+                    dimension: axis,
+                    name: (*text).into(),
+                    size: sig.sizes[size],
+                    found: found as i64,
+                    file: sig.file,
+                    line: sig.line,
+                })?;
+                bound_by[size] = Some((position, axis));
+            }
+        }
+        if bound_by.iter().filter(|by| by.is_none()).count() == before {
+            return Ok(());
+        }
+    }
+}
+
+/// The one size in a polynomial that is not bound, if it is added a number of times, which is not zero.
+fn only_open(poly: &Poly, bound_by: &[Option<(usize, usize)>]) -> Option<(usize, i64)> {
+    let is_open = |a: &u16| bound_by.get(usize::from(*a)).is_some_and(Option::is_none);
+    let mut open = poly.0.iter().filter(|(_, atoms)| atoms.iter().any(is_open));
+    match (open.next()?, open.next()) {
+        ((by, [size]), None) => Some((usize::from(*size), *by)),
+        _ => None,
+    }
 }
 
 /// The number of elements of an array with these dimensions. [`Error::SizeOverflow`] if the elements could not be
@@ -246,6 +297,39 @@ mod tests {
             bind(&sig, &[&[2, 3]], &[]).unwrap_err().to_string(),
             "kernel `f`: argument `a`, dimension 1: expected n = 2 (from argument `a`), found 3 (src/lib.rs:12)"
         );
+    }
+
+    const DIVIDED: Signature = Signature {
+        kernel: "f",
+        sizes: &["n", "m"],
+        strips: &[],
+        results: &[],
+        arrays: &[
+            ArrayArg { name: "x", dims: &[(Poly(&[(1, &[0]), (2, &[1])]), "n + 2 * m")] },
+            ArrayArg { name: "y", dims: &[(N_PLUS_1, "n + 1")] },
+            ArrayArg { name: "z", dims: &[(N_TIMES_M, "n * m")] },
+        ],
+        file: "src/lib.rs",
+        line: 12,
+    };
+
+    #[test]
+    fn what_is_left_is_told_by_division() {
+        assert_eq!(bind(&DIVIDED, &[&[9], &[4], &[9]], &[]), Ok(vec![3, 3]));
+        assert_eq!(bind(&DIVIDED, &[&[0], &[1], &[0]], &[]), Ok(vec![0, 0]));
+        for (shapes, message) in [
+            ([[8], [4], [9]], "argument `x`, dimension 0: n + 2 * m is 8 for no size m"),
+            ([[1], [4], [0]], "argument `x`, dimension 0: n + 2 * m is 1 for no size m"),
+            ([[8], [0], [9]], "argument `y`, dimension 0: n + 1 is 0 for no size n"),
+            (
+                [[9], [4], [8]],
+                "argument `z`, dimension 0: expected n * m = 9 (from argument `x`, `y`), found 8",
+            ),
+        ] {
+            let shapes: Vec<&[usize]> = shapes.iter().map(|s| s.as_slice()).collect();
+            let error = bind(&DIVIDED, &shapes, &[]).unwrap_err().to_string();
+            assert_eq!(error, format!("kernel `f`: {message} (src/lib.rs:12)"));
+        }
     }
 
     fn run_check(kind: CheckKind, guards: &'static [Poly], n: i64) -> Result<(), String> {

@@ -47,6 +47,39 @@ pub enum Error {
         line: u32,
     },
 
+    /// A dimension that tells a size by division is not what the signature says for any size: it does not divide, or is too small.
+    #[error(
+        "kernel `{kernel}`: argument `{argument}`, dimension {dimension}: {name} is {found} for no size {} ({file}:{line})",
+        size.trim_start_matches('#')
+    )]
+    NoSize {
+        kernel: &'static str,
+        argument: &'static str,
+        /// The axis, from 0.
+        dimension: usize,
+        /// The text of the dimension, such as `2 * l`.
+        name: Box<str>,
+        /// The size that it tells.
+        size: &'static str,
+        found: i64,
+        file: &'static str,
+        line: u32,
+    },
+
+    /// A number for a `usize` argument that is negative, or beyond an `i64`.
+    #[error(
+        "kernel `{kernel}`: argument `{argument}`: expected a number that is {}, found {found} ({file}:{line})",
+        if found.starts_with('-') { "not negative" } else { "less than 2^63" }
+    )]
+    NotASize {
+        kernel: &'static str,
+        argument: &'static str,
+        /// The number as it is written.
+        found: Box<str>,
+        file: &'static str,
+        line: u32,
+    },
+
     /// An index is outside its array.
     #[error("kernel `{kernel}`: index {index} is out of range for length {length} ({file}:{line})")]
     IndexOutOfRange { kernel: &'static str, index: i64, length: i64, file: &'static str, line: u32 },
@@ -171,6 +204,8 @@ impl Error {
         use Error::*;
         match &mut self {
             SizeMismatch { kernel, .. }
+            | NoSize { kernel, .. }
+            | NotASize { kernel, .. }
             | IndexOutOfRange { kernel, .. }
             | DivisionByZero { kernel, .. }
             | EmptyExtremum { kernel, .. }
@@ -252,7 +287,17 @@ mod tests {
     #[test]
     fn messages() {
         let (kernel, file, line) = ("f", "a.rs", 7);
+        let not_a_size =
+            |found: &str| Error::NotASize { kernel, argument: "n", found: found.into(), file, line };
         let cases = [
+            (
+                not_a_size("-1"),
+                "kernel `f`: argument `n`: expected a number that is not negative, found -1 (a.rs:7)",
+            ),
+            (
+                not_a_size("9223372036854775808"),
+                "kernel `f`: argument `n`: expected a number that is less than 2^63, found 9223372036854775808 (a.rs:7)",
+            ),
             (
                 Error::IndexOutOfRange { kernel, index: -1, length: 3, file, line },
                 "kernel `f`: index -1 is out of range for length 3 (a.rs:7)",

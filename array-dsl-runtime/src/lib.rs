@@ -18,6 +18,7 @@ pub mod pool;
 pub mod program;
 pub mod real;
 pub mod record;
+pub mod size;
 pub mod sparse;
 #[doc(hidden)]
 pub mod stand_in;

@@ -79,7 +79,7 @@ pub struct ArrayArg {
     /// The argument's name, with the position for a component of a tuple (`p.0`).
     pub name: &'static str,
     /// Declared dimensions with the text the user wrote. A dimension that is one size atom, met for the
-    /// first time, binds it.
+    /// first time, binds it; others bind what is left, see `entry`.
     pub dims: &'static [(Poly, &'static str)],
 }
 

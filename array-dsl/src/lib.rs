@@ -45,6 +45,7 @@ pub use array_dsl_runtime::host::{
 };
 pub use array_dsl_runtime::pool::{keep_memory, kept_memory};
 pub use array_dsl_runtime::record::Record;
+pub use array_dsl_runtime::size::Size;
 pub use array_dsl_runtime::sparse::{
     Coloring, Side, SparseDerivative, SparseMatrix, Sparsity, sparse_hessian, sparse_jacobian,
 };

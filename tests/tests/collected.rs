@@ -52,7 +52,7 @@ fn logistic(x: [[f64; d]; n], y: [f64; n], w: [f64; d], b: f64) -> f64 {
 #[kernel]
 fn columns(x: [f64; n], k: usize) -> ([[f64; k]; n], [f64; k], [f64; k], f64) {
     let paths = build(n, |i| {
-        let mut at = x[i];
+        let at = x[i];
         scan(|s, _| s, 0.0, build(k, |j| at + (j as f64) * 0.5))
     });
     let squares = build(k, |j| sum(build(n, |i| paths[i][j] * paths[i][j])));

@@ -482,3 +482,108 @@ fn rules_take_and_give_records() {
     let (p, by) = (Point { x: 3.0, y: 0.5 }, Point { x: 2.0, y: 5.0 });
     assert_eq!(vjp(clipped)(&p, &by), (Point { x: 1.0, y: 0.5 }, by));
 }
+
+// A record that stands in another one several times: sizes of its own in each place.
+
+#[derive(Record, Clone, Debug, PartialEq)]
+struct Dense {
+    #[shape(before, after)]
+    w: Array2<f64>,
+    #[shape(after)]
+    b: Array1<f64>,
+}
+
+#[derive(Record, Clone, Debug, PartialEq)]
+struct Layers {
+    first: Dense,
+    second: Dense,
+    last: (Dense, f64),
+}
+
+#[derive(Record, Clone, Debug, PartialEq)]
+struct Head {
+    dense: Dense,
+    scale: f64,
+}
+
+fn dense(before: usize, after: usize) -> Dense {
+    let w = Array2::from_shape_fn((before, after), |(i, j)| 0.3 * (i as f64) - 0.2 * (j as f64) + 0.1);
+    Dense { w, b: Array1::from_shape_fn(after, |j| 0.1 * j as f64) }
+}
+
+fn layers() -> Layers {
+    Layers { first: dense(2, 3), second: dense(3, 4), last: (dense(4, 1), 0.5) }
+}
+
+#[kernel]
+fn through(layer: &Dense, x: [f64; before]) -> [f64; after] {
+    (x * transpose(layer.w)).sum() + layer.b
+}
+
+#[kernel]
+fn predicted(net: &Layers, x: [f64; d]) -> f64 {
+    let h = tanh(through(net.first, x));
+    let h = tanh(through(net.second, h));
+    net.last.1 * through(net.last.0, h).sum()
+}
+
+#[kernel]
+fn moved(net: &Layers, by: &Layers, rate: f64) -> Layers {
+    let Layers { first, second, .. } = net - rate * by;
+    Layers { first, second, ..net }
+}
+
+#[kernel]
+fn exchanged(net: &Layers) -> Layers {
+    Layers { first: net.second, second: net.first, last: net.last }
+}
+
+#[kernel]
+fn headed(head: &Head, x: [f64; before]) -> [f64; after] {
+    head.scale * through(head.dense, x)
+}
+
+#[test]
+fn layers_have_sizes_of_their_own() {
+    let (net, x) = (layers(), array![0.5, -1.0]);
+    let apply = |l: &Dense, x: &Array1<f64>| x.dot(&l.w) + &l.b;
+    let h = apply(&net.second, &apply(&net.first, &x).mapv(f64::tanh)).mapv(f64::tanh);
+    assert_close(predicted(&net, &x), 0.5 * apply(&net.last.0, &h).sum(), 1e-12);
+    let check = check_grad(predicted, (&net, &x)).unwrap();
+    assert!(check.agrees(1e-7), "{check}");
+    let by = grad(predicted)(&net, &x).0;
+    let next = moved(&net, &by, 0.1);
+    assert_close(next.second.w, &net.second.w - 0.1 * &by.second.w, 1e-12);
+    assert_eq!(next.last, net.last);
+    let other = exchanged(&net);
+    assert_eq!((&other.first, &other.second), (&net.second, &net.first));
+    // One that stands alone there has names that the kernel can use.
+    let head = Head { dense: dense(2, 3), scale: 2.0 };
+    assert_close(headed(&head, &x), 2.0 * apply(&head.dense, &x), 1e-12);
+}
+
+#[test]
+fn sizes_of_layers_are_checked() {
+    fn start<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
+        let text = result.unwrap_err().to_string();
+        text.rsplit_once(" (").unwrap().0.to_string()
+    }
+    let x = array![0.5, -1.0];
+    let wrong = Layers { first: Dense { b: Array1::zeros(4), ..dense(2, 3) }, ..layers() };
+    assert_eq!(
+        start(Cpu.run(predicted, (&wrong, &x))),
+        "kernel `predicted`: argument `net.first.b`, dimension 0: expected first.after = 3 (from argument \
+         `net.first.w`), found 4"
+    );
+    let other = Layers { second: dense(3, 5), ..layers() };
+    assert_eq!(
+        start(Cpu.run(predicted, (&other, &x))),
+        "kernel `predicted`: sizes that must be equal differ: second.after = 5 and last.0.before = 4"
+    );
+    // Two values of one record have the same sizes.
+    assert_eq!(
+        start(Cpu.run(moved, (&layers(), &other, 0.1))),
+        "kernel `moved`: argument `by.second.w`, dimension 1: expected second.after = 4 (from argument \
+         `net.second.w`), found 5"
+    );
+}

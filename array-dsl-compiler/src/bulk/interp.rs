@@ -23,7 +23,7 @@ use super::{
     ArrayId, Atom, Block, Check, CheckKind, Exp, Item, Let, Nest, Prefix, Program, Reducer, Repeat, Scan,
     Stm, Strip, Trips, Var, YieldKind,
 };
-use crate::dim::{Dim, SizeAtom};
+use crate::dim::{Dim, SizeAtom, told};
 use crate::scalar::Op;
 use crate::ty::{Const, Loc, Name};
 use crate::value::{Fault, Recovery, Scalar, Value, apply, combine, improves, work};
@@ -153,18 +153,24 @@ impl<'a> Machine<'a> {
             )));
         }
         let params: Vec<(ArrayId, Loc)> = params().collect();
+        let p = self.p;
+        let (mut dims, mut found) = (Vec::new(), Vec::new());
         for (&(a, loc), arg) in params.iter().zip(args) {
-            let info = self.p.array(a);
+            let info = p.array(a);
             if arg.elem() != info.elem || arg.shape().len() != info.dims.len() {
                 let message = format!("argument `{}` is of another type", info.name);
                 return Err(Fault::internal(message).at(loc));
             }
-            for (d, &n) in info.dims.iter().zip(arg.shape()) {
-                if let Some(SizeAtom::Name(name)) = d.as_atom() {
-                    self.sizes.entry(name.clone()).or_insert(n as i64);
-                }
-            }
+            dims.extend(&info.dims);
+            found.extend(arg.shape().iter().map(|n| (*n as i64, loc)));
             self.arrays[a.0 as usize] = Some(arg.clone());
+        }
+        for t in told(&dims) {
+            let (n, loc) = found[t.at];
+            let rest = self.dim(&t.rest).map_err(|f| f.at(loc))?;
+            let message = || format!("there is no size `{}` with {} = {n}", t.size, dims[t.at]);
+            let size = t.value(n, rest).ok_or_else(|| Fault::size(message()).at(loc))?;
+            self.sizes.insert(t.size, size);
         }
         for (a, loc) in params {
             let info = self.p.array(a);

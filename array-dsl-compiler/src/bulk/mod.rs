@@ -24,7 +24,7 @@
 //! * A [`Repeat`] is a sequential loop over statements. What its body binds is visible in the body only; the body sees what is
 //!   bound before, its state and the number of the trip.
 //! * A [`Sort`] gives the positions that order each row along the last dimension of an array, all rows on their own.
-//! * A size is a dimension of a parameter, or one of a [`Strip`]: then the host chooses it on entry.
+//! * A size is told by dimensions of parameters (`dim::told`), or is one of a [`Strip`]: then the host chooses it on entry.
 //! * `Reshape` is another view of the same elements.
 //! * The form is closed: the bulk-operation transform produces nests, differentiation maps nests to nests,
 //!   fusion merges nests, both back ends print them.

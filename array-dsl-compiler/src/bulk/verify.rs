@@ -23,7 +23,7 @@ use super::{
     ArrayId, ArrayInfo, Atom, Axis, Check, Item, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
 };
 use crate::Verified;
-use crate::dim::Dim;
+use crate::dim::told;
 use crate::ty::Elem;
 
 /// The program as one the back ends take, or every rule it breaks.
@@ -56,16 +56,15 @@ impl<'a> Verifier<'a> {
         let params: Vec<ArrayId> = self.p.params.iter().flat_map(|p| p.arrays.leaves()).copied().collect();
         params.iter().for_each(|a| self.bind(*a));
         params.iter().for_each(|a| self.dims(*a));
+        let infos = params.iter().filter_map(|a| self.p.arrays.get(a.0 as usize));
+        let told = told(&infos.flat_map(|i| &i.dims).collect::<Vec<_>>());
         for (i, size) in self.p.sizes.iter().enumerate() {
             if self.p.sizes[..i].contains(size) {
                 self.scope.error(format!("size `{size}` is listed twice"));
             }
-            let whole = |a: &ArrayId| {
-                self.p.arrays.get(a.0 as usize).is_some_and(|i| i.dims.contains(&Dim::name(size.clone())))
-            };
             let chosen = self.p.strips.iter().any(|s| [&s.width, &s.trips].contains(&size));
-            if !chosen && !params.iter().any(whole) {
-                self.scope.error(format!("size `{size}` is no dimension of a parameter"));
+            if !chosen && !told.iter().any(|t| t.size == *size) {
+                self.scope.error(format!("size `{size}` is told by no dimension of a parameter"));
             }
         }
         for s in &self.p.strips {
@@ -378,7 +377,10 @@ mod tests {
             let found = error(stms);
             assert!(found.contains(wanted), "{stms}\n{found}");
         }
-        assert!(errors("program f(x.0: [n + 1]f64) sizes n => x.0")[0].contains("size `n` is no dimension"));
+        assert!(
+            errors("program f(x.0: [n * n]f64) sizes n => x.0")[0]
+                .contains("size `n` is told by no dimension")
+        );
         assert!(
             errors("program f(x.0: [n]f64, s.1: f64) sizes n check n == s.1 => x.0")[0].contains("no i64")
         );

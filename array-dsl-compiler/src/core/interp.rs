@@ -17,7 +17,7 @@ mod sequence;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Mode, Placing, Reducer, Stm, Var};
-use crate::dim::{Dim, SizeAtom};
+use crate::dim::{Dim, SizeAtom, told};
 use crate::ty::{Const, Elem, Loc, Name};
 use crate::value::{Fault, Recovery, Scalar, Value, apply, combine, improves, work};
 
@@ -76,26 +76,33 @@ impl Machine<'_> {
         self.f.result.leaves().into_iter().map(leaf).collect()
     }
 
-    /// Binds the arguments and the sizes. A dimension that is a size alone tells it where it stands first; then
-    /// all dimensions must be as declared.
+    /// Binds the arguments, and the sizes as dimensions tell them; then all dimensions must be as declared.
     fn bind_params(&mut self, args: &[Value]) -> Result<(), Fault> {
         let params: Vec<(Var, Loc)> =
             self.f.params.iter().flat_map(|p| p.vars.leaves().into_iter().map(|v| (*v, p.loc))).collect();
         if params.len() != args.len() {
             return Err(Fault::internal(format!("{} arguments for {} parameters", args.len(), params.len())));
         }
+        let f = self.f;
+        let (mut dims, mut found) = (Vec::new(), Vec::new());
         for (&(v, loc), arg) in params.iter().zip(args) {
-            let info = &self.f.vars[v.0 as usize];
+            let info = &f.vars[v.0 as usize];
             if arg.elem() != info.ty.elem || arg.shape().len() != info.ty.rank() {
                 let message = format!("argument `{}` is of another type", info.name);
                 return Err(Fault::internal(message).at(loc));
             }
-            for (d, &n) in info.ty.dims.iter().zip(arg.shape()) {
-                if let Some(SizeAtom::Name(name)) = d.as_atom() {
-                    self.sizes.entry(name.clone()).or_insert(n as i64);
-                }
-            }
+            dims.extend(&info.ty.dims);
+            found.extend(arg.shape().iter().map(|n| (*n as i64, loc)));
             self.bind(v, arg.clone());
+        }
+        for t in told(&dims) {
+            let (n, loc) = found[t.at];
+            let rest = self.dim(&t.rest).map_err(|f| f.at(loc))?;
+            let size = t.value(n, rest).ok_or_else(|| {
+                let d = self.show(dims[t.at]);
+                Fault::size(format!("there is no size `{}` with {d} = {n}", t.size)).at(loc)
+            })?;
+            self.sizes.insert(t.size, size);
         }
         for (&(v, loc), arg) in params.iter().zip(args) {
             let info = &self.f.vars[v.0 as usize];

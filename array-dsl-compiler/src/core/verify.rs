@@ -24,7 +24,7 @@ mod sequence;
 
 use super::{Atom, Axis, Body, Check, Exp, Function, Placing, Reducer, Stm, Type, Var};
 use crate::Verified;
-use crate::dim::{Dim, SizeAtom};
+use crate::dim::{Dim, SizeAtom, told};
 use crate::scalar::{Class, Op};
 use crate::ty::{Elem, Loc};
 
@@ -105,11 +105,12 @@ impl Scope<'_> {
                 self.ty(&info.ty, &what);
             }
         }
+        let dims: Vec<&Dim> =
+            vars.iter().filter_map(|v| f.vars.get(v.0 as usize)).flat_map(|i| &i.ty.dims).collect();
+        let told = told(&dims);
         for size in &f.sizes {
-            let atom = SizeAtom::Name(size.clone());
-            let mut dims = vars.iter().filter_map(|v| f.vars.get(v.0 as usize)).flat_map(|i| &i.ty.dims);
-            if !dims.any(|d| d.as_atom() == Some(&atom)) {
-                self.error(format!("the size `{size}` is no whole dimension of a parameter"));
+            if !told.iter().any(|t| t.size == *size) {
+                self.error(format!("the size `{size}` is told by no dimension of a parameter"));
             }
         }
     }

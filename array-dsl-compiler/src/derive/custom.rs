@@ -17,8 +17,9 @@ use super::part::{Part, pullback};
 use super::reverse::Reverse;
 use super::{NotDifferentiable, lift};
 use crate::bulk::{ArrayId, Check, CheckKind, Custom, Program, Rule, Stm};
-use crate::dim::{Dim, SizeAtom};
-use crate::ty::{Const, Loc};
+use crate::dim::{Dim, SizeAtom, told};
+use crate::internal::expect;
+use crate::ty::{Const, Loc, Name};
 
 impl Reverse {
     pub(super) fn custom(&mut self, c: &Custom) -> Result<(), NotDifferentiable> {
@@ -68,16 +69,24 @@ fn apply(
     let inputs = [args, cotangents].concat();
     let params: Vec<ArrayId> = rule.program.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
     let mut frame: Vec<Dim> = Vec::new();
-    let mut sizes = FxHashMap::default();
+    let (mut wanted, mut found) = (Vec::new(), Vec::new());
     for (param, input) in params.iter().zip(&inputs) {
         let (own, dims) = (&rule.program.array(*param).dims, &p.array(*input).dims);
         let (outer, inner) = dims.split_at(dims.len().saturating_sub(own.len()));
         frame = outer.to_vec();
-        for (want, have) in own.iter().zip(inner) {
-            if let Some(SizeAtom::Name(n)) = want.as_atom() {
-                sizes.entry(n.clone()).or_insert_with(|| have.clone());
-            }
-        }
+        wanted.extend(own);
+        found.extend_from_slice(inner);
+    }
+    let mut sizes: FxHashMap<Name, Dim> = FxHashMap::default();
+    for t in told(&wanted) {
+        let rest = t.rest.substitute(&mut |a| match a {
+            SizeAtom::Name(n) => sizes.get(n).cloned().unwrap_or_default(),
+            a => Dim::atom(a.clone()),
+        });
+        // The rule's sizes are those of the kernel, which has been called with them.
+        let size = found[t.at].sub(&rest).over(t.by);
+        let size = expect(size, || format!("a rule has no size `{}` where its kernel has one", t.size));
+        sizes.insert(t.size, size);
     }
     let (stms, params, results) = p.import(&rule.program, &sizes);
     let names: FxHashMap<ArrayId, ArrayId> = params.into_iter().zip(inputs).collect();

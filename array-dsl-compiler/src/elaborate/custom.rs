@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::Elaborator;
 use crate::core::{self, Atom, Exp, Param, Rule, Stm, Type, Var};
 use crate::diagnostics::Code;
-use crate::dim::{Dim, SizeAtom};
+use crate::dim::{Dim, SizeAtom, told};
 use crate::syntax::ast;
 use crate::ty::Name;
 
@@ -113,10 +113,27 @@ impl Elaborator<'_> {
         let pairs = |a: &[Type], b: &[Type]| -> Vec<(Dim, Dim)> {
             a.iter().zip(b).flat_map(|(a, b)| a.dims.iter().cloned().zip(b.dims.iter().cloned())).collect()
         };
-        for (have, want) in pairs(takes, params) {
-            if let Some(SizeAtom::Name(n)) = want.as_atom() {
-                sizes.entry(n.clone()).or_insert(have);
-            }
+        let (have, want): (Vec<Dim>, Vec<Dim>) = pairs(takes, params).into_iter().unzip();
+        for t in told(&want.iter().collect::<Vec<_>>()) {
+            let rest = t.rest.substitute(&mut |a| match a {
+                SizeAtom::Name(n) => sizes.get(n).cloned().unwrap_or_default(),
+                a => Dim::atom(a.clone()),
+            });
+            let Some(size) = have[t.at].sub(&rest).over(t.by) else {
+                let (have, want) = (self.show(&have[t.at]), self.show(&want[t.at]));
+                self.error(
+                    Code::SizeMismatch,
+                    path.span(),
+                    format!(
+                        "the rule `{}` of kernel `{}`: expected size {have}, found {want}",
+                        path.text(),
+                        self.kernel
+                    ),
+                    "declare the rule's sizes as the kernel's",
+                );
+                return None;
+            };
+            sizes.insert(t.size, size);
         }
         for (have, want) in pairs(takes, params).into_iter().chain(pairs(gives, results)) {
             // Numbers that the rule computes, or takes as arguments, are known when it runs.

@@ -8,7 +8,8 @@ use super::conditions::Branch;
 use super::value::Value;
 use crate::core::{self, Atom, Axis, Body, Check, Exp, Mode, Stm, Trips, Type, Var};
 use crate::diagnostics::Code;
-use crate::dim::{Dim, SizeAtom};
+use crate::dim::{Dim, SizeAtom, Told, told};
+use crate::scalar::Op;
 use crate::ty::{Loc, Name, Tree};
 
 impl Elaborator<'_> {
@@ -20,17 +21,16 @@ impl Elaborator<'_> {
         args: &[Atom],
         span: Span,
     ) -> Option<Value> {
-        let mut sizes: FxHashMap<Name, Dim> = FxHashMap::default();
-        for (v, a) in params.iter().zip(args) {
-            for (want, have) in k.ty(*v).dims.iter().zip(self.atom_type(*a).dims) {
-                if let Some(SizeAtom::Name(n)) = want.as_atom() {
-                    sizes.entry(n.clone()).or_insert(have);
-                }
-            }
-        }
-        let mut inl = Inliner { k, vars: FxHashMap::default(), sizes, span };
+        let mut inl = Inliner { k, vars: FxHashMap::default(), sizes: FxHashMap::default(), span };
         for (v, a) in params.iter().zip(args) {
             inl.vars.insert(*v, *a);
+        }
+        let wanted: Vec<&Dim> = params.iter().flat_map(|v| &k.ty(*v).dims).collect();
+        let found: Vec<Dim> = args.iter().flat_map(|a| self.atom_type(*a).dims).collect();
+        for t in told(&wanted) {
+            let have = found.get(t.at).cloned().unwrap_or_default();
+            let size = inl.size(self, &t, have)?;
+            inl.sizes.insert(t.size, size);
         }
         // The callee's own entry checks, now about the caller's sizes.
         for (v, a) in params.iter().zip(args) {
@@ -67,6 +67,29 @@ impl Inliner<'_> {
             Atom::Var(v) => self.vars.get(&v).copied().unwrap_or(a),
             c => c,
         }
+    }
+
+    /// The callee's size, told by a dimension that is `have` here.
+    fn size(&self, e: &mut Elaborator<'_>, told: &Told, have: Dim) -> Option<Dim> {
+        if (told.by, &told.rest) == (1, &Dim::default()) {
+            return Some(have);
+        }
+        let product = have.sub(&self.dim(e, &told.rest)?);
+        let size = match product.over(told.by) {
+            Some(size) => size,
+            // Whether it divides is checked with all dimensions.
+            None => {
+                let (product, by) = (e.size_value(&product, self.span), e.int(told.by));
+                let size = e.op(Op::Div, &[product, by], self.span);
+                let d = e.dim_of(&Value::Atom(size), self.span)?;
+                if let Atom::Var(v) = size {
+                    e.vars[v.0 as usize].name = told.size.clone();
+                }
+                d
+            }
+        };
+        e.check_extent(&size, self.span)?;
+        Some(size)
     }
 
     fn dim(&self, e: &mut Elaborator<'_>, d: &Dim) -> Option<Dim> {

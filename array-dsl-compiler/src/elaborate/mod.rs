@@ -104,8 +104,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::core::{self, Atom, Body, Param, Stm, Type, Var, VarInfo};
 use crate::diagnostics::{Code, Diagnostics};
-use crate::dim::{Dim, SizeAtom};
-use crate::record::{Interface, Records};
+use crate::dim::{Dim, SizeAtom, told};
+use crate::record::{self, Interface, Records};
 use crate::syntax::ast;
 use crate::ty::{Elem, Loc, Name, Place, Tree, is_constant};
 pub use facts::facts;
@@ -304,6 +304,8 @@ struct Elaborator<'a> {
     rules: Vec<Rc<core::Rule>>,
     spans: Vec<Span>,
     sizes: Vec<Name>,
+    /// In the type of a parameter: where in a record.
+    place: Option<record::Place>,
     /// The parameters' variables.
     params: Vec<Var>,
     /// The constants of the surrounding code.
@@ -347,6 +349,7 @@ impl<'a> Elaborator<'a> {
             rules: Vec::new(),
             spans: Vec::new(),
             sizes: Vec::new(),
+            place: None,
             params: Vec::new(),
             outside: Outside::default(),
             states: FxHashSet::default(),
@@ -443,9 +446,9 @@ impl<'a> Elaborator<'a> {
             self.bind_pattern(&p.pattern, value);
             params.push(Param { name, vars, active: !p.no_grad, loc });
         }
+        let told = told(&all_dims.iter().collect::<Vec<_>>());
         for size in self.sizes.clone() {
-            let whole = all_dims.iter().any(|d| d.as_atom() == Some(&SizeAtom::Name(size.clone())));
-            if !whole {
+            if !told.iter().any(|t| t.size == size) {
                 self.error(
                     Code::MissingAnnotation,
                     f.name.span,
@@ -463,11 +466,13 @@ impl<'a> Elaborator<'a> {
 
     fn param_vars(&mut self, name: &str, ty: &ast::Type, all: &mut Vec<Dim>) -> Tree<Var> {
         if let ast::TypeKind::Tuple(parts) = &ty.kind {
-            let parts = parts
-                .iter()
-                .enumerate()
-                .map(|(i, t)| self.param_vars(&format!("{name}.{i}"), t, all))
-                .collect();
+            let place = self.place.take();
+            let parts = parts.iter().enumerate().map(|(i, t)| {
+                self.place = place.as_ref().map(|p| p.part(&i.to_string()));
+                self.param_vars(&format!("{name}.{i}"), t, all)
+            });
+            let parts = parts.collect();
+            self.place = place;
             return Tree::Tuple(parts);
         }
         if let ast::TypeKind::Record(path) = &ty.kind {

@@ -20,7 +20,7 @@ use super::value::Value;
 use crate::core::{Type, Var};
 use crate::diagnostics::Code;
 use crate::dim::{Dim, SizeAtom};
-use crate::record::Record;
+use crate::record::{Place, Record};
 use crate::scalar::{Gives, Op};
 use crate::syntax::ast::{self, Expr, Ident, Member, Path, RecordPattern, TypeKind};
 use crate::ty::{Elem, Name, Tree};
@@ -212,6 +212,11 @@ impl Elaborator<'_> {
         let r = self.record(path)?;
         // Errors in its sizes are about the parameter: they come together with it.
         let outer = self.site.call_span.replace(self.site.call_span.unwrap_or(span));
+        let within = self.place.take();
+        let place = match &within {
+            Some(place) => place.record(&r),
+            None => Place::outermost(&r, &self.site.callees.records),
+        };
         let mark = self.scope.enter();
         let mut scalars: FxHashMap<Name, Var> = FxHashMap::default();
         for f in &r.fields {
@@ -226,9 +231,13 @@ impl Elaborator<'_> {
         }
         let parts = r.fields.iter().map(|f| match scalars.get(&f.name) {
             Some(v) => Tree::Leaf(*v),
-            None => self.param_vars(&format!("{name}.{}", f.name), &f.ty, all),
+            None => {
+                self.place = Some(place.part(&f.name));
+                self.param_vars(&format!("{name}.{}", f.name), &f.ty, all)
+            }
         });
         let parts = parts.collect();
+        self.place = within;
         self.scope.leave(mark);
         self.site.call_span = outer;
         Some(Tree::Tuple(parts))

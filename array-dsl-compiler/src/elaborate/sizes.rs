@@ -39,10 +39,11 @@ impl Elaborator<'_> {
             && self.scope.get(&name.name).is_none()
             && self.constant(p, None).is_none()
         {
-            if !self.sizes.contains(&name.name) {
-                self.sizes.push(name.name.clone());
+            let name = self.place.as_ref().map_or_else(|| name.name.clone(), |p| p.size(&name.name));
+            if !self.sizes.contains(&name) {
+                self.sizes.push(name.clone());
             }
-            return Some(Dim::name(name.name.clone()));
+            return Some(Dim::name(name));
         }
         self.dim_expr(e, true)
     }

@@ -13,13 +13,21 @@ use super::Elaborator;
 use super::value::Value;
 use crate::diagnostics::Code;
 use crate::dim::Dim;
-use crate::record::{Field, Record};
+use crate::record::{Field, Place, Record};
 use crate::syntax::ast::{self, Binary, Expr, ExprKind, TypeKind, Unary};
 use crate::syntax::names_in_size;
 use crate::ty::{Elem, Name};
 
 /// The sizes of one value of a record, by the names of its definition.
 type Sizes = FxHashMap<Name, Dim>;
+
+/// What the names of sizes stand for in a part of a value.
+struct Names<'a> {
+    /// The integers of the record whose part it is.
+    own: &'a FxHashMap<Name, Dim>,
+    place: Place,
+    sizes: &'a Sizes,
+}
 
 impl Elaborator<'_> {
     /// These parts as a value of a record: of the declared types, with their sizes tied.
@@ -28,8 +36,9 @@ impl Elaborator<'_> {
             self.has_type(&f.ty, v, &format!("field `{}` of `{}`", f.name, r.name), span)?;
         }
         let mut sizes = Sizes::default();
-        self.bind_sizes(&r.fields, &parts, &mut sizes);
-        self.tie(r, parts, &sizes, span)
+        let place = Place::outermost(r, &self.site.callees.records);
+        bind_sizes(self, &r.fields, &parts, &place, &mut sizes);
+        self.tie(r, parts, &place, &sizes, span)
     }
 
     /// Requires the declared structure, element types and ranks.
@@ -59,38 +68,15 @@ impl Elaborator<'_> {
         None
     }
 
-    /// Binds the names of sizes that stand alone, but for the integers of a record that are sizes in it.
-    fn bind_sizes(&self, fields: &[Field], parts: &[Value], sizes: &mut Sizes) {
-        let integers = integers(fields);
-        for (f, v) in fields.iter().zip(parts) {
-            self.bind_sizes_of(&f.ty, v, &integers, sizes);
-        }
-    }
-
-    fn bind_sizes_of(&self, ty: &ast::Type, v: &Value, integers: &[Name], sizes: &mut Sizes) {
-        match (&ty.kind, v) {
-            (TypeKind::Tuple(ts), Value::Tuple(vs)) => {
-                ts.iter().zip(vs).for_each(|(t, v)| self.bind_sizes_of(t, v, integers, sizes));
-            }
-            (TypeKind::Record(_), Value::Record(s, vs)) => self.bind_sizes(&s.fields, vs, sizes),
-            (TypeKind::Array(..), Value::Atom(a)) => {
-                let mut t = ty;
-                for d in self.atom_type(*a).dims {
-                    let TypeKind::Array(inner, size) = &t.kind else { break };
-                    if let Some(name) = size.as_deref().and_then(single)
-                        && !integers.contains(name)
-                    {
-                        sizes.entry(name.clone()).or_insert(d);
-                    }
-                    t = inner;
-                }
-            }
-            _ => {}
-        }
-    }
-
     /// The record with the dimensions that its definition and `sizes` say.
-    fn tie(&mut self, r: &Rc<Record>, parts: Vec<Value>, sizes: &Sizes, span: Span) -> Option<Value> {
+    fn tie(
+        &mut self,
+        r: &Rc<Record>,
+        parts: Vec<Value>,
+        place: &Place,
+        sizes: &Sizes,
+        span: Span,
+    ) -> Option<Value> {
         let integers = integers(&r.fields);
         let mut own: FxHashMap<Name, Dim> = FxHashMap::default();
         for (f, v) in r.fields.iter().zip(&parts) {
@@ -100,8 +86,9 @@ impl Elaborator<'_> {
         }
         let mut tied = Vec::new();
         for (f, v) in r.fields.iter().zip(parts) {
+            let names = Names { own: &own, place: place.part(&f.name), sizes };
             let what = format!("field `{}` of `{}`", f.name, r.name);
-            tied.push(self.tie_part(&f.ty, v, &own, sizes, &what, span)?);
+            tied.push(self.tie_part(&f.ty, v, &names, &what, span)?);
         }
         Some(Value::Record(r.clone(), tied))
     }
@@ -110,23 +97,28 @@ impl Elaborator<'_> {
         &mut self,
         ty: &ast::Type,
         v: Value,
-        own: &FxHashMap<Name, Dim>,
-        sizes: &Sizes,
+        names: &Names<'_>,
         what: &str,
         span: Span,
     ) -> Option<Value> {
         match (&ty.kind, v) {
             (TypeKind::Tuple(ts), Value::Tuple(vs)) => {
-                let parts = ts.iter().zip(vs).map(|(t, v)| self.tie_part(t, v, own, sizes, what, span));
+                let parts = ts.iter().zip(vs).enumerate().map(|(i, (t, v))| {
+                    let names = Names { place: names.place.part(&i.to_string()), ..*names };
+                    self.tie_part(t, v, &names, what, span)
+                });
                 Some(Value::Tuple(parts.collect::<Option<_>>()?))
             }
-            (TypeKind::Record(_), Value::Record(s, vs)) => self.tie(&s, vs, sizes, span),
+            (TypeKind::Record(_), Value::Record(s, vs)) => {
+                let place = names.place.record(&s);
+                self.tie(&s, vs, &place, names.sizes, span)
+            }
             (TypeKind::Array(..), Value::Atom(a)) => {
                 let mut t = ty;
                 let mut dims = Vec::new();
                 for d in self.atom_type(a).dims {
                     let TypeKind::Array(inner, size) = &t.kind else { break };
-                    let declared = size.as_deref().and_then(|e| value_of(e, own, sizes));
+                    let declared = size.as_deref().and_then(|e| names.value_of(e));
                     dims.push(declared.unwrap_or(d));
                     t = inner;
                 }
@@ -134,6 +126,45 @@ impl Elaborator<'_> {
             }
             (_, v) => Some(v),
         }
+    }
+}
+
+/// Binds the names of sizes that stand alone, but for the integers of a record that are sizes in it.
+fn bind_sizes(e: &Elaborator<'_>, fields: &[Field], parts: &[Value], place: &Place, sizes: &mut Sizes) {
+    let integers = integers(fields);
+    for (f, v) in fields.iter().zip(parts) {
+        bind_sizes_of(e, &f.ty, v, &integers, &place.part(&f.name), sizes);
+    }
+}
+
+fn bind_sizes_of(
+    e: &Elaborator<'_>,
+    ty: &ast::Type,
+    v: &Value,
+    integers: &[Name],
+    place: &Place,
+    sizes: &mut Sizes,
+) {
+    match (&ty.kind, v) {
+        (TypeKind::Tuple(ts), Value::Tuple(vs)) => {
+            for (i, (t, v)) in ts.iter().zip(vs).enumerate() {
+                bind_sizes_of(e, t, v, integers, &place.part(&i.to_string()), sizes);
+            }
+        }
+        (TypeKind::Record(_), Value::Record(s, vs)) => bind_sizes(e, &s.fields, vs, &place.record(s), sizes),
+        (TypeKind::Array(..), Value::Atom(a)) => {
+            let mut t = ty;
+            for d in e.atom_type(*a).dims {
+                let TypeKind::Array(inner, size) = &t.kind else { break };
+                if let Some(name) = size.as_deref().and_then(single)
+                    && !integers.contains(name)
+                {
+                    sizes.entry(place.size(name)).or_insert(d);
+                }
+                t = inner;
+            }
+        }
+        _ => {}
     }
 }
 
@@ -166,25 +197,27 @@ fn single(e: &Expr) -> Option<&Name> {
     }
 }
 
-/// The value of a size; `None` where it has a name that stands alone nowhere.
-fn value_of(e: &Expr, own: &FxHashMap<Name, Dim>, sizes: &Sizes) -> Option<Dim> {
-    match &e.kind {
-        ExprKind::Int(i, _) => Some(Dim::constant(*i)),
-        ExprKind::Path(_) => {
-            let name = single(e)?;
-            own.get(name).or_else(|| sizes.get(name)).cloned()
-        }
-        ExprKind::Block(_, Some(a)) => value_of(a, own, sizes),
-        ExprKind::Unary(Unary::Neg, a) => Some(value_of(a, own, sizes)?.scale(-1)),
-        ExprKind::Binary(op, a, b, _) => {
-            let (a, b) = (value_of(a, own, sizes)?, value_of(b, own, sizes)?);
-            match op {
-                Binary::Add => Some(a.add(&b)),
-                Binary::Sub => Some(a.sub(&b)),
-                Binary::Mul => Some(a.mul(&b)),
-                _ => None,
+impl Names<'_> {
+    /// The value of a size; `None` where it has a name that stands alone nowhere.
+    fn value_of(&self, e: &Expr) -> Option<Dim> {
+        match &e.kind {
+            ExprKind::Int(i, _) => Some(Dim::constant(*i)),
+            ExprKind::Path(_) => {
+                let name = single(e)?;
+                self.own.get(name).or_else(|| self.sizes.get(&self.place.size(name))).cloned()
             }
+            ExprKind::Block(_, Some(a)) => self.value_of(a),
+            ExprKind::Unary(Unary::Neg, a) => Some(self.value_of(a)?.scale(-1)),
+            ExprKind::Binary(op, a, b, _) => {
+                let (a, b) = (self.value_of(a)?, self.value_of(b)?);
+                match op {
+                    Binary::Add => Some(a.add(&b)),
+                    Binary::Sub => Some(a.sub(&b)),
+                    Binary::Mul => Some(a.mul(&b)),
+                    _ => None,
+                }
+            }
+            _ => None,
         }
-        _ => None,
     }
 }

@@ -5,18 +5,21 @@
 //! Without types that can be understood there is only the unit struct.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 
+use super::host::Item;
 use super::signature::{Shape, Signature, Types};
 use crate::derive::Derivative;
 use crate::target::Target;
 
 /// The items that stand for a kernel with errors; `signature` if its types are understood.
 pub fn items(item: &syn::ItemFn, signature: Option<&Signature>) -> TokenStream {
-    let (vis, name) = (&item.vis, &item.sig.ident);
+    let (vis, name) = (item.vis.to_token_stream(), &item.sig.ident);
+    let sizes = signature.map_or(0, |s| s.derived(&[]).sizes());
+    let kernel = Item::new(name.clone(), sizes).kernel(&vis, &TokenStream::new());
     let implementations = signature.map(|s| {
-        let items = implementations(name, vis, s);
+        let items = implementations(name, &vis, s);
         quote! {
             #[doc(hidden)]
             #[allow(
@@ -30,38 +33,41 @@ pub fn items(item: &syn::ItemFn, signature: Option<&Signature>) -> TokenStream {
         }
     });
     quote! {
-        #[allow(non_camel_case_types)]
-        #[derive(Clone, Copy, Debug, Default)]
-        #vis struct #name;
+        #kernel
         #implementations
     }
 }
 
-fn implementations(name: &Ident, vis: &syn::Visibility, s: &Signature) -> TokenStream {
-    let mut out = kernel(name, &s.derived(&[]));
+fn implementations(name: &Ident, vis: &TokenStream, s: &Signature) -> TokenStream {
+    let types = s.derived(&[]);
+    let own = Item::new(name.clone(), types.sizes());
+    let mut out = kernel(&own, name, &types);
+    let (generics, ty) = (own.generics(), own.ty());
     for d in s.derivatives() {
         let types = s.derived(&[d]);
         let (has, assoc) = super::host::trait_names(d);
         let derivative = format_ident!("__{}_{assoc}", name.unraw());
+        let item = Item::new(derivative.clone(), types.sizes());
+        let (of, from) = own.leading_to(&item);
+        let (items, to) = (item.derivative(vis), item.ty());
         out.extend(quote! {
-            #[derive(Clone, Copy, Debug, Default)]
-            #vis struct #derivative;
-            impl __rt::host::#has for #name {
-                type #assoc = #derivative;
+            #items
+            impl #of __rt::host::#has for #from {
+                type #assoc = #to;
             }
         });
-        out.extend(kernel(&derivative, &types));
+        out.extend(kernel(&item, &derivative, &types));
         // A gradient that is one float has a gradient of the same type.
         if d == Derivative::Grad && matches!(&types.result, Shape::Leaf(l) if l.rank == 0) {
             out.extend(quote! {
-                impl __rt::host::HasGrad for #derivative {
-                    type Grad = #derivative;
+                impl #of __rt::host::HasGrad for #to {
+                    type Grad = #to;
                 }
             });
         }
         if d == Derivative::Hvp {
             out.extend(quote! {
-                impl __rt::directional::HasSparseHessian for #name {
+                impl #generics __rt::directional::HasSparseHessian for #ty {
                     fn products(
                         _: &__rt::sparse::Coloring,
                         _: Self::Args<'_>,
@@ -74,7 +80,7 @@ fn implementations(name: &Ident, vis: &syn::Visibility, s: &Signature) -> TokenS
         if d == Derivative::Vjp {
             let call = super::host::sparse_call(&s.derived(&[]));
             out.extend(quote! {
-                impl __rt::directional::Directional for #name {
+                impl #generics __rt::directional::Directional for #ty {
                     #call
                     fn visit<V: __rt::directional::Visit>(
                         _: Self::Args<'_>,
@@ -90,7 +96,8 @@ fn implementations(name: &Ident, vis: &syn::Visibility, s: &Signature) -> TokenS
 }
 
 /// A kernel of these types.
-fn kernel(name: &Ident, types: &Types) -> TokenStream {
+fn kernel(item: &Item, name: &Ident, types: &Types) -> TokenStream {
+    let (generics, ty, methods) = (item.generics(), item.ty(), item.methods());
     let text = name.to_string();
     let plain = types.arguments(&quote!(), Target::Cpu);
     let (host, device) =
@@ -98,7 +105,8 @@ fn kernel(name: &Ident, types: &Types) -> TokenStream {
     let ignored = plain.iter().map(|_| quote!(_));
     let (output, gpu_output) = (types.output(Target::Cpu), types.output(Target::Gpu));
     quote! {
-        impl __rt::host::Kernel for #name {
+        #methods
+        impl #generics __rt::host::Kernel for #ty {
             const NAME: &'static str = #text;
             const EXPLAIN: &'static [&'static str] = &[];
             type Args<'a> = (#(#host,)*);
@@ -115,15 +123,14 @@ fn kernel(name: &Ident, types: &Types) -> TokenStream {
                 __rt::stand_in::never()
             }
         }
-        impl ::core::ops::Deref for #name {
+        impl #generics ::core::ops::Deref for #ty {
             type Target = fn(#(#plain),*) -> #output;
             fn deref(&self) -> &Self::Target {
-                const CALL: fn(#(#plain),*) -> #output = |#(#ignored),*| __rt::stand_in::never();
-                &CALL
+                &const { |#(#ignored),*| __rt::stand_in::never() }
             }
         }
         __rt::if_gpu! {
-            impl __rt::gpu::GpuKernel for #name {
+            impl #generics __rt::gpu::GpuKernel for #ty {
                 type GpuArgs<'a> = (#(#device,)*);
                 type GpuOutput = #gpu_output;
                 async fn run_gpu(

@@ -47,6 +47,8 @@ pub struct Leaf {
     pub rank: usize,
     /// If the program does not have it: what it has the shape of.
     pub absent: Option<Like>,
+    /// Whether it is a scalar that an argument declares as `usize`, for which the host gives any integer.
+    pub is_size: bool,
 }
 
 /// An array of the kernel itself, by its position among all of them.
@@ -157,12 +159,28 @@ impl Shape {
     fn plain(&self, more: usize) -> Option<Shape> {
         let parts: Vec<&Shape> = match self {
             Shape::Leaf(l) => {
-                return l.absent.is_none().then(|| Shape::Leaf(Leaf { rank: l.rank + more, ..*l }));
+                return l.absent.is_none().then(|| {
+                    Shape::Leaf(Leaf { rank: l.rank + more, is_size: l.is_size && more == 0, ..*l })
+                });
             }
             Shape::Tuple(parts) => parts.iter().collect(),
             Shape::Record(_, fields) => fields.iter().flatten().map(|(_, p)| p).collect(),
         };
         Some(Shape::Tuple(parts.into_iter().filter_map(|p| p.plain(more)).collect()))
+    }
+
+    /// Marks the sizes among an argument's scalars by its type as it was written: the syntax tree has `i64` for `usize`.
+    fn mark_sizes(&mut self, ty: &syn::Type) {
+        match (self, ty) {
+            (shape, syn::Type::Paren(t)) => shape.mark_sizes(&t.elem),
+            (shape, syn::Type::Group(t)) => shape.mark_sizes(&t.elem),
+            (shape, syn::Type::Reference(t)) => shape.mark_sizes(&t.elem),
+            (Shape::Leaf(l), syn::Type::Path(t)) => l.is_size = l.rank == 0 && t.path.is_ident("usize"),
+            (Shape::Tuple(parts), syn::Type::Tuple(t)) => {
+                parts.iter_mut().zip(&t.elems).for_each(|(part, t)| part.mark_sizes(t));
+            }
+            _ => {}
+        }
     }
 
     /// With another element type everywhere.
@@ -195,7 +213,7 @@ impl Types {
     pub fn plain(p: &loops::Program) -> Types {
         let leaf = |a: &crate::bulk::ArrayId| {
             let info = &p.arrays[a.0 as usize];
-            Leaf { elem: info.elem, rank: info.dims.len(), absent: None }
+            Leaf { elem: info.elem, rank: info.dims.len(), absent: None, is_size: false }
         };
         let (constants, args): (Vec<_>, Vec<_>) = p.params.iter().partition(|q| is_constant(&q.name));
         let before = p.params.iter().position(|q| is_constant(&q.name)).unwrap_or(args.len());
@@ -206,6 +224,13 @@ impl Types {
             result: Shape::of_tree(&p.result, &leaf),
             constants: (before, elems.collect()),
         }
+    }
+
+    /// How many of the arguments' scalars are declared as `usize`.
+    pub fn sizes(&self) -> usize {
+        let mut sizes = 0;
+        self.args.iter().for_each(|s| s.visit(&mut |l, _| sizes += usize::from(l.is_size)));
+        sizes
     }
 
     /// What the program takes, in order: arguments, constants, and the directions of derivatives.
@@ -235,8 +260,13 @@ impl Signature {
         let records = records.unwrap_or(&none);
         let mut paths: Vec<ast::Path> = Vec::new();
         let mut shape = |t: &ast::Type| of_type(t, 0, records, &mut paths);
-        let args = f.params.iter().map(|p| shape(&p.ty)).collect::<Option<Vec<_>>>()?;
+        let mut args = f.params.iter().map(|p| shape(&p.ty)).collect::<Option<Vec<_>>>()?;
         let result = shape(&f.result)?;
+        for (s, input) in args.iter_mut().zip(&item.sig.inputs) {
+            if let syn::FnArg::Typed(input) = input {
+                s.mark_sizes(&input.ty);
+            }
+        }
         let mut next = 0;
         let mut active = Vec::new();
         for (p, s) in f.params.iter().zip(&args) {
@@ -330,7 +360,9 @@ fn matrices(rows: &[Leaf], columns: &Shape) -> Shape {
 /// The structure of a type under `rank` dimensions; an array of tuples is a tuple of arrays.
 fn of_type(ty: &ast::Type, rank: usize, records: &Records, paths: &mut Vec<ast::Path>) -> Option<Shape> {
     match &ty.kind {
-        ast::TypeKind::Scalar(elem) => Some(Shape::Leaf(Leaf { elem: *elem, rank, absent: None })),
+        ast::TypeKind::Scalar(elem) => {
+            Some(Shape::Leaf(Leaf { elem: *elem, rank, absent: None, is_size: false }))
+        }
         ast::TypeKind::Array(inner, _) => of_type(inner, rank + 1, records, paths),
         ast::TypeKind::Tuple(parts) => {
             Some(Shape::Tuple(parts.iter().map(|t| of_type(t, rank, records, paths)).collect::<Option<_>>()?))

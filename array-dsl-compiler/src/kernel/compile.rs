@@ -89,15 +89,14 @@ fn items(
     let constants =
         constants.iter().map(|source| value(kernel, source, answers)).collect::<Option<Vec<_>>>()?;
     let vis = kernel.item.vis.to_token_stream();
-    let mut doc: TokenStream = kernel.item.attrs.iter().map(ToTokens::to_token_stream).collect();
-    // A unit struct shows nothing of what it takes. Without any documentation it stays so, for the lint that asks for some.
-    if kernel.item.attrs.iter().any(|a| a.path().is_ident("doc")) {
-        let signature = format!("\n```text\n{}\n```", syntax::text(&kernel.item.sig));
-        doc.extend(quote! { #[doc = #signature] });
-    }
+    let doc = kernel.documented();
     internal::stage("emit");
     let mut items = host::items(name, &vis, &doc, &constants, &variants);
-    items.extend(lints::items(&kernel.item.attrs, &syntax::unused(&kernel.item, &kernel.ast)));
+    items.extend(lints::items(
+        &kernel.item.sig.ident,
+        &kernel.item.attrs,
+        &syntax::unused(&kernel.item, &kernel.ast),
+    ));
     Some((items, carried(kernel, &function, &callees.records, diagnostics)))
 }
 

@@ -25,7 +25,7 @@ use super::compile::build;
 use super::{Answer, Kernel};
 use crate::diagnostics::{Code, Diagnostic, Diagnostics};
 use crate::elaborate::{self, Callees, Generic};
-use crate::emit::host;
+use crate::emit::host::{self, Item};
 use crate::syntax;
 use crate::syntax::ast::{self, TypeKind};
 use crate::ty::Elem;
@@ -90,11 +90,19 @@ pub(super) fn items(
     diagnostics: &mut Diagnostics,
 ) -> Option<(TokenStream, String)> {
     check(kernel, callees, diagnostics)?;
-    let mut out = type_items(kernel);
-    out.extend(host::lints::items(&kernel.item.attrs, &syntax::unused(&kernel.item, &kernel.ast)));
+    let (mut instances, mut sizes) = (TokenStream::new(), 0);
     for (elem, _) in &kernel.options.instances {
-        out.extend(instance_items(kernel, *elem, callees, diagnostics)?);
+        let (items, of) = instance_items(kernel, *elem, callees, diagnostics)?;
+        instances.extend(items);
+        sizes = of;
     }
+    let mut out = type_items(kernel, sizes);
+    out.extend(host::lints::items(
+        &kernel.item.sig.ident,
+        &kernel.item.attrs,
+        &syntax::unused(&kernel.item, &kernel.ast),
+    ));
+    out.extend(instances);
     Some((out, carried(&kernel.item, answers)))
 }
 
@@ -180,17 +188,23 @@ fn without_instances(kernel: &Kernel) -> Option<String> {
     Some(format!("`{}` is {}, not `{elem}`", parameter.name.name, parameter.bound.describe()))
 }
 
-/// The unit struct of a generic kernel, which gives its instances if there can be any.
-fn type_items(kernel: &Kernel) -> TokenStream {
-    let (vis, name) = (&kernel.item.vis, &kernel.item.sig.ident);
-    let docs = kernel.item.attrs.iter().map(ToTokens::to_token_stream);
+/// The item of a generic kernel, which gives its instances if there can be any; `sizes` is how many `usize` arguments these have.
+fn type_items(kernel: &Kernel, sizes: usize) -> TokenStream {
+    let docs = kernel.documented();
+    let docs = quote! {
+        #docs
+        #[allow(unused, reason = "it has the name of a function, which other kernels may call by its macro")]
+    };
+    let item = Item::new(kernel.item.sig.ident.clone(), sizes);
+    let (generics, ty) = (item.generics(), item.ty());
     let has_instances =
         kernel.ast.generics.len() == 1 && !kernel.ast.params.iter().any(ast::Param::is_function);
     let of = has_instances.then(|| {
         quote! {
             const _: () = {
+                use ::array_dsl::__rt;
                 #[allow(dead_code, reason = "only other kernels may call this one")]
-                impl #name {
+                impl #generics #ty {
                     /// The kernel for an element type: see [`array_dsl::Instance`].
                     pub fn of<T>(self) -> <Self as ::array_dsl::Instance<T>>::Kernel
                     where
@@ -202,36 +216,40 @@ fn type_items(kernel: &Kernel) -> TokenStream {
             };
         }
     });
+    let item = item.kernel(&kernel.item.vis.to_token_stream(), &docs);
     quote! {
-        #(#docs)*
-        #[allow(non_camel_case_types, unused, reason = "it has the name of a function, which other kernels may call by its macro")]
-        #[derive(Clone, Copy, Debug, Default)]
-        #vis struct #name;
+        #item
         #of
     }
 }
 
-/// The items of an instance, under a name of its own.
+/// The items of an instance, under a name of its own, and how many `usize` arguments it has.
 fn instance_items(
     kernel: &Kernel,
     elem: Elem,
     callees: &Callees,
     diagnostics: &mut Diagnostics,
-) -> Option<TokenStream> {
+) -> Option<(TokenStream, usize)> {
     let instance = instance(kernel, elem);
     let signature = instance.signature(Some(&callees.records));
     let (_, variants) = build(&instance, callees, signature.as_ref(), diagnostics)?;
+    let sizes = signature?.derived(&[]).sizes();
     let name = &kernel.item.sig.ident;
     let instance_name = format_ident!("__{}_{}", name.unraw(), elem.name());
     let vis = kernel.item.vis.to_token_stream();
     let mut out = host::items(&instance_name, &vis, &quote! { #[doc(hidden)] }, &[], &variants);
     let elem = Ident::new(elem.name(), name.span());
+    let (item, instance) = (Item::new(name.clone(), sizes), Item::new(instance_name, sizes).ty());
+    let (generics, ty) = (item.generics(), item.ty());
     out.extend(quote! {
-        impl ::array_dsl::Instance<#elem> for #name {
-            type Kernel = #instance_name;
-        }
+        const _: () = {
+            use ::array_dsl::__rt;
+            impl #generics ::array_dsl::Instance<#elem> for #ty {
+                type Kernel = #instance;
+            }
+        };
     });
-    Some(out)
+    Some((out, sizes))
 }
 
 /// The kernel with an element type in the place of its type parameter.

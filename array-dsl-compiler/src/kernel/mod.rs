@@ -33,6 +33,7 @@ mod state;
 mod unread;
 
 use proc_macro2::TokenStream;
+use quote::quote;
 use syn::ext::IdentExt;
 
 pub use self::answers::Answer;
@@ -105,6 +106,17 @@ impl Kernel {
     pub fn named_builtins(&self) -> syntax::NamedBuiltins {
         let builtins = syntax::Builtins { contains: &is_builtin, takes_function: &takes_function };
         syntax::named_builtins(&self.ast, &builtins)
+    }
+
+    /// The user's attributes that are kept, and in the documentation the signature: a type shows nothing of what it takes. Without any
+    /// documentation it stays so, for the lint that asks for some.
+    fn documented(&self) -> TokenStream {
+        let attrs = &self.item.attrs;
+        let signature = attrs.iter().any(|a| a.path().is_ident("doc")).then(|| {
+            let text = format!("\nThe kernel\n```text\n{}\n```", syntax::text(&self.item.sig));
+            quote!(#[doc = #text])
+        });
+        quote!(#(#attrs)* #signature)
     }
 
     /// Its types at the host, if all of them are understood. Without `records` these have not been looked for.

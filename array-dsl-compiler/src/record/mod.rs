@@ -21,7 +21,8 @@
 //!   know tuples only, and `emit::signature` puts the structure on again.
 //! * **Sizes.** In a parameter's type the names of a record's sizes are sizes of the kernel, so the same name in two records
 //!   is one size, checked on entry. A size may also be an `i64` field of the same record. Anywhere else (a literal, a result,
-//!   an annotation) the names only tie the fields of that one value to each other.
+//!   an annotation) the names only tie the fields of that one value to each other. A record that stands in another one more than
+//!   once has sizes of its own in each place (`place`).
 //! * **The gradient** by a record is that record again, so its fields without a derivative (integers, truth values) are there
 //!   too: they are zero, as are their tangents, and in a tangent or cotangent that is passed in they are not looked at. Of
 //!   a record without any float there is no derivative. Where derivatives have other ranks than the fields (`jacobian`, `hessian`,
@@ -39,10 +40,12 @@
 //! |---|---|
 //! | `mod` | what kernels know of a record; the text that carries it |
 //! | `definition` | reading the structure that has `#[derive(Record)]` |
+//! | `place` | where a record stands in another one, and what its sizes are called there |
 //! | `items` | the implementations for the host and for GPUs |
 
 pub mod definition;
 pub mod items;
+mod place;
 
 use std::rc::Rc;
 
@@ -51,6 +54,7 @@ use quote::{ToTokens, quote};
 use rustc_hash::FxHashMap;
 use syn::ext::IdentExt;
 
+pub use self::place::Place;
 use crate::diagnostics::Diagnostics;
 use crate::syntax::{self, ast};
 use crate::ty::Name;

@@ -30,4 +30,4 @@ pub use names::{
 };
 pub use parse::{parse_function, parse_type, text};
 pub use types::ELEMENT_TYPES;
-pub use unused::{Unused, unused};
+pub use unused::{Binding, Unused, unused};

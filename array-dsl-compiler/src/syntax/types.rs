@@ -202,8 +202,15 @@ impl Parser<'_> {
         if place != Place::Body
             && let Some(span) = not_a_polynomial(&size)
         {
-            let help = "sizes in a signature are made of integers, names, `+`, `-` and `*`; for any other size write \
-                        `_`, or compute it inside the kernel";
+            let other = "for any other size write `_`, or compute it inside the kernel";
+            let help = match quotient(&size) {
+                Some(by) => format!(
+                    "name the quotient, `q` say, and write `{by} * q` for what is divided: calls check then that it divides; {other}"
+                ),
+                None => {
+                    format!("sizes in a signature are made of integers, names, `+`, `-` and `*`; {other}")
+                }
+            };
             self.unsupported(span, format!("`{}` cannot be a size in a signature", text(len)), help);
         }
         Some(size)
@@ -230,6 +237,18 @@ fn as_array(ty: &syn::TypePath, names: &[&str]) -> String {
         syn::Type::Path(p) => format!("[{}; {name}]", as_array(p, rest)),
         syn::Type::Slice(s) => format!("[{}; {name}]", text(&s.elem)),
         other => format!("[{}; {name}]", text(other)),
+    }
+}
+
+/// The integer by which a size is divided.
+fn quotient(e: &Expr) -> Option<i64> {
+    match &e.kind {
+        ExprKind::Block(stmts, Some(e)) if stmts.is_empty() => quotient(e),
+        ExprKind::Binary(Binary::Div, _, by, _) => match by.kind {
+            ExprKind::Int(by, _) => Some(by),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -285,7 +304,14 @@ mod tests {
             ("Self", "AD0005 `Self` is not"),
             ("_", "AD0010 `_` in a signature"),
             ("&mut [f64]", "AD0001 a kernel cannot change its arguments"),
-            ("[f64; n / 2]", "AD0001 `n / 2` cannot be a size in a signature"),
+            (
+                "[f64; n / 2]",
+                "AD0001 `n / 2` cannot be a size in a signature | name the quotient, `q` say, and write `2 * q`",
+            ),
+            (
+                "[f64; n % 2]",
+                "AD0001 `n % 2` cannot be a size in a signature | sizes in a signature are made of",
+            ),
             ("[f64; Self::N]", "AD0001 `Self`"),
             ("[[[[[[[f64; a]; a]; a]; a]; a]; a]; a]", "AD0019 an array of rank 7"),
         ] {

@@ -17,7 +17,7 @@ mod tree;
 use rustc_hash::FxHashMap;
 
 use crate::bulk::{ArrayId, CheckKind, Reducer, Strip, Trips, Var};
-use crate::dim::SizeAtom;
+use crate::dim::{Dim, told};
 use crate::loops::{Check, Contract, Operand, Program, Repeat, Sorted, Step};
 use crate::target::Target;
 use crate::ty::Name;
@@ -107,13 +107,18 @@ impl Machine<'_> {
         if params.len() != args.len() {
             return Err(Fault::internal(format!("{} arguments for {} parameters", args.len(), params.len())));
         }
+        let p = self.p;
+        let dims: Vec<&Dim> = params.iter().flat_map(|a| &p.arrays[a.0 as usize].dims).collect();
+        let found: Vec<usize> = args.iter().flat_map(|arg| arg.shape()).copied().collect();
         for (a, arg) in params.iter().zip(args) {
-            for (d, n) in self.p.arrays[a.0 as usize].dims.iter().zip(arg.shape()) {
-                if let Some(SizeAtom::Name(name)) = d.as_atom() {
-                    self.sizes.entry(name.clone()).or_insert(*n as i64);
-                }
-            }
             self.memory[a.0 as usize] = Some(arg.data().iter().copied().map(Some).collect());
+        }
+        for t in told(&dims) {
+            let rest = self.dim(&t.rest)?;
+            let size = t.value(found[t.at] as i64, rest);
+            let size =
+                size.ok_or_else(|| Fault::size(format!("there is no size `{}` for the arguments", t.size)))?;
+            self.sizes.insert(t.size, size);
         }
         for (a, arg) in params.iter().zip(args) {
             if self.shape(*a)? != arg.shape() {

@@ -12,4 +12,9 @@ fn in_place(x: &mut [f64; n]) -> f64 {
     x[0]
 }
 
+#[kernel]
+fn halved(x: [f64; n], y: [f64; n / 2]) -> f64 {
+    x.sum() * y.sum()
+}
+
 fn main() {}

@@ -406,8 +406,8 @@ fn rejects_places() {
 
 #[test]
 fn rejects_broken_signatures() {
-    let found = errors_of("x.0: [n + m]f64, y.1: [m]f64", "f64", "=> 1.0f64");
-    assert_eq!(found, ["the size `n` is no whole dimension of a parameter"]);
+    let found = errors_of("x.0: [n * m]f64, y.1: [m]f64", "f64", "=> 1.0f64");
+    assert_eq!(found, ["the size `n` is told by no dimension of a parameter"]);
     let found = errors_of("x.0: [n][m][q]f64", "f64", "=> 1.0f64");
     assert_eq!(found, ["`x.0`: `q` is no size of the function"]);
     let found = errors_of("x.0: [n][m]f64, x.0: [n][m]f64", "f64", "=> 1.0f64");

@@ -8,7 +8,7 @@ use syn::Index;
 use super::super::signature::{Leaf, Shape, Types};
 use super::records::Conversion;
 use super::types::{dimension, elem_type};
-use super::{Entry, next};
+use super::{Entry, Item, next};
 use crate::bulk::ArrayId;
 use crate::derive::Derivative;
 use crate::internal;
@@ -22,7 +22,7 @@ impl Entry<'_> {
     /// of its result another.
     pub(super) fn directional(
         &self,
-        name: &Ident,
+        item: &Item,
         vjp: &Types,
         jvp: &Types,
         hvp: Option<&Types>,
@@ -32,11 +32,12 @@ impl Entry<'_> {
         if point.active.iter().flatten().count().max(outputs) > MOST_ARRAYS {
             return TokenStream::new();
         }
+        let (generics, ty) = (item.generics(), item.ty());
         let (call, visit) = (sparse_call(self.types), point.visit(vjp, jvp));
         let products = hvp.map(|types| {
             let products = point.products(types);
             quote! {
-                impl __rt::directional::HasSparseHessian for #name {
+                impl #generics __rt::directional::HasSparseHessian for #ty {
                     #[inline]
                     fn products(
                         __coloring: &__rt::sparse::Coloring,
@@ -48,7 +49,7 @@ impl Entry<'_> {
             }
         });
         quote! {
-            impl __rt::directional::Directional for #name {
+            impl #generics __rt::directional::Directional for #ty {
                 #call
                 fn visit<__V: __rt::directional::Visit>(
                     __args: Self::Args<'_>,

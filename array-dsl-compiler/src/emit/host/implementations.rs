@@ -10,11 +10,12 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use syn::Index;
 
-use super::super::signature::Taken;
+use super::super::signature::{Shape, Taken};
 use super::records::Conversion;
-use super::{Of, Variant, constants};
+use super::{Item, Of, Variant, constants};
 use crate::derive::Derivative;
 use crate::emit::Compiled;
+use crate::internal::expect;
 use crate::target::Target;
 
 /// What the methods of a kernel's traits are.
@@ -28,14 +29,14 @@ struct Methods {
 }
 
 impl Variant {
-    /// The implementations for the unit struct of this name; `vjp` is that of the same kernel's.
-    pub(super) fn implementations(&self, name: &Ident, vjp: &Ident) -> TokenStream {
+    /// The implementations for its type; `vjp` is that of the same kernel's.
+    pub(super) fn implementations(&self, item: &Item, vjp: Option<&Item>) -> TokenStream {
         let methods = match &self.of {
             Of::Own(compiled) => self.own(compiled),
-            Of::Vjp => self.part_of(vjp),
+            Of::Vjp => self.part_of(&expect(vjp, || format!("`{}` is a part of no `vjp`", self.name)).ty()),
         };
-        let (kernel, on_gpu) = (self.kernel(name, &methods), self.gpu_kernel(name, &methods.run_gpu));
-        let call = self.call(name);
+        let (kernel, on_gpu) = (self.kernel(item, &methods), self.gpu_kernel(item, &methods.run_gpu));
+        let call = self.call(item);
         quote! {
             #kernel
             #call
@@ -72,7 +73,7 @@ impl Variant {
     }
 
     /// The methods of a gradient that call the `vjp`.
-    fn part_of(&self, vjp: &Ident) -> Methods {
+    fn part_of(&self, vjp: &TokenStream) -> Methods {
         let given = (0..self.types.args.len()).map(Index::from);
         let args = quote!((#(__args.#given,)* 1.0));
         let is_gradient = self.path.last() == Some(&Derivative::Grad);
@@ -118,12 +119,13 @@ impl Variant {
         }
     }
 
-    fn kernel(&self, name: &Ident, methods: &Methods) -> TokenStream {
+    fn kernel(&self, item: &Item, methods: &Methods) -> TokenStream {
+        let (generics, ty) = (item.generics(), item.ty());
         let text = &*self.name;
         let (args, output) = (self.types.arguments(&quote!('a), Target::Cpu), self.types.output(Target::Cpu));
         let Methods { explain, run, sizes, others, .. } = methods;
         quote! {
-            impl __rt::host::Kernel for #name {
+            impl #generics __rt::host::Kernel for #ty {
                 const NAME: &'static str = #text;
                 const EXPLAIN: &'static [&'static str] = #explain;
                 type Args<'a> = (#(#args,)*);
@@ -147,31 +149,32 @@ impl Variant {
     }
 
     /// Calling the kernel as a function.
-    fn call(&self, name: &Ident) -> TokenStream {
+    fn call(&self, item: &Item) -> TokenStream {
+        let (generics, ty) = (item.generics(), item.ty());
         let args = self.types.arguments(&quote!(), Target::Cpu);
         let output = self.types.output(Target::Cpu);
         let names: Vec<Ident> = (0..args.len()).map(|i| format_ident!("__p{i}")).collect();
         quote! {
-            impl ::core::ops::Deref for #name {
+            impl #generics ::core::ops::Deref for #ty {
                 type Target = fn(#(#args),*) -> #output;
                 #[inline]
                 fn deref(&self) -> &Self::Target {
-                    const CALL: fn(#(#args),*) -> #output = |#(#names),*| {
-                        match <#name as __rt::host::Kernel>::run((#(#names,)*)) {
+                    &const {
+                        |#(#names),*| match <Self as __rt::host::Kernel>::run((#(#names,)*)) {
                             ::core::result::Result::Ok(__value) => __value,
                             ::core::result::Result::Err(__error) => ::core::panic!("{}", __error),
                         }
-                    };
-                    &CALL
+                    }
                 }
             }
         }
     }
 
-    fn gpu_kernel(&self, name: &Ident, run: &TokenStream) -> TokenStream {
+    fn gpu_kernel(&self, item: &Item, run: &TokenStream) -> TokenStream {
+        let (generics, ty) = (item.generics(), item.ty());
         let (args, output) = (self.types.arguments(&quote!('a), Target::Gpu), self.types.output(Target::Gpu));
         quote! {
-            impl __rt::gpu::GpuKernel for #name {
+            impl #generics __rt::gpu::GpuKernel for #ty {
                 type GpuArgs<'a> = (#(#args,)*);
                 type GpuOutput = #output;
                 #[inline]
@@ -185,18 +188,20 @@ impl Variant {
         }
     }
 
-    /// `__args` with its records opened and the constants of the surrounding code.
+    /// `__args` with its records opened, its sizes as numbers, and the constants of the surrounding code.
     fn opened(&self, target: Target) -> TokenStream {
-        let args = &self.types.args;
-        if self.types.constants.1.is_empty() {
-            return Conversion::Open(target).apply_all(args, &quote!(__args));
+        if self.types.constants.1.is_empty() && self.types.sizes() == 0 {
+            return Conversion::Open(target).apply_all(&self.types.args, &quote!(__args));
         }
+        // Among the arrays and scalars of `SIGNATURE`.
+        let mut position = 0;
         let taken = self.types.taken().into_iter().map(|taken| match taken {
             Taken::Argument(i, s) => {
                 let i = Index::from(i);
-                Conversion::Open(target).apply(s, &quote!(__args.#i))
+                opened(s, &quote!(__args.#i), target, &mut position)
             }
             Taken::Constant(k, _) => {
+                position += 1;
                 let constant = constants::name(k);
                 quote!(#constant())
             }
@@ -213,6 +218,28 @@ impl Variant {
         quote! {
             let __output = #call?;
             ::core::result::Result::Ok(#output)
+        }
+    }
+}
+
+/// A part of the arguments, `position` arrays and scalars after the first.
+fn opened(s: &Shape, at: &TokenStream, target: Target, position: &mut usize) -> TokenStream {
+    match s {
+        Shape::Leaf(l) => {
+            let here = *position;
+            *position += usize::from(l.absent.is_none());
+            if l.is_size { quote!(__rt::size::number(#at, &__code::SIGNATURE, #here)?) } else { at.clone() }
+        }
+        Shape::Tuple(parts) => {
+            let parts = parts.iter().enumerate().map(|(i, p)| {
+                let i = Index::from(i);
+                opened(p, &quote!(#at.#i), target, position)
+            });
+            quote!((#(#parts,)*))
+        }
+        Shape::Record(..) => {
+            *position += s.present().len();
+            Conversion::Open(target).apply(s, at)
         }
     }
 }

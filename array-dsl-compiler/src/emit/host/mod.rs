@@ -1,7 +1,7 @@
 //! The Rust items of a kernel: its unit struct, and for the function and each derivative its code and its traits.
 //!
 //! ```text
-//! struct f;
+//! struct f;                                   or, for arguments that are `usize`, what `item` says
 //! const _: () = {
 //!     struct __f_grad;                        a derivative is a kernel of its own, or a part of another one (`implementations`)
 //!     const _: () = {                         for each of them
@@ -28,6 +28,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `mod` | the items |
+//! | `item` | the kernel's own item, and the types of its derivatives |
 //! | `implementations` | the traits of a kernel |
 //! | `directional` | those for derivatives along directions |
 //! | `records` | records opened and made |
@@ -46,6 +47,7 @@ mod cpu;
 mod directional;
 mod gpu;
 mod implementations;
+mod item;
 pub mod lints;
 mod records;
 mod results;
@@ -59,6 +61,7 @@ use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 
 pub(super) use self::directional::sparse_call;
+pub use self::item::Item;
 use super::Compiled;
 use super::signature::{Shape, Types};
 use super::wgsl::GpuCode;
@@ -120,19 +123,18 @@ impl Variant {
         }
     }
 
-    /// The name of its unit struct.
-    fn item(&self, kernel: &Ident) -> Ident {
-        item(kernel, &self.path)
+    /// Its type.
+    fn item(&self, kernel: &Ident) -> Item {
+        Item::new(self.item_name(kernel), self.types.sizes())
     }
-}
 
-/// The name of the unit struct of a derivative.
-fn item(kernel: &Ident, path: &[Derivative]) -> Ident {
-    if path.is_empty() {
-        return kernel.clone();
+    fn item_name(&self, kernel: &Ident) -> Ident {
+        if self.path.is_empty() {
+            return kernel.clone();
+        }
+        let names: Vec<&str> = self.path.iter().map(|d| d.name()).collect();
+        format_ident!("__{}_{}", kernel.unraw(), names.join("_"))
     }
-    let names: Vec<&str> = path.iter().map(|d| d.name()).collect();
-    format_ident!("__{}_{}", kernel.unraw(), names.join("_"))
 }
 
 /// The items of a kernel. `vis` is the user's visibility, `doc` the user's attributes that are kept.
@@ -146,12 +148,10 @@ pub fn items(
     let constants = constants::items(kernel, constants);
     let records = variants.first().map_or(&[][..], |v| &v.types.records);
     let aliases = (0..records.len()).map(records::alias);
+    let item = variants.first().map(|v| v.item(kernel).kernel(vis, doc));
     let variants = variants.iter().map(|v| variant_items(kernel, vis, v, variants));
     quote! {
-        #doc
-        #[allow(non_camel_case_types)]
-        #[derive(Clone, Copy, Debug, Default)]
-        #vis struct #kernel;
+        #item
 
         #[doc(hidden)]
         #[allow(
@@ -168,19 +168,17 @@ pub fn items(
 
 /// The items of one of the variants.
 fn variant_items(kernel: &Ident, vis: &TokenStream, v: &Variant, variants: &[Variant]) -> TokenStream {
-    let name = v.item(kernel);
-    let derivative = (!v.path.is_empty()).then(|| {
-        quote! {
-            #[derive(Clone, Copy, Debug, Default)]
-            #vis struct #name;
-        }
-    });
-    let implementations = v.implementations(&name, &item(kernel, &[Derivative::Vjp]));
-    let of = |d: Derivative| variants.iter().find(|w| w.path == [d]).map(|w| &w.types);
+    let item = v.item(kernel);
+    let derivative = (!v.path.is_empty()).then(|| item.derivative(vis));
+    let derived = |d: Derivative| variants.iter().find(|w| w.path == [d]);
+    let vjp = derived(Derivative::Vjp).map(|w| w.item(kernel));
+    let implementations = v.implementations(&item, vjp.as_ref());
+    let methods = item.methods();
+    let of = |d: Derivative| derived(d).map(|w| &w.types);
     let (code, directional) = match (&v.of, of(Derivative::Vjp), of(Derivative::Jvp)) {
         (Of::Own(compiled), Some(vjp), Some(jvp)) if v.path.is_empty() => {
             let entry = Entry { program: &compiled.cpu, types: &v.types };
-            (Some(code(compiled, &entry)), Some(entry.directional(&name, vjp, jvp, of(Derivative::Hvp))))
+            (Some(code(compiled, &entry)), Some(entry.directional(&item, vjp, jvp, of(Derivative::Hvp))))
         }
         (Of::Own(compiled), ..) => {
             (Some(code(compiled, &Entry { program: &compiled.cpu, types: &v.types })), None)
@@ -191,8 +189,9 @@ fn variant_items(kernel: &Ident, vis: &TokenStream, v: &Variant, variants: &[Var
         let (last, path) = w.path.split_last()?;
         let (derived, (has, assoc)) = (w.item(kernel), trait_names(*last));
         (path == v.path).then(|| {
+            let ((generics, ty), derived) = (item.leading_to(&derived), derived.ty());
             quote! {
-                impl __rt::host::#has for #name {
+                impl #generics __rt::host::#has for #ty {
                     type #assoc = #derived;
                 }
             }
@@ -203,6 +202,7 @@ fn variant_items(kernel: &Ident, vis: &TokenStream, v: &Variant, variants: &[Var
         const _: () = {
             #code
             #implementations
+            #methods
         };
         #directional
         #(#has)*
@@ -332,7 +332,7 @@ mod tests {
         let p = scheduled("fn f(x: [f64; n], k: i64) -> (f64, [f64; n]) { (sum(x), x) }");
         let made = |types: Types| {
             let variant = || Variant::new(Compiled::new(Vec::new(), p.clone(), Err(String::new())), types);
-            internal::caught(variant).map(|v| v.item(&format_ident!("f")).to_string())
+            internal::caught(variant).map(|v| v.item_name(&format_ident!("f")).to_string())
         };
         assert_eq!(made(Types::plain(&p)), Ok("f".into()));
         for other in [

@@ -5,13 +5,21 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 
 use super::super::signature::{Leaf, Taken, Types};
+use super::item::parameter;
 use crate::target::Target;
 use crate::ty::Elem;
 
 impl Types {
-    /// The arguments, one by one.
+    /// The arguments, one by one; sizes are of the types that the kernel's own has as parameters.
     pub(in super::super) fn arguments(&self, lifetime: &TokenStream, target: Target) -> Vec<TokenStream> {
-        let mut leaf = |l: &Leaf, _| argument(l, lifetime, target);
+        let mut sizes = 0;
+        let mut leaf = |l: &Leaf, _| {
+            if !l.is_size {
+                return argument(l, lifetime, target);
+            }
+            sizes += 1;
+            parameter(sizes - 1).to_token_stream()
+        };
         let mut record = |r: usize, _| {
             let record = self.record(r, target);
             quote!(&#lifetime #record)
