@@ -276,7 +276,7 @@ fn arrays_that_are_too_large() {
     let huge = huge.broadcast(1 << 31).unwrap();
     let error = gpu.upload(&huge).unwrap_err();
     assert!(matches!(error, Error::TooLargeForGpu { elements: 2_147_483_648, .. }), "{error}");
-    let error = gpu.run(counting, (1 << 31,)).unwrap_err().to_string();
+    let error = gpu.run(counting, (1i64 << 31,)).unwrap_err().to_string();
     assert!(
         error.contains("`counting`") && error.contains("2147483648 points has more than 2^30"),
         "{error}"
