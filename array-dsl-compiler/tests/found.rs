@@ -264,6 +264,18 @@ const FOUND: &[(&str, &str)] = &[
         "fn f(x: [f64; n]) -> [f64] { build(-n, |i| x[max(i, -1)]) }",
     ),
     (
+        "a gradient was gathered around a circle by a number of turns that only data tell",
+        "fn f(y: [f64; n], at: [i32; m], k: usize) -> [f64; n] { rotate(y * y, at[k] as i64) }",
+    ),
+    (
+        "the same in a loop",
+        "fn f(x: [f64; n], at: [i32; m]) -> [f64; n] {
+            let mut y = x;
+            for k in 0..m { y = y * rotate(y, at[k] as i64); }
+            y
+        }",
+    ),
+    (
         "an index whose constants do not fit into 64 bits",
         "fn f(x: [f64; n], k: i64) -> f64 {
             if k + 9223372036854775807 < n { x[k + 9223372036854775807 + 9223372036854775807] } else { 0.0 }

@@ -241,6 +241,10 @@ fn solve(forms: &Forms, n: &Nest, index: &[Atom], dims: &[Dim], used: &[Var]) ->
     let mut parts = Vec::new();
     for (i, d) in index.iter().zip(dims) {
         let (form, modulus) = component(forms, *i, d)?;
+        // Around a circle an integer that is not known has a name too, as the number of elements that data say to rotate by.
+        if !form.axes.keys().all(|v| extent(*v).is_some()) {
+            return None;
+        }
         parts.push(Part { axis: None, form, sign: 1, modulus });
     }
     // What has been solved for, and what solutions are made of.

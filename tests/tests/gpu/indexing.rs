@@ -193,3 +193,22 @@ fn places_modulo_the_length() {
     }
     agree(rotated_product, (array![2.0], 5i64), 0.0);
 }
+
+/// As far as data say.
+#[kernel]
+fn turned(x: [f32; n], by: [i32; m]) -> [f32; n] {
+    let mut y = x;
+    for k in 0..m {
+        y = y.sin() + 0.5 * rotate(y, by[k] as i64);
+    }
+    y
+}
+
+#[test]
+fn rotations_that_data_decide() {
+    let by = Array1::from_vec(vec![3, -1, 0, 1000]);
+    for n in [0, 1, 5, 300] {
+        agree(turned, (noise(n, 1), by.clone()), TOLERANCE);
+        agree(vjp(turned), (noise(n, 1), by.clone(), noise(n, 2)), TOLERANCE);
+    }
+}
