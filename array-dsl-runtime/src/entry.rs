@@ -64,7 +64,7 @@ pub fn bind(sig: &Signature, shapes: &[&[usize]], scalars: &[i64]) -> Result<Vec
     Ok(atoms)
 }
 
-/// Binds the sizes that no dimension is alone, as far as dimensions tell them.
+/// Binds the sizes that no dimension is alone, as far as dimensions tell them: each by the first that does.
 fn divide(
     sig: &Signature,
     shapes: &[&[usize]],
@@ -72,33 +72,37 @@ fn divide(
     bound_by: &mut [Option<(usize, usize)>],
 ) -> Result<(), Error> {
     let site = Site { kernel: sig.kernel, file: sig.file, line: sig.line };
-    loop {
-        let before = bound_by.iter().filter(|by| by.is_none()).count();
-        for (position, (array, shape)) in sig.arrays.iter().zip(shapes).enumerate() {
-            for (axis, ((poly, text), &found)) in array.dims.iter().zip(*shape).enumerate() {
-                let Some((size, by)) = only_open(poly, bound_by) else { continue };
-                // What is not bound yet is 0.
-                let rest = value(poly, atoms, array.name, site)?;
-                let product = (found as i64).checked_sub(rest);
-                let n = product
-                    .and_then(|p| p.checked_div(by).filter(|n| *n >= 0 && p.checked_rem(by) == Some(0)));
-                atoms[size] = n.ok_or_else(|| Error::NoSize {
-                    kernel: sig.kernel,
-                    argument: array.name,
-                    dimension: axis,
-                    name: (*text).into(),
-                    size: sig.sizes[size],
-                    found: found as i64,
-                    file: sig.file,
-                    line: sig.line,
-                })?;
-                bound_by[size] = Some((position, axis));
-            }
-        }
-        if bound_by.iter().filter(|by| by.is_none()).count() == before {
-            return Ok(());
-        }
+    let dims = || {
+        sig.arrays.iter().zip(shapes).enumerate().flat_map(|(position, (array, shape))| {
+            array
+                .dims
+                .iter()
+                .zip(*shape)
+                .enumerate()
+                .map(move |(axis, (dim, found))| (array.name, (position, axis), dim, *found as i64))
+        })
+    };
+    while let Some((argument, at, (poly, text), found, (size, by))) = dims()
+        .find_map(|(argument, at, dim, found)| Some((argument, at, dim, found, only_open(&dim.0, bound_by)?)))
+    {
+        // What is not bound yet is 0.
+        let rest = value(poly, atoms, argument, site)?;
+        let n = found.checked_sub(rest).and_then(|product| {
+            product.checked_div(by).filter(|n| *n >= 0 && product.checked_rem(by) == Some(0))
+        });
+        atoms[size] = n.ok_or_else(|| Error::NoSize {
+            kernel: sig.kernel,
+            argument,
+            dimension: at.1,
+            name: (*text).into(),
+            size: sig.sizes[size],
+            found,
+            file: sig.file,
+            line: sig.line,
+        })?;
+        bound_by[size] = Some(at);
     }
+    Ok(())
 }
 
 /// The one size in a polynomial that is not bound, if it is added a number of times, which is not zero.
@@ -318,9 +322,9 @@ mod tests {
         assert_eq!(bind(&DIVIDED, &[&[9], &[4], &[9]], &[]), Ok(vec![3, 3]));
         assert_eq!(bind(&DIVIDED, &[&[0], &[1], &[0]], &[]), Ok(vec![0, 0]));
         for (shapes, message) in [
-            ([[8], [4], [9]], "argument `x`, dimension 0: n + 2 * m is 8 for no size m"),
-            ([[1], [4], [0]], "argument `x`, dimension 0: n + 2 * m is 1 for no size m"),
-            ([[8], [0], [9]], "argument `y`, dimension 0: n + 1 is 0 for no size n"),
+            ([[8], [4], [9]], "argument `x`, dimension 0: expected n + 2 * m for a size m, found 8"),
+            ([[1], [4], [0]], "argument `x`, dimension 0: expected n + 2 * m for a size m, found 1"),
+            ([[8], [0], [9]], "argument `y`, dimension 0: expected n + 1 for a size n, found 0"),
             (
                 [[9], [4], [8]],
                 "argument `z`, dimension 0: expected n * m = 9 (from argument `x`, `y`), found 8",

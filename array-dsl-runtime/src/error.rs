@@ -49,7 +49,7 @@ pub enum Error {
 
     /// A dimension that tells a size by division is not what the signature says for any size: it does not divide, or is too small.
     #[error(
-        "kernel `{kernel}`: argument `{argument}`, dimension {dimension}: {name} is {found} for no size {} ({file}:{line})",
+        "kernel `{kernel}`: argument `{argument}`, dimension {dimension}: expected {name} for a size {}, found {found} ({file}:{line})",
         size.trim_start_matches('#')
     )]
     NoSize {

@@ -17,7 +17,7 @@ use super::part::{Part, pullback};
 use super::reverse::Reverse;
 use super::{NotDifferentiable, lift};
 use crate::bulk::{ArrayId, Check, CheckKind, Custom, Program, Rule, Stm};
-use crate::dim::{Dim, SizeAtom, told};
+use crate::dim::{Dim, told};
 use crate::internal::expect;
 use crate::ty::{Const, Loc, Name};
 
@@ -79,13 +79,10 @@ fn apply(
     }
     let mut sizes: FxHashMap<Name, Dim> = FxHashMap::default();
     for t in told(&wanted) {
-        let rest = t.rest.substitute(&mut |a| match a {
-            SizeAtom::Name(n) => sizes.get(n).cloned().unwrap_or_default(),
-            a => Dim::atom(a.clone()),
-        });
         // The rule's sizes are those of the kernel, which has been called with them.
-        let size = found[t.at].sub(&rest).over(t.by);
-        let size = expect(size, || format!("a rule has no size `{}` where its kernel has one", t.size));
+        let size = expect(t.polynomial(&found[t.at], &sizes), || {
+            format!("a rule has no size `{}` where its kernel has one", t.size)
+        });
         sizes.insert(t.size, size);
     }
     let (stms, params, results) = p.import(&rule.program, &sizes);

@@ -4,6 +4,8 @@
 //! yet, and is added a number of times, tells that by division, as `2 * l`, `n + 1` and `n + m` where `m` is known. **A size is never
 //! negative**, so not every number is such a dimension; the runtime's `entry` follows the same rule.
 
+use rustc_hash::FxHashMap;
+
 use super::{Dim, SizeAtom};
 use crate::ty::Name;
 
@@ -26,6 +28,15 @@ impl Told {
         let product = dimension.checked_sub(rest)?;
         let size = product.checked_div(self.by)?;
         (size >= 0 && size.checked_mul(self.by) == Some(product)).then_some(size)
+    }
+
+    /// The same of polynomials, where the sizes told before are `known`; `None` if it does not divide.
+    pub fn polynomial(&self, dimension: &Dim, known: &FxHashMap<Name, Dim>) -> Option<Dim> {
+        let rest = self.rest.substitute(&mut |a| match a {
+            SizeAtom::Name(n) => known.get(n).cloned().unwrap_or_else(|| Dim::atom(a.clone())),
+            SizeAtom::Scalar(_) => Dim::atom(a.clone()),
+        });
+        dimension.sub(&rest).over(self.by)
     }
 }
 

@@ -115,11 +115,7 @@ impl Elaborator<'_> {
         };
         let (have, want): (Vec<Dim>, Vec<Dim>) = pairs(takes, params).into_iter().unzip();
         for t in told(&want.iter().collect::<Vec<_>>()) {
-            let rest = t.rest.substitute(&mut |a| match a {
-                SizeAtom::Name(n) => sizes.get(n).cloned().unwrap_or_default(),
-                a => Dim::atom(a.clone()),
-            });
-            let Some(size) = have[t.at].sub(&rest).over(t.by) else {
+            let Some(size) = t.polynomial(&have[t.at], &sizes) else {
                 let (have, want) = (self.show(&have[t.at]), self.show(&want[t.at]));
                 self.error(
                     Code::SizeMismatch,

@@ -25,11 +25,11 @@ impl Elaborator<'_> {
         for (v, a) in params.iter().zip(args) {
             inl.vars.insert(*v, *a);
         }
-        let wanted: Vec<&Dim> = params.iter().flat_map(|v| &k.ty(*v).dims).collect();
-        let found: Vec<Dim> = args.iter().flat_map(|a| self.atom_type(*a).dims).collect();
+        let pairs =
+            params.iter().zip(args).flat_map(|(v, a)| k.ty(*v).dims.iter().zip(self.atom_type(*a).dims));
+        let (wanted, found): (Vec<&Dim>, Vec<Dim>) = pairs.unzip();
         for t in told(&wanted) {
-            let have = found.get(t.at).cloned().unwrap_or_default();
-            let size = inl.size(self, &t, have)?;
+            let size = inl.size(self, &t, &found[t.at])?;
             inl.sizes.insert(t.size, size);
         }
         // The callee's own entry checks, now about the caller's sizes.
@@ -70,9 +70,9 @@ impl Inliner<'_> {
     }
 
     /// The callee's size, told by a dimension that is `have` here.
-    fn size(&self, e: &mut Elaborator<'_>, told: &Told, have: Dim) -> Option<Dim> {
+    fn size(&self, e: &mut Elaborator<'_>, told: &Told, have: &Dim) -> Option<Dim> {
         if (told.by, &told.rest) == (1, &Dim::default()) {
-            return Some(have);
+            return Some(have.clone());
         }
         let product = have.sub(&self.dim(e, &told.rest)?);
         let size = match product.over(told.by) {
