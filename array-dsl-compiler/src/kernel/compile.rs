@@ -13,13 +13,12 @@ use crate::core;
 use crate::derive::Derivative;
 use crate::diagnostics::{Code, Diagnostics};
 use crate::elaborate::{Callees, Elaborated, Source};
-use crate::emit::host::{self, Variant, constants, lints};
+use crate::emit::host::{self, Variant, constants};
 use crate::emit::signature::Signature;
 use crate::internal;
 use crate::notes;
 use crate::pipeline;
 use crate::record::{self, Records};
-use crate::syntax;
 use crate::ty::Elem;
 
 /// Compiles a kernel whose records and callees have answered, in that order; the tokens that replace the item.
@@ -92,11 +91,7 @@ fn items(
     let doc = kernel.documented();
     internal::stage("emit");
     let mut items = host::items(name, &vis, &doc, &constants, &variants);
-    items.extend(lints::items(
-        &kernel.item.sig.ident,
-        &kernel.item.attrs,
-        &syntax::unused(&kernel.item, &kernel.ast),
-    ));
+    items.extend(kernel.lints());
     Some((items, carried(kernel, &function, &callees.records, diagnostics)))
 }
 

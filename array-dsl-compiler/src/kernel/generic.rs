@@ -97,11 +97,7 @@ pub(super) fn items(
         sizes = of;
     }
     let mut out = type_items(kernel, sizes);
-    out.extend(host::lints::items(
-        &kernel.item.sig.ident,
-        &kernel.item.attrs,
-        &syntax::unused(&kernel.item, &kernel.ast),
-    ));
+    out.extend(kernel.lints());
     out.extend(instances);
     Some((out, carried(&kernel.item, answers)))
 }

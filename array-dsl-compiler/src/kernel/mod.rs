@@ -43,6 +43,7 @@ use crate::carrier;
 use crate::diagnostics::Diagnostics;
 use crate::elaborate::{is_builtin, takes_function};
 use crate::emit::fallback;
+use crate::emit::host;
 use crate::emit::signature::Signature;
 use crate::pipeline;
 use crate::record::Records;
@@ -117,6 +118,12 @@ impl Kernel {
             quote!(#[doc = #text])
         });
         quote!(#(#attrs)* #signature)
+    }
+
+    /// What rustc's lints have to see of it.
+    fn lints(&self) -> TokenStream {
+        let unused = syntax::unused(&self.item, &self.ast);
+        host::lints::items(&self.item.sig.ident, &self.item.attrs, &unused)
     }
 
     /// Its types at the host, if all of them are understood. Without `records` these have not been looked for.

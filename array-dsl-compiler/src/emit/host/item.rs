@@ -101,10 +101,10 @@ impl Item {
                     type #name = ();
                 }
             }
-            #[allow(unused_imports)]
+            #[allow(unused_imports, reason = "a kernel may be named as a value alone")]
             #vis use #module::#name;
             #[doc(hidden)]
-            #[allow(unused_imports)]
+            #[allow(unused_imports, reason = "other kernels may call it by its macro alone")]
             #vis use #module::value::#name;
         }
     }
