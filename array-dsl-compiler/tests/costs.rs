@@ -13,9 +13,8 @@ use array_dsl_compiler::loops::{Program as Loops, Step};
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::kernels::{kernel, kernels_of};
-use array_dsl_compiler::testing::loops;
+use array_dsl_compiler::testing::loops::{self, Counts};
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
-use array_dsl_compiler::value::Value;
 
 const CUMSUM: &str = "fn f(x: [f64; n]) -> [f64; n] { cumsum(x) }";
 const CUMPROD: &str = "fn f(x: [f64; n]) -> [f64; n] { cumprod(x) }";
@@ -276,19 +275,52 @@ fn a_short_state_is_not_logged() {
     assert!(!wide.is_empty() && wide.iter().all(|(_, last)| *last == three), "{wide:?}");
 }
 
-/// What the loops for the CPU execute: a scan that cannot be divided is one loop, for what it gives in the end and for its history.
+/// What the loops for the CPU execute for arrays of `n` elements: the value, and the value with the derivative.
+fn executed(f: &Function, [value, both]: [&Loops; 2], n: i64) -> [Counts; 2] {
+    let ranges = Ranges { sizes: (n, n), integers: (0, 1), floats: (0.5, 1.5) };
+    let mut args = arguments_within(f, 1, &ranges);
+    let (cotangents, of_value) = loops::run_measured(value, Target::Cpu, &args).expect("it runs");
+    args.extend(cotangents);
+    [of_value, loops::run_measured(both, Target::Cpu, &args).expect("it runs").1]
+}
+
+fn for_cpus(text: &str) -> (Function, [Loops; 2]) {
+    let (f, p, d) = vjp(text);
+    let loops = [&p, &d].map(|p| Loops::clone(&pipeline::back(p, Target::Cpu).expect("it verifies")));
+    (f, loops)
+}
+
+/// A scan that cannot be divided is one loop, for what it gives in the end and for its history.
 #[test]
 fn a_scan_in_order_is_executed_once() {
-    let (f, p, d) = vjp(READING);
-    let ranges = Ranges { sizes: (40, 40), integers: (0, 1), floats: (0.5, 1.5) };
-    let mut args = arguments_within(&f, 1, &ranges);
-    let operations = |p: &Program, args: &[Value]| {
-        let loops = pipeline::back(p, Target::Cpu).expect("it verifies");
-        loops::run_measured(&loops, Target::Cpu, args).expect("it runs").1.operations
-    };
-    let value = operations(&p, &args);
-    args.extend(run_counted(&p, &args).expect("it runs").0);
-    let both = operations(&d, &args);
+    let (f, [value, both]) = for_cpus(READING);
+    let [value, both] = executed(&f, [&value, &both], 40).map(|c| c.operations);
     // The cotangent is looked at once.
     assert!(both <= 4 * value + 1, "{value} for the value, {both} for both");
+}
+
+/// What loops in loops execute in the end: operations, reads and writes of value and derivative, by those of the value. Loops that the
+/// interpreter counts apart may be joined here.
+#[test]
+fn executed_work_is_a_few_times_the_value() {
+    let pairs = kernels_of(include_str!("programs/pairs.rs"), "");
+    for (name, text) in in_place().into_iter().chain(pairs) {
+        let (f, [value, both]) = for_cpus(&text);
+        let ratio = |n: i64| {
+            let [value, both] = executed(&f, [&value, &both], n).map(|c| c.work() as f64);
+            both / value
+        };
+        let (half, whole) = (ratio(16), ratio(32));
+        println!("{name}: {half:.2} {whole:.2}");
+        let most = match &*name {
+            // Its conditions are on what data say, and the inner loop is a step of its own.
+            "branching" => 10.5,
+            // Each trip keeps its states whole.
+            "data_decide" => 7.8,
+            // The way back goes through a point's trips twice.
+            "discounted" => 6.1,
+            _ => 5.5,
+        };
+        assert!(whole <= most && whole < 1.1 * half, "{name}: {half} {whole}");
+    }
 }

@@ -156,12 +156,11 @@ impl<'a> Fuse<'a> {
             return false;
         }
         // The one axis of a scan is divided in a way of its own; if it cannot be, what is in order too goes along.
-        let has_one_axis = |q: &&Member| q.ordered && q.axes.len() == 1;
-        if depth == 0 && run.iter().copied().chain([m]).any(|q| has_one_axis(&q)) {
-            let in_order = |q: &Member| has_one_axis(&q) && !q.body.scans().all(Scan::is_associative);
-            if !run.iter().copied().chain([m]).all(in_order) {
-                return false;
-            }
+        let on_one_axis = |q: &Member| q.ordered && q.axes.len() == 1;
+        let in_order = |q: &Member| on_one_axis(q) && !q.body.scans().all(Scan::is_associative);
+        let mut all = [m].into_iter().chain(run.iter().copied());
+        if depth == 0 && all.clone().any(on_one_axis) && !all.all(in_order) {
+            return false;
         }
         let legal = run.iter().all(|q| !depends(m, q) || self.pointwise(m, q, depth));
         let gain = run.iter().any(|q| depends(m, q) || common_input(m, q));
