@@ -1,7 +1,7 @@
 //! Slices of several dimensions, against ndarray's own: read, assigned, differentiated, and outside of the array.
 
 use array_dsl::prelude::*;
-use ndarray::{Array1, Array2, Array3, s};
+use ndarray::{Array1, Array2, Array3, Ix2, array, aview1, aview2, s};
 
 #[kernel]
 fn column(a: [[f64; m]; n], j: usize) -> [f64; n] {
@@ -36,6 +36,33 @@ fn assigned(a: [[f64; m]; n], v: [f64; n], w: [f64; m], i: usize, j: usize) -> [
     b
 }
 
+/// Whole dimensions, at the end and alone, and indices before a range, in one pair of brackets or in several.
+#[kernel]
+fn wholes(
+    a: [[[f64; 4]; m]; n],
+    b: [[[f64; 4]; m]; n],
+    i: usize,
+) -> ([[[f64; 4]; m]; n], [[[f64; 4]; m]; n]) {
+    let mut c = a;
+    c[s![.., ..]] = 2.0 * b;
+    let mut d = a;
+    d[s![i, 1, 1..3]] *= 10.0;
+    d[i][s![0, ..2]] = b[s![i, 0, 2..]];
+    d[i][s![.., 3]] += 0.5;
+    (c, d)
+}
+
+/// A branch for more columns than there may be.
+#[kernel]
+fn second_column<T: Float>(a: [[T; m]; n]) -> [T; n] {
+    if m > 1 { a[s![.., 1]] } else { a[s![.., 0]] }
+}
+
+#[kernel]
+fn of_one(a: [[f64; 1]; n]) -> [f64; n] {
+    second_column(a)
+}
+
 fn numbers(n: usize, m: usize) -> Array2<f64> {
     Array2::from_shape_fn((n, m), |(i, j)| ((i * 7 + j * 3) as f64).sin())
 }
@@ -44,7 +71,7 @@ fn numbers(n: usize, m: usize) -> Array2<f64> {
 fn slices_are_those_of_ndarray() {
     let a = numbers(5, 6);
     for j in 0..6 {
-        assert_eq!(column(&a, j as i64), a.column(j));
+        assert_eq!(column(&a, j), a.column(j));
     }
     assert_eq!(block(&a, 3, 2), a.slice(s![3..5, 2..5]));
     let cube = Array3::from_shape_fn((3, 5, 4), |(i, j, k)| (i * 20 + j * 4 + k) as f64);
@@ -64,9 +91,34 @@ fn assigned_slices_are_those_of_ndarray() {
         b.row_mut(i).assign(&row);
         b.slice_mut(s![1..3, 2..4]).assign(&(&a.slice(s![0..2, 0..2]) * v[0]));
         b.slice_mut(s![i, ..2]).mapv_inplace(|x| x + v[1]);
-        assert_eq!(assigned(&a, &v, &w, i as i64, j as i64), b);
-        check_grad(assigned, (&a, &v, &w, i as i64, j as i64)).unwrap().assert();
+        assert_eq!(assigned(&a, &v, &w, i, j), b);
+        check_grad(assigned, (&a, &v, &w, i, j)).unwrap().assert();
     }
+}
+
+#[test]
+fn whole_dimensions_and_indices() {
+    let [a, b] = [1.0, 2.0]
+        .map(|s| Array3::from_shape_fn((3, 5, 4), |(i, j, k)| (s * (i * 20 + j * 4 + k) as f64).sin()));
+    let mut d = a.clone();
+    d.slice_mut(s![2, 1, 1..3]).mapv_inplace(|x| 10.0 * x);
+    d.slice_mut(s![2, 0, ..2]).assign(&b.slice(s![2, 0, 2..]));
+    d.slice_mut(s![2, .., 3]).mapv_inplace(|x| x + 0.5);
+    assert_eq!(wholes(&a, &b, 2), (2.0 * &b, d));
+    check_grad(wholes, (&a, &b, 1)).unwrap().assert();
+    assert_eq!(of_one(&numbers(3, 1)), numbers(3, 1).column(0));
+}
+
+/// What README names for arrays that are not ndarray's, or have no rank.
+#[test]
+fn arrays_of_other_kinds_are_views() {
+    let rows = vec![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    assert_eq!(column(&aview2(&rows), 1), array![2.0, 5.0]);
+    let dynamic = numbers(4, 3).into_dyn();
+    assert_eq!(column(&dynamic.view().into_dimensionality::<Ix2>().unwrap(), 2), numbers(4, 3).column(2));
+    assert_eq!(assigned(&numbers(4, 5), &aview1(&[1.0; 4]), &aview1(&[1.0; 5]), 0, 0).dim(), (4, 5));
+    // Neither in order nor without gaps.
+    assert_eq!(column(&numbers(6, 8).t().slice(s![..;-2, 1..]), 2), numbers(6, 8).slice(s![3, ..;-2]));
 }
 
 #[test]

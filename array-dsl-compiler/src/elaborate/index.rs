@@ -4,6 +4,7 @@ use proc_macro2::Span;
 
 use super::Elaborator;
 use super::call::count;
+use super::slices::{TO_READ, Taken};
 use super::value::Value;
 use crate::core::Atom;
 use crate::diagnostics::Code;
@@ -35,11 +36,11 @@ impl Elaborator<'_> {
                 self.index_at(a, name, &is, span)
             }
             (Value::Atom(a), IndexKind::Slice(lo, hi)) => {
-                let (lo, hi) = (self.end(lo)?, self.end(hi)?);
-                self.slice(a, lo, hi, span)
+                let ends = self.ends(lo, hi)?;
+                self.slices(a, name, &[Taken::Range(ends)], span)
             }
             (Value::Atom(a), IndexKind::Parts(parts)) => {
-                let parts = self.taken(parts)?;
+                let parts = self.taken(parts, TO_READ)?;
                 self.slices(a, name, &parts, span)
             }
         }
@@ -90,15 +91,15 @@ impl Elaborator<'_> {
     /// Records an error for an index that is outside whatever the arguments are: `x[-1]`, `x[n]`. In a generic kernel a branch for
     /// other sizes may read there.
     pub(super) fn may_be_inside(&mut self, a: Atom, name: &str, at: &[Atom], span: Span) -> Option<()> {
-        if self.site.generic.is_some() || self.site.call_span.is_some() {
-            return Some(());
-        }
         let dims = self.atom_type(a).dims;
         at.iter().zip(&dims).try_for_each(|(i, len)| self.may_be_below(len, name, *i, span))
     }
 
     /// The same of one dimension, which is so long.
     pub(super) fn may_be_below(&mut self, len: &Dim, name: &str, i: Atom, span: Span) -> Option<()> {
+        if self.site.generic.is_some() || self.site.call_span.is_some() {
+            return Some(());
+        }
         let Some(i) = self.known_int(i).filter(|_| self.rank(i) == 0) else { return Some(()) };
         let below = i.as_constant().is_some_and(|i| i < 0);
         let beyond = i.sub(len).as_constant().is_some_and(|d| d >= 0);

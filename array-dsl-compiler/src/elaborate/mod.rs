@@ -305,7 +305,7 @@ struct Elaborator<'a> {
     spans: Vec<Span>,
     sizes: Vec<Name>,
     /// In the type of a parameter: where in a record.
-    place: Option<record::Place>,
+    in_record: Option<record::Place>,
     /// The parameters' variables.
     params: Vec<Var>,
     /// The constants of the surrounding code.
@@ -349,7 +349,7 @@ impl<'a> Elaborator<'a> {
             rules: Vec::new(),
             spans: Vec::new(),
             sizes: Vec::new(),
-            place: None,
+            in_record: None,
             params: Vec::new(),
             outside: Outside::default(),
             states: FxHashSet::default(),
@@ -466,13 +466,13 @@ impl<'a> Elaborator<'a> {
 
     fn param_vars(&mut self, name: &str, ty: &ast::Type, all: &mut Vec<Dim>) -> Tree<Var> {
         if let ast::TypeKind::Tuple(parts) = &ty.kind {
-            let place = self.place.take();
+            let place = self.in_record.take();
             let parts = parts.iter().enumerate().map(|(i, t)| {
-                self.place = place.as_ref().map(|p| p.part(&i.to_string()));
+                self.in_record = place.as_ref().map(|p| p.part(&i.to_string()));
                 self.param_vars(&format!("{name}.{i}"), t, all)
             });
             let parts = parts.collect();
-            self.place = place;
+            self.in_record = place;
             return Tree::Tuple(parts);
         }
         if let ast::TypeKind::Record(path) = &ty.kind {

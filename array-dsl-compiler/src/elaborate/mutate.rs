@@ -16,12 +16,12 @@ use proc_macro2::Span;
 use super::Elaborator;
 use super::effects::{self, negated};
 use super::scope::{Role, Slot};
-use super::slices::Taken;
+use super::slices::{TO_ASSIGN, Taken, Wanted};
 use super::store::{Assignment, Step};
 use super::value::Value;
 use crate::core::{Atom, Reducer};
 use crate::diagnostics::Code;
-use crate::syntax::ast::{Binary, Expr, ExprKind, Ident, IndexKind, Part};
+use crate::syntax::ast::{Binary, Expr, ExprKind, Ident, IndexKind};
 use crate::ty::Elem;
 
 impl Elaborator<'_> {
@@ -188,24 +188,14 @@ impl Elaborator<'_> {
                     IndexKind::At(i) => vec![self.place(i)?],
                     IndexKind::Multi(is) => is.iter().map(|i| self.place(i)).collect::<Option<_>>()?,
                     IndexKind::Slice(lo, hi) => {
-                        out.push(Step::Parts(vec![Taken::Range(self.end(lo)?, self.end(hi)?)]));
+                        let ends = self.ends(lo, hi)?;
+                        out.push(Step::Parts(vec![Taken::Range(ends)]));
                         return Some(());
                     }
                     IndexKind::Parts(parts) => {
-                        // Indices before the first range are those of an element, and whole dimensions at the end say nothing.
-                        let first = parts.iter().take_while(|p| matches!(p, Part::At(_))).count();
-                        let end = parts.iter().rposition(|p| !p.is_all()).map_or(0, |last| last + 1);
-                        if end > first {
-                            let (before, rest) = parts[..end].split_at(first);
-                            let at = before.iter().flat_map(Part::exprs);
-                            let at = at.map(|i| self.place(i)).collect::<Option<Vec<_>>>()?;
-                            out.extend((!at.is_empty()).then_some(Step::At(at)));
-                            let rest = self.taken(rest)?;
-                            out.push(Step::Parts(rest));
-                            return Some(());
-                        }
-                        let at = parts[..end].iter().flat_map(Part::exprs);
-                        at.map(|i| self.place(i)).collect::<Option<_>>()?
+                        let parts = self.taken(parts, TO_ASSIGN)?;
+                        out.push(Step::Parts(parts));
+                        return Some(());
                     }
                 };
                 match out.last_mut() {
@@ -226,12 +216,11 @@ impl Elaborator<'_> {
 
     /// The value of an index to assign at.
     pub(super) fn place(&mut self, e: &Expr) -> Option<Atom> {
-        let help = "convert a number with `as usize`; for many places at once use `scatter`";
-        self.one_index(e, "an index to assign at", help)
+        self.one_index(e, TO_ASSIGN)
     }
 
     /// The value of an index that is one integer.
-    pub(super) fn one_index(&mut self, e: &Expr, what: &str, help: &str) -> Option<Atom> {
+    pub(super) fn one_index(&mut self, e: &Expr, wanted: Wanted) -> Option<Atom> {
         let v = self.expr(e)?;
         if let Value::Atom(a) = v {
             self.inference.settle_for_int(self.elem(a));
@@ -243,8 +232,8 @@ impl Elaborator<'_> {
                 self.error(
                     Code::ElementType,
                     e.span,
-                    format!("{what} must be one integer, found {found}"),
-                    help,
+                    format!("{} must be one integer, found {found}", wanted.what),
+                    wanted.help,
                 );
                 return None;
             }

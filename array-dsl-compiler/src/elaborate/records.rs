@@ -212,7 +212,7 @@ impl Elaborator<'_> {
         let r = self.record(path)?;
         // Errors in its sizes are about the parameter: they come together with it.
         let outer = self.site.call_span.replace(self.site.call_span.unwrap_or(span));
-        let within = self.place.take();
+        let within = self.in_record.take();
         let place = match &within {
             Some(place) => place.record(&r),
             None => Place::outermost(&r, &self.site.callees.records),
@@ -232,12 +232,12 @@ impl Elaborator<'_> {
         let parts = r.fields.iter().map(|f| match scalars.get(&f.name) {
             Some(v) => Tree::Leaf(*v),
             None => {
-                self.place = Some(place.part(&f.name));
+                self.in_record = Some(place.part(&f.name));
                 self.param_vars(&format!("{name}.{}", f.name), &f.ty, all)
             }
         });
         let parts = parts.collect();
-        self.place = within;
+        self.in_record = within;
         self.scope.leave(mark);
         self.site.call_span = outer;
         Some(Tree::Tuple(parts))

@@ -4,6 +4,7 @@ use proc_macro2::Span;
 
 use super::Elaborator;
 use super::builtins::Call;
+use super::slices::Taken;
 use super::value::Value;
 use crate::core::{Atom, Body, Exp, Stm, Type};
 use crate::diagnostics::Code;
@@ -64,7 +65,12 @@ impl Elaborator<'_> {
     /// `slice(a, lo, hi)`.
     pub(super) fn sliced(&mut self, c: &Call<'_>) -> Option<Value> {
         let a = self.plain_atoms(&c.what, &c.args[..1], c.span)?[0];
-        self.slice(a, Some(c.args[1].clone()), Some(c.args[2].clone()), c.span)
+        self.slices(
+            a,
+            "the array",
+            &[Taken::Range((Some(c.args[1].clone()), Some(c.args[2].clone())))],
+            c.span,
+        )
     }
 
     /// `len(a)`, `dim(a, axis)`.

@@ -39,7 +39,7 @@ impl Elaborator<'_> {
             && self.scope.get(&name.name).is_none()
             && self.constant(p, None).is_none()
         {
-            let name = self.place.as_ref().map_or_else(|| name.name.clone(), |p| p.size(&name.name));
+            let name = self.in_record.as_ref().map_or_else(|| name.name.clone(), |p| p.size(&name.name));
             if !self.sizes.contains(&name) {
                 self.sizes.push(name.clone());
             }

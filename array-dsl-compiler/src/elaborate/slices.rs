@@ -15,55 +15,71 @@ use super::call::count;
 use super::value::Value;
 use crate::core::{Atom, CheckKind, Exp};
 use crate::diagnostics::Code;
-use crate::dim::Dim;
+use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 use crate::syntax::ast::{Expr, Part};
 use crate::ty::Elem;
+
+/// The ends of `lo..hi`, as far as they are written.
+pub(super) type Ends = (Option<Value>, Option<Value>);
 
 /// What is taken along one dimension.
 pub(super) enum Taken {
     /// One element.
     At(Atom),
-    /// `lo..hi`.
-    Range(Option<Value>, Option<Value>),
+    /// Those of a range.
+    Range(Ends),
 }
 
+/// What messages say of an index that is no integer.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    pub what: &'static str,
+    pub help: &'static str,
+}
+
+/// An index beside ranges, to read at.
+pub(super) const TO_READ: Wanted = Wanted {
+    what: "an index beside a range",
+    help: "convert a number with `as usize`; for many at once index the array by an array, `a[ks]`",
+};
+
+/// An index to assign at.
+pub(super) const TO_ASSIGN: Wanted = Wanted {
+    what: "an index to assign at",
+    help: "convert a number with `as usize`; for many places at once use `scatter`",
+};
+
 impl Elaborator<'_> {
-    /// An end of a range, if it has one.
-    pub(super) fn end(&mut self, e: &Option<Box<Expr>>) -> Option<Option<Value>> {
-        match e {
+    /// The ends of a range.
+    pub(super) fn ends(&mut self, lo: &Option<Box<Expr>>, hi: &Option<Box<Expr>>) -> Option<Ends> {
+        let mut end = |e: &Option<Box<Expr>>| match e {
             Some(e) => Some(Some(self.expr(e)?)),
             None => Some(None),
-        }
+        };
+        Some((end(lo)?, end(hi)?))
     }
 
     /// What is between the brackets of `s![..]`.
-    pub(super) fn taken(&mut self, parts: &[Part]) -> Option<Vec<Taken>> {
+    pub(super) fn taken(&mut self, parts: &[Part], wanted: Wanted) -> Option<Vec<Taken>> {
         let taken = parts.iter().map(|p| match p {
-            Part::At(i) => {
-                let help =
-                    "convert a number with `as usize`; for many at once index the array by an array, `a[ks]`";
-                self.one_index(i, "an index beside a range", help).map(Taken::At)
-            }
-            Part::Range(lo, hi) => Some(Taken::Range(self.end(lo)?, self.end(hi)?)),
+            Part::At(i) => self.one_index(i, wanted).map(Taken::At),
+            Part::Range(lo, hi) => self.ends(lo, hi).map(Taken::Range),
         });
         taken.collect()
     }
 
-    /// `a[s![..]]`.
+    /// `a[s![..]]`; messages call the array by `name`.
     pub(super) fn slices(&mut self, a: Atom, name: &str, parts: &[Taken], span: Span) -> Option<Value> {
         let ty = self.atom_type(a);
         if ty.rank() < parts.len() {
-            let found = self.show_type(&ty);
-            let message = format!(
-                "{} for {name}: {found}, which has {}",
-                if parts.len() == 1 {
-                    "1 index".into()
-                } else {
-                    format!("{} indices and ranges", parts.len())
-                },
-                count(ty.rank(), "dimension")
-            );
+            let message = match ty.rank() {
+                0 => "a scalar cannot be sliced".into(),
+                rank => {
+                    let (found, has) = (self.show_type(&ty), count(rank, "dimension"));
+                    format!("{} indices and ranges for {name}: {found}, which has {has}", parts.len())
+                }
+            };
             self.error(Code::Rank, span, message, "give at most one index or range for each dimension");
             return None;
         }
@@ -76,8 +92,8 @@ impl Elaborator<'_> {
                     self.may_be_below(len, name, *i, span)?;
                     Some(*i)
                 }
-                Taken::Range(lo, hi) => {
-                    let (start, length) = self.range_within(len, lo, hi, span)?;
+                Taken::Range(ends) => {
+                    let (start, length) = self.range_within(len, ends, span)?;
                     extents.push(length);
                     start
                 }
@@ -85,66 +101,30 @@ impl Elaborator<'_> {
         }
         self.build("slice", &extents, &[], span, |e, ix| {
             let mut own = ix.iter();
-            let index: Option<Vec<Atom>> = parts
-                .iter()
-                .zip(&places)
-                .map(|(part, place)| match (part, place) {
-                    (Taken::At(i), _) => Some(*i),
-                    (Taken::Range(..), None) => own.next().copied(),
-                    (Taken::Range(..), Some(start)) => Some(e.op(Op::Add, &[*start, *own.next()?], span)),
-                })
-                .collect();
-            Some(Value::Atom(e.index(a, &index?, span)))
-        })
-    }
-
-    /// `a[lo..hi]`.
-    pub(super) fn slice(
-        &mut self,
-        a: Atom,
-        lo: Option<Value>,
-        hi: Option<Value>,
-        span: Span,
-    ) -> Option<Value> {
-        let ty = self.atom_type(a);
-        let Some(len) = ty.dims.first().cloned() else {
-            self.error(Code::Rank, span, "a scalar cannot be sliced", "slice an array");
-            return None;
-        };
-        let (start, length) = self.range_within(&len, &lo, &hi, span)?;
-        self.build("slice", &[length], &[], span, |e, ix| {
-            let i = match start {
-                Some(s) => e.op(Op::Add, &[s, ix[0]], span),
-                None => ix[0],
-            };
-            Some(Value::Atom(e.index(a, &[i], span)))
+            let mut index = Vec::with_capacity(parts.len());
+            for (part, place) in parts.iter().zip(&places) {
+                index.push(match (part, place) {
+                    (Taken::At(i), _) => *i,
+                    (Taken::Range(_), None) => *own.next()?,
+                    (Taken::Range(_), Some(start)) => e.op(Op::Add, &[*start, *own.next()?], span),
+                });
+            }
+            Some(Value::Atom(e.index(a, &index, span)))
         })
     }
 
     /// Where a slice of a dimension of length `len` begins, if not at 0, and its length, checked to lie within.
-    fn range_within(
-        &mut self,
-        len: &Dim,
-        lo: &Option<Value>,
-        hi: &Option<Value>,
-        span: Span,
-    ) -> Option<(Option<Atom>, Dim)> {
-        let (start, length) = self.ends_of_slice(len, lo, hi, span)?;
+    fn range_within(&mut self, len: &Dim, ends: &Ends, span: Span) -> Option<(Option<Atom>, Dim)> {
+        let (start, length) = self.start_and_length(len, ends, span)?;
         // That `a[k..]` ends where the array does is said of `k`.
-        let is_open = hi.is_none() && length.as_constant().is_none();
+        let is_open = ends.1.is_none() && length.as_constant().is_none();
         self.check_ends(len, start, &length, is_open, span)?;
         // A start that is a size is the same at every index.
         Some((start.map(|s| self.known_int(s).map_or(s, |d| self.size_value(&d, span))), length))
     }
 
     /// Where a slice begins, if not at 0, and its length. The start may vary with an enclosing index as long as the length does not.
-    fn ends_of_slice(
-        &mut self,
-        len: &Dim,
-        lo: &Option<Value>,
-        hi: &Option<Value>,
-        span: Span,
-    ) -> Option<(Option<Atom>, Dim)> {
+    fn start_and_length(&mut self, len: &Dim, (lo, hi): &Ends, span: Span) -> Option<(Option<Atom>, Dim)> {
         Some(match (lo, hi) {
             (Some(Value::Atom(l)), Some(Value::Atom(h))) if self.rank(*l) + self.rank(*h) == 0 => {
                 let (Some(_), Some(_)) = (
@@ -241,16 +221,15 @@ impl Elaborator<'_> {
                     _ => x.mul(&y),
                 })
             }
-            _ => Some(Dim::atom(crate::dim::SizeAtom::Scalar(v.0))),
+            _ => Some(Dim::atom(SizeAtom::Scalar(v.0))),
         }
     }
 
-    pub(super) fn is_index_atom(&self, a: &crate::dim::SizeAtom) -> bool {
+    /// Whether an atom of a size is the index of an enclosing build, or made of one.
+    pub(super) fn is_index_atom(&self, a: &SizeAtom) -> bool {
         match a {
-            crate::dim::SizeAtom::Scalar(s) => {
-                !self.known.values().any(|d| d.as_atom() == Some(&crate::dim::SizeAtom::Scalar(*s)))
-            }
-            crate::dim::SizeAtom::Name(_) => false,
+            SizeAtom::Scalar(s) => !self.known.values().any(|d| d.as_atom() == Some(&SizeAtom::Scalar(*s))),
+            SizeAtom::Name(_) => false,
         }
     }
 }

@@ -149,18 +149,21 @@ impl Elaborator<'_> {
 
     /// `a` with the parts of it replaced by the elements of `new`.
     fn splice(&mut self, a: Atom, parts: &[Taken], new: Atom, span: Span) -> Option<Value> {
-        let Some((part, parts)) = parts.split_first() else { return Some(Value::Atom(new)) };
         let ty = self.atom_type(a);
-        let lo = match part {
-            Taken::At(i) => {
-                let Atom::Var(var) = a else { return None };
-                let row = self.index(a, &[*i], span);
-                let Value::Atom(row) = self.splice(row, parts, new, span)? else { return None };
-                return Some(Value::Atom(self.emit("splice", ty, Exp::Update(var, vec![*i], row), span)));
-            }
-            Taken::Range(Some(Value::Atom(lo)), _) => *lo,
-            Taken::Range(..) => self.int(0),
-        };
+        let first: Vec<Atom> =
+            parts.iter().map_while(|p| if let Taken::At(i) = p { Some(*i) } else { None }).collect();
+        if !first.is_empty() {
+            let Atom::Var(var) = a else { return None };
+            let row = self.index(a, &first, span);
+            let Value::Atom(row) = self.splice(row, &parts[first.len()..], new, span)? else { return None };
+            return Some(Value::Atom(self.emit("splice", ty, Exp::Update(var, first, row), span)));
+        }
+        let is_all = |p: &Taken| matches!(p, Taken::Range((None, None)));
+        let [Taken::Range((lo, _)), rest @ ..] = parts else { return Some(Value::Atom(new)) };
+        if parts.iter().all(is_all) {
+            return Some(Value::Atom(new));
+        }
+        let lo = if let Some(Value::Atom(lo)) = lo { *lo } else { self.int(0) };
         let length = self.atom_type(new).dims[0].clone();
         self.build("splice", &[ty.dims[0].clone()], &[], span, |e, ix| {
             let length = e.size_value(&length, span);
@@ -169,15 +172,15 @@ impl Elaborator<'_> {
             let from = e.op(Op::Ge, &[k, zero], span);
             let to = e.op(Op::Lt, &[k, length], span);
             let inside = e.op(Op::And, &[from, to], span);
-            let old = e.index(a, ix, span);
+            let old = |e: &mut Self| e.index(a, ix, span);
             e.choice(
                 inside,
                 span,
                 &mut |e| {
-                    let new = e.index(new, &[k], span);
-                    e.splice(old, parts, new, span)
+                    let (old, new) = (old(e), e.index(new, &[k], span));
+                    e.splice(old, rest, new, span)
                 },
-                &mut |_| Some(Value::Atom(old)),
+                &mut |e| Some(Value::Atom(old(e))),
             )
         })
     }

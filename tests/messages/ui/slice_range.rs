@@ -39,4 +39,11 @@ fn many(a: [[f64; m]; n], ks: [usize; k]) -> [f64; n] {
     b[s![.., 1]]
 }
 
+#[kernel]
+fn too_many(a: [[f64; m]; n]) -> [[f64; m]; n] {
+    let mut b = a;
+    b[s![0, .., ..]] = a[0];
+    b
+}
+
 fn main() {}
