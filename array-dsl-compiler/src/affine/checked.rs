@@ -6,6 +6,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Facts, IndexedArrays};
+use crate::bulk::uses::scalars;
 use crate::bulk::{
     ArrayId, ArrayInfo, Atom, Carried, Check, CheckKind, Exp, Let, Nest, Program, Repeat, Stm, Trips,
     YieldKind,
@@ -27,6 +28,8 @@ pub(crate) struct Checked {
     indexed: Option<IndexedArrays>,
     /// The numbers of the trips around.
     trips: Vec<ArrayId>,
+    /// Of what these are less, the integers of the host level.
+    counts: Vec<ArrayId>,
 }
 
 impl Checked {
@@ -167,7 +170,10 @@ impl Checked {
     /// At the start of a trip: its number is counted from zero and less than the trips, and what is checked where there are
     /// trips holds, also of the number of those that are done.
     fn trip(&mut self, trips: &Trips) {
-        self.trips.extend(if let Trips::For(index, _) = trips { Some(*index) } else { None });
+        if let Trips::For(index, count) = trips {
+            self.trips.push(*index);
+            self.counts.extend(scalars(count));
+        }
         for kind in self.of_trip(trips) {
             self.check(&Check { kind, guards: Vec::new() });
         }
@@ -186,9 +192,9 @@ impl Checked {
         known.into_iter().chain(more).collect()
     }
 
-    /// Whether an array is the number of a trip of some loop around.
-    pub fn is_trip(&self, a: ArrayId) -> bool {
-        self.trips.contains(&a)
+    /// Whether an array is the number of a trip of some loop around, or tells how many trips that makes.
+    pub fn is_of_trips(&self, a: ArrayId) -> bool {
+        self.trips.contains(&a) || self.counts.contains(&a)
     }
 
     /// The numbers of the trips around.

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! A trip that can go straight back (`repeat/straight.rs`) keeps some of the values that it computes, too, if these take no more memory
-//! than what it overwrites.
+//! than what it overwrites, but for a few numbers.
 //!
 //! A state that is smaller than what is written into it in a trip, as a vector of three numbers is in steps of steps, is stored whole.
 //! Loops inside that write into the state are logged as well, if the numbers of their trips are polynomials over what is known before
@@ -110,9 +110,9 @@ impl Kept {
         self.inside.iter().find(|(place, _)| *place == at).map(|(_, kept)| kept.clone()).unwrap_or_default()
     }
 
-    /// Whether it is of the nest at a place.
-    pub fn is_of(&self, at: usize) -> bool {
-        self.values.iter().any(|(place, _)| *place == at)
+    /// The logs of the nest at a place.
+    pub fn of(&self, at: usize) -> Option<&[ArrayId]> {
+        self.values.iter().find(|(place, _)| *place == at).map(|(_, logs)| &logs[..])
     }
 
     /// The places of the nests.

@@ -308,13 +308,18 @@ impl Reverse {
                     w.last = w.updates.len();
                     self.is_again(w.versions[w.last], carried[w.carried].state);
                 }
-                for (at, logs) in &again.kept.values {
-                    for (a, log) in again.body[*at].results().into_iter().zip(logs) {
-                        self.had_again(a, *log, trip, r.loc);
+                // What is kept has sizes that are computed, and what is computed may read what is kept.
+                for (at, s) in again.body.iter().enumerate() {
+                    if let Some(logs) = again.kept.of(at) {
+                        for (a, log) in s.results().into_iter().zip(logs) {
+                            self.had_again(a, *log, trip, r.loc);
+                        }
+                    } else if segments.steady.contains(&at) {
+                        self.execute([s].into_iter());
                     }
                 }
                 let last = segments.of.last().into_iter().flatten();
-                self.execute(segments.steady.iter().chain(last).map(|at| &again.body[*at]));
+                self.execute(last.map(|at| &again.body[*at]));
             }
             None => self.undo_trip(r, &mut again, &carried, trip),
         }
@@ -440,7 +445,7 @@ impl Reverse {
         }
         self.execute(before.iter().map(|at| &again.body[*at]));
         // Of what was kept there are the values alone; a scan backwards needs its states, a minimum by index its places.
-        if again.segments.is_some() && again.kept.is_of(at) {
+        if again.segments.is_some() && again.kept.of(at).is_some() {
             self.execute([s].into_iter());
         }
         let mut now = s.clone();

@@ -135,8 +135,8 @@ fn unchanged(r: &mut Repeat, p: &Program, params: &FxHashSet<ArrayId>, replace: 
     r.carried.len() < before
 }
 
-/// The integer that a nest without axes stores, if it is a polynomial over names and the numbers of trips around: the proofs know
-/// more of `n - 1 - trip` than of some number that has this value, and how large it becomes can be told before the loop.
+/// The integer that a nest without axes stores, if it is a polynomial over names and the numbers and counts of trips around: the proofs
+/// know more of `n - 1 - trip` than of some number that has this value, and how large it becomes can be told before the loop.
 fn size_of(p: &Program, s: &Stm, known: &Checked) -> Option<(ArrayId, Dim)> {
     let Stm::Nest(Nest { axes, yields, body, .. }) = s else { return None };
     let ([], [Yield { array, kind: YieldKind::Store(v) }]) = (axes.as_slice(), yields.as_slice()) else {
@@ -149,7 +149,7 @@ fn size_of(p: &Program, s: &Stm, known: &Checked) -> Option<(ArrayId, Dim)> {
     body.lets().for_each(|l| facts.learn(p.into(), l));
     let form = facts.form(*v).filter(|f| facts.exact(f))?;
     let size = form.as_dim()?;
-    let named = scalars(size).all(|a| known.is_trip(a));
+    let named = scalars(size).all(|a| known.is_of_trips(a));
     named.then(|| (*array, size.clone()))
 }
 

@@ -18,6 +18,9 @@ use crate::internal::expect;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
+/// So many numbers a trip may keep whatever it overwrites: loops in it may have no trips as far as sizes tell.
+const FEW: i64 = 4;
+
 /// Adds to a counted loop what stores its history; arrays that it starts from are made before.
 pub(in crate::derive) fn store_history(p: &mut Program, r: &mut Repeat) -> (Vec<History>, Kept) {
     let Trips::For(index, count) = r.trips.clone() else { return Default::default() };
@@ -154,12 +157,13 @@ impl Logger<'_> {
     }
 
     /// What trips with this body keep so that they can go straight back, and what trips in them do; `None` if there is no way or that
-    /// takes more than what they overwrite.
+    /// takes more than what they overwrite and a few numbers.
     fn keeping(&mut self, body: &[Stm], overwritten: &[(Carried, &[Writes])]) -> Option<Kept> {
         let written: Vec<Vec<ArrayId>> =
             overwritten.iter().map(|(c, _)| versions(body, c.next, c.state)).collect();
         let places = Segments::to_keep(self.p, body, &written).filter(|_| !written.is_empty())?;
-        let mut room = overwritten.iter().map(|(_, w)| size(w)).fold(Dim::default(), |sum, n| sum.add(&n));
+        let mut room =
+            overwritten.iter().map(|(_, w)| size(w)).fold(Dim::constant(FEW), |sum, n| sum.add(&n));
         let mut plan = Kept::default();
         for (at, s) in body.iter().enumerate() {
             if places.contains(&at) {
@@ -185,7 +189,8 @@ impl Logger<'_> {
             self.levels.pop();
             plan.inside.extend(kept.map(|kept| (at, kept)));
         }
-        room.is_nonnegative().then_some(plan)
+        // What is no size is a number of trips, of loops that start from the second element on.
+        room.terms().all(|(_, times)| times >= 0).then_some(plan)
     }
 
     /// Bounds for the dimensions of an array that a trip makes.

@@ -20,7 +20,7 @@ use crate::bulk::{ArrayId, Program, Repeat, Stm, Trips};
 
 /// The statements of a trip but for updates and those whose values are kept, by their places.
 pub(in crate::derive) struct Segments {
-    /// Those that depend on no state that is written into.
+    /// Those that depend on no state that is written into, but for what is kept.
     pub steady: Vec<usize>,
     /// The others by segment.
     pub of: Vec<Vec<usize>>,
@@ -113,7 +113,12 @@ impl Segments {
                 }
                 segments.of.push(Vec::new());
             } else if kept.contains(&at) {
-                // It is there from the start.
+                // It is there from the start, and so has to be what its size is made of. An integer that is had again is called
+                // otherwise, which sizes of arrays do not know.
+                let is_size = |a: &ArrayId| body.iter().any(|s| sizes_of_results(p, s).any(|of| of == *a));
+                if sizes(p, s).iter().any(|a| segment_of.contains_key(a)) || results.iter().any(is_size) {
+                    return Err(Need::Other);
+                }
             } else if computed.is_empty() && !used.iter().any(|a| versions.contains(a)) {
                 segments.steady.push(at);
             } else {
@@ -128,7 +133,19 @@ impl Segments {
 /// The arrays that a statement uses, in sizes as well.
 fn used(p: &Program, s: &Stm) -> Vec<ArrayId> {
     let mut used = s.inputs();
-    s.visit_sizes(&mut |d| used.extend(scalars(d)));
-    used.extend(s.results().iter().flat_map(|a| &p.array(*a).dims).flat_map(scalars));
+    used.extend(sizes(p, s));
     used
+}
+
+/// The integers that its sizes are made of.
+fn sizes(p: &Program, s: &Stm) -> Vec<ArrayId> {
+    let mut out = Vec::new();
+    s.visit_sizes(&mut |d| out.extend(scalars(d)));
+    out.extend(sizes_of_results(p, s));
+    out
+}
+
+/// Those in the sizes of the arrays that it makes.
+fn sizes_of_results(p: &Program, s: &Stm) -> impl Iterator<Item = ArrayId> {
+    s.results().into_iter().flat_map(|a| &p.array(a).dims).flat_map(scalars)
 }
