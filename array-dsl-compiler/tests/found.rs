@@ -57,6 +57,14 @@ const FOUND: &[(&str, &str)] = &[
     ),
     ("a number was flattened to the first parameter", "fn f(x: [f64; n]) -> f64 { sum(flatten(sum(x * x))) + sum(flatten(2.0)) }"),
     (
+        "the memory of a Hessian's strips, which is not known where data decide how many trips there are, was added to",
+        "fn f(first: [i64; n], values: [f64; n], room: i64) -> f64 {
+            let mut best = zeros(room + 1);
+            for i in 0..n { for w in max(0, first[i])..=room { best[w] = max(1.0, values[i]); } }
+            sum(best)
+        }",
+    ),
+    (
         "the strips of a Hessian used the trips of a loop before they were counted",
         "fn f(z: [f64; n], c: i64) -> f64 {
             if c > 0 { let mut h = z[1].abs() + 0.1; while h < 10.0 { h = h * 2.0 + z[0].abs(); } h * z[1] } else { 0.3 }

@@ -193,15 +193,20 @@ pub(super) fn is_known_to_host(p: &Program, d: &Dim) -> bool {
     })
 }
 
-/// The memory of one direction: the arrays that statements make with the directions as their first dimension. Where that is not
-/// known, more than there is.
+/// The memory of one direction, in bytes. Where the host cannot tell, more than there is.
 fn bytes(p: &Program, stms: &[Stm], width: &Dim) -> Dim {
+    let sum = bytes_of_arrays(p, stms, width);
+    if is_known_to_host(p, &sum) && !sum.is_too_large() { sum } else { Dim::constant(i64::MAX) }
+}
+
+/// Of the arrays that statements make with the directions as their first dimension.
+fn bytes_of_arrays(p: &Program, stms: &[Stm], width: &Dim) -> Dim {
     let mut sum = Dim::default();
     for s in stms {
         let mut arrays = s.results();
         if let Stm::Repeat(r) = s {
             arrays.extend(r.carried.iter().map(|c| c.state));
-            sum = sum.add(&bytes(p, &r.body, width));
+            sum = sum.add(&bytes_of_arrays(p, &r.body, width));
         }
         for a in arrays {
             let info = p.array(a);
@@ -210,5 +215,5 @@ fn bytes(p: &Program, stms: &[Stm], width: &Dim) -> Dim {
             }
         }
     }
-    if is_known_to_host(p, &sum) { sum } else { Dim::constant(i64::MAX) }
+    sum
 }
