@@ -7,7 +7,7 @@ use proc_macro2::Span;
 use super::Elaborator;
 use super::constants::constant;
 use super::index::indexed;
-use super::names::{closest, meant};
+use super::names::{closest, meant, meant_method};
 use super::value::{Closure, Function, Value};
 use crate::core::{self, Atom, Exp};
 use crate::diagnostics::Code;
@@ -272,17 +272,8 @@ impl Elaborator<'_> {
         let mut all = vec![receiver?];
         all.extend(args?);
         if !super::is_builtin(&name.name) {
-            let help = match &*name.name {
-                "iter" | "into_iter" => {
-                    "arrays have no iterators here: use `map`, `build` or a reduction such as `sum()`"
-                        .to_string()
-                }
-                "clone" | "to_owned" => "values are never moved here: just use the name again".to_string(),
-                "rev" => "write `(lo..hi).rev()` with the range in parentheses, or `x.reverse()` of an array"
-                    .into(),
-                // With these arguments it is a method of Rust's, of the same meaning as a function.
-                name => meant(name).unwrap_or_else(|| "methods are the built-in functions".into()),
-            };
+            let help =
+                meant_method(&name.name).unwrap_or_else(|| "methods are the built-in functions".into());
             self.error(Code::UnknownFunction, name.span, format!("unknown method `{}`", name.name), help);
             return None;
         }

@@ -72,6 +72,57 @@ fn module_of(name: &str) -> Option<&'static str> {
     LIBRARY.iter().find(|(_, names)| has(names)).map(|(module, _)| *module)
 }
 
+/// The methods that arrays, iterators and vectors have elsewhere, and what to write for them.
+const METHODS: [(&str, &str); 15] = [
+    (
+        "clone to_owned into_owned view view_mut as_slice to_vec collect copied cloned",
+        "values are never moved here: just use the name again",
+    ),
+    (
+        "iter into_iter iter_mut for_each fold",
+        "arrays have no iterators here: use `map`, `build`, a reduction such as `sum()`, or a `for` loop",
+    ),
+    ("enumerate indexed_iter", "write `build(n, |i| ..)`, or a `for` loop over the indices"),
+    (
+        "outer_iter axis_iter rows lanes",
+        "`map(|row| .., a)` takes a matrix row by row, `map(|column| .., transpose(a))` by columns",
+    ),
+    ("rev", "write `(lo..hi).rev()` with the range in parentheses, or `x.reverse()` of an array"),
+    ("row index_axis subview", "write `a[i]` for a row, `a[s![.., j]]` for a column"),
+    ("column col", "write `a[s![.., j]]` for a column"),
+    (
+        "slice_axis slice_mut slice_collapse",
+        "write `a[lo..hi]`, or `a[s![lo..hi, ..]]` for several dimensions",
+    ),
+    ("t reversed_axes", "write `transpose(a)`"),
+    (
+        "nrows ncols shape raw_dim len_of",
+        "write `len(a)` for the rows and `dim(a, 1)` for the columns, or the size's name in the type",
+    ),
+    ("is_empty", "write `len(x) == 0`"),
+    (
+        "mapv mapv_into map_inplace mapv_inplace",
+        "functions and operators take whole arrays: `sin(a)`, `2.0 * a + 1.0`",
+    ),
+    (
+        "sum_axis mean_axis",
+        "`sum(a)` is the sum of each row, `sum(transpose(a))` of each column; so with `mean`",
+    ),
+    (
+        "push extend insert append pop remove truncate",
+        "arrays keep their sizes: make the array at its full size, or use `concat`",
+    ),
+    ("swap", "write `let t = a[i]; a[i] = a[j]; a[j] = t;`"),
+];
+
+/// What to write for a method that is not there, as a sentence.
+pub(super) fn meant_method(name: &str) -> Option<String> {
+    let has = |names: &str| names.split(' ').any(|n| n == name);
+    let known = METHODS.iter().find(|(names, _)| has(names)).map(|(_, help)| help.to_string());
+    // With these arguments it is a method of Rust's, of the same meaning as a function.
+    known.or_else(|| meant(name))
+}
+
 /// What to write for a function that is not there, as a sentence: for one of Rust's or of another library, or a misspelled one.
 pub fn meant(path: &str) -> Option<String> {
     let (ty, name) = path.rsplit_once("::").unwrap_or(("", path));
