@@ -1,5 +1,5 @@
 //! What the author of a legal kernel may not have meant, for `explain`: where no gradient goes through, and where it is zero
-//! altogether; which functions are slow. Why loops run in order is found where that is decided, in `elaborate`.
+//! altogether; which functions are slow. Why loops run in order is found where they are elaborated; not all of them stay so.
 //!
 //! A float **varies** with a parameter if it is computed from it by functions whose derivatives are not zero everywhere. What
 //! varies with a parameter is a superset of what has a gradient by it, so a note that there is none is certain.
@@ -12,9 +12,12 @@
 
 use std::collections::BTreeSet;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::bulk;
+use crate::bulk::walk::Visitor;
 use crate::core::{Atom, Body, Derivative, Exp, Function, Operator, Stm, Var};
+use crate::elaborate::InOrder;
 use crate::scalar::{Gives, Op};
 use crate::ty::{Loc, Place};
 
@@ -65,6 +68,29 @@ pub fn of_functions(f: &Function) -> Vec<(Loc, String)> {
     let mut notes = Vec::new();
     visit(f, &f.body, false, &mut notes);
     notes
+}
+
+/// Notes on the loops that run in order in the program that was made.
+pub fn of_loops(in_order: &[InOrder], program: &bulk::Program) -> Vec<(Loc, String)> {
+    let mut left = Loops::default();
+    program.stms.iter().for_each(|s| left.stm(s));
+    in_order.iter().filter(|l| left.0.contains(&l.of)).map(|l| (l.at, l.why.clone())).collect()
+}
+
+/// The loops that are left.
+#[derive(Default)]
+struct Loops(FxHashSet<Loc>);
+
+impl Visitor for Loops {
+    fn stm(&mut self, s: &bulk::Stm) {
+        self.0.extend(if let bulk::Stm::Repeat(r) = s { Some(r.loc) } else { None });
+        self.walk_stm(s);
+    }
+
+    fn scan(&mut self, s: &bulk::Scan) {
+        self.0.insert(s.loc);
+        self.walk_scan(s);
+    }
 }
 
 /// Remarks as `explain` shows them, with the lines they are about; nothing if there are none. Each once: of what is written once,

@@ -399,10 +399,10 @@ fn k_means() {
     let start = floats(&[2, 1], &[0.0, 5.0]);
     // Only the steps depend on each other.
     assert_eq!(ordered(text, 1, &[points, start, int(4)]), [0.5, 11.0]);
-    let notes = elaborated(text).notes;
+    let notes = elaborated(text).in_order;
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert_eq!(
-        notes[0].1,
+        notes[0].why,
         "the loop over `_` runs in order: `centers` is carried from trip to trip, as it is read in the loop that changes it"
     );
 }
@@ -449,7 +449,7 @@ fn inner_loops_that_run_in_order() {
         let mut h = [0; 8]; for i in 0..n { let mut k = x[i]; while k > 0 { h[k % 8] += 1; k /= 2; } } h
     }";
     assert_eq!(ordered(text, 2, &[ints(&[5, 1])]), [0.0, 2.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
-    assert!(elaborated(text).notes[0].1.starts_with("the loop over `i` runs in order: what it writes"));
+    assert!(elaborated(text).in_order[0].why.starts_with("the loop over `i` runs in order: what it writes"));
     // A local variable of the body is no state of the outer loop.
     let text = "fn f(x: [i64; n]) -> i64 {
         let mut bits = 0; for i in 0..n { let mut k = x[i]; while k > 0 { bits += k % 2; k /= 2; } } bits

@@ -16,7 +16,7 @@ pub(super) struct Saved {
     frame: usize,
     branches: usize,
     errors: usize,
-    notes: usize,
+    in_order: usize,
     writes: usize,
 }
 
@@ -31,7 +31,7 @@ impl Elaborator<'_> {
             frame: self.frame.len(),
             branches: self.branches.len(),
             errors: self.diagnostics.list().len(),
-            notes: self.notes.len(),
+            in_order: self.in_order.len(),
             writes: self.writes.len(),
         }
     }
@@ -46,7 +46,7 @@ impl Elaborator<'_> {
         self.frame.truncate(s.frame);
         self.branches.truncate(s.branches);
         self.diagnostics.truncate(s.errors);
-        self.notes.truncate(s.notes);
+        self.in_order.truncate(s.in_order);
         self.writes.truncate(s.writes);
         self.declined = false;
     }

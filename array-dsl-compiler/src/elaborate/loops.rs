@@ -10,12 +10,12 @@
 
 use proc_macro2::Span;
 
-use super::Elaborator;
 use super::conditions::Branch;
 use super::effects::{self, Class};
 use super::rows;
 use super::scope::{Role, Slot};
 use super::value::Value;
+use super::{Elaborator, InOrder};
 use crate::core::{Atom, Body, Exp, Loop, Reducer, Stm, Trips, Type, Var};
 use crate::diagnostics::Code;
 use crate::dim::{Dim, SizeAtom};
@@ -66,12 +66,17 @@ impl Elaborator<'_> {
                     match self.parallel(e, &plan, foreign, &range, span) {
                         None if self.declined => {
                             self.restore(saved);
-                            self.note(span, e, "what it writes depends on loops inside that run in order");
+                            self.runs_in_order(
+                                e,
+                                span,
+                                span,
+                                "what it writes depends on loops inside that run in order",
+                            );
                         }
                         done => return done.map(|()| Value::unit()),
                     }
                 }
-                Err((why, at)) => self.note(at, e, &why),
+                Err((why, at)) => self.runs_in_order(e, span, at, &why),
             }
         }
         self.loop_in_order(e, &names, &range, span)?;
@@ -79,10 +84,11 @@ impl Elaborator<'_> {
     }
 
     /// Why a loop is sequential, for `explain`.
-    fn note(&mut self, at: Span, e: &For, why: &str) {
+    fn runs_in_order(&mut self, e: &For, of: Span, at: Span, why: &str) {
         let index = e.pattern.names().first().map_or_else(|| "_".into(), |n| n.name.to_string());
-        let at = self.loc(at);
-        self.notes.push((at, format!("the loop over `{index}` runs in order: {why}")));
+        let (of, at) = (self.loc(of), self.loc(at));
+        let why = format!("the loop over `{index}` runs in order: {why}");
+        self.in_order.push(InOrder { of, at, why });
     }
 
     /// How each assigned variable is used, or why the loop is sequential.

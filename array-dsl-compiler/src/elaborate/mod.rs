@@ -213,10 +213,21 @@ pub struct Elaborated {
     pub function: core::Function,
     /// By `Loc`; places of called kernels have the span of the call.
     pub spans: Vec<Span>,
-    /// What `explain` tells about places: why a loop runs in order.
-    pub notes: Vec<(Loc, String)>,
+    /// Its loops that run in order, as far as was seen here.
+    pub in_order: Vec<InOrder>,
     /// Where the constants that it takes after its arguments come from, in order.
     pub constants: Vec<Source>,
+}
+
+/// Why a loop runs in order, unless it turns out that no trip needs another one.
+#[derive(Clone, Debug)]
+pub struct InOrder {
+    /// The loop.
+    pub of: Loc,
+    /// What makes it.
+    pub at: Loc,
+    /// The reason, as `explain` tells it.
+    pub why: String,
 }
 
 /// Elaborates a kernel, which may have a rule for its derivative. Returns `None` when errors were recorded.
@@ -239,7 +250,7 @@ pub fn elaborate(
         result = e.with_rule(rule, &params, results).map(|results| (tree, results, types));
     }
     let inference = e.inference.clone();
-    let (vars, places, spans, sizes, notes) = (e.vars, e.places, e.spans, e.sizes, e.notes);
+    let (vars, places, spans, sizes, in_order) = (e.vars, e.places, e.spans, e.sizes, e.in_order);
     let (rules, outside) = (e.rules, e.outside);
     let [body_stms]: [Vec<Stm>; 1] = e.bodies.try_into().expect("every body that began has ended");
     let body_stms = checks::earliest(body_stms);
@@ -265,7 +276,7 @@ pub fn elaborate(
     }
     inference.settle(&mut function);
     let constants = outside.sources(&|v| function.vars[v.0 as usize].ty.elem);
-    Some(Elaborated { function, spans, notes, constants })
+    Some(Elaborated { function, spans, in_order, constants })
 }
 
 /// What is wrong with a size that is too large.
@@ -327,7 +338,7 @@ struct Elaborator<'a> {
     writes: Vec<Write>,
     /// The parallel loop around must be made sequential after all.
     declined: bool,
-    notes: Vec<(Loc, String)>,
+    in_order: Vec<InOrder>,
     /// Nesting of closure calls, to refuse runaway recursion.
     depth: usize,
     /// Nesting of expressions.
@@ -361,7 +372,7 @@ impl<'a> Elaborator<'a> {
             known: FxHashMap::default(),
             writes: Vec::new(),
             declined: false,
-            notes: Vec::new(),
+            in_order: Vec::new(),
             depth: 0,
             nesting: 0,
             joint: joint::Joint::default(),

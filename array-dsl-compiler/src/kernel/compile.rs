@@ -149,7 +149,7 @@ pub(super) fn build(
     let derivatives: Vec<Derivative> = asked.iter().map(|(d, _)| *d).collect();
     let made = programs::compile(&program, &derivatives, kernel.options.only_named.is_none());
     let spans: Vec<Option<Span>> = iter::once(None).chain(asked.iter().map(|(_, span)| *span)).collect();
-    let front = explained(&elaborated);
+    let front = explained(&elaborated, &program);
     let signature = signature?.with_constants(elaborated.constants.iter().map(Source::elem).collect());
     Some((elaborated, variants(kernel, &signature, &front, made, &spans, diagnostics)?))
 }
@@ -222,11 +222,12 @@ fn variants(
     Some(variants)
 }
 
-/// What `explain` tells of the front end.
-fn explained(elaborated: &Elaborated) -> String {
+/// What `explain` tells of the front end, and of what has become of it.
+fn explained(elaborated: &Elaborated, program: &bulk::Program) -> String {
     let f = &elaborated.function;
     let of_core = notes::of_gradients(f).into_iter().chain(notes::of_functions(f));
-    let notes: Vec<_> = elaborated.notes.iter().cloned().chain(of_core).collect();
+    let in_order = notes::of_loops(&elaborated.in_order, program);
+    let notes: Vec<_> = in_order.into_iter().chain(of_core).collect();
     let notes = notes::section("notes", &f.name, &f.places, &notes);
     format!("{notes}== typed and lifted ==\n{}\n", core::print::pretty(f))
 }
