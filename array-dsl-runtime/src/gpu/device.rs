@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::adapter::GpuInfo;
+use super::limits::{asked, longest};
 use super::pipeline::Pipelines;
 use super::plan::Plans;
 use super::pool::{GpuBuffer, Owner, Pool};
@@ -250,8 +251,8 @@ pub(super) struct State {
 
 impl Shared {
     pub(super) async fn open(adapter: &wgpu::Adapter, info: GpuInfo) -> Result<Shared, Error> {
-        let limits = adapter.limits();
-        let features = adapter.features() & wanted();
+        let (limits, features) = asked(adapter)?;
+        let features = features & wanted();
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("array-dsl"),
             required_limits: limits.clone(),
@@ -271,9 +272,8 @@ impl Shared {
         });
 
         let counters = Arc::new(Counters::default());
-        // Buffers are bound whole.
-        let largest = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size) / 8 * 8;
-        let pool = Arc::new(Pool::new(device.clone(), failures.clone(), counters.clone(), largest));
+        let longest = longest(&limits);
+        let pool = Arc::new(Pool::new(device.clone(), failures.clone(), counters.clone(), longest));
         let recorder = Recorder::new(&device, &limits);
         failures.check()?;
         Ok(Shared {

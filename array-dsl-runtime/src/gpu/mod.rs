@@ -14,7 +14,8 @@
 //! | file | subject |
 //! |---|---|
 //! | `adapter` | which GPUs there are, and which one to take |
-//! | `device` | one opened device: limits, failures, counters |
+//! | `device` | one opened device: failures, counters |
+//! | `limits` | what a device has, and how to make do with less |
 //! | `pool` | buffers and their reuse |
 //! | `elem` | element types |
 //! | `array`, `scalar` | typed arrays; scalars of records |
@@ -22,6 +23,7 @@
 //! | `transfer` | the bytes of uploads and downloads |
 //! | `status` | failures found by shaders, and which results carry them |
 //! | `pipeline` | shaders made into pipelines, once |
+//! | `translate` | in tests: shaders as devices without Vulkan get them |
 //! | `record` | what is recorded and how it is submitted |
 //! | `wait` | waiting for the device: blocking, async, in a browser |
 //! | `scope` | what wgpu has against what it is told, at once or later |
@@ -57,6 +59,7 @@ mod device;
 mod elem;
 mod execute;
 mod extent;
+mod limits;
 mod pipeline;
 mod plan;
 mod pool;
@@ -73,6 +76,8 @@ mod sort_shader;
 mod status;
 mod team;
 mod transfer;
+#[cfg(feature = "assert-translated")]
+mod translate;
 mod upload;
 mod wait;
 mod watch;
@@ -87,6 +92,7 @@ pub use array::GpuArray;
 pub use device::GpuStatistics;
 pub use elem::GpuElem;
 pub use execute::GpuInput;
+pub use limits::GpuLimits;
 pub use pool::GpuBuffer;
 pub use profile::{GpuEvent, GpuProfile, GpuStepTotal};
 pub use run::GpuKernel;
@@ -120,7 +126,8 @@ pub struct Gpu {
 impl Gpu {
     /// Opens the best GPU there is: a discrete one before an integrated one, that before a virtual one, and a
     /// software implementation last. The environment variable `ARRAY_DSL_ADAPTER`, part of a name, restricts
-    /// the choice.
+    /// the choice. `ARRAY_DSL_LIMITS=webgpu` leaves a device the least that WebGPU promises, 32-bit numbers and 8 arrays in a shader, to
+    /// try out whether a program runs on such a one.
     ///
     /// # Errors
     /// [`Error::NoGpu`] with the reason. [`Error::CannotBlock`] in a browser, where there is [`Gpu::new_async`].
@@ -172,6 +179,11 @@ impl Gpu {
     /// What this GPU is.
     pub fn info(&self) -> &GpuInfo {
         &self.shared.info
+    }
+
+    /// What this GPU has.
+    pub fn limits(&self) -> GpuLimits {
+        self.shared.can.told()
     }
 
     /// What has been done so far, for tests and measurements.

@@ -169,6 +169,8 @@ fn compile(
     layout: &wgpu::PipelineLayout,
     origin: Origin,
 ) -> wgpu::ComputePipeline {
+    #[cfg(feature = "assert-translated")]
+    super::translate::assert_translated(label, wgsl);
     let source =
         wgpu::ShaderModuleDescriptor { label: Some(label), source: wgpu::ShaderSource::Wgsl(wgsl.into()) };
     let module = match origin {
