@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks everything: format, lints, all tests on the CPU and on a GPU, the digits example from end to end, and the same on a page
-# in a browser.
+# Checks everything: format, lints, all tests on the CPU and on a GPU, the digits example from end to end, the gallery, and digits on
+# a page in a browser.
 #
 # The GPU tests need a Vulkan driver. On a Debian-like system without one, root gets Mesa's software driver
 # installed. ARRAY_DSL_GPU=skip leaves out whatever needs a GPU; ARRAY_DSL_ADAPTER=<part of a name> picks one.
@@ -84,6 +84,14 @@ if [ "$gpu" = yes ]; then
 fi
 run tests cargo --config "$alone" test --workspace # documentation tests are among them, benchmarks are not
 run digits "$examples/digits" --out "$scratch/digits.png"
+gallery() {
+    local name
+    for name in heat gaussian_process hmc ray_marcher attention lstm orbit soft_dtw molecular_dynamics image_warp; do
+        echo "-- $name"
+        "$examples/$name" --out "$scratch/$name.png"
+    done
+}
+run gallery gallery
 if [ "$gpu" = yes ]; then
     run digits-gpu "$examples/digits" --gpu --out "$scratch/digits.png"
 fi

@@ -29,6 +29,7 @@ chapters! {
     rules "rules.md"
     library "library.md"
     programs "programs.md"
+    gallery "gallery.md"
     gpu "gpu.md"
     performance "performance.md"
     errors "errors.md"

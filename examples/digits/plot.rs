@@ -9,11 +9,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use crate::data::{Images, SIDE};
-use crate::font;
+use crate::font::{self, DrawResult};
 use crate::train::History;
-
-/// What drawing on the backend `DB` gives.
-pub type DrawResult<DB> = Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
 
 const SIZE: (u32, u32) = (1240, 640);
 const CHART_WIDTH: u32 = 730;
