@@ -26,6 +26,7 @@
 //! | `systems` | [`solve`], [`solve_matrix`], [`inverse`], [`det`], [`slogdet`], [`logdet`], [`lstsq`] |
 //! | `spectral` | [`eigh`], [`svd`] |
 //! | `exponential` | [`expm`] |
+//! | `vectors` | [`norm`], [`cross`] |
 //!
 //! All are generic kernels over `f32` and `f64`, on the CPU and on GPUs, with derivatives of both modes and of any order, unless a
 //! function says otherwise. A batch of matrices needs no more than an argument of one more dimension: `cholesky(batch)`. Points of a
@@ -43,9 +44,11 @@ mod factors;
 mod spectral;
 mod systems;
 mod triangular;
+mod vectors;
 
 pub use self::exponential::expm;
 pub use self::factors::{cholesky, lu, qr};
 pub use self::spectral::{eigh, svd};
 pub use self::systems::{det, inverse, logdet, lstsq, slogdet, solve, solve_matrix};
 pub use self::triangular::{diagonal, identity, solve_lower, solve_upper, trace};
+pub use self::vectors::{cross, norm};

@@ -2,8 +2,8 @@
 //! have no factors, or many, do what is written of them.
 
 use array_dsl::linalg::{
-    cholesky, det, diagonal, eigh, expm, inverse, logdet, lstsq, lu, qr, slogdet, solve, solve_matrix, svd,
-    trace,
+    cholesky, cross, det, diagonal, eigh, expm, inverse, logdet, lstsq, lu, norm, qr, slogdet, solve,
+    solve_matrix, svd, trace,
 };
 use array_dsl::prelude::*;
 use ndarray::{Array1, Array2, Array3, array};
@@ -228,6 +228,37 @@ macro_rules! derivatives {
 derivatives! {
     of_cholesky of_lu of_qr of_triangles of_solve of_solve_matrix of_inverse of_det of_slogdet of_lstsq of_values of_vectors of_svd
     of_expm
+}
+
+#[kernel(hvp)]
+fn distances(a: [[f64; n]; m], b: [f64; n]) -> f64 {
+    sum(norm(a - b))
+}
+
+#[kernel]
+fn box_of(a: [f64; 3], b: [f64; 3], c: [f64; 3]) -> f64 {
+    dot(a, cross(b, c))
+}
+
+#[test]
+fn vectors() {
+    let (a, b) = (noise(3, 4, 31), vector(4, 32));
+    let of_rows: f64 = a.rows().into_iter().map(|r| (&r - &b).mapv(|x| x * x).sum().sqrt()).sum();
+    assert!((distances(&a, &b) - of_rows).abs() < 1e-14);
+    check_grad(distances, (&a, &b)).unwrap().assert();
+    let (da, h) = (noise(3, 4, 33), 1e-5);
+    let (ha, _) = hvp(distances)(&a, &b, &da, &Array1::zeros(4));
+    let at = |t: f64| grad(distances)(&(&a + &(t * &da)), &b).0;
+    near(&ha, &((at(h) - at(-h)) / (2.0 * h)), 1e-8);
+    // A vector that is zero, or has no elements, has the length zero, and a gradient that is.
+    let same = Array2::from_shape_fn((1, 4), |(_, j)| b[j]);
+    assert_eq!(distances(&same, &b), 0.0);
+    assert_eq!(grad(distances)(&same, &b).0, Matrix::zeros((1, 4)));
+    assert_eq!(distances(&Matrix::zeros((2, 0)), &Array1::zeros(0)), 0.0);
+    let [x, y, z] = [34, 35, 36].map(|seed| vector(3, seed));
+    let rows = Array2::from_shape_fn((3, 3), |(i, j)| [&x, &y, &z][i][j]);
+    assert!((box_of(&x, &y, &z) - h_det(&rows)).abs() < 1e-14);
+    check_grad(box_of, (&x, &y, &z)).unwrap().assert();
 }
 
 #[kernel(value, grad, hvp)]
