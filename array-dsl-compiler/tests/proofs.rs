@@ -3,6 +3,7 @@
 use array_dsl_compiler::bulk::interp::run;
 use array_dsl_compiler::bulk::print::print;
 use array_dsl_compiler::derive::Derivative;
+use array_dsl_compiler::loops::print::print as printed;
 use array_dsl_compiler::optimize::remaining;
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::target::Target;
@@ -122,6 +123,17 @@ fn the_usual_forms_need_no_checks() {
             assert_eq!(remaining(p), [], "{text}\n{}", print(p));
         }
     }
+}
+
+/// What is proven of a number of the host level holds where loops are made, which compute it first.
+#[test]
+fn counts_made_of_sizes_prove_reads_in_loops() {
+    let p = program(
+        "fn f(n: usize) -> [f64; n] { let mut x = ones(n); for t in 34..n - 1 { x[t + 1] = x[t] + x[t - 34]; } x }",
+    );
+    assert_eq!(print(&p).matches("]?").count(), 0, "{}", print(&p));
+    let loops = printed(&pipeline::scheduled(&p, Target::Cpu));
+    assert_eq!(loops.matches("]?").count(), 0, "{loops}");
 }
 
 #[test]

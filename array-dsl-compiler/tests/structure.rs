@@ -250,6 +250,21 @@ fn the_cost_of_clusters_has_no_array_of_all_differences() {
     }
 }
 
+/// Elements that are made of their places alone, as random numbers are, belong to no array that loops could have in common.
+#[test]
+fn what_is_computed_of_the_axes_alone_is_computed_once() {
+    let gradient = derivative(
+        "fn f(spot: f64, vol: f64, t: f64, n: usize) -> f64 {
+            let z = build(n, |i| sin(12.9898 * i as f64));
+            let price = |z| max(spot * exp(vol * sqrt(t) * z - 0.5 * vol * vol * t) - 1.0, 0.0);
+            mean(price(z) + price(-z))
+        }",
+        Derivative::ValueAndGrad,
+    );
+    let text = shown(&gradient);
+    assert_eq!(text.matches("= sin ").count(), 1, "{text}");
+}
+
 #[test]
 fn expensive_elements_are_computed_once() {
     let text = "fn f(x: [f64; n], w: [f64; k]) -> [f64; n + 1 - k] {

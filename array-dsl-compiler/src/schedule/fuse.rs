@@ -6,7 +6,7 @@
 //! 1. the next extents are equal,
 //! 2. what it reads of the run's members is read at the shared axes, and those members have stored it by then
 //!    (a reduction over the shared axis has not),
-//! 3. they have an array in common, and do not go through one crosswise,
+//! 3. they have an array in common or a function of the same elements that takes long, and do not go through an array crosswise,
 //! 4. where loops do not nest, they have the same space, or are folds over the same points (`same_folds`).
 //!
 //! Scalar code is placed at the outermost level where its operands exist, unless it may fail: then it stays where its nest has
@@ -24,7 +24,7 @@ use crate::dim::Dim;
 use crate::loops::{MOST_FOLDED, Step};
 use crate::target::Target;
 use crate::ty::Elem;
-use member::{Member, common_input, depends, points};
+use member::{Member, depends, have_in_common, points};
 
 /// A group at depth 0.
 enum Group {
@@ -163,7 +163,7 @@ impl<'a> Fuse<'a> {
             return false;
         }
         let legal = run.iter().all(|q| !depends(m, q) || self.pointwise(m, q, depth));
-        let gain = run.iter().any(|q| depends(m, q) || common_input(m, q));
+        let gain = run.iter().any(|q| depends(m, q) || have_in_common(m, q));
         legal && gain && !run.iter().any(|q| self.is_crosswise(m, q))
     }
 

@@ -21,8 +21,15 @@ fn sorted(p: &Program, stms: Vec<Stm>) -> Vec<Stm> {
             Stm::Nest(n) if is_number(p, n) => {
                 let mut needs: FxHashSet<ArrayId> = s.inputs().into_iter().collect();
                 s.visit_sizes(&mut |d| needs.extend(scalars(d)));
-                let last = out.iter().rposition(|o| o.results().iter().any(|a| needs.contains(a)));
-                last.map_or(0, |k| k + 1)
+                // What is known of them is said before they are computed with.
+                let tells = |o: &Stm| {
+                    let mut tells = o.results().iter().any(|a| needs.contains(a));
+                    if let Stm::Check(..) = o {
+                        o.visit_sizes(&mut |d| tells |= scalars(d).any(|a| needs.contains(&a)));
+                    }
+                    tells
+                };
+                out.iter().rposition(tells).map_or(0, |k| k + 1)
             }
             _ => out.len(),
         };

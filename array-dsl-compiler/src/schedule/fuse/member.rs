@@ -1,6 +1,8 @@
 //! A nest whose results are of one depth, and what is asked of pairs of them.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::hash::BuildHasher;
+
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::super::unroll;
 use crate::bulk::live::live_body;
@@ -27,6 +29,8 @@ pub(super) struct Member {
     pub indexed: FxHashSet<ArrayId>,
     /// The axes of a few points, and what is computed of them alone.
     pub counted: FxHashSet<Var>,
+    /// What takes long of what its points compute: equal numbers for equal functions of equal elements, axes by their places.
+    pub functions: FxHashSet<u64>,
     /// How many statements each of its points becomes, if these are few.
     pub length: Option<i64>,
 }
@@ -52,6 +56,7 @@ impl Member {
         let ordered = body.is_ordered();
         let mut counted = Counted(n.axes[points(&n.axes)..].iter().map(|a| a.var).collect());
         counted.body(&body);
+        let functions = Functions::of(&n.axes, &body);
         let (axes, outer, counted) = (n.axes.clone(), n.axes.len() - over, counted.0);
         let mut innermost = Innermost(axes.iter().enumerate().map(|(k, a)| (a.var, k)).collect());
         innermost.body(&body);
@@ -70,6 +75,7 @@ impl Member {
             sources,
             indexed,
             counted,
+            functions,
             length,
         }
     }
@@ -89,9 +95,9 @@ pub(super) fn depends(m: &Member, on: &Member) -> bool {
     on.yields.iter().any(|y| m.sources.contains(&y.array))
 }
 
-/// Whether they read elements of one array.
-pub(super) fn common_input(m: &Member, q: &Member) -> bool {
-    m.indexed.iter().any(|a| q.sources.contains(a))
+/// Whether they read elements of one array, or compute one thing that takes long, as numbers that are made of the axes alone.
+pub(super) fn have_in_common(m: &Member, q: &Member) -> bool {
+    m.indexed.iter().any(|a| q.sources.contains(a)) || !m.functions.is_disjoint(&q.functions)
 }
 
 /// How many statements each point becomes, if these are few: those of all steps along the axes of a few points.
@@ -106,6 +112,49 @@ fn length(axes: &[Axis], outer: usize, body: &Body) -> Option<i64> {
 pub(super) fn points(axes: &[Axis]) -> usize {
     let is_few = |a: &Axis| a.extent.as_constant().is_some_and(|n| (1..=unroll::MOST).contains(&n));
     axes.len() - axes.iter().rev().take_while(|a| is_few(a)).count()
+}
+
+/// Numbers what is computed: see `Member::functions`.
+#[derive(Default)]
+struct Functions {
+    numbers: FxHashMap<Var, u64>,
+    long: FxHashSet<u64>,
+}
+
+impl Functions {
+    fn of(axes: &[Axis], body: &Body) -> FxHashSet<u64> {
+        let mut f = Functions::default();
+        f.numbers.extend(axes.iter().zip(0..).map(|(a, place)| (a.var, place)));
+        f.body(body);
+        f.long
+    }
+
+    /// What is computed in a way that is not looked into is like nothing else.
+    fn number(&self, a: Atom) -> u64 {
+        let hash = FxBuildHasher;
+        match a {
+            Atom::Const(c) => hash.hash_one(c),
+            Atom::Var(v) => self.numbers.get(&v).copied().unwrap_or_else(|| hash.hash_one(v)),
+        }
+    }
+}
+
+impl Visitor for Functions {
+    fn binding(&mut self, l: &Let) {
+        let all = |atoms: &[Atom]| atoms.iter().map(|a| self.number(*a)).collect::<Vec<u64>>();
+        let number = match &l.exp {
+            Exp::Op(op, args) => Some(FxBuildHasher.hash_one((op, all(args)))),
+            Exp::Read { array, index, .. } => Some(FxBuildHasher.hash_one((array, all(index)))),
+            Exp::Size(d) => Some(FxBuildHasher.hash_one(d)),
+            Exp::StopGradient(_) | Exp::If(..) => None,
+        };
+        if let (Some(number), [v]) = (number, &l.vars[..]) {
+            self.numbers.insert(*v, number);
+            let takes_long = matches!(&l.exp, Exp::Op(op, _) if !op.is_cheap());
+            self.long.extend(takes_long.then_some(number));
+        }
+        self.walk_binding(l);
+    }
 }
 
 /// Scalars that are counters, or computed of them alone.
