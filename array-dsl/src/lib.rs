@@ -36,8 +36,8 @@ pub use array_dsl_runtime::check::{GradientCheck, Verdict, check_grad};
 pub use array_dsl_runtime::directional::{Directional, HasSparseHessian};
 #[cfg(feature = "gpu")]
 pub use array_dsl_runtime::gpu::{
-    Gpu, GpuArray, GpuEvent, GpuInfo, GpuKernel, GpuKind, GpuLimits, GpuProfile, GpuRecord, GpuScalar, GpuStatistics,
-    GpuStepTotal, Upload,
+    Gpu, GpuArray, GpuEvent, GpuInfo, GpuKernel, GpuKind, GpuLimits, GpuProfile, GpuRecord, GpuScalar,
+    GpuStatistics, GpuStepTotal, Upload,
 };
 pub use array_dsl_runtime::host::{
     Cpu, HasGrad, HasHessian, HasHvp, HasJacobian, HasJvp, HasValueAndGrad, HasVjp, HasVmap, Instance,

@@ -37,28 +37,6 @@ fn why_a_loop_runs_in_order() {
     assert!(!text.contains("== notes ==") && text.contains("reduce"), "{text}");
 }
 
-/// The rows of a step do not need each other, which is seen when the program has been made.
-#[kernel]
-fn eliminated(a: [[f64; n]; n]) -> [[f64; n]; n] {
-    let mut u = a;
-    for k in 0..n {
-        for i in k + 1..n {
-            let f = u[i][k] / u[k][k];
-            for j in k..n {
-                u[i][j] -= f * u[k][j];
-            }
-        }
-    }
-    u
-}
-
-#[test]
-fn no_loop_is_said_to_run_in_order_that_does_not() {
-    let notes = section(&eliminated.explain(), "notes");
-    assert!(notes.iter().any(|n| n.contains("the loop over `k` runs in order")), "{notes:?}");
-    assert!(!notes.iter().any(|n| n.contains("over `i`") || n.contains("over `j`")), "{notes:?}");
-}
-
 #[kernel]
 fn stepped(x: [f64; n], gain: f64, offset: f64, #[no_grad] y: f64) -> f64 {
     let steps = (10.0 * x).floor();
@@ -143,4 +121,26 @@ fn which_functions_have_no_vectors() {
         include_str!("explain.rs").lines().position(|l| l.contains("x.digamma()")).map_or(0, |at| at + 1);
     let note = "`digamma` has no vectors on CPUs: it is computed for one element after the other";
     assert_eq!(section(&slow.explain(), "notes"), [format!("line {line}: {note}")]);
+}
+
+/// The rows of a step do not need each other, which is seen when the program has been made.
+#[kernel]
+fn eliminated(a: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut u = a;
+    for k in 0..n {
+        for i in k + 1..n {
+            let f = u[i][k] / u[k][k];
+            for j in k..n {
+                u[i][j] -= f * u[k][j];
+            }
+        }
+    }
+    u
+}
+
+#[test]
+fn no_loop_is_said_to_run_in_order_that_does_not() {
+    let notes = section(&eliminated.explain(), "notes");
+    assert!(notes.iter().any(|n| n.contains("the loop over `k` runs in order")), "{notes:?}");
+    assert!(!notes.iter().any(|n| n.contains("over `i`") || n.contains("over `j`")), "{notes:?}");
 }

@@ -155,3 +155,22 @@ fn arrays_of_tuples() {
     assert_eq!(xs_adj, array![4.0, 5.0, 6.0]);
     assert_eq!(ys_adj, xs);
 }
+
+/// The elements of an array whose size is a number may have names.
+#[kernel]
+fn taken_apart([a, b, ..]: [f64; 4], rows: [[f64; 2]; 3]) -> f64 {
+    let [[p, q], .., mut last] = rows;
+    last[0] *= 2.0;
+    let [x, y] = last;
+    let f = |[u, v]| u * v;
+    a * b + p * q + x * y + f(rows[1])
+}
+
+#[test]
+fn array_patterns() {
+    let (x, rows) = (array![2.0, 3.0, 5.0, 7.0], array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]);
+    assert_eq!(taken_apart(&x, &rows), 6.0 + 2.0 + 60.0 + 12.0);
+    let (dx, drows) = grad(taken_apart)(&x, &rows);
+    assert_eq!(dx, array![3.0, 2.0, 0.0, 0.0]);
+    assert_eq!(drows, array![[2.0, 1.0], [4.0, 3.0], [12.0, 10.0]]);
+}

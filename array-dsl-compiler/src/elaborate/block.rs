@@ -3,11 +3,13 @@
 use proc_macro2::Span;
 
 use super::Elaborator;
+use super::call::count;
 use super::sizes::Declared;
 use super::value::Value;
 use crate::core::Atom;
 use crate::diagnostics::Code;
-use crate::syntax::ast::{Expr, ExprKind, Pattern, Stmt};
+use crate::dim::Dim;
+use crate::syntax::ast::{ArrayPattern, Expr, ExprKind, Pattern, Stmt};
 
 impl Elaborator<'_> {
     /// `{ stmts; result }`. Without a result the value is `()`.
@@ -98,6 +100,7 @@ impl Elaborator<'_> {
             (Pattern::Tuple(ps, _), Value::Tuple(vs)) if ps.len() == vs.len() => {
                 ps.iter().zip(vs).try_for_each(|(p, v)| self.bind_pattern(p, v))
             }
+            (Pattern::Array(p), v) => self.bind_elements(p, v),
             (Pattern::Tuple(ps, span), v) => {
                 let found = self.describe(&v);
                 self.error(
@@ -109,5 +112,44 @@ impl Elaborator<'_> {
                 None
             }
         }
+    }
+
+    /// Binds the elements of an array, whose size is a number.
+    fn bind_elements(&mut self, p: &ArrayPattern, v: Value) -> Option<()> {
+        let length = match &v {
+            Value::Atom(a) => self.atom_type(*a).dims.first().and_then(Dim::as_constant),
+            _ => None,
+        };
+        let parts = p.parts().count() as i64;
+        let (Value::Atom(array), Some(length)) = (&v, length) else {
+            let found = self.describe(&v);
+            let help = "such a pattern takes an array whose size is a number; index others: `a[0]`, `a[1..]`";
+            let message =
+                format!("this pattern has {}, the value is {found}", count(parts as usize, "element"));
+            self.error(Code::TupleShape, p.span, message, help);
+            return None;
+        };
+        if length < parts || (length > parts && !p.rest) {
+            let message =
+                format!("this pattern has {}, the array has {length}", count(parts as usize, "element"),);
+            self.error(
+                Code::TupleShape,
+                p.span,
+                message,
+                "name each element, or write `..` for those you do not need",
+            );
+            return None;
+        }
+        let last = p.last.iter().zip(length - p.last.len() as i64..);
+        let mut bound = Some(());
+        for (part, k) in p.first.iter().zip(0..).chain(last) {
+            if matches!(part, Pattern::Wildcard(_)) {
+                continue;
+            }
+            let k = self.int(k);
+            let element = Value::Atom(self.index(*array, &[k], part.span()));
+            bound = bound.and(self.bind_pattern(part, element));
+        }
+        bound
     }
 }

@@ -54,8 +54,8 @@ const OTHER_NAMES: [(&str, &str); 11] = [
 const LIBRARY: [(&str, &str); 4] = [
     (
         "linalg",
-        "cholesky det diagonal eigh expm identity inverse logdet lstsq lu qr slogdet solve solve_lower solve_matrix solve_upper \
-         svd trace",
+        "cholesky cross det diagonal eigh expm identity inverse logdet lstsq lu norm qr slogdet solve solve_lower solve_matrix \
+         solve_upper svd trace",
     ),
     (
         "random",
@@ -73,7 +73,7 @@ fn module_of(name: &str) -> Option<&'static str> {
 }
 
 /// The methods that arrays, iterators and vectors have elsewhere, and what to write for them.
-const METHODS: [(&str, &str); 15] = [
+const METHODS: [(&str, &str); 17] = [
     (
         "clone to_owned into_owned view view_mut as_slice to_vec collect copied cloned",
         "values are never moved here: just use the name again",
@@ -112,6 +112,8 @@ const METHODS: [(&str, &str); 15] = [
         "push extend insert append pop remove truncate",
         "arrays keep their sizes: make the array at its full size, or use `concat`",
     ),
+    ("rotate_left", "write `rotate(x, k)`, which gives `x[(i + k) % n]`"),
+    ("rotate_right", "write `rotate(x, -k)`, which gives `x[(i - k) % n]`"),
     ("swap", "write `let t = a[i]; a[i] = a[j]; a[j] = t;`"),
 ];
 
@@ -132,6 +134,9 @@ pub fn meant(path: &str) -> Option<String> {
             "arrays are made by `zeros(n)`, `[value; n]` or `build(n, |i| ..)`".into()
         }
         ("", "pow") => "write `x.powi(2)`, or `x.powf(0.5)` for powers that are not whole".into(),
+        ("", "eye") => "write `build((n, n), |i, j| if i == j { 1.0 } else { 0.0 })`".into(),
+        ("", "var" | "variance") => "write `let d = x - mean(x); mean(d * d)`".into(),
+        ("", "std" | "stddev") => "write `let d = x - mean(x); mean(d * d).sqrt()`".into(),
         ("", "vecmat") => "write `matvec(transpose(a), x)`".into(),
         ("", "wrapping_add") => "integers wrap around in kernels: write `x + y`".into(),
         ("", "wrapping_sub") => "integers wrap around in kernels: write `x - y`".into(),

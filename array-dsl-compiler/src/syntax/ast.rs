@@ -123,8 +123,30 @@ pub enum Pattern {
     Wildcard(Span),
     /// A tuple of patterns.
     Tuple(Vec<Pattern>, Span),
+    /// `[a, b, .., c]`.
+    Array(ArrayPattern),
     /// `Name { field: pattern, .. }`.
     Record(RecordPattern),
+}
+
+/// A pattern that takes an array apart.
+#[derive(Clone, Debug)]
+pub struct ArrayPattern {
+    /// The elements from the start on.
+    pub first: Vec<Pattern>,
+    /// Has `..`: there may be others in between.
+    pub rest: bool,
+    /// The elements at the end, after `..`.
+    pub last: Vec<Pattern>,
+    /// The whole pattern.
+    pub span: Span,
+}
+
+impl ArrayPattern {
+    /// Its parts.
+    pub fn parts(&self) -> impl Iterator<Item = &Pattern> {
+        self.first.iter().chain(&self.last)
+    }
 }
 
 /// A pattern that takes a record apart.
@@ -146,6 +168,7 @@ impl Pattern {
         match self {
             Pattern::Name(name) | Pattern::Mutable(name) => name.span,
             Pattern::Wildcard(span) | Pattern::Tuple(_, span) => *span,
+            Pattern::Array(array) => array.span,
             Pattern::Record(record) => record.span,
         }
     }
@@ -154,7 +177,7 @@ impl Pattern {
     pub fn name(&self) -> Option<&Ident> {
         match self {
             Pattern::Name(name) | Pattern::Mutable(name) => Some(name),
-            Pattern::Wildcard(_) | Pattern::Tuple(..) | Pattern::Record(_) => None,
+            Pattern::Wildcard(_) | Pattern::Tuple(..) | Pattern::Array(_) | Pattern::Record(_) => None,
         }
     }
 
@@ -164,6 +187,7 @@ impl Pattern {
             Pattern::Name(name) | Pattern::Mutable(name) => vec![name],
             Pattern::Wildcard(_) => Vec::new(),
             Pattern::Tuple(parts, _) => parts.iter().flat_map(Pattern::names).collect(),
+            Pattern::Array(array) => array.parts().flat_map(Pattern::names).collect(),
             Pattern::Record(record) => record.fields.iter().flat_map(|(_, p)| p.names()).collect(),
         }
     }

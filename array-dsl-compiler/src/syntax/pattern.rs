@@ -1,11 +1,11 @@
 //! Patterns: what parameters, `let` and closures bind, and the literal patterns of `match`.
 //!
-//! A binding pattern is a name, `mut` and a name, `_`, or a tuple or a record of these; `&` before one means nothing. An arm of a `match` is
+//! A binding pattern is a name, `mut` and a name, `_`, or a tuple, an array or a record of these; `&` before one means nothing. An arm of a `match` is
 //! one or more integer or boolean literals, or catches everything, with or without a name.
 
 use syn::spanned::Spanned;
 
-use super::ast::{Expr, Ident, Pattern, RecordPattern};
+use super::ast::{ArrayPattern, Expr, Ident, Pattern, RecordPattern};
 use super::parse::{Parser, ident, path, text};
 use crate::ty::Name;
 
@@ -47,11 +47,7 @@ impl Parser<'_> {
                 "`..` in a pattern is not supported in kernels",
                 "name every component, with `_` for those you do not need",
             ),
-            syn::Pat::Slice(_) => self.unsupported(
-                span,
-                "array patterns are not supported in kernels",
-                "bind the array to a name and index it: `a[0]`, `a[1..]`",
-            ),
+            syn::Pat::Slice(p) => return self.array_pattern(p, bound),
             syn::Pat::Struct(p) => return self.record_pattern(p, bound),
             syn::Pat::TupleStruct(_) => self.unsupported(
                 span,
@@ -65,6 +61,20 @@ impl Parser<'_> {
             ),
         }
         Pattern::Wildcard(span)
+    }
+
+    /// Reads `[a, b, .., c]`.
+    fn array_pattern(&mut self, p: &syn::PatSlice, bound: &mut Vec<Name>) -> Pattern {
+        let mut pattern = ArrayPattern { first: Vec::new(), rest: false, last: Vec::new(), span: p.span() };
+        for part in &p.elems {
+            if matches!(part, syn::Pat::Rest(_)) && !pattern.rest {
+                pattern.rest = true;
+                continue;
+            }
+            let part = self.pattern(part, bound);
+            if pattern.rest { &mut pattern.last } else { &mut pattern.first }.push(part);
+        }
+        Pattern::Array(pattern)
     }
 
     /// Reads `Name { a, b: pattern, .. }`.
@@ -146,6 +156,8 @@ mod tests {
         let read =
             "f((mut a, _): (f64, f64)) -> f64 { let (b, (c, d)) = g; let in: _ = (call map |mut x| x b); a }";
         assert_eq!(shown(source), read);
+        let source = "fn f([a, _]: [f64; 2]) -> f64 { let [b, mut c, .., [d, ..]] = g; a }";
+        assert_eq!(shown(source), "f([a, _]: [f64; 2]) -> f64 { let [b, mut c, .., [d, ..]] = g; a }");
         let source = "fn f(p: m::P) -> f64 { let m::P { a, mut b, c: (d, _), .. } = p; let Q {} = q; a }";
         let read = "f(p: m::P) -> f64 { let m::P { a: a, b: mut b, c: (d, _), .. } = p; let Q { } = q; a }";
         assert_eq!(shown(source), read);
@@ -156,7 +168,8 @@ mod tests {
         for (binding, start) in [
             ("x @ y", "AD0001 `@` patterns"),
             ("(x, ..)", "AD0001 `..` in a pattern"),
-            ("[x, y]", "AD0001 array patterns"),
+            ("[x, .., y, ..]", "AD0001 `..` in a pattern"),
+            ("[x, y @ ..]", "AD0001 `@` patterns"),
             ("P(x)", "AD0001 patterns of tuple structs"),
             ("P { x, y: x }", "AD0001 the name `x` is bound twice"),
             ("(x, x)", "AD0001 the name `x` is bound twice"),

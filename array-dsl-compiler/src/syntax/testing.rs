@@ -52,6 +52,11 @@ fn pattern(p: &Pattern) -> String {
         Pattern::Mutable(name) => format!("mut {}", name.name),
         Pattern::Wildcard(_) => "_".into(),
         Pattern::Tuple(parts, _) => format!("({})", join(parts, ", ", pattern)),
+        Pattern::Array(array) => {
+            let rest = array.rest.then(|| "..".to_string());
+            let all = array.first.iter().map(pattern).chain(rest).chain(array.last.iter().map(pattern));
+            format!("[{}]", all.collect::<Vec<_>>().join(", "))
+        }
         Pattern::Record(r) => {
             let mut fields: Vec<String> =
                 r.fields.iter().map(|(n, p)| format!("{}: {}", n.name, pattern(p))).collect();

@@ -143,6 +143,7 @@ impl Visitor for Bound {
             Pattern::Name(name) | Pattern::Mutable(name) => self.names.push(name.clone()),
             Pattern::Wildcard(_) => {}
             Pattern::Tuple(parts, _) => parts.iter().for_each(|p| self.bind(p)),
+            Pattern::Array(array) => array.parts().for_each(|p| self.bind(p)),
             // A field's name alone binds it too: rustc would say how to leave it out of the pattern, which is not there to be shown.
             Pattern::Record(r) => {
                 let renamed = r.fields.iter().filter(|(f, p)| p.name().is_none_or(|n| n.name != f.name));

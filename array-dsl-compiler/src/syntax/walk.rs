@@ -187,6 +187,7 @@ macro_rules! walk {
                     Pattern::Name(name) | Pattern::Mutable(name) => self.bound([name.name.clone()]),
                     Pattern::Wildcard(_) => {}
                     Pattern::Tuple(parts, _) => parts.iter().for_each(|p| self.bind(p)),
+                    Pattern::Array(array) => array.parts().for_each(|p| self.bind(p)),
                     Pattern::Record(r) => {
                         self.record(&r.path);
                         r.fields.iter().for_each(|(_, p)| self.bind(p));

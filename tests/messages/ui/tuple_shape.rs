@@ -28,4 +28,22 @@ fn call(x: f64) -> f64 {
     length(x)
 }
 
+#[kernel]
+fn too_few(x: [f64; 3]) -> f64 {
+    let [a, b] = x;
+    a + b
+}
+
+#[kernel]
+fn of_any_size(x: [f64; n]) -> f64 {
+    let [a, .., z] = x;
+    a + z
+}
+
+#[kernel]
+fn of_a_number(x: f64) -> f64 {
+    let [a] = x;
+    a
+}
+
 fn main() {}
