@@ -24,6 +24,7 @@ extern crate self as array_dsl;
 
 pub mod implicit;
 pub mod linalg;
+pub mod nn;
 pub mod ode;
 pub mod random;
 pub mod reference;

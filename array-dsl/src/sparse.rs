@@ -27,10 +27,11 @@
 //! `array_dsl::sparse_jacobian` gives derivatives in this form.
 //!
 //! **What is not such a matrix**: a column, or a row's entry, outside of its array is the error that any such index is, which names the
-//! line; a row that ends before it begins is empty.
+//! line. Where `starts` falls, results mean nothing.
 //!
-//! All are generic kernels over `f32` and `f64`, with derivatives of both modes and of any order by `values` and by the dense operand,
-//! and of no more entries than `values` has. Cost: a multiplication for each entry and column of the dense operand, going back twice that.
+//! All are generic kernels over `f32` and `f64`, with derivatives of both modes and of any order by `values` and by the dense operand;
+//! that by `values` has an element for each entry and no more. Several vectors are the rows of a matrix, `csr_matvec(values, columns, starts,
+//! rows)`. Cost: a multiplication for each entry, and for each column of a dense matrix; going back some five times that.
 
 use crate::prelude::*;
 
@@ -116,11 +117,12 @@ pub fn csr_transposed_matvec<T: Float>(
     y: [T; m],
     n: usize,
 ) -> [T; n] {
+    // The row of each entry, from -1 for what is before the first one.
+    let rows = cumsum(hist(add, 0, k, starts, replicate(m + 1, 1))) - 1;
     let mut x = zeros(n);
-    for i in 0..m {
-        for e in starts[i]..starts[i + 1] {
-            x[columns[e]] += values[e] * y[i];
-        }
+    for e in 0..k {
+        let row = rows[e];
+        x[columns[e]] += if row >= 0 && row < m { values[e] * y[row] } else { 0.0 };
     }
     x
 }
