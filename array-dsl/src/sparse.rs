@@ -52,13 +52,13 @@ use crate::prelude::*;
 /// assert_eq!(y, array![201.0, 0.0, 30.0]);
 /// ```
 #[kernel]
-pub fn csr_matvec<T: Float>(values: [T; k], columns: [i64; k], starts: [i64; m + 1], x: [T; n]) -> [T; m] {
-    build(m, |i| {
-        let mut s = 0.0;
+pub fn csr_matvec<T: Float>(values: [T; k], columns: [i64; k], starts: [i64; s], x: [T; n]) -> [T; s - 1] {
+    build(s - 1, |i| {
+        let mut sum = 0.0;
         for e in starts[i]..starts[i + 1] {
-            s += values[e] * x[columns[e]];
+            sum += values[e] * x[columns[e]];
         }
-        s
+        sum
     })
 }
 
@@ -81,15 +81,15 @@ pub fn csr_matvec<T: Float>(values: [T; k], columns: [i64; k], starts: [i64; m +
 pub fn csr_matmat<T: Float>(
     values: [T; k],
     columns: [i64; k],
-    starts: [i64; m + 1],
+    starts: [i64; s],
     b: [[T; c]; n],
-) -> [[T; c]; m] {
-    build((m, c), |i, j| {
-        let mut s = 0.0;
+) -> [[T; c]; s - 1] {
+    build((s - 1, c), |i, j| {
+        let mut sum = 0.0;
         for e in starts[i]..starts[i + 1] {
-            s += values[e] * b[columns[e]][j];
+            sum += values[e] * b[columns[e]][j];
         }
-        s
+        sum
     })
 }
 
