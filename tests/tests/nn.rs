@@ -1,8 +1,8 @@
 //! Layers of networks: against loops over numbers, with derivatives to the second order.
 
 use array_dsl::nn::{
-    attention, avg_pool2d, causal_attention, conv1d, conv2d, conv2d_transpose, cross_entropy, gelu, layer_norm,
-    max_pool2d, silu, upsample,
+    attention, avg_pool2d, causal_attention, conv1d, conv2d, conv2d_transpose, cross_entropy, gelu,
+    layer_norm, max_pool2d, silu, upsample,
 };
 use array_dsl::prelude::*;
 use ndarray::{Array, Array1, Array2, Array3, Array4, Dimension, ShapeBuilder, array};
@@ -94,7 +94,9 @@ fn filters_are_the_sums() {
         }
         // The transposed one is that of the same sums: <conv(x), y> is <x, transposed(y)> where all of x is read.
         let back = h_transposed(&y, &k, stride, padding);
-        let size = |places: usize, k: usize| ((places as i64 - 1) * stride as i64 + k as i64 - 2 * padding as i64).max(0) as usize;
+        let size = |places: usize, k: usize| {
+            ((places as i64 - 1) * stride as i64 + k as i64 - 2 * padding as i64).max(0) as usize
+        };
         assert_eq!(back.dim(), (c, size(y.dim().1, kh), size(y.dim().2, kw)));
         if back.dim() == x.dim() {
             assert!(((&y * &y).sum() - (&back * &x).sum()).abs() < 1e-9 * (1.0 + (&y * &y).sum()));
@@ -115,8 +117,11 @@ fn pools() {
     for (h, w, size, stride) in [(4, 6, 2, 2), (5, 5, 3, 1), (5, 4, 2, 3), (1, 4, 2, 1), (3, 3, 1, 1)] {
         let x = noise((h, w), 5);
         let shape = (places(h, size, stride), places(w, size, stride));
-        let square = |i: usize, j: usize| x.slice(ndarray::s![i * stride..i * stride + size, j * stride..j * stride + size]);
-        let top = Array2::from_shape_fn(shape, |(i, j)| square(i, j).fold(f64::NEG_INFINITY, |m, v| m.max(*v)));
+        let square = |i: usize, j: usize| {
+            x.slice(ndarray::s![i * stride..i * stride + size, j * stride..j * stride + size])
+        };
+        let top =
+            Array2::from_shape_fn(shape, |(i, j)| square(i, j).fold(f64::NEG_INFINITY, |m, v| m.max(*v)));
         near(&h_max(&x, size, stride), &top, 0.0);
         let mean = Array2::from_shape_fn(shape, |(i, j)| square(i, j).sum() / (size * size) as f64);
         let all = h_avg(&x.clone().insert_axis(ndarray::Axis(0)), size, stride);
@@ -172,9 +177,13 @@ fn losses_and_activations() {
         assert!((loss[i] - expected).abs() < 1e-14);
     }
     assert!(Cpu.run(h_loss, (&z, &array![0, 4, 1])).is_err(), "a label outside");
-    let (gelu, silu) = h_activations(&array![-40.0, -1.0, 0.0, 2.0, 40.0]);
-    near(&gelu, &array![0.0, -0.158_655_253_931_457_05, 0.0, 1.954_499_736_103_641_6, 40.0], 1e-15);
-    near(&silu, &array![-40.0 * (-40f64).exp(), -1.0 / (1.0 + 1f64.exp()), 0.0, 2.0 / (1.0 + (-2f64).exp()), 40.0], 1e-15);
+    let (by_error, by_sigmoid) = h_activations(&array![-40.0, -1.0, 0.0, 2.0, 40.0]);
+    near(&by_error, &array![0.0, -0.158_655_253_931_457_05, 0.0, 1.954_499_736_103_641_6, 40.0], 1e-15);
+    near(
+        &by_sigmoid,
+        &array![-40.0 * (-40f64).exp(), -1.0 / (1.0 + 1f64.exp()), 0.0, 2.0 / (1.0 + (-2f64).exp()), 40.0],
+        1e-15,
+    );
 }
 
 macro_rules! derivatives {

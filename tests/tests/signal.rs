@@ -102,7 +102,10 @@ fn transforms_are_the_sums() {
         let (p, q) = h_rfft(&re);
         assert_eq!((p.len(), q.len()), (n / 2 + 1, n / 2 + 1));
         for k in 0..(n / 2 + 1).min(n) {
-            assert!((p[k] - real.0[k]).abs() + (q[k] - real.1[k]).abs() < 1e-13 * (1.0 + n as f64), "n = {n}, {k}");
+            assert!(
+                (p[k] - real.0[k]).abs() + (q[k] - real.1[k]).abs() < 1e-13 * (1.0 + n as f64),
+                "n = {n}, {k}"
+            );
         }
         let x = h_irfft(&p, &q, n);
         assert!(x.iter().zip(&re).all(|(x, y)| (x - y).abs() < 1e-14), "n = {n}");
@@ -116,7 +119,8 @@ fn long_transforms() {
         // One wave alone.
         let k = 1234;
         let angle = |j: usize| std::f64::consts::TAU * ((j * k) % n) as f64 / n as f64;
-        let (re, im) = (Array1::from_shape_fn(n, |j| angle(j).cos()), Array1::from_shape_fn(n, |j| angle(j).sin()));
+        let (re, im) =
+            (Array1::from_shape_fn(n, |j| angle(j).cos()), Array1::from_shape_fn(n, |j| angle(j).sin()));
         let expected = Array1::from_shape_fn(n, |j| if j == k { n as f64 } else { 0.0 });
         let found = off(&h_fft(&re, &im), &(expected, Array1::zeros(n)));
         assert!(found < 1e-14 * (n as f64).log2(), "n = {n}: {found:e}");
@@ -192,7 +196,10 @@ fn convolutions_are_the_sums() {
             near(&h_correlate_valid(&x, &k), &valid(&other));
         }
     }
-    assert!(Cpu.run(h_convolve_valid, (&noise(2, 1), &noise(4, 1))).is_err(), "longer than what it slides along");
+    assert!(
+        Cpu.run(h_convolve_valid, (&noise(2, 1), &noise(4, 1))).is_err(),
+        "longer than what it slides along"
+    );
     assert!(Cpu.run(h_convolve, (&noise(0, 1), &noise(0, 1))).is_err(), "a size below zero");
     assert!(Cpu.run(h_fft, (&noise(2, 1), &noise(3, 1))).is_err(), "parts of different sizes");
 }

@@ -97,7 +97,10 @@ fn what_is_outside_is_an_error() {
         assert!(matches!(error, Error::IndexOutOfRange { .. }), "{error}");
         assert!(Cpu.run(h_transposed, (&array![1.0], &array![wrong], &starts, &array![1.0], 2)).is_err());
     }
-    assert!(Cpu.run(h_matvec, (&array![1.0], &array![0], &array![0, 2], &x)).is_err(), "an entry that is not there");
+    assert!(
+        Cpu.run(h_matvec, (&array![1.0], &array![0], &array![0, 2], &x)).is_err(),
+        "an entry that is not there"
+    );
     assert!(Cpu.run(h_matvec, (&array![1.0], &array![0], &Array1::zeros(0), &x)).is_err(), "no start");
 }
 
@@ -105,7 +108,9 @@ fn what_is_outside_is_an_error() {
 fn segments_are_reduced() {
     for (n, count) in [(0, 0), (0, 2), (1, 1), (5, 9), (300, 7)] {
         let (x, s) = (noise(n, 11), choices(n, count, 12));
-        let of = |k: usize| -> Vec<f64> { x.iter().zip(&s).filter(|(_, s)| **s == k as i64).map(|(x, _)| *x).collect() };
+        let of = |k: usize| -> Vec<f64> {
+            x.iter().zip(&s).filter(|(_, s)| **s == k as i64).map(|(x, _)| *x).collect()
+        };
         let each = |f: &dyn Fn(&[f64]) -> f64| Array1::from_shape_fn(count, |k| f(&of(k)));
         near(&h_sum(&x, &s, count), &each(&|v| v.iter().sum()));
         assert_eq!(h_max(&x, &s, count), each(&|v| v.iter().copied().fold(f64::NEG_INFINITY, f64::max)));

@@ -18,7 +18,7 @@ use crate::prelude::*;
 
 /// The exponent of the least power of two that is not below `n`: by arithmetic alone, so that it may be in a size.
 #[kernel]
-pub fn exponent(n: usize) -> i64 {
+pub(super) fn exponent(n: usize) -> i64 {
     // All bits below the highest one of n - 1, and their number.
     let a = max(n - 1, 0);
     let b = a | (a >> 1);
@@ -62,7 +62,7 @@ fn of_power<T: Float>(re: [T; n], im: [T; n], steps: usize) -> ([T; n], [T; n]) 
 
 /// The transform, without a derivative of its own.
 #[kernel]
-pub fn transform<T: Float>(re: [T; n], im: [T; n]) -> ([T; n], [T; n]) {
+pub(super) fn transform<T: Float>(re: [T; n], im: [T; n]) -> ([T; n], [T; n]) {
     // 1 for a number that is no power of two.
     let other = min(n & (n - 1), 1);
     let steps = exponent(n * (1 + other));
@@ -89,26 +89,28 @@ pub fn transform<T: Float>(re: [T; n], im: [T; n]) -> ([T; n], [T; n]) {
     let (f, g) = of_power(d, e, other * steps);
     // Back by the same transform, with real and imaginary parts exchanged.
     let scale = 1.0 / (m as _);
-    let (imaginary, real) = build(other * m, |k| {
-        (scale * (p[k] * g[k] + q[k] * f[k]), scale * (p[k] * f[k] - q[k] * g[k]))
-    });
+    let (imaginary, real) =
+        build(other * m, |k| (scale * (p[k] * g[k] + q[k] * f[k]), scale * (p[k] * f[k] - q[k] * g[k])));
     let (v, u) = of_power(imaginary, real, other * steps);
-    build(n, |k| {
-        if other == 0 { (p[k], q[k]) } else { (c[k] * u[k] + s[k] * v[k], c[k] * v[k] - s[k] * u[k]) }
-    })
+    build(
+        n,
+        |k| {
+            if other == 0 { (p[k], q[k]) } else { (c[k] * u[k] + s[k] * v[k], c[k] * v[k] - s[k] * u[k]) }
+        },
+    )
 }
 
 macro_rules! of_type {
     ($elem:ident: $($name:ident by $rule:ident by $inner:ident;)*) => {$(
         /// The transform with the opposite sign: that of the numbers with real and imaginary parts exchanged, exchanged again.
         #[kernel]
-        pub fn $rule(_re: [$elem; n], _im: [$elem; n], a: [$elem; n], b: [$elem; n]) -> ([$elem; n], [$elem; n]) {
+        pub(super) fn $rule(_re: [$elem; n], _im: [$elem; n], a: [$elem; n], b: [$elem; n]) -> ([$elem; n], [$elem; n]) {
             let (q, p) = $inner(b, a);
             (p, q)
         }
 
         #[kernel(vjp = $rule)]
-        pub fn $name(re: [$elem; n], im: [$elem; n]) -> ([$elem; n], [$elem; n]) {
+        pub(super) fn $name(re: [$elem; n], im: [$elem; n]) -> ([$elem; n], [$elem; n]) {
             transform(re, im)
         }
     )*};

@@ -24,7 +24,9 @@ macro_rules! of_type {
                 let share = segment_softmax(a, columns, n + 1);
                 let y = segment_sum(share * a, columns, n) * x;
                 let z = segment_mean(a, columns, n);
-                sum(y * y) + sum(map(|t| if t.is_finite() { t * t } else { 0.0 }, top)) + z[0] * x[0] + (starts[0] as _)
+                // Of an empty segment there is no mean, and no extreme.
+                let finite = map(|s, t| if s.is_finite() { s * t } else { 0.0 }, z, x);
+                sum(y * y) + sum(map(|t| if t.is_finite() { t * t } else { 0.0 }, top)) + sum(finite) + (starts[0] as _)
             }
         }
     };
