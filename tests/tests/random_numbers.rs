@@ -178,7 +178,7 @@ fn gamma_distributed_numbers_move_as_their_quantiles() {
             "{a}: {dx} {}",
             -by_shape / density
         );
-        assert_eq!(vjp(one_gamma)(key, a, 1.0), (x, dx));
+        assert!((vjp(one_gamma)(key, a, 1.0).1 - dx).abs() < 1e-13 * (1.0 + dx.abs()));
         // Along the quantile: x'' = d/da g(x, a) + g dg/dx with g = -F_a / F_x.
         let g = |x: f64, a: f64| {
             let density = x.powf(a - 1.0) * (-x).exp() / gamma(a);
