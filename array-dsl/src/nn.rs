@@ -31,8 +31,9 @@
 //! | `images` | [`conv1d`], [`conv2d`], [`conv2d_transpose`], [`max_pool2d`], [`avg_pool2d`], [`upsample`] |
 //! | `layers` | [`gelu`], [`silu`], [`layer_norm`], [`attention`], [`causal_attention`], [`cross_entropy`] |
 //!
-//! All are generic kernels over `f32` and `f64`, on the CPU and on GPUs, with derivatives of both modes and of any order. They are written
-//! for one example: an argument of one more dimension is a batch, and what is the same for all, such as a filter, is given once.
+//! All are generic kernels over `f32` and `f64`, on the CPU and on GPUs, with derivatives of both modes and of any order. They are
+//! written for one example: an argument of one more dimension is a batch, and what is the same for all, such as a filter, is given
+//! once.
 
 mod images;
 mod layers;

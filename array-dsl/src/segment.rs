@@ -15,18 +15,20 @@
 //! assert_eq!(attended(&array![2.0, 4.0, 8.0], &array![5.0, 1.0, 1.0], &from, &to), array![0.0, 2.0, 6.0]);
 //! ```
 //!
-//! `segment[i]` is the number of the segment that element `i` belongs to, of `count` segments. The numbers need not be in order, and a
-//! segment may be empty. An element whose number is outside `0..count` belongs to none: **reductions drop it**, as `hist` does.
+//! `segment[i]` is the number of the segment that element `i` belongs to, of `count` segments. The numbers need not be in order,
+//! and a segment may be empty. An element whose number is outside `0..count` belongs to none: **reductions drop it**, as `hist`
+//! does.
 //!
-//! All are generic kernels over `f32` and `f64`, with derivatives of both modes and of any order. Several vectors with the same segments
-//! are the rows of a matrix: `segment_sum(rows, segment, count)` has a row of sums for each; where the vectors are columns,
-//! transpose before and after. Cost: a pass over the elements.
+//! All are generic kernels over `f32` and `f64`, with derivatives of both modes and of any order. Several vectors with the same
+//! segments are the rows of a matrix: `segment_sum(rows, segment, count)` has a row of sums for each; where the vectors are
+//! columns, transpose before and after. Cost: a pass over the elements.
 
 use crate::prelude::*;
 
 /// `segment_sum(x, segment, count)`: the sum of each segment; 0 of an empty one.
 ///
-/// On GPUs the elements of a segment are added in no fixed order. The cotangent of an element is that of its segment, 0 if it has none.
+/// On GPUs the elements of a segment are added in no fixed order. The cotangent of an element is that of its segment, 0 if it has
+/// none.
 ///
 /// ```
 /// # use array_dsl::prelude::*;
@@ -98,8 +100,8 @@ pub fn segment_min<T: Float>(x: [T; n], segment: [i64; n], count: usize) -> [T; 
 /// `segment_softmax(x, segment, count)`: the exponential of each element as a share of its segment's, so that those of a segment
 /// add up to 1. As many elements as `x` has.
 ///
-/// The largest of a segment is subtracted first, so that nothing overflows. **A segment outside `0..count` is an error** here. Cost:
-/// three passes.
+/// The largest of a segment is subtracted first, so that nothing overflows. **A segment outside `0..count` is an error** here.
+/// Cost: three passes.
 ///
 /// ```
 /// # use array_dsl::prelude::*;

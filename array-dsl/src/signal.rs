@@ -22,9 +22,9 @@
 //! | `fourier` | [`fft`], [`ifft`], [`rfft`], [`irfft`], [`fft2`], [`ifft2`] |
 //! | `convolution` | [`convolve`], [`convolve_same`], [`convolve_valid`], [`correlate`], [`correlate_same`], [`correlate_valid`], [`fft_convolve`] |
 //!
-//! All are generic kernels over `f32` and `f64`, on the CPU and on GPUs, with derivatives of both modes and of any order. They work on
-//! vectors; an argument of one more dimension is a batch, each row by itself. Points of a `build` or a `map` may call them too. From the host they
-//! are called through a kernel.
+//! All are generic kernels over `f32` and `f64`, on the CPU and on GPUs, with derivatives of both modes and of any order. They work
+//! on vectors; an argument of one more dimension is a batch, each row by itself. Points of a `build` or a `map` may call them too.
+//! From the host they are called through a kernel.
 //!
 //! **Complex numbers** are two arrays, of real and of imaginary parts.
 

@@ -21,17 +21,18 @@
 //! assert_eq!((da, dx), (array![2.0, 2.0, 0.0], array![2.0, 0.0, 4.0]));
 //! ```
 //!
-//! A matrix of `m` rows is given by **compressed rows** (CSR): the entries `values` row by row, the column of each in `columns`, and in
-//! `starts`, of `m + 1` integers, where each row begins among them, and last where all end. A row's columns need not be in order;
-//! entries at one place add up. The rows may leave entries out, at the beginning or the end, which then count as zero.
+//! A matrix of `m` rows is given by **compressed rows** (CSR): the entries `values` row by row, the column of each in `columns`,
+//! and in `starts`, of `m + 1` integers, where each row begins among them, and last where all end. A row's columns need not be in
+//! order; entries at one place add up. The rows may leave entries out, at the beginning or the end, which then count as zero.
 //! `array_dsl::sparse_jacobian` gives derivatives in this form.
 //!
 //! **What is not such a matrix**: a column, or a row's entry, outside of its array is the error that any such index is, which names the
 //! line. Where `starts` falls, results mean nothing.
 //!
-//! All are generic kernels over `f32` and `f64`, with derivatives of both modes and of any order by `values` and by the dense operand;
-//! that by `values` has an element for each entry and no more. Several vectors are the rows of a matrix, `csr_matvec(values, columns, starts,
-//! rows)`. Cost: a multiplication for each entry, and for each column of a dense matrix; going back some five times that.
+//! All are generic kernels over `f32` and `f64`, with derivatives of both modes and of any order by `values` and by the dense
+//! operand; that by `values` has an element for each entry and no more. Several vectors are the rows of a matrix,
+//! `csr_matvec(values, columns, starts, rows)`. Cost: a multiplication for each entry, and for each column of a dense matrix; going
+//! back some five times that.
 
 use crate::prelude::*;
 
@@ -93,8 +94,8 @@ pub fn csr_matmat<T: Float>(
     })
 }
 
-/// `csr_transposed_matvec(values, columns, starts, y, n)`: the product of the transposed matrix, which has `n` rows, with the vector `y`,
-/// an element for each column of the matrix.
+/// `csr_transposed_matvec(values, columns, starts, y, n)`: the product of the transposed matrix, which has `n` rows, with the
+/// vector `y`, an element for each column of the matrix.
 ///
 /// ```
 /// # use array_dsl::prelude::*;

@@ -26,6 +26,7 @@ host! {
     gammas(key: (u32, u32), shape: f64, n: usize) -> [f64; n] = random::gamma(key, shape, n);
     gammas_32(key: (u32, u32), shape: f32, n: usize) -> [f32; n] = random::gamma(key, shape, n);
     betas(key: (u32, u32), a: f64, b: f64, n: usize) -> [f64; n] = random::beta(key, a, b, n);
+    counts(key: (u32, u32), rate: f64, n: usize) -> [i64; n] = random::poisson(key, rate, n);
     choices(key: (u32, u32), logits: [f64; k], n: usize) -> [i64; n] = map(|q| random::categorical(q, logits), random::split(key, n));
     order(key: (u32, u32), n: usize) -> [i64; n] = random::permutation(key, n);
 }
@@ -67,7 +68,7 @@ fn distributions() {
     let (key, n) = ((7, 9), 200_000);
     let near = |found: f64, expected: f64, deviation: f64| {
         let error = deviation / (n as f64).sqrt();
-        assert!((found - expected).abs() < 5.0 * error, "{found}, expected {expected} ± {error}");
+        assert!((found - expected).abs() <= 5.0 * error, "{found}, expected {expected} ± {error}");
     };
     let u = doubles(key, -1.0, 3.0, n);
     assert!(u.iter().all(|x| (-1.0..3.0).contains(x)));
@@ -100,6 +101,11 @@ fn distributions() {
     let x = betas(key, 2.0, 3.0, n);
     near(mean(&x), 0.4, 0.2);
     near(mean(&x.mapv(|x| (x - 0.4).powi(2))), 0.04, 0.04);
+    for rate in [0.0, 0.5, 9.0, 10.0, 80.0] {
+        let k = counts(key, rate, n).mapv(|k| k as f64);
+        near(mean(&k), rate, rate.sqrt());
+        near(mean(&k.mapv(|k| (k - rate).powi(2))), rate, (2.0 * rate * rate + rate).sqrt());
+    }
     near(mean(&events(key, 0.3, n).mapv(|b| f64::from(u8::from(b)))), 0.3, 0.46);
     assert!(events(key, 0.0, 1000).iter().all(|b| !b) && events(key, 1.0, 1000).iter().all(|b| *b));
     let logits = array![0.0, 1.0, f64::NEG_INFINITY, -1.0];

@@ -1,5 +1,5 @@
-//! Fourier transforms and convolutions: against the sums that define them, for sizes that are powers of two, primes and others, with
-//! derivatives to the second order.
+//! Fourier transforms and convolutions: against the sums that define them, for sizes that are powers of two, primes and others,
+//! with derivatives to the second order.
 
 use array_dsl::prelude::*;
 use array_dsl::signal::{

@@ -1,4 +1,5 @@
-//! Products with compressed rows, and reductions by segment: against dense matrices and loops, with derivatives to the second order.
+//! Products with compressed rows, and reductions by segment: against dense matrices and loops, with derivatives to the second
+//! order.
 
 use array_dsl::prelude::*;
 use array_dsl::segment::{segment_max, segment_mean, segment_min, segment_softmax, segment_sum};
@@ -47,7 +48,8 @@ fn choices(n: usize, below: usize, seed: u64) -> Array1<i64> {
     Array1::from_shape_simple_fn(n, || (next() % below.max(1) as u64) as i64)
 }
 
-/// The entries, columns and starts of some matrix, some of whose rows are empty, and some of whose places have two entries; and the matrix.
+/// The entries, columns and starts of some matrix, some of whose rows are empty, and some of whose places have two entries; and the
+/// matrix.
 fn matrix(rows: usize, columns: usize, seed: u64) -> (Vector, Array1<i64>, Array1<i64>, Array2<f64>) {
     let lengths = choices(rows, if columns == 0 { 1 } else { 4 }, seed);
     let mut starts = vec![0];

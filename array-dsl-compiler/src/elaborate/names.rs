@@ -60,7 +60,7 @@ const LIBRARY: [(&str, &str); 8] = [
     (
         "random",
         "bernoulli bernoulli_at beta beta_at bits bits_at categorical exponential exponential_at fold_in gamma gamma_at key normal \
-         normal_at permutation split threefry uniform uniform_at",
+         normal_at permutation poisson poisson_at split threefry uniform uniform_at",
     ),
     (
         "signal",

@@ -7,21 +7,21 @@ use crate::prelude::*;
 
 /// At how many places something of this size fits into `extent`, with `step`, at least 1, from one to the next.
 ///
-/// By a product of floats, which is exact for extents below 2^22: a quotient could fail, and so would not be taken for a size at the points of a
-/// batch.
+/// By a product of floats, which is exact for extents below 2^22: a quotient could fail, and so would not be taken for a size at
+/// the points of a batch.
 #[kernel]
 fn places(extent: usize, size: usize, step: usize) -> i64 {
     let room = max(extent - size + step, 0);
     floor(((room as f32) + 0.5) * recip(max(step, 1) as f32)) as i64
 }
 
-/// `conv2d(x, k, stride, padding)`: the filters `k` slid along the image `x`, an image for each filter: element `(i, j)` of image `o` is
-/// the sum of `k[o][c][a][b] * x[c][i * stride + a - padding][j * stride + b - padding]`, where `x` is zero outside. The
+/// `conv2d(x, k, stride, padding)`: the filters `k` slid along the image `x`, an image for each filter: element `(i, j)` of image
+/// `o` is the sum of `k[o][c][a][b] * x[c][i * stride + a - padding][j * stride + b - padding]`, where `x` is zero outside. The
 /// filter is not reversed, as networks have it.
 ///
-/// The result has `(h + 2 * padding - kh) / stride + 1` rows, rounded down, and columns likewise; where the filter does not fit, it is empty. `stride` is at least 1.
-/// Cost: as the matrix product of `o` rows by the places, and memory for what the filter sees at each of them: `c * kh * kw` times the size of
-/// an image of the result. For a filter of one channel for each, `o` being 1, it is a loop.
+/// The result has `(h + 2 * padding - kh) / stride + 1` rows, rounded down, and columns likewise; where the filter does not fit, it
+/// is empty. `stride` is at least 1. Cost: as the matrix product of `o` rows by the places, and memory for what the filter sees at
+/// each of them: `c * kh * kw` times the size of an image of the result.
 ///
 /// ```
 /// # use array_dsl::prelude::*;
@@ -77,11 +77,11 @@ pub fn conv1d<T: Float>(x: [[T; w]; c], k: [[[T; kw]; c]; o], stride: usize, pad
     einsum!("ocb,cbj->oj", k, seen)
 }
 
-/// `conv2d_transpose(x, k, stride, padding)`: what goes back through `conv2d` with these filters: each element of image `o` of `x` adds
-/// `k[o]` times itself to the images of the result at the place that it was computed from.
+/// `conv2d_transpose(x, k, stride, padding)`: what goes back through `conv2d` with these filters: each element of image `o` of `x`
+/// adds `k[o]` times itself to the images of the result at the place that it was computed from.
 ///
-/// The result has `(h - 1) * stride + kh - 2 * padding` rows, and columns likewise: those that are read for such an `x`. Cost: that of a
-/// `conv2d` on an image of the size of the result, with all its zeros.
+/// The result has `(h - 1) * stride + kh - 2 * padding` rows, and columns likewise: those that are read for such an `x`. Cost: that
+/// of a `conv2d` on an image of the size of the result, with all its zeros.
 ///
 /// ```
 /// # use array_dsl::prelude::*;
@@ -114,8 +114,9 @@ pub fn conv2d_transpose<T: Float>(
 
 /// `max_pool2d(x, size, stride)`: the largest element of each square of `size` by `size`, one at every `stride`-th row and column.
 ///
-/// The result has `(h - size) / stride + 1` rows, rounded down, and columns likewise; where no square fits, it is empty. Of equal elements
-/// the first one has the derivative. Images of several channels are mapped over. Cost: a pass for each element of a square.
+/// The result has `(h - size) / stride + 1` rows, rounded down, and columns likewise; where no square fits, it is empty. Of equal
+/// elements the first one has the derivative. Images of several channels are mapped over. Cost: a pass for each element of a
+/// square.
 ///
 /// ```
 /// # use array_dsl::prelude::*;

@@ -14,8 +14,8 @@ pub fn silu<T: Float>(x: T) -> T {
     x * sigmoid(x)
 }
 
-/// `layer_norm(x, gain, bias, epsilon)`: `x` with mean 0 and variance 1, times `gain` and plus `bias`, element by element; `epsilon` is
-/// added to the variance, so that equal elements have a result and a derivative.
+/// `layer_norm(x, gain, bias, epsilon)`: `x` with mean 0 and variance 1, times `gain` and plus `bias`, element by element;
+/// `epsilon` is added to the variance, so that equal elements have a result and a derivative.
 ///
 /// The variance is the mean of the squares. Without elements it is empty.
 ///
@@ -41,8 +41,8 @@ pub fn layer_norm<T: Float>(x: [T; n], gain: [T; n], bias: [T; n], epsilon: T) -
 /// `attention(q, k, v)`: for each row of `q` the mean of the rows of `v`, weighted by the softmax of its products with the rows
 /// of `k`, divided by the root of their length.
 ///
-/// Heads and batches are dimensions before: `attention(q, k, v)` of arrays of three. Without rows in `k` the result is zero. Cost: two
-/// matrix products, and the memory of all `n * m` weights. Vaswani and others, 2017.
+/// Heads and batches are dimensions before: `attention(q, k, v)` of arrays of three. Without rows in `k` the result is zero. Cost:
+/// two matrix products, and the memory of all `n * m` weights. Vaswani and others, 2017.
 ///
 /// ```
 /// # use array_dsl::prelude::*;
@@ -63,8 +63,8 @@ pub fn attention<T: Float>(q: [[T; d]; n], k: [[T; d]; m], v: [[T; e]; m]) -> [[
     matmul(map(|row| softmax(row), scores), v)
 }
 
-/// `causal_attention(q, k, v)`: attention in which a row sees none that comes after it. The last rows of `q` and `k` belong together: row `i`
-/// sees the first `i + 1 + m - n` of `m`. A row that sees none is NaN.
+/// `causal_attention(q, k, v)`: attention in which a row sees none that comes after it. The last rows of `q` and `k` belong
+/// together: row `i` sees the first `i + 1 + m - n` of `m`. A row that sees none is NaN.
 #[kernel]
 pub fn causal_attention<T: Float>(q: [[T; d]; n], k: [[T; d]; m], v: [[T; e]; m]) -> [[T; e]; n] {
     let scores = matmul(q, transpose(k)) / sqrt(d as _);

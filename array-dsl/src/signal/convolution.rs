@@ -4,10 +4,11 @@ use super::fourier::{irfft, rfft};
 use super::transform::exponent;
 use crate::prelude::*;
 
-/// `convolve(x, k)`: the whole convolution, `y_i = sum_j k_j x_(i - j)` with zeros around `x`: NumPy's `convolve` with the mode `full`.
+/// `convolve(x, k)`: the whole convolution, `y_i = sum_j k_j x_(i - j)` with zeros around `x`: NumPy's `convolve` with the mode
+/// `full`.
 ///
 /// One of both must not be empty; the other may be, and then the result is all zeros. Cost: a multiplication for each pair of
-/// elements, so for short `k`, up to some hundreds of elements; for long ones there is [`fft_convolve`](super::fft_convolve).
+/// elements, so for `k` of up to some thousands of elements; for longer ones there is [`fft_convolve`](super::fft_convolve).
 ///
 /// ```
 /// # use array_dsl::prelude::*;
@@ -27,7 +28,8 @@ pub fn convolve<T: Float>(x: [T; n], k: [T; m]) -> [T; n + m - 1] {
     build(n + m - 1, |i| sum(build(m, |j| if i - j >= 0 && i - j < n { k[j] * x[i - j] } else { 0.0 })))
 }
 
-/// `convolve_same(x, k)`: the middle `n` elements of the whole convolution, one for each of `x`: NumPy's mode `same`, for `k` no longer than `x`.
+/// `convolve_same(x, k)`: the middle `n` elements of the whole convolution, one for each of `x`: NumPy's mode `same`, for `k` no
+/// longer than `x`.
 #[kernel]
 pub fn convolve_same<T: Float>(x: [T; n], k: [T; m]) -> [T; n] {
     let first = (m - 1) / 2;
@@ -39,14 +41,15 @@ pub fn convolve_same<T: Float>(x: [T; n], k: [T; m]) -> [T; n] {
     })
 }
 
-/// `convolve_valid(x, k)`: those elements of the whole convolution to which no zeros around `x` contribute: NumPy's mode `valid`, for
-/// `k` no longer than `x`; a longer one, by two elements and more, is an error.
+/// `convolve_valid(x, k)`: those elements of the whole convolution to which no zeros around `x` contribute: NumPy's mode `valid`,
+/// for `k` no longer than `x`; a longer one, by two elements and more, is an error.
 #[kernel]
 pub fn convolve_valid<T: Float>(x: [T; n], k: [T; m]) -> [T; n - m + 1] {
     build(n - m + 1, |i| sum(build(m, |j| k[m - 1 - j] * x[i + j])))
 }
 
-/// `correlate(x, k)`: the sums `sum_j k_j x_(i + j)` for each shift `i` from `1 - m` on for which both overlap: NumPy's `correlate` with the mode `full`.
+/// `correlate(x, k)`: the sums `sum_j k_j x_(i + j)` for each shift `i` from `1 - m` on for which both overlap: NumPy's `correlate`
+/// with the mode `full`.
 #[kernel]
 pub fn correlate<T: Float>(x: [T; n], k: [T; m]) -> [T; n + m - 1] {
     convolve(x, reverse(k))

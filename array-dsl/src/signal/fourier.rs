@@ -3,12 +3,12 @@
 use super::transform::{fft_32, fft_64};
 use crate::prelude::*;
 
-/// `fft(re, im)`: the discrete Fourier transform, `X_k = sum_j x_j e^(-2 pi i j k / n)` for `k` from 0 to `n - 1`, as real and imaginary
-/// parts. It is NumPy's `fft.fft`.
+/// `fft(re, im)`: the discrete Fourier transform, `X_k = sum_j x_j e^(-2 pi i j k / n)` for `k` from 0 to `n - 1`, as real and
+/// imaginary parts. It is NumPy's `fft.fft`.
 ///
-/// `n` is any number, 0 and primes too. Of both arrays the size is the same. The relative error is a few roundings. Cost: O(n log n)
-/// operations, some 8 times as many where `n` is no power of two; derivatives by either argument cost one transform more, to the second order.
-/// Cooley and Tukey, 1965, in Stockham's order; Bluestein, 1970.
+/// `n` is any number, 0 and primes too. Of both arrays the size is the same. The relative error is a few roundings. Cost: O(n log
+/// n) operations, some 8 times as many where `n` is no power of two; derivatives by either argument cost one transform more, to the
+/// second order. Cooley and Tukey, 1965, in Stockham's order; Bluestein, 1970.
 ///
 /// ```
 /// # use array_dsl::prelude::*;
@@ -44,8 +44,8 @@ pub fn ifft<T: Float>(re: [T; n], im: [T; n]) -> ([T; n], [T; n]) {
     (scale * p, scale * q)
 }
 
-/// `rfft(x)`: the first `n / 2 + 1` elements of the transform of real numbers, which are all that there is to know: element `n - k` is
-/// the conjugate of element `k`. It is NumPy's `fft.rfft`. Without elements the result is one zero.
+/// `rfft(x)`: the first `n / 2 + 1` elements of the transform of real numbers, which are all that there is to know: element `n - k`
+/// is the conjugate of element `k`. It is NumPy's `fft.rfft`. Without elements the result is one zero.
 ///
 /// Cost: that of `fft`.
 ///
@@ -71,8 +71,8 @@ pub fn rfft<T: Float>(x: [T; n]) -> ([T; _], [T; _]) {
 
 /// `irfft(re, im, n)`: the `n` real numbers of which `rfft` gives this.
 ///
-/// It is NumPy's `fft.irfft`: of `re` and `im` the first `n / 2 + 1` elements count, and what is missing of them is zero; the imaginary
-/// part of the first one, and if `n` is even of the last one, does not count.
+/// It is NumPy's `fft.irfft`: of `re` and `im` the first `n / 2 + 1` elements count, and what is missing of them is zero; the
+/// imaginary part of the first one, and if `n` is even of the last one, does not count.
 ///
 /// ```
 /// # use array_dsl::prelude::*;

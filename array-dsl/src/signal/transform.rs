@@ -8,11 +8,12 @@
 //! Both are one program, whose second half has arrays of size 0 in the first case: a choice between two programs would cost
 //! more than what it saves.
 //!
-//! Every factor is computed by itself, of an angle whose whole turns are taken off in integers, so that its error does not grow with n.
+//! Every factor is computed by itself, of an angle whose whole turns are taken off in integers, so that its error does not grow
+//! with n.
 //!
 //! **Derivatives.** The transform is linear, and what goes back is the transform with the opposite sign. That is its rule, so that no step
-//! is kept or differentiated. Rules of rules give the second derivatives; from the third on the steps are differentiated. A rule belongs to
-//! one element type, and which one it is, is known while compiling: the other branch of `fft` is not there.
+//! is kept or differentiated. Rules of rules give the second derivatives; from the third on the steps are differentiated. A rule
+//! belongs to one element type, and which one it is, is known while compiling: the other branch of `fft` is not there.
 
 use crate::prelude::*;
 

@@ -1,4 +1,5 @@
-//! Kernels that call the functions of `array_dsl::sparse` and `array_dsl::segment`, of the entries of a matrix of four columns and of a vector of as many.
+//! Kernels that call the functions of `array_dsl::sparse` and `array_dsl::segment`, of the entries of a matrix of four columns and
+//! of a vector of as many.
 
 use array_dsl::prelude::*;
 use array_dsl::segment::{segment_max, segment_mean, segment_min, segment_softmax, segment_sum};
