@@ -24,9 +24,13 @@ extern crate self as array_dsl;
 
 pub mod implicit;
 pub mod linalg;
+pub mod nn;
 pub mod ode;
 pub mod random;
 pub mod reference;
+pub mod segment;
+pub mod signal;
+pub mod sparse;
 
 pub use array_dsl_macros::{__answered, __compile, __record, __unanswered, Record, kernel};
 #[doc(hidden)]

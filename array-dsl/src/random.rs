@@ -23,8 +23,12 @@
 //! JAX has as well: keys, `split`, `fold_in`, `bits`, and `uniform` of `f32` and of `f64`, have the bits of `jax.random` with
 //! `jax_threefry_partitionable`, its default. The other distributions are computed from them in ways of their own.
 //!
-//! **Derivatives.** Uniform, normal and exponential numbers have derivatives by their parameters. Where a number is chosen, as by
-//! `bernoulli` or `categorical`, there are none.
+//! **Derivatives.** Uniform, normal, exponential, gamma and beta distributed numbers have derivatives by their parameters. Where a
+//! number is chosen, as by `bernoulli`, `categorical` or `poisson`, there are none.
+
+mod shaped;
+
+pub use self::shaped::{beta, beta_at, gamma, gamma_at, poisson, poisson_at};
 
 use crate::prelude::*;
 

@@ -51,7 +51,7 @@ const OTHER_NAMES: [(&str, &str); 11] = [
 ];
 
 /// The kernels that `array-dsl` has itself, by their module: they are imported, as those of any other crate.
-const LIBRARY: [(&str, &str); 4] = [
+const LIBRARY: [(&str, &str); 8] = [
     (
         "linalg",
         "cholesky cross det diagonal eigh expm identity inverse logdet lstsq lu norm qr slogdet solve solve_lower solve_matrix \
@@ -59,9 +59,19 @@ const LIBRARY: [(&str, &str); 4] = [
     ),
     (
         "random",
-        "bernoulli bernoulli_at bits bits_at categorical exponential exponential_at fold_in key normal normal_at permutation split \
-         threefry uniform uniform_at",
+        "bernoulli bernoulli_at beta beta_at bits bits_at categorical exponential exponential_at fold_in gamma gamma_at key normal \
+         normal_at permutation poisson poisson_at split threefry uniform uniform_at",
     ),
+    (
+        "signal",
+        "convolve convolve_same convolve_valid correlate correlate_same correlate_valid fft fft2 fft_convolve ifft ifft2 irfft rfft",
+    ),
+    (
+        "nn",
+        "attention avg_pool2d causal_attention conv1d conv2d conv2d_transpose cross_entropy gelu layer_norm max_pool2d silu upsample",
+    ),
+    ("sparse", "csr_matmat csr_matvec csr_transposed_matvec"),
+    ("segment", "segment_max segment_mean segment_min segment_softmax segment_sum"),
     ("implicit", "fixed_point minimize root"),
     ("ode", "odeint"),
 ];

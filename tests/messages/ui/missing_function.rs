@@ -4,7 +4,7 @@ use array_dsl::prelude::*;
 
 #[kernel]
 fn spectrum(x: [f64; n]) -> [f64; n] {
-    fft(x)
+    hartley(x)
 }
 
 fn main() {}

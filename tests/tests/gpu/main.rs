@@ -21,6 +21,7 @@ mod linalg;
 mod long;
 mod loops;
 mod matrices;
+mod nn;
 mod one_point;
 mod points;
 mod profiles;
@@ -31,8 +32,10 @@ mod resources;
 mod scans;
 mod shape;
 mod sharing;
+mod signal;
 mod small;
 mod sorts;
+mod sparse;
 mod special;
 mod teams;
 mod training;
@@ -47,6 +50,15 @@ mod long_kernels;
 
 #[path = "../common/linalg.rs"]
 mod linalg_kernels;
+
+#[path = "../common/nn.rs"]
+mod nn_kernels;
+
+#[path = "../common/signal.rs"]
+mod signal_kernels;
+
+#[path = "../common/sparse.rs"]
+mod sparse_kernels;
 
 // What a page checks in a browser.
 #[path = "../../../examples/web/page/src/checks.rs"]
