@@ -179,7 +179,9 @@ fn refined<T: Float>(a: [[T; n]; n], x: [[T; n]; n]) -> [[T; n]; n] {
     let s = matmul(matmul(x, a), transpose(x));
     let g = matmul(x, transpose(x));
     let values = build(n, |i| s[i][i] / g[i][i]);
-    let rounding = if 1.0 + 1e-10 == 1.0 { 1.2e-7 } else { 2.3e-16 };
+    // Of constants alone it would be a question about `f64`.
+    let one: T = 1.0;
+    let rounding = if one + 1e-10 == one { 1.2e-7 } else { 2.3e-16 };
     let least = 64.0 * rounding * stop_gradient(reduce(|x, y| max(x, y), 0.0, abs(values)));
     // By row of the result.
     let e = build((n, n), |j, i| {
