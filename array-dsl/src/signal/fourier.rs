@@ -7,7 +7,7 @@ use crate::prelude::*;
 /// imaginary parts. It is NumPy's `fft.fft`.
 ///
 /// `n` is any number, 0 and primes too. Of both arrays the size is the same. The relative error is a few roundings. Cost: O(n log
-/// n) operations, some 8 times as many where `n` is no power of two; derivatives by either argument cost one transform more, to the
+/// n) operations, some 10 times as many where `n` is no power of two; derivatives by either argument cost one transform more, to the
 /// second order. Cooley and Tukey, 1965, in Stockham's order; Bluestein, 1970.
 ///
 /// ```

@@ -6,7 +6,7 @@ use array_dsl::prelude::*;
 use array_dsl::random;
 use ndarray::{Array1, array};
 
-use super::agreement::{LENGTHS, agree};
+use super::agreement::{LENGTHS, agree, is_skipped};
 
 #[kernel(value)]
 fn words(key: (u32, u32), n: usize) -> ([u32; n], ([u32; n], [u32; n]), (u32, u32), [f32; n]) {
@@ -42,4 +42,23 @@ fn orbit(mean: f32, eccentricity: f32, times: [f32; n]) -> f32 {
 fn searches_and_steps() {
     let times: Array1<f32> = array![0.0, 0.5, 1.0];
     agree(value_and_grad(orbit), (0.8f32, 0.2f32, times), 1e-3);
+}
+
+/// Numbers found by rejection: none of these is so near to its border that rounding decides.
+#[kernel(value, value_and_grad)]
+fn rejected(key: (u32, u32), shape: f32, #[no_grad] rate: f32) -> f32 {
+    let x = random::gamma(key, shape, 40);
+    let y = random::beta(random::fold_in(key, 1), shape, 2.0, 40);
+    let k = random::poisson(key, rate, 40);
+    sum(x * y) + (sum(k) as f32)
+}
+
+#[test]
+fn rejection() {
+    if is_skipped() {
+        return;
+    }
+    for (shape, rate) in [(0.5f32, 3.0f32), (4.0, 30.0)] {
+        agree(value_and_grad(rejected), ((3u32, 4u32), shape, rate), 1e-3);
+    }
 }
