@@ -8,7 +8,6 @@
 
 mod cpu;
 mod data;
-mod font;
 mod gpu;
 mod network;
 mod options;

@@ -9,8 +9,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use crate::data::{Images, SIDE};
-use crate::font::{self, DrawResult};
 use crate::train::History;
+use array_dsl_examples::font::{self, DrawResult};
 
 const SIZE: (u32, u32) = (1240, 640);
 const CHART_WIDTH: u32 = 730;

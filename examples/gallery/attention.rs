@@ -12,8 +12,6 @@
 //!
 //! The picture shows the loss, and to whom the characters of a line listen: rows are those that ask, with one head each.
 
-mod picture;
-
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::Path;
@@ -21,9 +19,10 @@ use std::process::ExitCode;
 
 use array_dsl::prelude::*;
 use array_dsl::random::{categorical, fold_in, key, normal};
+use array_dsl_examples::picture::{self, BLUE, PALE_BLUE, Panel, numbered, viridis};
+use array_dsl_examples::program::{self, require};
 use indicatif::ProgressBar;
 use ndarray::{Array1, Array2, Array3, ArrayView1, Axis, s};
-use picture::{BLUE, PALE_BLUE, Panel, numbered, require, viridis};
 
 const SONNET: &str = "\
 shall i compare thee to a summer's day?
@@ -159,7 +158,7 @@ const BATCH: usize = 8;
 const ITERATIONS: usize = 300;
 
 fn main() -> ExitCode {
-    picture::main("attention", run)
+    program::main("attention", run)
 }
 
 fn run(out: &Path) -> Result<(), Box<dyn Error>> {

@@ -18,8 +18,6 @@
 //! The picture shows the measurements, the true function, the mean and the band of two deviations, with and without fitted
 //! hyperparameters. Where nothing was measured the band is wide.
 
-mod picture;
-
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,8 +26,9 @@ use array_dsl::implicit::minimize;
 use array_dsl::linalg::{cholesky, solve_lower, solve_upper};
 use array_dsl::prelude::*;
 use array_dsl::random::{key, normal};
+use array_dsl_examples::picture::{self, BLUE, INK, ORANGE, PALE_BLUE, Panel};
+use array_dsl_examples::program::{self, require};
 use ndarray::{Array1, array, s};
-use picture::{BLUE, INK, ORANGE, PALE_BLUE, Panel, require};
 
 /// The covariances of the function at some places with itself at others. The parameters are logarithms: they may have any value.
 #[kernel]
@@ -90,7 +89,7 @@ const GRID: usize = 161;
 const SEED: i64 = 5;
 
 fn main() -> ExitCode {
-    picture::main("gaussian_process", run)
+    program::main("gaussian_process", run)
 }
 
 fn run(out: &Path) -> Result<(), Box<dyn Error>> {

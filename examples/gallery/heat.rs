@@ -13,8 +13,6 @@
 //!
 //! The picture shows the temperature at the first and at the last shot, the conductivity that was found, and the true one.
 
-mod picture;
-
 use std::error::Error;
 use std::f64::consts::PI;
 use std::path::Path;
@@ -22,9 +20,10 @@ use std::process::ExitCode;
 
 use array_dsl::prelude::*;
 use array_dsl::random::{key, normal_at};
+use array_dsl_examples::picture::{self, Panel, inferno, viridis};
+use array_dsl_examples::program::{self, require};
 use indicatif::ProgressBar;
 use ndarray::{Array2, Array3, Axis};
-use picture::{Panel, inferno, require, viridis};
 
 /// A step of time. Between two cells flows the difference of their temperatures times the mean of their conductivities: out of one and
 /// into the other.
@@ -107,7 +106,7 @@ const ITERATIONS: usize = 150;
 const PLATE: f64 = 0.5;
 
 fn main() -> ExitCode {
-    picture::main("heat", run)
+    program::main("heat", run)
 }
 
 fn run(out: &Path) -> Result<(), Box<dyn Error>> {

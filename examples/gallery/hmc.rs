@@ -15,16 +15,15 @@
 //! The picture shows the draws of `tau` and `mu`, the histogram of `tau` against its exact density, which an integral over a grid
 //! tells as `theta` can be integrated out by hand, and the effects: what the schools measured, and what is to be believed.
 
-mod picture;
-
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
 use array_dsl::prelude::*;
 use array_dsl::random::{fold_in, key, normal, uniform_at};
+use array_dsl_examples::picture::{self, BLUE, ORANGE, PALE_BLUE, Panel};
+use array_dsl_examples::program::{self, require};
 use ndarray::{Array1, Array2, ArrayView1, Axis, array};
-use picture::{BLUE, ORANGE, PALE_BLUE, Panel, require};
 
 /// The logarithm of the density of `q = (mu, ln tau, z)`, but for a constant.
 #[kernel]
@@ -108,7 +107,7 @@ const BINS: usize = 24;
 const LARGEST_TAU: f64 = 18.0;
 
 fn main() -> ExitCode {
-    picture::main("hmc", run)
+    program::main("hmc", run)
 }
 
 fn run(out: &Path) -> Result<(), Box<dyn Error>> {

@@ -14,16 +14,15 @@
 //! The picture shows both images and the second one as it was brought back; then the differences before and after, and where a grid
 //! on the first image is found on the second one, in orange, with the true places in gray.
 
-mod picture;
-
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
 use array_dsl::prelude::*;
+use array_dsl_examples::picture::{self, ORANGE, Panel, SILVER, blue_red, gray};
+use array_dsl_examples::program::{self, require};
 use indicatif::ProgressBar;
 use ndarray::{Array1, Array2, Array3};
-use picture::{ORANGE, Panel, SILVER, blue_red, gray, require};
 
 /// The value between four elements of an array: numbers of an image, or displacements of a grid. Outside, that of the border.
 #[kernel]
@@ -100,7 +99,7 @@ const EDGE: usize = 18;
 const ITERATIONS: usize = 300;
 
 fn main() -> ExitCode {
-    picture::main("image_warp", run)
+    program::main("image_warp", run)
 }
 
 /// A head in slices: ellipses (value, down, across, half axes, angle), smoothed a little.

@@ -18,17 +18,16 @@
 //! The picture shows the error while the network learns, and what it does on a part of the series that it has not seen: it reads on
 //! the left of the line; on the right it reads nothing but its own predictions.
 
-mod picture;
-
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
 use array_dsl::prelude::*;
 use array_dsl::random::{key, normal, normal_at};
+use array_dsl_examples::picture::{self, BLUE, GRAY, ORANGE, Panel, numbered};
+use array_dsl_examples::program::{self, require};
 use indicatif::ProgressBar;
 use ndarray::{Array1, Array2, Axis, s};
-use picture::{BLUE, GRAY, ORANGE, Panel, numbered, require};
 
 /// The cell: what comes from the measurement, from the cell itself, and goes out.
 #[derive(Record, Clone, Debug)]
@@ -119,7 +118,7 @@ const READ: usize = 100;
 const ALONE: usize = 50;
 
 fn main() -> ExitCode {
-    picture::main("lstm", run)
+    program::main("lstm", run)
 }
 
 fn run(out: &Path) -> Result<(), Box<dyn Error>> {

@@ -17,17 +17,16 @@
 //! ones slow and light ones fast, the energies over time, and the radial distribution: how many atoms there are at a distance from
 //! another one, against how many there were without order. Its peaks are the shells of neighbors.
 
-mod picture;
-
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
 use array_dsl::prelude::*;
 use array_dsl::random::{key, normal};
+use array_dsl_examples::picture::{self, BLUE, GRAY, GREEN, ORANGE, PAPER, Panel, inferno};
+use array_dsl_examples::program::{self, require};
 use indicatif::ProgressBar;
 use ndarray::{Array1, Array2, Axis};
-use picture::{BLUE, GRAY, GREEN, ORANGE, PAPER, Panel, inferno, require};
 
 const CUT: f64 = 2.5;
 
@@ -106,7 +105,7 @@ const TO_MEASURE: usize = 120;
 const BINS: usize = 90;
 
 fn main() -> ExitCode {
-    picture::main("molecular_dynamics", run)
+    program::main("molecular_dynamics", run)
 }
 
 fn run(out: &Path) -> Result<(), Box<dyn Error>> {

@@ -14,8 +14,6 @@
 //!
 //! The picture shows the observations, the orbit that the search begins with, the one that it finds, and the sum of squares.
 
-mod picture;
-
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,8 +21,9 @@ use std::process::ExitCode;
 use array_dsl::linalg::{inverse, solve};
 use array_dsl::prelude::*;
 use array_dsl::random::{key, normal, uniform};
+use array_dsl_examples::picture::{self, BLUE, GRAY, INK, ORANGE, Panel, numbered};
+use array_dsl_examples::program::{self, require};
 use ndarray::{Array1, Array2, array};
-use picture::{BLUE, GRAY, INK, ORANGE, Panel, numbered, require};
 
 /// The eccentric anomaly of a mean anomaly: Newton's method, which needs few steps from there on.
 #[kernel]
@@ -91,7 +90,7 @@ const ERROR: f64 = 0.08;
 const STEPS: usize = 40;
 
 fn main() -> ExitCode {
-    picture::main("orbit", run)
+    program::main("orbit", run)
 }
 
 fn run(out: &Path) -> Result<(), Box<dyn Error>> {

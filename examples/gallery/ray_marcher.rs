@@ -15,16 +15,15 @@
 //!
 //! The picture shows the target, the scene that the search begins with, the one it finds, and the error on the way.
 
-mod picture;
-
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
 use array_dsl::prelude::*;
+use array_dsl_examples::picture::{self, BLUE, Panel, inferno, numbered};
+use array_dsl_examples::program::{self, require};
 use indicatif::ProgressBar;
 use ndarray::{Array2, array};
-use picture::{BLUE, Panel, inferno, numbered, require};
 
 /// The signed distance of a point from the balls, each a center and a radius.
 #[kernel]
@@ -80,7 +79,7 @@ const FINE: usize = 5;
 const ITERATIONS: usize = 110;
 
 fn main() -> ExitCode {
-    picture::main("ray_marcher", run)
+    program::main("ray_marcher", run)
 }
 
 fn run(out: &Path) -> Result<(), Box<dyn Error>> {

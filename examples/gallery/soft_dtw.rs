@@ -12,8 +12,6 @@
 //!
 //! The picture shows the series, their mean and their barycenter, and the alignment of the barycenter with one of the series.
 
-mod picture;
-
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,9 +20,10 @@ use std::time::Duration;
 use array_dsl::implicit::minimize;
 use array_dsl::prelude::*;
 use array_dsl::random::{key, uniform};
+use array_dsl_examples::picture::{self, BLUE, ORANGE, Panel, SILVER, numbered, viridis};
+use array_dsl_examples::program::{self, require};
 use indicatif::ProgressBar;
 use ndarray::{ArrayView1, Axis};
-use picture::{BLUE, ORANGE, Panel, SILVER, numbered, require, viridis};
 
 /// The cost of the best way through a table, a soft one; with `g` towards 0 the best one itself.
 #[kernel]
@@ -82,7 +81,7 @@ const LENGTH: usize = 50;
 const SOFTNESS: f64 = 0.02;
 
 fn main() -> ExitCode {
-    picture::main("soft_dtw", run)
+    program::main("soft_dtw", run)
 }
 
 fn run(out: &Path) -> Result<(), Box<dyn Error>> {
