@@ -227,10 +227,12 @@ impl Visit for Compare {
                 let (double, fourfold) = (quotient_of(2.0 * h)?, quotient_of(4.0 * h)?);
                 let straight = |q: f64, wider: f64| (4.0 * q - wider) / 3.0;
                 let (near, far) = (straight(quotient, double), straight(double, fourfold));
-                // What differs more than rounding may make is no derivative, nor are they.
+                // More than that is not rounding. Where the wider steps leave the function's domain they tell nothing.
                 let rounding = (near - far).abs().min(10.0 * check.tolerance * scale);
-                quotient = far;
-                error = ((far - derivative).abs() - rounding).max(0.0) / scale;
+                if far.is_finite() {
+                    quotient = far;
+                    error = ((far - derivative).abs() - rounding).max(0.0) / scale;
+                }
             }
             check.entries += 1;
             // A NaN is worse than any number.

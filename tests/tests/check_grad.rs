@@ -83,3 +83,34 @@ fn curvature_is_neither_a_kink_nor_an_error() {
     assert!(off.abs() > check.tolerance, "{off:e} {check}");
     check.assert();
 }
+
+#[kernel]
+fn logarithm(x: f64) -> f64 {
+    x.ln()
+}
+
+/// Close to the end of a domain differences tell nothing, which is no agreement.
+#[test]
+fn steps_out_of_the_domain_are_no_agreement() {
+    let x = 1.5 * f64::EPSILON.cbrt();
+    assert!((x - 2.0 * f64::EPSILON.cbrt()).ln().is_nan());
+    let check = check_grad(logarithm, (x,)).unwrap();
+    assert_eq!(check.verdict(), Verdict::Differs, "{check}");
+}
+
+#[kernel]
+fn nearly_right(x: f64, cotangent: f64) -> f64 {
+    2.000001 * x * cotangent
+}
+
+#[kernel(vjp = nearly_right)]
+fn square_of(x: f64) -> f64 {
+    x * x
+}
+
+/// What differs by a little more than differences do is told all the same.
+#[test]
+fn a_slightly_wrong_rule_is_found() {
+    let check = check_grad(square_of, (1.5,)).unwrap();
+    assert_eq!(check.verdict(), Verdict::Differs, "{check}");
+}
