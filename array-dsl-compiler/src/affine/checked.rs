@@ -28,7 +28,7 @@ pub(crate) struct Checked {
     indexed: Option<IndexedArrays>,
     /// The numbers of the trips around.
     trips: Vec<ArrayId>,
-    /// Of what these are less, the integers of the host level.
+    /// The integers of the host level that tell how many trips these loops make.
     counts: Vec<ArrayId>,
 }
 

@@ -120,27 +120,21 @@ impl Elaborator<'_> {
             Value::Atom(a) => self.atom_type(*a).dims.first().and_then(Dim::as_constant),
             _ => None,
         };
-        let parts = p.parts().count() as i64;
+        let parts = p.parts().count();
+        let has = format!("this pattern has {}", count(parts, "element"));
         let (Value::Atom(array), Some(length)) = (&v, length) else {
             let found = self.describe(&v);
             let help = "such a pattern takes an array whose size is a number; index others: `a[0]`, `a[1..]`";
-            let message =
-                format!("this pattern has {}, the value is {found}", count(parts as usize, "element"));
-            self.error(Code::TupleShape, p.span, message, help);
+            self.error(Code::TupleShape, p.span, format!("{has}, the value is {found}"), help);
             return None;
         };
-        if length < parts || (length > parts && !p.rest) {
-            let message =
-                format!("this pattern has {}, the array has {length}", count(parts as usize, "element"),);
-            self.error(
-                Code::TupleShape,
-                p.span,
-                message,
-                "name each element, or write `..` for those you do not need",
-            );
+        let rest = length - parts as i64;
+        if rest < 0 || (rest > 0 && !p.rest) {
+            let help = "name each element, or write `..` for those you do not need";
+            self.error(Code::TupleShape, p.span, format!("{has}, the array has {length}"), help);
             return None;
         }
-        let last = p.last.iter().zip(length - p.last.len() as i64..);
+        let last = p.last.iter().zip(p.first.len() as i64 + rest..);
         let mut bound = Some(());
         for (part, k) in p.first.iter().zip(0..).chain(last) {
             if matches!(part, Pattern::Wildcard(_)) {

@@ -324,11 +324,6 @@ impl Part {
         };
         at.into_iter().chain(ends.into_iter().flatten())
     }
-
-    /// Whether it takes all there is.
-    pub fn is_all(&self) -> bool {
-        matches!(self, Part::Range(None, None))
-    }
 }
 
 /// What `einsum!` computes: a letter for each dimension of each operand, as many as there are operands, and of the result,

@@ -74,7 +74,7 @@ pub(super) fn asked(adapter: &wgpu::Adapter) -> Result<(wgpu::Limits, wgpu::Feat
         Err(_) | Ok("") => Ok((has, features)),
         Ok("webgpu") => {
             let least = wgpu::Limits::default().or_worse_values_from(&has);
-            // Alignments are demands on us, not what a device can do.
+            // Of what devices may have besides that only their clocks say nothing of what programs can do.
             Ok((least, features & TIMESTAMPS))
         }
         Ok(other) => {

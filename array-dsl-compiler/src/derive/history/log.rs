@@ -190,7 +190,8 @@ impl Logger<'_> {
             plan.inside.extend(kept.map(|kept| (at, kept)));
         }
         // What is no size is a number of trips, of loops that start from the second element on.
-        room.terms().all(|(_, times)| times >= 0).then_some(plan)
+        let fits = !room.is_too_large() && room.terms().all(|(_, times)| times >= 0);
+        fits.then_some(plan)
     }
 
     /// Bounds for the dimensions of an array that a trip makes.
