@@ -57,7 +57,8 @@ pub struct GradientCheck {
     pub values: (f64, f64),
     /// How many entries were compared.
     pub entries: usize,
-    /// At the worst entry: the difference quotients to the left and to the right, which differ at a kink.
+    /// At the worst entry: the difference quotients to the left and to the right, which differ at a kink. Where the function's domain
+    /// ends to one side, that one is NaN.
     pub sides: (f64, f64),
     /// The disagreement that rounding alone may make, by the float type of the arguments.
     pub tolerance: f64,
@@ -218,15 +219,19 @@ impl Visit for Compare {
                 let made = up.lists()[list][entry] - down.lists()[list][entry];
                 Ok([dot(&cotangent, &value(&up)?), dot(&cotangent, &value(&down)?), made])
             };
-            let [above, below, made] = both(h)?;
-            let mut quotient = (above - below) / made;
+            let sides =
+                |[above, below, made]: [f64; 3]| (2.0 * (here - below) / made, 2.0 * (above - here) / made);
+            let near = both(h)?;
+            let quotient_of = |[above, below, made]: [f64; 3]| (above - below) / made;
+            let (mut quotient, mut slopes) = (quotient_of(near), sides(near));
             let derivative = lists[list][entry];
             let mut error = (quotient - derivative).abs() / scale;
             if error > check.tolerance {
-                let quotient_of = |h: f64| both(h).map(|[above, below, made]| (above - below) / made);
-                let (double, fourfold) = (quotient_of(2.0 * h)?, quotient_of(4.0 * h)?);
-                let straight = |q: f64, wider: f64| (4.0 * q - wider) / 3.0;
-                let (near, far) = (straight(quotient, double), straight(double, fourfold));
+                let (double, fourfold) = (both(2.0 * h)?, both(4.0 * h)?);
+                let straight = |steps, wider| (4.0 * quotient_of(steps) - quotient_of(wider)) / 3.0;
+                let (near, far) = (straight(near, double), straight(double, fourfold));
+                // A side whose wider step leaves the domain has no slope, rather than one that bends towards infinity like a kink.
+                slopes = sides(double);
                 // More than that is not rounding. Where the wider steps leave the function's domain they tell nothing.
                 let rounding = (near - far).abs().min(10.0 * check.tolerance * scale);
                 if far.is_finite() {
@@ -240,7 +245,7 @@ impl Visit for Compare {
                 check.differences = if error.is_nan() { f64::INFINITY } else { error };
                 check.worst = (names.get(list).copied().unwrap_or(""), entry);
                 check.values = (derivative, quotient);
-                check.sides = (2.0 * (here - below) / made, 2.0 * (above - here) / made);
+                check.sides = slopes;
             }
         }
         Ok(check)

@@ -92,6 +92,19 @@ pub fn segment_max<T: Float>(x: [T; n], segment: [i64; n], count: usize) -> [T; 
 /// `segment_min(x, segment, count)`: the smallest element of each segment; infinity of an empty one.
 ///
 /// Of equal elements the first one has the derivative.
+///
+/// ```
+/// # use array_dsl::prelude::*;
+/// # use ndarray::array;
+/// use array_dsl::segment::segment_min;
+///
+/// #[kernel]
+/// fn lowest(x: [f64; n], segment: [i64; n]) -> [f64; 2] {
+///     segment_min(x, segment, 2)
+/// }
+///
+/// assert_eq!(lowest(&array![1.0, 2.0, 6.0], &array![1, 1, 1]), array![f64::INFINITY, 1.0]);
+/// ```
 #[kernel]
 pub fn segment_min<T: Float>(x: [T; n], segment: [i64; n], count: usize) -> [T; count] {
     hist(min, 1.0 / 0.0, count, segment, x)

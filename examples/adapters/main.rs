@@ -1,4 +1,4 @@
-//! Lists the GPU adapters of this machine and says which one `Gpu::new` picks. Fails when it finds none to use.
+//! Lists the GPU adapters of this machine with what they have, and says which one `Gpu::new` picks. Fails when it finds none to use.
 
 use std::process::ExitCode;
 
@@ -7,6 +7,10 @@ use array_dsl::prelude::Gpu;
 fn main() -> ExitCode {
     for info in Gpu::list() {
         println!("found: {info}");
+        match Gpu::with_adapter(&info) {
+            Ok(gpu) => println!("       {}", gpu.limits()),
+            Err(error) => println!("       {error}"),
+        }
     }
     match Gpu::new() {
         Ok(gpu) => {

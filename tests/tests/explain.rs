@@ -122,25 +122,3 @@ fn which_functions_have_no_vectors() {
     let note = "`digamma` has no vectors on CPUs: it is computed for one element after the other";
     assert_eq!(section(&slow.explain(), "notes"), [format!("line {line}: {note}")]);
 }
-
-/// The rows of a step do not need each other, which is seen when the program has been made.
-#[kernel]
-fn eliminated(a: [[f64; n]; n]) -> [[f64; n]; n] {
-    let mut u = a;
-    for k in 0..n {
-        for i in k + 1..n {
-            let f = u[i][k] / u[k][k];
-            for j in k..n {
-                u[i][j] -= f * u[k][j];
-            }
-        }
-    }
-    u
-}
-
-#[test]
-fn no_loop_is_said_to_run_in_order_that_does_not() {
-    let notes = section(&eliminated.explain(), "notes");
-    assert!(notes.iter().any(|n| n.contains("the loop over `k` runs in order")), "{notes:?}");
-    assert!(!notes.iter().any(|n| n.contains("over `i`") || n.contains("over `j`")), "{notes:?}");
-}

@@ -164,3 +164,11 @@ fn what_trips_keep() {
     let by_x = vjp(rotated)(&wave(4), 3, &Array1::ones(4)).1;
     assert_gradient(|x: &Array1<f64>| rotated(x, 3).sum(), &wave(4), &by_x);
 }
+
+/// The rows of a step do not need each other, which is seen when the program has been made.
+#[test]
+fn no_loop_is_said_to_run_in_order_that_does_not() {
+    let text = eliminated.explain();
+    assert!(text.contains("the loop over `k` runs in order"), "{text}");
+    assert!(!text.contains("the loop over `i`") && !text.contains("the loop over `j`"), "{text}");
+}

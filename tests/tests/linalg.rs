@@ -268,6 +268,41 @@ fn spectral(a: [[f64; n]; n]) -> f64 {
     sum(flatten(matmul(x * (values * values), transpose(x))))
 }
 
+/// How long a vector's shadow is on the space of the two least eigenvalues: the same whichever vectors that space has.
+mod shadows {
+    use array_dsl::linalg::eigh;
+    use array_dsl::prelude::*;
+
+    #[kernel]
+    fn shadow<T: Float>(a: [[T; n]; n], v: [T; n]) -> T {
+        let (_, x) = eigh(a);
+        let along = matvec(transpose(x), v);
+        along[0] * along[0] + along[1] * along[1]
+    }
+
+    #[kernel(value, grad)]
+    pub fn double(a: [[f64; n]; n], v: [f64; n]) -> f64 {
+        shadow(a, v)
+    }
+
+    #[kernel(value, grad)]
+    pub fn single(a: [[f32; n]; n], v: [f32; n]) -> f32 {
+        shadow(a, v)
+    }
+}
+
+/// Equal eigenvalues that rounding of f32 makes different are equal.
+#[test]
+fn equal_eigenvalues_in_single_precision() {
+    let (q, _) = h_qr(&noise(4, 4, 41));
+    let (a, v) =
+        (q.dot(&Array2::from_diag(&array![1.0, 1.0, 2.0, 2.0])).dot(&q.t()), array![1.0, -0.5, 0.25, 2.0]);
+    let (da, dv) = grad(shadows::double)(&a, &v);
+    let (single, of) = grad(shadows::single)(&a.mapv(|x| x as f32), &v.mapv(|x| x as f32));
+    near(&single.mapv(f64::from), &da, 1e-4);
+    assert!((of.mapv(f64::from) - dv).iter().all(|d| d.abs() < 1e-4), "{of}");
+}
+
 #[kernel(value, grad)]
 fn third(a: [[f64; n]; n], d: [[f64; n]; n]) -> f64 {
     sum(flatten(d * hvp(spectral)(a, d)))

@@ -243,6 +243,18 @@ mod tests {
         assert_eq!(meant, "write `use array_dsl::linalg::solve;` outside of the kernel");
     }
 
+    /// What is built in is never looked for among what other libraries have.
+    #[test]
+    fn methods_of_others_are_not_built_in() {
+        for name in METHODS.iter().flat_map(|(names, _)| names.split(' ')) {
+            assert!(!is_builtin(name), "{name}");
+            assert!(
+                METHODS.iter().filter(|(names, _)| names.split(' ').any(|n| n == name)).count() == 1,
+                "{name}"
+            );
+        }
+    }
+
     #[test]
     fn suggestions() {
         for (written, meant) in

@@ -8,6 +8,14 @@ use crate::error::Error;
 use crate::program::Need;
 
 /// What an opened GPU has. A kernel that needs more is an error that names what is missing.
+///
+/// ```no_run
+/// # use array_dsl_runtime::gpu::Gpu;
+/// let gpu = Gpu::new()?;
+/// println!("{}", gpu.limits());
+/// let precise = gpu.limits().f64;
+/// # Ok::<(), array_dsl_runtime::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GpuLimits {
     /// Whether it has floats of 64 bits.
@@ -69,16 +77,44 @@ const VARIABLE: &str = "ARRAY_DSL_LIMITS";
 
 /// What to ask an adapter for: all that it has, unless the variable says otherwise.
 pub(super) fn asked(adapter: &wgpu::Adapter) -> Result<(wgpu::Limits, wgpu::Features), Error> {
-    let (has, features) = (adapter.limits(), adapter.features());
-    match std::env::var(VARIABLE).as_deref() {
-        Err(_) | Ok("") => Ok((has, features)),
-        Ok("webgpu") => {
-            let least = wgpu::Limits::default().or_worse_values_from(&has);
-            // Of what devices may have besides that only their clocks say nothing of what programs can do.
-            Ok((least, features & TIMESTAMPS))
-        }
-        Ok(other) => {
-            Err(Error::NoGpu { reason: format!("{VARIABLE} is `{other}`, and can be `webgpu` only") })
-        }
+    let variable = std::env::var(VARIABLE).unwrap_or_default();
+    chosen(&variable, adapter.limits(), adapter.features())
+}
+
+fn chosen(
+    variable: &str,
+    has: wgpu::Limits,
+    features: wgpu::Features,
+) -> Result<(wgpu::Limits, wgpu::Features), Error> {
+    match variable {
+        "" => Ok((has, features)),
+        // Clocks say nothing of what programs can do.
+        "webgpu" => Ok((wgpu::Limits::default().or_worse_values_from(&has), features & TIMESTAMPS)),
+        other => Err(Error::NoGpu { reason: format!("{VARIABLE} is `{other}`, and can be `webgpu` only") }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_of_the_least_that_there_is() {
+        let (has, all) = (
+            wgpu::Limits { max_storage_buffers_per_shader_stage: 5, ..wgpu::Limits::unlimited() },
+            wgpu::Features::all(),
+        );
+        assert_eq!(chosen("", has.clone(), all), Ok((has.clone(), all)));
+        let (limits, features) = chosen("webgpu", has.clone(), all).expect("a device");
+        // No more than the adapter has, nor than WebGPU promises.
+        assert_eq!(limits.max_storage_buffers_per_shader_stage, 5);
+        assert_eq!(limits.max_buffer_size, wgpu::Limits::default().max_buffer_size);
+        let told = Abilities { limits, features }.told();
+        assert_eq!(
+            told.to_string(),
+            "no f64, no i64, no atomic i64, timestamps; 5 arrays in a shader, of 128 MiB at most; 16 KiB for a workgroup"
+        );
+        let refused = chosen("phone", has, all).unwrap_err().to_string();
+        assert!(refused.contains("ARRAY_DSL_LIMITS is `phone`, and can be `webgpu` only"), "{refused}");
     }
 }

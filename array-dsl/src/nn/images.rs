@@ -6,13 +6,9 @@
 use crate::prelude::*;
 
 /// At how many places something of this size fits into `extent`, with `step`, at least 1, from one to the next.
-///
-/// By a product of floats, which is exact for extents below 2^22: a quotient could fail, and so would not be taken for a size at
-/// the points of a batch.
 #[kernel]
 fn places(extent: usize, size: usize, step: usize) -> i64 {
-    let room = max(extent - size + step, 0);
-    floor(((room as f32) + 0.5) * recip(max(step, 1) as f32)) as i64
+    max(extent - size + step, 0) / max(step, 1)
 }
 
 /// `conv2d(x, k, stride, padding)`: the filters `k` slid along the image `x`, an image for each filter: element `(i, j)` of image
@@ -132,21 +128,34 @@ pub fn conv2d_transpose<T: Float>(
 /// ```
 #[kernel]
 pub fn max_pool2d<T: Float>(x: [[T; w]; h], size: usize, stride: usize) -> [[T; _]; _] {
-    let rows = places(h, size, stride);
-    let columns = places(w, size, stride);
-    build((rows, columns), |i, j| {
-        maximum(flatten(build((size, size), |a, b| x[i * stride + a][j * stride + b])))
-    })
+    pooled(|square| maximum(square), x, size, stride)
 }
 
 /// `avg_pool2d(x, size, stride)`: the mean of each square, as `max_pool2d` has the largest.
+///
+/// ```
+/// # use array_dsl::prelude::*;
+/// # use ndarray::array;
+/// use array_dsl::nn::avg_pool2d;
+///
+/// #[kernel]
+/// fn halved(x: [[f64; w]; h]) -> [[f64; _]; _] {
+///     avg_pool2d(x, 2, 2)
+/// }
+///
+/// assert_eq!(halved(&array![[1.0, 2.0, 9.0], [4.0, 3.0, 9.0]]), array![[2.5]]);
+/// ```
 #[kernel]
 pub fn avg_pool2d<T: Float>(x: [[T; w]; h], size: usize, stride: usize) -> [[T; _]; _] {
+    pooled(|square| mean(square), x, size, stride)
+}
+
+/// `f` of the elements of each square.
+#[kernel]
+fn pooled<T: Float>(f: impl Fn([T; _]) -> T, x: [[T; w]; h], size: usize, stride: usize) -> [[T; _]; _] {
     let rows = places(h, size, stride);
     let columns = places(w, size, stride);
-    build((rows, columns), |i, j| {
-        mean(flatten(build((size, size), |a, b| x[i * stride + a][j * stride + b])))
-    })
+    build((rows, columns), |i, j| f(flatten(build((size, size), |a, b| x[i * stride + a][j * stride + b]))))
 }
 
 /// `upsample(x, factor)`: every element as a square of `factor` by `factor`.

@@ -3,12 +3,38 @@
 use crate::prelude::*;
 
 /// `gelu(x)`: `x` times the probability that a normal number is below it.
+///
+/// ```
+/// # use array_dsl::prelude::*;
+/// # use ndarray::array;
+/// use array_dsl::nn::gelu;
+///
+/// #[kernel]
+/// fn activated(x: [f64; n]) -> [f64; n] {
+///     gelu(x)
+/// }
+///
+/// assert_eq!(activated(&array![-20.0, 0.0, 20.0]), array![0.0, 0.0, 20.0]);
+/// ```
 #[kernel]
 pub fn gelu<T: Float>(x: T) -> T {
     0.5 * x * (1.0 + erf(x * 0.7071067811865476))
 }
 
 /// `silu(x)`: `x * sigmoid(x)`.
+///
+/// ```
+/// # use array_dsl::prelude::*;
+/// # use ndarray::array;
+/// use array_dsl::nn::silu;
+///
+/// #[kernel]
+/// fn activated(x: [f64; n]) -> [f64; n] {
+///     silu(x)
+/// }
+///
+/// assert_eq!(activated(&array![0.0, 50.0]), array![0.0, 50.0]);
+/// ```
 #[kernel]
 pub fn silu<T: Float>(x: T) -> T {
     x * sigmoid(x)
@@ -65,6 +91,20 @@ pub fn attention<T: Float>(q: [[T; d]; n], k: [[T; d]; m], v: [[T; e]; m]) -> [[
 
 /// `causal_attention(q, k, v)`: attention in which a row sees none that comes after it. The last rows of `q` and `k` belong
 /// together: row `i` sees the first `i + 1 + m - n` of `m`. A row that sees none is NaN.
+///
+/// ```
+/// # use array_dsl::prelude::*;
+/// # use ndarray::array;
+/// use array_dsl::nn::causal_attention;
+///
+/// #[kernel]
+/// fn read(q: [[f64; d]; n], k: [[f64; d]; n], v: [[f64; e]; n]) -> [[f64; e]; n] {
+///     causal_attention(q, k, v)
+/// }
+///
+/// let zero = array![[0.0], [0.0]];
+/// assert_eq!(read(&zero, &zero, &array![[1.0], [3.0]]), array![[1.0], [2.0]]);
+/// ```
 #[kernel]
 pub fn causal_attention<T: Float>(q: [[T; d]; n], k: [[T; d]; m], v: [[T; e]; m]) -> [[T; e]; n] {
     let scores = matmul(q, transpose(k)) / sqrt(d as _);

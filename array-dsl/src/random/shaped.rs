@@ -55,6 +55,20 @@ fn by_rejection<T: Float>(key: (u32, u32), a: T) -> T {
 }
 
 /// `gamma_at(key, i, shape)`: the i-th number of `gamma`.
+///
+/// ```
+/// # use array_dsl::prelude::*;
+/// use array_dsl::random::{gamma, gamma_at, key};
+///
+/// #[kernel]
+/// fn fourth(seed: i64) -> (f64, f64) {
+///     let all = gamma(key(seed), 2.5, 10);
+///     (gamma_at(key(seed), 4, 2.5), all[4])
+/// }
+///
+/// let (alone, among_others) = fourth(1);
+/// assert_eq!(alone, among_others);
+/// ```
 #[kernel]
 pub fn gamma_at<T: Float>(key: (u32, u32), i: i64, shape: T) -> T {
     let own = words(key, i);
@@ -95,6 +109,20 @@ pub fn gamma<T: Float>(key: (u32, u32), shape: T, n: usize) -> [T; n] {
 }
 
 /// `beta_at(key, i, a, b)`: the i-th number of `beta`.
+///
+/// ```
+/// # use array_dsl::prelude::*;
+/// use array_dsl::random::{beta, beta_at, key};
+///
+/// #[kernel]
+/// fn fourth(seed: i64) -> (f64, f64) {
+///     let all = beta(key(seed), 2.0, 3.0, 10);
+///     (beta_at(key(seed), 4, 2.0, 3.0), all[4])
+/// }
+///
+/// let (alone, among_others) = fourth(1);
+/// assert_eq!(alone, among_others);
+/// ```
 #[kernel]
 pub fn beta_at<T: Float>(key: (u32, u32), i: i64, a: T, b: T) -> T {
     let x = gamma_at(key, 2 * i, a);
@@ -106,12 +134,39 @@ pub fn beta_at<T: Float>(key: (u32, u32), i: i64, a: T, b: T) -> T {
 /// gamma distributed ones each, with their derivatives.
 ///
 /// Where both `a` and `b` are so small that both of these are zero, a number is NaN.
+///
+/// ```
+/// # use array_dsl::prelude::*;
+/// use array_dsl::random::{beta, key};
+///
+/// #[kernel]
+/// fn mean_of(seed: i64, a: f64, b: f64) -> f64 {
+///     mean(beta(key(seed), a, b, 20000))
+/// }
+///
+/// // a / (a + b)
+/// assert!((mean_of(1, 2.0, 3.0) - 0.4).abs() < 0.01);
+/// ```
 #[kernel]
 pub fn beta<T: Float>(key: (u32, u32), a: T, b: T, n: usize) -> [T; n] {
     build(n, |i| beta_at(key, i, a, b))
 }
 
 /// `poisson_at(key, i, rate)`: the i-th number of `poisson`.
+///
+/// ```
+/// # use array_dsl::prelude::*;
+/// use array_dsl::random::{poisson, poisson_at, key};
+///
+/// #[kernel]
+/// fn fourth(seed: i64) -> (i64, i64) {
+///     let all = poisson(key(seed), 2.5, 10);
+///     (poisson_at(key(seed), 4, 2.5), all[4])
+/// }
+///
+/// let (alone, among_others) = fourth(1);
+/// assert_eq!(alone, among_others);
+/// ```
 #[kernel]
 pub fn poisson_at<T: Float>(key: (u32, u32), i: i64, rate: T) -> i64 {
     let own = words(key, i);

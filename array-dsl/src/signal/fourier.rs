@@ -37,6 +37,20 @@ pub fn fft<T: Float>(re: [T; n], im: [T; n]) -> ([T; n], [T; n]) {
 }
 
 /// `ifft(re, im)`: the inverse of `fft`, with the factor `1 / n`.
+///
+/// ```
+/// # use array_dsl::prelude::*;
+/// # use ndarray::array;
+/// use array_dsl::signal::ifft;
+///
+/// #[kernel]
+/// fn wave(re: [f64; n], im: [f64; n]) -> ([f64; n], [f64; n]) {
+///     ifft(re, im)
+/// }
+///
+/// let (re, im) = wave(&array![3.0, -1.0], &array![0.0, 0.0]);
+/// assert_eq!((re, im), (array![1.0, 2.0], array![0.0, 0.0]));
+/// ```
 #[kernel]
 pub fn ifft<T: Float>(re: [T; n], im: [T; n]) -> ([T; n], [T; n]) {
     let (q, p) = fft(im, re);
@@ -120,6 +134,20 @@ pub fn fft2<T: Float>(re: [[T; w]; h], im: [[T; w]; h]) -> ([[T; w]; h], [[T; w]
 }
 
 /// `ifft2(re, im)`: the inverse of `fft2`.
+///
+/// ```
+/// # use array_dsl::prelude::*;
+/// # use ndarray::array;
+/// use array_dsl::signal::ifft2;
+///
+/// #[kernel]
+/// fn image(re: [[f64; w]; h], im: [[f64; w]; h]) -> ([[f64; w]; h], [[f64; w]; h]) {
+///     ifft2(re, im)
+/// }
+///
+/// let (re, _) = image(&array![[10.0, -2.0], [-4.0, 0.0]], &array![[0.0, 0.0], [0.0, 0.0]]);
+/// assert_eq!(re, array![[1.0, 2.0], [3.0, 4.0]]);
+/// ```
 #[kernel]
 pub fn ifft2<T: Float>(re: [[T; w]; h], im: [[T; w]; h]) -> ([[T; w]; h], [[T; w]; h]) {
     let (a, b) = ifft(re, im);

@@ -300,3 +300,12 @@ pub fn assert_digits(
         }
     }
 }
+
+/// Kernels with the same parameters, each with its gradient.
+macro_rules! gradients_agree {
+    ($arguments:expr, $tolerance:expr, $kernels:ident: $($name:ident)*) => {{
+        let arguments = $arguments;
+        $($crate::agreement::agree(value_and_grad($kernels::$name), arguments.clone(), $tolerance);)*
+    }};
+}
+pub(crate) use gradients_agree;

@@ -17,6 +17,7 @@ mod generics;
 mod indexing;
 mod inside;
 mod integers;
+mod limits;
 mod linalg;
 mod long;
 mod loops;

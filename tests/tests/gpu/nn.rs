@@ -3,7 +3,7 @@
 use array_dsl::prelude::*;
 use ndarray::{Array3, Array4};
 
-use super::agreement::{agree, is_skipped, noise};
+use super::agreement::{gradients_agree, is_skipped, noise};
 use super::nn_kernels::f32s;
 
 #[test]
@@ -12,7 +12,5 @@ fn functions_and_gradients() {
         return;
     }
     let (x, k): (Array3<f32>, Array4<f32>) = (noise((2, 4, 5), 3), noise((3, 2, 3, 2), 4));
-    agree(value_and_grad(f32s::of_filters), (x.clone(), k.clone()), 1e-4);
-    agree(value_and_grad(f32s::of_pools), (x.clone(), k.clone()), 1e-4);
-    agree(value_and_grad(f32s::of_layers), (x, k), 1e-4);
+    gradients_agree!((x, k), 1e-4, f32s: of_filters of_pools of_layers);
 }

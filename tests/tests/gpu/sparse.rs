@@ -3,7 +3,7 @@
 use array_dsl::prelude::*;
 use ndarray::{Array1, array};
 
-use super::agreement::{agree, is_skipped, noise};
+use super::agreement::{gradients_agree, is_skipped, noise};
 use super::sparse_kernels::f32s;
 
 #[test]
@@ -13,6 +13,5 @@ fn functions_and_gradients() {
     }
     let (columns, starts) = (array![0i64, 3, 3, 1, 2], array![0i64, 2, 2, 5]);
     let (a, x): (Array1<f32>, Array1<f32>) = (noise(5, 3), noise(4, 4));
-    agree(value_and_grad(f32s::of_products), (a.clone(), x.clone(), columns.clone(), starts.clone()), 1e-4);
-    agree(value_and_grad(f32s::of_segments), (a, x, columns, starts), 1e-4);
+    gradients_agree!((a, x, columns, starts), 1e-4, f32s: of_products of_segments);
 }
