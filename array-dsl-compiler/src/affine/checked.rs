@@ -8,8 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{Facts, IndexedArrays};
 use crate::bulk::uses::scalars;
 use crate::bulk::{
-    ArrayId, ArrayInfo, Atom, Carried, Check, CheckKind, Exp, Let, Nest, Program, Repeat, Stm, Trips,
-    YieldKind,
+    ArrayId, ArrayInfo, Atom, Carried, Check, CheckKind, Nest, Program, Repeat, Stm, Trips, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::Elem;
@@ -59,8 +58,7 @@ impl Checked {
     }
 
     fn nest(&mut self, n: &Nest, p: &Program) {
-        let compares = |l: &Let| matches!(l.exp, Exp::Read { checked: true, .. });
-        let learns = self.indexed.is_some() && n.body.lets().any(compares);
+        let learns = self.indexed.is_some() && n.body.lets().any(|l| l.exp.compares());
         if !learns && n.yields.iter().all(|y| p.array(y.array).elem != Elem::I64) {
             return;
         }

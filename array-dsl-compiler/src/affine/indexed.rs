@@ -44,11 +44,14 @@ impl IndexedArrays {
     /// After a read that all points of the loops around it make. `lasts` says of an array whether it is there after these, under all of
     /// its dimensions: the rows that points have for themselves are not.
     pub fn compared(&mut self, l: &Let, facts: &Facts, t: Types<'_>, lasts: impl Fn(ArrayId) -> bool) {
-        let Exp::Read { array, .. } = &l.exp else { return };
-        if !lasts(*array) {
-            return;
-        }
-        for (array, new) in facts.indexed_by(t, l, &t.arrays[array.0 as usize].dims) {
+        let (index, dims) = match &l.exp {
+            Exp::Read { array, index, checked: true } if lasts(*array) => {
+                (index, &t.arrays[array.0 as usize].dims)
+            }
+            Exp::Inside { index, dims, .. } => (index, dims),
+            _ => return,
+        };
+        for (array, new) in facts.indexed_by(t, index, dims) {
             if lasts(array) {
                 self.learn(array, new, &t.arrays[array.0 as usize].dims);
             }
@@ -101,9 +104,8 @@ impl IndexedArrays {
 }
 
 impl Facts {
-    /// Which elements are positions after a read that was compared, and of which arrays.
-    fn indexed_by(&self, t: Types<'_>, l: &Let, dims: &[Dim]) -> Vec<(ArrayId, Indexed)> {
-        let Exp::Read { index, checked: true, .. } = &l.exp else { return Vec::new() };
+    /// Which elements are positions after an index was compared, and of which arrays.
+    fn indexed_by(&self, t: Types<'_>, index: &[Atom], dims: &[Dim]) -> Vec<(ArrayId, Indexed)> {
         let selects = index.iter().zip(dims).filter_map(|(at, dim)| {
             let (array, place) = at.var().and_then(|v| self.elements.get(&v))?;
             let (place, moved) = self.all_places(place, &t.arrays[array.0 as usize].dims)?;

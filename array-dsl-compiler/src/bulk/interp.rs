@@ -490,6 +490,7 @@ impl<'a> Machine<'a> {
                 self.counts.reads += u64::from(!index.is_empty());
                 self.read(*array, index, *checked)
             }
+            Exp::Inside { index, dims, .. } => self.inside(index, dims),
             Exp::StopGradient(a) => Ok(self.atom(*a)),
         };
         let value = match value {
@@ -541,6 +542,16 @@ impl<'a> Machine<'a> {
         let result = apply(op, &values[..count])?;
         self.extremes.op(op, args, &values[..count], result);
         Ok(result)
+    }
+
+    fn inside(&self, index: &[Atom], dims: &[Dim]) -> Result<Scalar, Fault> {
+        for (i, d) in index.iter().zip(dims) {
+            let (index, len) = (self.atom(*i).as_i64().unwrap_or(-1), self.dim(d)?);
+            if !(0..len).contains(&index) {
+                return Err(Fault::IndexOutOfRange { index, len, loc: Loc::default() });
+            }
+        }
+        Ok(Scalar::Bool(true))
     }
 
     fn read(&self, array: ArrayId, index: &[Atom], checked: bool) -> Result<Scalar, Fault> {

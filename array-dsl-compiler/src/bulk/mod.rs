@@ -8,7 +8,8 @@
 //! * A body is a list of [`Item`]s: scalar code ([`Let`]), which is what a point does by itself, and scans. A [`Block`], in a
 //!   branch or in the step of a scan, has scalar code only.
 //! * A `Read` gives one element: as many indices as the array's rank. `checked` is true where an index may be
-//!   outside; then the running program reports an error at `loc`.
+//!   outside; then the running program reports an error at `loc`. Where nobody uses the element the comparison alone is left,
+//!   `Inside`, which does not need the array.
 //! * Yields:
 //!   - `Store(v)`: one element per point; the result's dimensions are the axes' extents.
 //!   - `Reduce { reducer, over, value }`: folded over the last `over` axes (one or more); the others remain.
@@ -135,6 +136,15 @@ pub enum Exp {
         index: Vec<Atom>,
         /// Whether the indices must be compared with the dimensions when running.
         checked: bool,
+    },
+    /// Whether an index is inside the dimensions of an array, as a `bool`. One that is not is an error at `loc`.
+    Inside {
+        /// The array's name, for what is told of the comparison.
+        of: Name,
+        /// One index per dimension that it may be outside of.
+        index: Vec<Atom>,
+        /// These dimensions.
+        dims: Vec<Dim>,
     },
     /// A lazy choice: only the chosen branch is executed.
     If(Atom, Branch, Branch),

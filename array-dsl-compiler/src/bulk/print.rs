@@ -280,6 +280,9 @@ impl Text {
             Exp::Read { array, index, checked } => {
                 format!("{}{}", self.element(*array, index), if *checked { "?" } else { "" })
             }
+            Exp::Inside { of, index, dims } => {
+                format!("inside {of} [{}] of [{}]", list(index, |a| atom(*a)), list(dims, |d| self.dim(d)))
+            }
             Exp::StopGradient(a) => format!("stop_gradient {}", atom(*a)),
             Exp::If(..) => return None,
         };

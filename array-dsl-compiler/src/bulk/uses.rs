@@ -45,6 +45,16 @@ impl<F: FnMut(ArrayId, &[Atom], bool)> Visitor for Reads<F> {
     }
 }
 
+/// Whether an index is compared.
+struct Compares(bool);
+
+impl Visitor for Compares {
+    fn exp(&mut self, e: &Exp) {
+        self.0 |= e.compares();
+        self.walk_exp(e);
+    }
+}
+
 /// Shows every size.
 pub(crate) struct Sizes<F>(pub F);
 
@@ -75,9 +85,9 @@ macro_rules! visits {
             /// Whether executing it may report that an index is outside. Such code is kept even where its value is not used: a
             /// gradient that does not need `x[i]` still owes the error for an `i` outside.
             pub fn may_be_outside(&self) -> bool {
-                let mut any = false;
-                Reads(|_, _: &[Atom], checked: bool| any |= checked).$visit(self);
-                any
+                let mut compares = Compares(false);
+                compares.$visit(self);
+                compares.0
             }
 
             /// Calls `f` with every size; not with the dimensions of arrays.
@@ -167,15 +177,19 @@ struct Fails<'a> {
 impl Visitor for Fails<'_> {
     fn binding(&mut self, l: &Let) {
         self.found |= match &l.exp {
-            Exp::Read { checked, .. } => *checked,
             Exp::Op(op, _) => op.can_fail() && !self.vars[l.vars[0].0 as usize].is_float(),
-            _ => false,
+            e => e.compares(),
         };
         self.walk_binding(l);
     }
 }
 
 impl Exp {
+    /// Whether it compares an index with dimensions, and reports an error where that is outside. Not what is inside of branches.
+    pub fn compares(&self) -> bool {
+        matches!(self, Exp::Read { checked: true, .. } | Exp::Inside { .. })
+    }
+
     /// The cost in simple operations.
     pub fn weight(&self) -> usize {
         match self {

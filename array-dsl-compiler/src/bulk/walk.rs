@@ -250,6 +250,14 @@ macro_rules! walk {
                             self.atom(a);
                         }
                     }
+                    Exp::Inside { index, dims, .. } => {
+                        for a in index {
+                            self.atom(a);
+                        }
+                        for d in dims {
+                            self.dim(d);
+                        }
+                    }
                     Exp::If(c, yes, no) => {
                         self.atom(c);
                         self.branch(yes);

@@ -73,7 +73,7 @@ pub(super) fn active_scalars(
     for l in lets {
         let depends = match &l.exp {
             Exp::Read { array, .. } => arrays.contains(array),
-            Exp::StopGradient(_) | Exp::Size(_) => false,
+            Exp::StopGradient(_) | Exp::Size(_) | Exp::Inside { .. } => false,
             Exp::Op(_, args) => args.iter().any(|a| matches!(a, Atom::Var(v) if active.contains(v))),
             Exp::If(_, x, y) => [x, y].iter().any(|b| {
                 let inner = active_scalars(p, &b.block.lets, arrays, &active);
@@ -147,7 +147,7 @@ impl Backwards<'_> {
                     }
                 }
                 Exp::If(c, x, y) => self.choice(l, *c, [x, y]),
-                Exp::Size(_) | Exp::StopGradient(_) => {}
+                Exp::Size(_) | Exp::Inside { .. } | Exp::StopGradient(_) => {}
             }
         }
     }

@@ -77,7 +77,7 @@ pub(super) fn forwards(
                     operation(p, code, *op, args, l.vars[0], tangents);
                 }
             }
-            Exp::Size(_) | Exp::StopGradient(_) => code.lets.push(l.clone()),
+            Exp::Size(_) | Exp::Inside { .. } | Exp::StopGradient(_) => code.lets.push(l.clone()),
             Exp::If(c, x, y) => choice(p, code, l, *c, [x, y], arrays, tangents),
         }
     }

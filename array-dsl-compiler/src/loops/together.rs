@@ -189,7 +189,7 @@ fn selects(l: &Let, vars: &[Elem]) -> bool {
             (op.is_instruction() || op.has_vectors()) && !l.may_fail(vars)
         }
         Exp::Size(_) | Exp::StopGradient(_) => true,
-        Exp::Read { .. } | Exp::If(..) => false,
+        Exp::Read { .. } | Exp::Inside { .. } | Exp::If(..) => false,
     };
     [yes, no].into_iter().flat_map(|b| &b.block.lets).all(&mut is_straight) && functions <= FUNCTIONS
 }
@@ -201,7 +201,7 @@ fn is_same_choice(l: &Let, vars: &[Elem], differ: &Differ) -> bool {
         Exp::Op(op, _) => (op.is_instruction() || op.has_vectors()) && !l.may_fail(vars),
         Exp::Read { checked, .. } => !checked,
         Exp::Size(_) | Exp::StopGradient(_) => true,
-        Exp::If(..) => false,
+        Exp::Inside { .. } | Exp::If(..) => false,
     };
     differ.is_same(*c) && [yes, no].into_iter().flat_map(|b| &b.block.lets).all(is_straight)
 }
@@ -215,6 +215,7 @@ fn does_not_matter(r: &Recurrence, vars: &[Elem]) -> bool {
         Node::Let(l) => match &l.exp {
             Exp::Read { index, checked, .. } => !checked && index.iter().all(same),
             Exp::Op(op, _) => op.has_vectors() && !l.may_fail(vars),
+            Exp::Inside { .. } => false,
             Exp::If(..) | Exp::Size(_) | Exp::StopGradient(_) => selects(l, vars),
         },
         _ => false,

@@ -156,6 +156,7 @@ fn cost(b: &Block) -> Option<usize> {
                     ops += 1 + a + c;
                     reads += r + s;
                 }
+                Exp::Inside { .. } => ops += 1,
                 Exp::Size(_) | Exp::StopGradient(_) => {}
             }
         }

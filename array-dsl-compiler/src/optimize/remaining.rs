@@ -7,10 +7,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::affine::{Affine, Checked, Facts};
-use crate::bulk::{ArrayId, Atom, Check, CheckKind, Exp, Item, Let, Nest, Program, Stm, Var};
+use crate::bulk::{Atom, Check, CheckKind, Exp, Item, Let, Nest, Program, Stm, Var};
 use crate::dim::Dim;
 use crate::scalar::Op;
-use crate::ty::Loc;
+use crate::ty::{Loc, Name};
 
 /// The checks in the order of execution.
 pub fn remaining(p: &Program) -> Vec<(Loc, String)> {
@@ -90,12 +90,11 @@ impl<'a> Inside<'a> {
                 }
             }
             // What was an index before is not compared in the end (`compared`).
-            Exp::Read { array, index, checked: true }
-                if !self.facts.all_inside(index, &self.p.array(*array).dims) =>
-            {
-                let why = self.why(*array, index);
-                self.out.push((l.loc, why));
+            Exp::Read { array, index, checked: true } => {
+                let info = self.p.array(*array);
+                self.compared(&info.name, index, &info.dims, l.loc);
             }
+            Exp::Inside { of, index, dims } => self.compared(of, index, dims, l.loc),
             Exp::Op(Op::Div | Op::Rem | Op::RemEuclid, args) if self.p.elem(args[1]).is_int() => {
                 if let Atom::Var(_) = args[1] {
                     self.out.push((l.loc, "each division of integers: the divisor is no constant".into()));
@@ -109,18 +108,19 @@ impl<'a> Inside<'a> {
         self.facts.learn(self.p.into(), l);
     }
 
-    /// Why a read is checked.
-    fn why(&mut self, array: ArrayId, index: &[Atom]) -> String {
-        let info = self.p.array(array);
+    /// Why an index is compared, if it is not known to be inside.
+    fn compared(&mut self, name: &Name, index: &[Atom], dims: &[Dim], loc: Loc) {
         let mut reasons = Vec::new();
-        for (k, (i, dim)) in index.iter().zip(&info.dims).enumerate() {
+        for (k, (i, dim)) in index.iter().zip(dims).enumerate() {
             if self.facts.all_inside(&[*i], std::slice::from_ref(dim)) {
                 continue;
             }
             let which = if index.len() > 1 { format!("index {k}") } else { "the index".into() };
             reasons.push(format!("{which} {}", self.comes_from(*i, dim)));
         }
-        format!("each read of `{}`: {}", info.name, reasons.join(", "))
+        if !reasons.is_empty() {
+            self.out.push((loc, format!("each read of `{name}`: {}", reasons.join(", "))));
+        }
     }
 
     /// Where an index comes from that may not be inside a dimension.

@@ -1,5 +1,5 @@
 //! Scalar code: constants folded, identities applied, equal expressions shared, index arithmetic moved out of
-//! branches, reads proven inside, unused code removed.
+//! branches, reads proven inside, unused code removed, of reads that nobody uses all but the comparison of their index.
 
 mod operation;
 
@@ -14,6 +14,7 @@ use crate::bulk::build::{Rename, Renaming, renamed};
 use crate::bulk::live::{live_body, live_lets};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Body, Branch, Exp, Item, Let, Nest, Program, Scan, Stm, Var};
+use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 
@@ -34,7 +35,7 @@ pub fn compared(seq: &mut Sequence, p: &mut Program) {
     simplify(seq, p);
 }
 
-fn nest(p: &Program, n: &mut Nest, checked: &Checked) {
+fn nest(p: &mut Program, n: &mut Nest, checked: &Checked) {
     let mut map = Renaming::default();
     let mut facts = Facts::new(&n.axes, checked);
     let mut available = Available::default();
@@ -47,6 +48,27 @@ fn nest(p: &Program, n: &mut Nest, checked: &Checked) {
         live.extend(y.kind.atoms().into_iter().filter_map(Atom::var));
     }
     n.body = live_body(body, &mut live);
+    Unused { p, live: &live }.body(&mut n.body);
+}
+
+/// Leaves of reads that nobody uses the comparison of the index alone: it does not need the array, which may be changed meanwhile.
+struct Unused<'a> {
+    p: &'a mut Program,
+    live: &'a FxHashSet<Var>,
+}
+
+impl Rewriter for Unused<'_> {
+    fn binding(&mut self, l: &mut Let) {
+        if let Exp::Read { array, index, checked: true } = &mut l.exp
+            && !self.live.contains(&l.vars[0])
+        {
+            let info = self.p.array(*array);
+            let index = std::mem::take(index);
+            l.exp = Exp::Inside { of: info.name.clone(), index, dims: info.dims.clone() };
+            l.vars = vec![self.p.new_var(Elem::Bool)];
+        }
+        self.walk_binding(l);
+    }
 }
 
 /// Scalar code that is simplified as it comes, and what has been computed so far.
@@ -129,6 +151,8 @@ struct Available {
     definitions: FxHashMap<Var, Rc<Exp>>,
     /// In the order in which they were computed.
     order: Vec<Rc<Exp>>,
+    /// Indices that have been compared, each with a dimension and after so many expressions: one outside has been reported.
+    compared: Vec<(usize, Atom, Dim)>,
     /// Choices by a condition: their name, and what they are where it is true, or false.
     selects: FxHashMap<Atom, Vec<(Var, Atom, Atom)>>,
     /// The conditions of the branches around, and what they are there.
@@ -172,6 +196,21 @@ impl Available {
         }
     }
 
+    /// After a statement that may compare indices.
+    fn compare(&mut self, p: &Program, l: &Let) {
+        let (index, dims) = match &l.exp {
+            Exp::Read { array, index, checked: true } => (index, &p.array(*array).dims),
+            Exp::Inside { index, dims, .. } => (index, dims),
+            _ => return,
+        };
+        let at = self.order.len();
+        self.compared.extend(index.iter().zip(dims).map(|(i, d)| (at, *i, d.clone())));
+    }
+
+    fn is_compared(&self, index: Atom, dim: &Dim) -> bool {
+        self.compared.iter().any(|(_, i, d)| *i == index && d == dim)
+    }
+
     /// The scalars that an expression is known to be.
     fn find(&self, e: &Exp) -> Option<&[Var]> {
         if let Some(vars) = self.expressions.get(e) {
@@ -207,6 +246,7 @@ impl Available {
 
     /// At the end of a branch that began when so many were known.
     fn leave(&mut self, before: usize) {
+        self.compared.retain(|(at, ..)| *at < before);
         for exp in self.order.drain(before..).rev() {
             if let Some(vars) = self.expressions.remove(&exp) {
                 self.definitions.remove(&vars[0]);
@@ -369,6 +409,7 @@ fn remember(
         return;
     }
     facts.learn(p.into(), &l);
+    available.compare(p, &l);
     available.learn(&l);
     out.push(l);
 }
@@ -472,6 +513,20 @@ fn simple(p: &Program, e: &Exp, facts: &mut Facts, available: &Available) -> Sim
             let dims = &p.array(*array).dims;
             let checked = *checked && !facts.all_inside(index, dims);
             Simple::Exp(Exp::Read { array: *array, index: index.clone(), checked })
+        }
+        Exp::Inside { of, index, dims } => {
+            if facts.all_inside(index, dims) {
+                return Simple::Atom(Atom::Const(Const::bool(true)));
+            }
+            let mut is_left = |(i, d): &(Atom, Dim)| {
+                !available.is_compared(*i, d) && !facts.all_inside(&[*i], std::slice::from_ref(d))
+            };
+            let (index, dims): (Vec<Atom>, Vec<Dim>) =
+                index.iter().copied().zip(dims.iter().cloned()).filter(&mut is_left).unzip();
+            match index.is_empty() {
+                true => Simple::Atom(Atom::Const(Const::bool(true))),
+                false => Simple::Exp(Exp::Inside { of: of.clone(), index, dims }),
+            }
         }
         Exp::StopGradient(Atom::Const(c)) => Simple::Atom(Atom::Const(*c)),
         Exp::Op(op, args) => operation(p, *op, args, facts, available),

@@ -353,6 +353,7 @@ fn costs_little(l: &Let, in_lanes: bool, vars: &[Elem]) -> bool {
         Exp::Op(op, _) => !l.may_fail(vars) && (op.is_cheap() || in_lanes && op.has_vectors()),
         Exp::Read { checked, .. } => !checked,
         Exp::Size(_) | Exp::StopGradient(_) => true,
+        Exp::Inside { .. } => false,
         Exp::If(_, yes, no) => {
             [yes, no].into_iter().flat_map(|b| &b.block.lets).all(|l| costs_little(l, in_lanes, vars))
         }

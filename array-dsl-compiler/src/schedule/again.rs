@@ -60,7 +60,7 @@ fn computed_again(p: &mut Program, steps: &[Step], users: &Users, target: Target
             Exp::Op(op, _) => (op.is_cheap() || op.has_vectors()) && !l.may_fail(&p.vars),
             Exp::Read { checked, .. } => !checked,
             Exp::Size(_) => true,
-            Exp::StopGradient(_) | Exp::If(..) => false,
+            Exp::Inside { .. } | Exp::StopGradient(_) | Exp::If(..) => false,
         },
         Node::Store { index, .. } => *index == at,
         _ => false,

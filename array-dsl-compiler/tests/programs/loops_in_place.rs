@@ -125,3 +125,15 @@ fn selection_sort(x: [f64; n]) -> [f64; n] {
     }
     a
 }
+
+/// The entries of the rows of a sparse matrix, each added up where its column says. Nothing of what is added to has to be kept.
+#[kernel]
+fn sparse_rows(starts: [i64; n], columns: [i64; n], values: [f64; n], y: [f64; n]) -> [f64; n] {
+    let mut x = zeros(n);
+    for i in 0..n - 1 {
+        for e in starts[i]..starts[i + 1] {
+            x[columns[e]] += values[e] * y[i];
+        }
+    }
+    x
+}

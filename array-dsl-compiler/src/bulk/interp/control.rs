@@ -70,7 +70,7 @@ impl Control {
         let own = match &l.exp {
             Exp::Size(_) => true,
             Exp::Read { array, index, .. } => index.is_empty() && self.arrays[array.0 as usize],
-            Exp::Op(_, args) => args.iter().all(|a| self.atom(*a)),
+            Exp::Op(_, args) | Exp::Inside { index: args, .. } => args.iter().all(|a| self.atom(*a)),
             Exp::StopGradient(a) => self.atom(*a),
             Exp::If(c, x, y) => {
                 self.lets(p, &x.block.lets);

@@ -4,7 +4,7 @@ use super::{MAX_ID, Parsed, Parser, Token, array_id};
 use crate::bulk::{Atom, Block, Body, Branch, Exp, Item, Let, Prefix, Scan, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
-use crate::ty::{Const, Elem, Loc};
+use crate::ty::{Const, Elem, Loc, Name};
 
 impl Parser {
     pub(super) fn dim(&mut self) -> Parsed<Dim> {
@@ -161,6 +161,14 @@ impl Parser {
         }
         if self.take("size") {
             return Ok((Exp::Size(self.dim()?), vec![Elem::I64]));
+        }
+        if self.take("inside") {
+            let of: Name = self.word("an array's name")?.into();
+            let index = self.index()?;
+            self.expect("of")?;
+            self.expect("[")?;
+            let dims = self.list("]", Self::dim)?;
+            return Ok((Exp::Inside { of, index, dims }, vec![Elem::Bool]));
         }
         if self.take("stop_gradient") {
             let a = self.atom()?;

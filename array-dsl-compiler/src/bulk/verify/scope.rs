@@ -257,6 +257,18 @@ impl<'a> Scope<'a> {
                 self.index(*array, index, visible.indices);
                 Some(vec![info.elem])
             }
+            Exp::Inside { index, dims, .. } => {
+                index.iter().for_each(|i| self.expect(*i, Elem::I64, "an index"));
+                dims.iter().for_each(|d| self.dim(d, "a dimension"));
+                if index.len() != dims.len() {
+                    self.error(format!(
+                        "{} indices are compared with {} dimensions",
+                        index.len(),
+                        dims.len()
+                    ));
+                }
+                Some(vec![Elem::Bool])
+            }
             Exp::StopGradient(a) => self.atom(*a).map(|t| vec![t]),
             Exp::If(condition, yes, no) => {
                 self.expect(*condition, Elem::Bool, "a condition");

@@ -25,7 +25,7 @@ impl Addresses {
         let is_simple = match &l.exp {
             Exp::Op(op, _) => op.is_cheap() && !op.can_fail(),
             Exp::Size(_) => true,
-            Exp::Read { .. } | Exp::If(..) | Exp::StopGradient(_) => false,
+            Exp::Read { .. } | Exp::Inside { .. } | Exp::If(..) | Exp::StopGradient(_) => false,
         };
         let mut is_known = true;
         l.exp.visit_atoms(&mut |a| is_known &= a.var().is_none_or(|v| !self.others.contains(&v)));

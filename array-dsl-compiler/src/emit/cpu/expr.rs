@@ -6,10 +6,11 @@ use super::super::constants;
 use super::region::Region;
 use super::{Cpu, runs};
 use crate::bulk::{ArrayId, Atom, Axis, Branch, Exp, Let, Reducer};
+use crate::dim::Dim;
 use crate::internal::{self, expect};
 use crate::loops::Home;
 use crate::scalar::Op;
-use crate::ty::{Const, Elem};
+use crate::ty::{Const, Elem, Loc};
 
 /// A constant; negative ones in parentheses, so that methods can be called on it.
 pub(super) fn constant(c: Const) -> String {
@@ -161,19 +162,23 @@ impl Cpu<'_> {
                 if !checked {
                     return read;
                 }
-                let site = self.site(l.loc);
-                let dims: Vec<String> =
-                    self.memory_dims(*array).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
-                let tests: Vec<String> = index
-                    .iter()
-                    .zip(dims)
-                    .map(|(i, d)| format!("__rt::status::in_range({}, {d}, status, {site}u32)", r.atom(*i)))
-                    .collect();
+                let inside = self.compared(index, &self.memory_dims(*array).to_vec(), l.loc, r);
                 let zero = constant(Const::of(self.elem(*array), 0));
-                format!("if {} {{ {read} }} else {{ {zero} }}", tests.join(" && "))
+                format!("if {inside} {{ {read} }} else {{ {zero} }}")
             }
+            Exp::Inside { index, dims, .. } => self.compared(index, dims, l.loc, r),
             Exp::If(..) => internal::broken("a choice is no expression".into()),
         }
+    }
+
+    /// Whether an index is inside, which is a failure else.
+    fn compared(&mut self, index: &[Atom], dims: &[Dim], loc: Loc, r: &mut Region) -> String {
+        let site = self.site(loc);
+        let mut test = |(i, d): (&Atom, &Dim)| {
+            let d = self.dim_in(d, r);
+            format!("__rt::status::in_range({}, {d}, status, {site}u32)", r.atom(*i))
+        };
+        index.iter().zip(dims).map(&mut test).collect::<Vec<_>>().join(" && ")
     }
 
     /// The position of an element in an array's memory. In the region that writes it, memory starts at the chunk's

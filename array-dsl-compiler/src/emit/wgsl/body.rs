@@ -53,6 +53,7 @@ impl Shader<'_, '_> {
             Exp::Size(dim) if kind == Kind::I32 => self.size(dim)?,
             Exp::Size(dim) => self.long_size(dim)?,
             Exp::StopGradient(a) => self.atom_as(*a, kind)?,
+            Exp::Inside { index, dims, .. } => self.inside(index, dims, l.loc)?,
             Exp::Read { array, index, checked } => {
                 return self.read((&name, kind), *array, index, *checked, l.loc);
             }

@@ -222,8 +222,24 @@ impl Shader<'_, '_> {
         loc: Loc,
     ) -> Result<(), String> {
         let dims = self.cx.program.arrays[array.0 as usize].dims.clone();
+        let condition = if checked { self.inside(index, &dims, loc)? } else { INSIDE.into() };
+        if condition == INSIDE {
+            let text = self.element(array, index, kind)?;
+            self.line(format!("let {name} = {text};"));
+            return Ok(());
+        }
+        self.line(format!("var {name} = {};", kind.zero()));
+        self.open(format!("if {condition} {{"));
+        let text = self.element(array, index, kind)?;
+        self.line(format!("{name} = {text};"));
+        self.close("}");
+        Ok(())
+    }
+
+    /// Whether an index is inside, which is a failure else.
+    pub(super) fn inside(&mut self, index: &[Atom], dims: &[Dim], loc: Loc) -> Result<String, String> {
         let mut conditions = Vec::new();
-        for (i, dim) in index.iter().zip(&dims).filter(|_| checked) {
+        for (i, dim) in index.iter().zip(dims) {
             if !self.is_inside(*i, dim) {
                 let (kind, n, site) = (self.kind(*i)?, self.size(dim)?, self.site(loc));
                 let (check, i) =
@@ -231,17 +247,7 @@ impl Shader<'_, '_> {
                 conditions.push(format!("{check}({i}, {n}, {site})"));
             }
         }
-        if conditions.is_empty() {
-            let text = self.element(array, index, kind)?;
-            self.line(format!("let {name} = {text};"));
-            return Ok(());
-        }
-        self.line(format!("var {name} = {};", kind.zero()));
-        self.open(format!("if {} {{", conditions.join(" & ")));
-        let text = self.element(array, index, kind)?;
-        self.line(format!("{name} = {text};"));
-        self.close("}");
-        Ok(())
+        Ok(if conditions.is_empty() { INSIDE.into() } else { conditions.join(" & ") })
     }
 
     /// The text of two values combined by an operator, which cannot fail.
@@ -249,6 +255,9 @@ impl Shader<'_, '_> {
         self.op_text(op, kind, None, &[a.to_string(), b.to_string()], Loc::default())
     }
 }
+
+/// Of what needs no comparison.
+const INSIDE: &str = "true";
 
 /// The index of an element in row-major order, if everything in it is constant.
 fn constant_offset(index: &[Atom], dims: &[Dim]) -> Option<i64> {

@@ -190,6 +190,10 @@ impl Peel<'_> {
                 Some(Simple::Branch(if c.as_bool() { x.clone() } else { y.clone() }))
             }
             Exp::Read { array, index, checked: true } => self.read(*array, index),
+            Exp::Inside { index, dims, .. } => {
+                self.away(|f| f.all_inside(index, dims).then_some(()))?;
+                Some(Simple::Atom(Atom::Const(Const::bool(true))))
+            }
             _ => None,
         }
     }

@@ -123,7 +123,7 @@ impl<'a> Strides<'a> {
                     self.exp(&l.exp, &l.vars, trip);
                 }
             }
-            Exp::Size(_) | Exp::StopGradient(_) => {}
+            Exp::Inside { .. } | Exp::Size(_) | Exp::StopGradient(_) => {}
         }
     }
 

@@ -142,7 +142,7 @@ impl Found<'_> {
             Exp::Read { array, .. } if self.counters.contains(array) => {
                 self.set(l.vars[0], Interval(0, MOST - 1));
             }
-            Exp::Read { .. } | Exp::StopGradient(_) => {}
+            Exp::Read { .. } | Exp::Inside { .. } | Exp::StopGradient(_) => {}
         }
     }
 

@@ -146,7 +146,7 @@ impl Visitor for Functions {
             Exp::Op(op, args) => Some(FxBuildHasher.hash_one((op, all(args)))),
             Exp::Read { array, index, .. } => Some(FxBuildHasher.hash_one((array, all(index)))),
             Exp::Size(d) => Some(FxBuildHasher.hash_one(d)),
-            Exp::StopGradient(_) | Exp::If(..) => None,
+            Exp::Inside { .. } | Exp::StopGradient(_) | Exp::If(..) => None,
         };
         if let (Some(number), [v]) = (number, &l.vars[..]) {
             self.numbers.insert(*v, number);

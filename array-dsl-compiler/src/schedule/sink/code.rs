@@ -47,6 +47,23 @@ impl Sink<'_> {
                 }
                 Exp::Read { array: *array, index, checked: *checked }
             }
+            Exp::Inside { of, index, dims } => {
+                // No array that loops make has a dimension of their own.
+                if dims.iter().any(|d| d.atoms().iter().any(|a| self.own_number(a).is_some())) {
+                    return None;
+                }
+                let is_inside = |i: Atom, d: &Dim| match (i, d.as_constant()) {
+                    (Atom::Const(c), Some(n)) => (0..n).contains(&c.as_i64()),
+                    _ => false,
+                };
+                let left = index.iter().map(|i| renamed(names, *i)).zip(dims.clone());
+                let (index, dims): (Vec<Atom>, Vec<Dim>) = left.filter(|(i, d)| !is_inside(*i, d)).unzip();
+                if index.is_empty() {
+                    names.insert(l.vars[0], Atom::Const(Const::bool(true)));
+                    return Some(());
+                }
+                Exp::Inside { of: of.clone(), index, dims }
+            }
             Exp::Size(d) => match self.size(d, l.loc, out)? {
                 Some(value) => {
                     names.insert(l.vars[0], value);

@@ -132,6 +132,17 @@ impl Machine<'_> {
             .collect()
     }
 
+    /// That an index is inside.
+    pub(super) fn inside(&self, index: &[Atom], dims: &[Dim], loc: Loc) -> Result<Scalar, Fault> {
+        for (index, d) in self.index(index)?.into_iter().zip(dims) {
+            let len = self.dim(d)?;
+            if !(0..len).contains(&index) {
+                return Err(Fault::IndexOutOfRange { index, len, loc });
+            }
+        }
+        Ok(Scalar::Bool(true))
+    }
+
     pub(super) fn read(
         &mut self,
         a: ArrayId,

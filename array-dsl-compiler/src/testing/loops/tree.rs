@@ -274,6 +274,10 @@ impl Machine<'_> {
                 let value = self.read(*array, index, *checked, l.loc);
                 vec![self.recovered(value, self.p.vars[l.vars[0].0 as usize])?]
             }
+            Exp::Inside { index, dims, .. } => {
+                let inside = self.inside(index, dims, l.loc);
+                vec![self.recovered(inside, Elem::Bool)?]
+            }
             Exp::StopGradient(a) => vec![self.atom(*a)?],
             Exp::If(c, x, y) => {
                 let side = if self.atom(*c)?.as_bool() == Some(true) { x } else { y };
