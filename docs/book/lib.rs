@@ -30,6 +30,7 @@ chapters! {
     library "library.md"
     programs "programs.md"
     gallery "gallery.md"
+    other_crates "other-crates.md"
     gpu "gpu.md"
     performance "performance.md"
     errors "errors.md"
