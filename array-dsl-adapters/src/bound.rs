@@ -15,8 +15,20 @@
 //! | an array | an array or view of ndarray, or a reference to one |
 //! | a record | the structure, or a reference to it |
 //!
-//! **What is bound fits the parameters, or it is an error while compiling**, at the place where the kernel becomes a problem. Sizes are
-//! checked where the kernel runs, as always.
+//! **What is bound fits the parameters, or it is an error while compiling**, where the kernel becomes a problem or the problem is given
+//! to a solver. Sizes are checked where the kernel runs, as always.
+//!
+//! ```compile_fail,E0277
+//! # use array_dsl::prelude::*;
+//! # use array_dsl_adapters::bound::OfVector;
+//! # #[kernel]
+//! # fn times(x: [f64; n], #[no_grad] a: f64) -> f64 {
+//! #     a * sum(x)
+//! # }
+//! # fn at<K: OfVector<B, f64>, B>(_: K, bound: B) {}
+//! at(times, (1.0,)); // is right; `times` takes one number besides `x`, and gives an `f64`
+//! at(times, ()); // the parameters of the kernel are not those that are given
+//! ```
 
 use array_dsl::{Error, Kernel, Record};
 use array_dsl_runtime::given::Reuse;
@@ -35,6 +47,7 @@ pub trait Binds<'a, A> {
 
 macro_rules! scalars {
     ($($t:ty)*) => {$(
+        #[diagnostic::do_not_recommend]
         impl<'a> Binds<'a, $t> for $t {
             fn argument(&'a self) -> $t {
                 *self

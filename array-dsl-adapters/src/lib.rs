@@ -38,6 +38,7 @@ pub mod argmin;
 pub mod bound;
 #[cfg(feature = "diffsol")]
 pub mod diffsol;
+#[cfg(any(feature = "ndarray-npy", feature = "safetensors"))]
 pub mod files;
 #[cfg(feature = "levenberg-marquardt")]
 pub mod levenberg_marquardt;
