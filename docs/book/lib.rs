@@ -63,6 +63,14 @@ mod tests {
         assert_eq!(listed, FILES.iter().map(ToString::to_string).collect());
     }
 
+    /// The README names the oldest Rust that the crates say they need.
+    #[test]
+    fn the_readme_names_the_oldest_rust() {
+        let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md"))
+            .expect("the README");
+        assert!(readme.contains(&format!("stable Rust ({} or later)", env!("CARGO_PKG_RUST_VERSION"))));
+    }
+
     /// Links within the book and into the repository lead to files.
     #[test]
     fn links_lead_somewhere() {
