@@ -92,6 +92,14 @@ gallery() {
     done
 }
 run gallery gallery
+other_crates() {
+    local name
+    for name in checkpoint eight_schools line_for_numpy misra1a robertson rosenbrock; do
+        echo "-- $name"
+        "$examples/$name"
+    done
+}
+run other-crates other_crates
 if [ "$gpu" = yes ]; then
     run digits-gpu "$examples/digits" --gpu --out "$scratch/digits.png"
 fi

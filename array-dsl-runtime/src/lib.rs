@@ -23,6 +23,7 @@ pub mod sparse;
 #[doc(hidden)]
 pub mod stand_in;
 pub mod status;
+pub mod stored;
 pub mod strip;
 pub mod trusted;
 

@@ -18,6 +18,16 @@
 //!
 //! [`reference`](mod@reference) has a page for every function that kernels have, `docs/book` of the repository explains the language
 //! and its use.
+//!
+//! # Features
+//!
+//! | feature | default | |
+//! |---|---|---|
+//! | `gpu` | yes | `Gpu` and what belongs to it, and a shader of every kernel. Without it wgpu is not built, and kernels compile faster. |
+//! | `verify`, `assert-trusted`, `assert-translated` | no | for the tests of array-dsl: what its stages and its generated code rely on is checked |
+//!
+//! `array-dsl-adapters` is a crate of its own, with a feature for each optimizer, sampler, solver and format that kernels and records
+//! are made fit for.
 
 // The kernels of this crate name it as those of others do.
 extern crate self as array_dsl;

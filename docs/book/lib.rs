@@ -30,6 +30,7 @@ chapters! {
     library "library.md"
     programs "programs.md"
     gallery "gallery.md"
+    other_crates "other-crates.md"
     gpu "gpu.md"
     performance "performance.md"
     errors "errors.md"
@@ -60,6 +61,14 @@ mod tests {
         there.remove("SUMMARY.md");
         assert_eq!(listed, there);
         assert_eq!(listed, FILES.iter().map(ToString::to_string).collect());
+    }
+
+    /// The README names the oldest Rust that the crates say they need.
+    #[test]
+    fn the_readme_names_the_oldest_rust() {
+        let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md"))
+            .expect("the README");
+        assert!(readme.contains(&format!("stable Rust ({} or later)", env!("CARGO_PKG_RUST_VERSION"))));
     }
 
     /// Links within the book and into the repository lead to files.

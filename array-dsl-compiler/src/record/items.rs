@@ -1,5 +1,5 @@
-//! What `#[derive(Record)]` adds to a structure: how it is taken apart and put together on the host, and the structure of
-//! the same fields on a GPU.
+//! What `#[derive(Record)]` adds to a structure: how it is taken apart and put together on the host, with names for its arrays
+//! where it is kept in a file, and the structure of the same fields on a GPU.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
@@ -23,7 +23,8 @@ pub fn items(d: &Definition) -> TokenStream {
     let (view_of_self, parts_of_self, from_parts) =
         (host.references("self"), host.parts("self"), host.fields_from_parts());
     let device = device(d);
-    let fields = d.fields.iter().map(|f| &f.ident);
+    let fields: Vec<_> = d.fields.iter().map(|f| &f.ident).collect();
+    let names: Vec<_> = fields.iter().map(|f| f.unraw().to_string()).collect();
     quote! {
         #[doc(hidden)]
         #[allow(non_camel_case_types, non_snake_case, unused, missing_docs, clippy::all, clippy::pedantic)]
@@ -45,6 +46,24 @@ pub fn items(d: &Definition) -> TokenStream {
             impl __rt::given::Reuse for #name {
                 fn give(&mut self, __to: &mut __rt::given::Given) {
                     #(__rt::given::Reuse::give(&mut self.#fields, __to);)*
+                }
+            }
+            impl __rt::stored::Stored for #name {
+                fn put<S: __rt::stored::Writer>(
+                    &self,
+                    __at: &__rt::stored::At<'_>,
+                    __to: &mut S,
+                ) -> ::core::result::Result<(), S::Error> {
+                    #(__rt::stored::Stored::put(&self.#fields, &__at.field(#names), __to)?;)*
+                    ::core::result::Result::Ok(())
+                }
+                fn take<S: __rt::stored::Reader>(
+                    __at: &__rt::stored::At<'_>,
+                    __from: &mut S,
+                ) -> ::core::result::Result<Self, S::Error> {
+                    ::core::result::Result::Ok(#name {
+                        #(#fields: __rt::stored::Stored::take(&__at.field(#names), __from)?),*
+                    })
                 }
             }
             __rt::if_gpu! { #device }

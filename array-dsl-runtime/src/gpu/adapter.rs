@@ -4,11 +4,35 @@ use std::fmt;
 
 use crate::error::Error;
 
-/// Why there is no adapter.
-#[cfg(not(target_arch = "wasm32"))]
-const NONE: &str = "no Vulkan, Metal or DX12 driver offers a device with compute shaders";
-#[cfg(target_arch = "wasm32")]
-const NONE: &str = "the browser has no WebGPU, or offers no device that is sufficient";
+/// What the program runs on.
+const SYSTEM: &str = if cfg!(target_arch = "wasm32") { "browser" } else { std::env::consts::OS };
+
+/// Why there is no adapter, by system, and what helps: on Linux drivers are packages, among them one that needs no GPU; elsewhere
+/// they come with the system.
+const NONE: &[(&str, &str)] = &[
+    (
+        "linux",
+        "no Vulkan driver offers a device with compute shaders; install that of the GPU, or Mesa's, which has one in software: \
+         `mesa-vulkan-drivers` on Debian, Ubuntu and Fedora, `vulkan-swrast` on Arch; \
+         where it is there already, the loader may be missing: `libvulkan1`, on Fedora `vulkan-loader`, on Arch `vulkan-icd-loader`",
+    ),
+    (
+        "macos",
+        "Metal, which comes with macOS, offers no device with compute shaders: a virtual machine may have none",
+    ),
+    (
+        "windows",
+        "DX12, which comes with Windows, and Vulkan offer no device with compute shaders; install the driver of the GPU's maker",
+    ),
+    ("browser", "the browser has no WebGPU, or offers no device that is sufficient"),
+];
+
+/// The reason on a system.
+fn none_on(system: &str) -> &'static str {
+    let of_system = NONE.iter().find(|(name, _)| *name == system);
+    of_system
+        .map_or("no Vulkan, Metal or DX12 driver offers a device with compute shaders", |(_, reason)| reason)
+}
 
 /// What kind of device a GPU is, the most desirable first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,7 +110,7 @@ pub(super) async fn best() -> Result<(wgpu::Adapter, GpuInfo), Error> {
     let names: Vec<String> = adapters.iter().map(|(_, info)| format!("`{}`", info.name)).collect();
     let wanted = std::env::var("ARRAY_DSL_ADAPTER").ok().filter(|w| !w.is_empty());
     match wanted {
-        None => adapters.into_iter().next().ok_or_else(|| Error::NoGpu { reason: NONE.into() }),
+        None => adapters.into_iter().next().ok_or_else(|| Error::NoGpu { reason: none_on(SYSTEM).into() }),
         Some(wanted) => {
             let lower = wanted.to_lowercase();
             adapters.into_iter().find(|(_, info)| info.name.to_lowercase().contains(&lower)).ok_or_else(
@@ -126,5 +150,25 @@ fn info(adapter: &wgpu::AdapterInfo) -> GpuInfo {
         backend: adapter.backend.to_string(),
         driver: driver.trim().to_string(),
         slot: adapter.device_pci_bus_id.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_driver_is_named_by_its_package() {
+        let error = |system| Error::NoGpu { reason: none_on(system).into() }.to_string();
+        let linux = error("linux");
+        assert!(linux.starts_with("no usable GPU: no Vulkan driver"), "{linux}");
+        for (systems, package) in
+            [("Debian, Ubuntu and Fedora", "mesa-vulkan-drivers"), ("Arch", "vulkan-swrast")]
+        {
+            assert!(linux.contains(&format!("`{package}` on {systems}")), "{linux}");
+        }
+        assert!(error("macos").contains("comes with macOS"));
+        assert!(error("windows").contains("comes with Windows"));
+        assert!(error("freebsd").contains("Vulkan, Metal or DX12"));
     }
 }
