@@ -162,7 +162,8 @@ impl Cpu<'_> {
                 if !checked {
                     return read;
                 }
-                let inside = self.compared(index, &self.memory_dims(*array).to_vec(), l.loc, r);
+                let dims = self.memory_dims(*array).to_vec();
+                let inside = self.compared(index, &dims, l.loc, r);
                 let zero = constant(Const::of(self.elem(*array), 0));
                 format!("if {inside} {{ {read} }} else {{ {zero} }}")
             }
