@@ -9,7 +9,7 @@ use array_dsl_compiler::bulk::{ArrayId, Program};
 use array_dsl_compiler::core::Function;
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::loops::print::print;
-use array_dsl_compiler::loops::{Program as Loops, Step};
+use array_dsl_compiler::loops::{ArrayInfo, Home, Program as Loops, Step};
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::kernels::{kernel, kernels_of};
@@ -294,6 +294,21 @@ fn a_scan_in_order_is_executed_once() {
     let [value, both] = executed(&f, [&value, &both], 40).map(|c| c.operations);
     // The cotangent is looked at once.
     assert!(both <= 4 * value + 1, "{value} for the value, {both} for both");
+}
+
+/// The gradient of a stencil through time is another one, in whatever style it is written, and keeps nothing of the trips.
+#[test]
+fn gradients_of_stencils_are_stencils() {
+    for (name, text) in kernels_of(include_str!("programs/stencils.rs"), "") {
+        let (f, [value, both]) = for_cpus(&text);
+        let is_kept = |a: &ArrayInfo| &*a.name == "history" && a.home != Home::Nowhere;
+        assert!(!both.arrays.iter().any(is_kept), "{name}\n{}", print(&both));
+        let [value, both] = executed(&f, [&value, &both], 32).map(|c| c.work() as f64);
+        println!("{name}: {:.2}", both / value);
+        // Sums for the border look at all places.
+        let most = if name == "by_clamped_places" { 4.0 } else { 2.6 };
+        assert!(both <= most * value, "{name}: {value} {both}");
+    }
 }
 
 /// What loops in loops execute in the end: operations, reads and writes of value and derivative, by those of the value. Loops that the

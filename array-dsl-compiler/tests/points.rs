@@ -226,7 +226,7 @@ fn each_is_one_dispatch() {
         (
             "flown",
             "vjp",
-            "once, fill, fill, loop, once, repeat (points, once, once, copy, once, copy, once, copy, once, copy, points, copy, points, copy, once, copy, points, copy, once, copy, points, copy, once, copy, points, copy, once, copy, points, copy, once, copy, points, copy, once)",
+            "once, fill, fill, loop, once, repeat (once, once, once, copy, once, copy, once, copy, once, copy, once, copy, once, copy, once, copy, once, copy, once, copy, once)",
         ),
         ("flight", "", "loop"),
         ("flight", "vjp", "once, loop, loop, points, once, points"),

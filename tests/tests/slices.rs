@@ -131,6 +131,24 @@ fn gradients_go_to_the_slice() {
     check_grad(gates, (&numbers(3, 8), &numbers(3, 2))).unwrap().assert();
 }
 
+#[kernel]
+fn from_the_end(a: [[f64; m]; n]) -> ([[f64; _]; _], f64, [[f64; m]; n]) {
+    let mut b = a;
+    b[s![1..-1, -1]] *= 10.0;
+    (a[s![1..-1, ..-2]], a[s![-1, -2]], b)
+}
+
+#[test]
+fn constants_below_zero_count_from_the_end() {
+    let a = numbers(4, 5);
+    let mut d = a.clone();
+    d.slice_mut(s![1..-1, -1]).mapv_inplace(|x| 10.0 * x);
+    let (inner, corner, b) = from_the_end(&a);
+    assert_eq!((inner.view(), corner, b), (a.slice(s![1..-1, ..-2]), a[[3, 3]], d));
+    check_grad(from_the_end, (&a,)).unwrap().assert();
+    assert!(Cpu.run(from_the_end, (&numbers(4, 1),)).is_err());
+}
+
 #[test]
 fn outside_is_an_error() {
     let a = numbers(5, 6);

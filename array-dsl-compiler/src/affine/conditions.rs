@@ -74,17 +74,17 @@ impl Facts {
     pub fn assume(&mut self, c: Atom, when: bool) {
         let Atom::Var(v) = c else { return };
         let Some((op, a, b)) = self.conditions.get(&v).copied() else { return };
-        if op == Op::And {
-            if when {
-                self.assume(a, true);
-                self.assume(b, true);
-            }
-            return;
-        }
         match (op, when) {
+            (Op::And, true) | (Op::Or, false) => {
+                self.assume(a, when);
+                self.assume(b, when);
+                return;
+            }
+            (Op::Not, _) => return self.assume(a, !when),
             (Op::Lt, true) | (Op::Ge, false) => self.less_than_size(a, b),
             (Op::Gt, true) | (Op::Le, false) => self.less_than_size(b, a),
-            _ => {}
+            (Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq | Op::Ne, _) => {}
+            _ => return,
         }
         let [Some(a), Some(b)] = [a, b].map(|a| self.certain(a)) else { return };
         let one = Affine::constant(Dim::constant(1));
@@ -94,7 +94,13 @@ impl Facts {
             (Op::Le, true) | (Op::Gt, false) => self.here.push(le(&a, &b)),
             (Op::Gt, true) | (Op::Le, false) => self.here.push(lt(&b, &a)),
             (Op::Ge, true) | (Op::Lt, false) => self.here.push(le(&b, &a)),
-            (Op::Eq, true) => self.here.extend([le(&a, &b), le(&b, &a)]),
+            (Op::Eq, true) | (Op::Ne, false) => self.here.extend([le(&a, &b), le(&b, &a)]),
+            // What is not equal to the least that it can be is more.
+            (Op::Eq, false) | (Op::Ne, true) => {
+                let sides = [(&a, &b), (&b, &a)];
+                let beyond = sides.into_iter().find(|(a, b)| self.nonnegative(&le(a, b)));
+                self.here.extend(beyond.map(|(a, b)| lt(a, b)));
+            }
             _ => {}
         }
     }

@@ -306,9 +306,11 @@ impl Facts {
                 let sides = (self.position(args[1]), self.position(args[2]));
                 self.below.extend(sides.0.filter(|a| sides.1.as_ref() == Some(a)).map(|d| (v, d)));
             }
-            Exp::Op(op @ (Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq | Op::And), args) => {
-                self.conditions.insert(v, (*op, args[0], args[1]));
-            }
+            Exp::Op(op, args) if t.vars[v.0 as usize] == Elem::Bool => match args[..] {
+                [a] => drop(self.conditions.insert(v, (*op, a, a))),
+                [a, b] => drop(self.conditions.insert(v, (*op, a, b))),
+                _ => {}
+            },
             Exp::Op(op, args) if t.vars[v.0 as usize] == Elem::I64 => {
                 if let [a, b] = args[..] {
                     self.definitions.insert(v, (*op, a, b));

@@ -29,7 +29,7 @@
 //! A `while` counts its trips first; a loop of that many trips then stores the history.
 //!
 //! **Sums.** Adjoints of states, of their versions and of outer arrays are added to in place, through loops in loops: a loop that reads
-//! one element a trip costs one element a trip backwards. Source: thesis 2.6 (loops, strip-mining, in-place updates) with old values in
+//! one element a trip costs one element a trip backwards. Not those of states of which each trip makes all elements anew. Source: thesis 2.6 (loops, strip-mining, in-place updates) with old values in
 //! place of the analysis of false dependences.
 
 mod straight;
@@ -382,8 +382,10 @@ impl Reverse {
         }
         for c in active {
             let versions = versions(body, in_trip(c.next), in_trip(c.state));
-            let all = versions.into_iter().chain([in_trip(c.state)]);
-            all.for_each(|a| _ = self.sums.entry(a).or_default());
+            // A trip that makes all of its next value anew may add up all of its adjoint anew, and what is read at places that are known
+            // is a sum over these then.
+            let state = Some(in_trip(c.state)).filter(|_| !is_stored(body, versions[0]));
+            versions.into_iter().chain(state).for_each(|a| _ = self.sums.entry(a).or_default());
         }
         for (c, adj) in active.iter().zip(&states) {
             self.contribute(in_trip(c.next), adj.state);
@@ -554,6 +556,13 @@ impl Reverse {
         p.stms.push(Stm::Repeat(q));
         history
     }
+}
+
+/// Whether a statement makes all elements of an array.
+fn is_stored(body: &[Stm], a: ArrayId) -> bool {
+    let is_whole = |k: &YieldKind| matches!(k, YieldKind::Store(_) | YieldKind::Reduce { .. });
+    body.iter()
+        .any(|s| matches!(s, Stm::Nest(n) if n.yields.iter().any(|y| y.array == a && is_whole(&y.kind))))
 }
 
 /// The arrays from a state to its next value, each of which is the one before with some elements changed: their adjoints are one array, in

@@ -36,11 +36,12 @@ impl Elaborator<'_> {
                 self.index_at(a, name, &is, span)
             }
             (Value::Atom(a), IndexKind::Slice(lo, hi)) => {
-                let ends = self.ends(lo, hi)?;
+                let ends = self.ends_of_range(lo, hi, span)?;
                 self.slices(a, name, &[Taken::Range(ends)], span)
             }
             (Value::Atom(a), IndexKind::Parts(parts)) => {
                 let parts = self.taken(parts, TO_READ)?;
+                let parts = self.from_start(a, parts, span);
                 self.slices(a, name, &parts, span)
             }
         }

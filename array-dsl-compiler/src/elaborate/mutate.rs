@@ -188,7 +188,7 @@ impl Elaborator<'_> {
                     IndexKind::At(i) => vec![self.place(i)?],
                     IndexKind::Multi(is) => is.iter().map(|i| self.place(i)).collect::<Option<_>>()?,
                     IndexKind::Slice(lo, hi) => {
-                        let ends = self.ends(lo, hi)?;
+                        let ends = self.ends_of_range(lo, hi, target.span)?;
                         out.push(Step::Parts(vec![Taken::Range(ends)]));
                         return Some(());
                     }

@@ -147,6 +147,7 @@ pub fn meant(path: &str) -> Option<String> {
         ("", "eye") => "write `build((n, n), |i, j| if i == j { 1.0 } else { 0.0 })`".into(),
         ("", "var" | "variance") => "write `let d = x - mean(x); mean(d * d)`".into(),
         ("", "std" | "stddev") => "write `let d = x - mean(x); mean(d * d).sqrt()`".into(),
+        ("", "roll") => "write `rotate(x, -k)`, which gives `x[(i - k) % n]`".into(),
         ("", "vecmat") => "write `matvec(transpose(a), x)`".into(),
         ("", "wrapping_add") => "integers wrap around in kernels: write `x + y`".into(),
         ("", "wrapping_sub") => "integers wrap around in kernels: write `x - y`".into(),

@@ -3,6 +3,7 @@
 //! ```text
 //! a[lo..hi]                  build(hi - lo, |i| a[lo + i])
 //! a[s![p, lo..hi, .., q]]    build((hi - lo, n), |i, j| a[[p, lo + i, j, q]])
+//! a[s![-1, 1..-1]]           a[s![m - 1, 1..n - 1]]
 //! ```
 //!
 //! A slice lies within the array, which is checked before anything is read if its ends are the same everywhere, and at each element
@@ -24,6 +25,7 @@ use crate::ty::Elem;
 pub(super) type Ends = (Option<Value>, Option<Value>);
 
 /// What is taken along one dimension.
+#[derive(Clone)]
 pub(super) enum Taken {
     /// One element.
     At(Atom),
@@ -58,6 +60,45 @@ impl Elaborator<'_> {
             None => Some(None),
         };
         Some((end(lo)?, end(hi)?))
+    }
+
+    /// The ends of a range as Rust has it, which does not count from the end of the array.
+    pub(super) fn ends_of_range(
+        &mut self,
+        lo: &Option<Box<Expr>>,
+        hi: &Option<Box<Expr>>,
+        span: Span,
+    ) -> Option<Ends> {
+        let ends = self.ends(lo, hi)?;
+        if [&ends.0, &ends.1].into_iter().flatten().any(|e| below_zero(e).is_some()) {
+            let help = "write `a[s![1..-1]]`, as ndarray does, or `a[1..n - 1]`";
+            self.error(Code::SizeMismatch, span, "the end of a range is negative", help);
+            return None;
+        }
+        Some(ends)
+    }
+
+    /// What `s![..]` counts from the end of an array, by constants below zero, counted from its start.
+    pub(super) fn from_start(&mut self, a: Atom, mut parts: Vec<Taken>, span: Span) -> Vec<Taken> {
+        let dims = self.atom_type(a).dims;
+        for (len, part) in dims.iter().zip(&mut parts) {
+            let mut counted = |c: i64| self.size_value(&len.add(&Dim::constant(c)), span);
+            match part {
+                Taken::At(i) => {
+                    if let Some(c) = below_zero(&Value::Atom(*i)) {
+                        *i = counted(c);
+                    }
+                }
+                Taken::Range((lo, hi)) => {
+                    for end in [lo, hi].into_iter().flatten() {
+                        if let Some(c) = below_zero(end) {
+                            *end = Value::Atom(counted(c));
+                        }
+                    }
+                }
+            }
+        }
+        parts
     }
 
     /// What is between the brackets of `s![..]`.
@@ -231,5 +272,13 @@ impl Elaborator<'_> {
             SizeAtom::Scalar(s) => !self.known.values().any(|d| d.as_atom() == Some(&SizeAtom::Scalar(*s))),
             SizeAtom::Name(_) => false,
         }
+    }
+}
+
+/// The number that an index or an end is, if it is a constant below zero.
+fn below_zero(v: &Value) -> Option<i64> {
+    match v {
+        Value::Atom(Atom::Const(c)) if !c.elem.is_float() && c.as_i64() < 0 => Some(c.as_i64()),
+        _ => None,
     }
 }

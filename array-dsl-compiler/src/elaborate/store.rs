@@ -142,6 +142,7 @@ impl Elaborator<'_> {
             self.error(Code::Unsupported, a.span, "a part of a slice cannot be assigned", help);
             return None;
         }
+        let parts = &self.from_start(array, parts.to_vec(), a.span);
         let cell = self.slices(array, a.what.trim_start_matches("this part of "), parts, a.span)?;
         let Value::Atom(new) = self.store(a, &cell, rest, v)? else { return None };
         self.splice(array, parts, new, a.span)

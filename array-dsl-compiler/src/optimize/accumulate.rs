@@ -112,12 +112,14 @@ fn convert(p: &mut Program, n: Nest, zeros: &FxHashMap<ArrayId, Const>, states: 
         p.stms.push(Stm::Nest(n));
         return;
     };
+    let is_zero = |a: ArrayId| zeros.get(&a).is_some_and(|c| c.is_zero());
     let mut forms = Forms::new(&n.axes);
     forms.block(p, &n.body.unordered());
     if let Some(kept) = kept_within(&forms, &n, &index) {
-        for n in either(p, &n, &kept, array, into, &index, value) {
-            convert(p, n, zeros, states);
-        }
+        let from_zeros = is_zero(into);
+        let (sides, sum) = either(p, &n, &kept, array, into, &index, value, from_zeros);
+        sides.into_iter().for_each(|n| convert(p, n, zeros, states));
+        p.stms.extend(sum.map(Stm::Nest));
         return;
     }
     let used: Vec<Var> = {
@@ -127,7 +129,7 @@ fn convert(p: &mut Program, n: Nest, zeros: &FxHashMap<ArrayId, Const>, states: 
     let dims = p.array(array).dims.clone();
     let solution = solve(&forms, &n, &index, &dims, &used);
     let nothing_reduced = used.len() == n.axes.len();
-    if !zeros.get(&into).is_some_and(|c| c.is_zero()) {
+    if !is_zero(into) {
         // Only what the index does not tell is summed before.
         if nothing_reduced {
             p.stms.push(Stm::Nest(n));

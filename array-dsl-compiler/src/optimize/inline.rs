@@ -19,6 +19,7 @@ use crate::bulk::build::{Rename, Renaming, renamed};
 use crate::bulk::live::live_lets;
 use crate::bulk::walk::{Rewriter, Visitor};
 use crate::bulk::{ArrayId, Atom, Axis, Block, Body, Branch, Exp, Item, Let, Program, Stm, Var, YieldKind};
+use crate::scalar::Op;
 
 /// A repeated producer may cost this much.
 const CHEAP: usize = 6;
@@ -145,14 +146,20 @@ pub(super) fn is_free(b: &Block) -> bool {
 
 /// The work of scalar code, or `None` if it is free.
 fn cost(b: &Block) -> Option<usize> {
-    fn count(b: &Block) -> (usize, usize) {
+    // A remainder by a size is one of an index: away from the ends of its axis it costs nothing.
+    let sizes: FxHashSet<Var> =
+        b.lets.iter().filter(|l| matches!(l.exp, Exp::Size(_))).map(|l| l.vars[0]).collect();
+    let is_size = |a: &Atom| a.var().is_none_or(|v| sizes.contains(&v));
+    let is_cheap =
+        |op: &Op, args: &[Atom]| op.is_cheap() || matches!(op, Op::Rem | Op::RemEuclid) && is_size(&args[1]);
+    fn count(b: &Block, is_cheap: &impl Fn(&Op, &[Atom]) -> bool) -> (usize, usize) {
         let (mut ops, mut reads) = (0, 0);
         for l in &b.lets {
             match &l.exp {
-                Exp::Op(op, _) => ops += if op.is_cheap() { 1 } else { 20 },
+                Exp::Op(op, args) => ops += if is_cheap(op, args) { 1 } else { 20 },
                 Exp::Read { .. } => reads += 1,
                 Exp::If(_, x, y) => {
-                    let ((a, r), (c, s)) = (count(&x.block), count(&y.block));
+                    let ((a, r), (c, s)) = (count(&x.block, is_cheap), count(&y.block, is_cheap));
                     ops += 1 + a + c;
                     reads += r + s;
                 }
@@ -163,11 +170,11 @@ fn cost(b: &Block) -> Option<usize> {
         (ops, reads)
     }
     let index_only = b.lets.iter().all(|l| match &l.exp {
-        Exp::Op(op, _) => op.is_cheap(),
+        Exp::Op(op, args) => is_cheap(op, args),
         Exp::Read { .. } | Exp::Size(_) => true,
         _ => false,
     });
-    let (ops, reads) = count(b);
+    let (ops, reads) = count(b, &is_cheap);
     // One read at computed indices, or none: a gather, a transpose, a constant.
     if index_only && ((reads == 0 && ops <= 2) || (reads == 1 && read_is_last(b))) {
         return None;

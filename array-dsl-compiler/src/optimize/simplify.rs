@@ -67,8 +67,24 @@ impl Rewriter for Unused<'_> {
             l.exp = Exp::Inside { of: info.name.clone(), index, dims: info.dims.clone() };
             l.vars = vec![self.p.new_var(Elem::Bool)];
         }
-        self.walk_binding(l);
+        let is_used = l.vars.iter().any(|v| self.live.contains(v));
+        match &mut l.exp {
+            // Kept for its errors: the code that may report one is left.
+            Exp::If(_, x, y) if !is_used => {
+                for b in [x, y] {
+                    b.results = l.vars.iter().map(|v| zero(self.p, *v)).collect();
+                    let mut live = FxHashSet::default();
+                    b.block.lets = live_lets(std::mem::take(&mut b.block.lets), &mut live);
+                    Unused { p: self.p, live: &live }.block(&mut b.block);
+                }
+            }
+            _ => self.walk_binding(l),
+        }
     }
+}
+
+fn zero(p: &Program, v: Var) -> Atom {
+    Atom::Const(Const::of(p.vars[v.0 as usize], 0))
 }
 
 /// Scalar code that is simplified as it comes, and what has been computed so far.
@@ -442,6 +458,11 @@ fn choice(
         }
     }
     if vars.is_empty() {
+        // Its code may still report an error.
+        if x.may_be_outside() || y.may_be_outside() {
+            (x.results, y.results) = (vec![x.results[0]], vec![y.results[0]]);
+            out.push(Let { vars: vec![l.vars[0]], exp: Exp::If(c, x, y), loc: l.loc });
+        }
         return;
     }
     if x.block.lets.is_empty() && y.block.lets.is_empty() {

@@ -1,10 +1,11 @@
 //! Accumulations at places that are kept within a border, `min(i + 1, n - 1)`: at either of two, each where it is the lesser or greater one.
 //!
 //! ```text
-//! accumulate(+) at min(a, b) of v  =  accumulate(+) at a of (if a <= b { v } else { 0 }), then at b of (if a <= b { 0 } else { v })
+//! accumulate(+) at min(a, b) of v  =  accumulate(+) at a of (if a <= b { v } else { 0 }), and at b of (if a <= b { 0 } else { v })
 //! ```
 //!
-//! The first is at the one that moves along more axes: into zeros it is a gather, and the border is one element or row of sums.
+//! The first is at the one that moves along more axes. Into zeros both are gathers, the border of one element or row of sums, and the result
+//! is their sum, which is one loop in the end. Else the second accumulates into what the first gives.
 
 use super::{Forms, separate};
 use crate::bulk::build::Code;
@@ -51,7 +52,8 @@ fn axes(forms: &Forms, n: &Nest, a: Atom) -> Option<usize> {
     Some(axes(forms, n, a)?.max(axes(forms, n, b)?))
 }
 
-/// The accumulations at either side, one into what the other one gives.
+/// The accumulations at either side: if they start from zeros, each alone, and `array` is their sum.
+#[allow(clippy::too_many_arguments, reason = "the parts of one accumulation")]
 pub(super) fn either(
     p: &mut Program,
     n: &Nest,
@@ -60,12 +62,15 @@ pub(super) fn either(
     into: ArrayId,
     index: &[Atom],
     value: Atom,
-) -> [Nest; 2] {
+    from_zeros: bool,
+) -> ([Nest; 2], Option<Nest>) {
     let info = p.array(array).clone();
-    let between = p.new_array(info.name, info.elem, info.dims);
+    let mut part = || p.new_array(info.name.clone(), info.elem, info.dims.clone());
+    let first = part();
+    let (start, second) = if from_zeros { (into, part()) } else { (first, array) };
     let zero = Atom::Const(Const::of(info.elem, 0));
-    let steps = [(into, between, kept.sides[0]), (between, array, kept.sides[1])];
-    steps.map(|(into, array, (side, when))| {
+    let steps = [(into, first, kept.sides[0]), (start, second, kept.sides[1])];
+    let nests = steps.map(|(into, array, (side, when))| {
         let mut n = n.clone();
         let mut code = Code::new(n.loc);
         let is_first = code.op(p, Op::Le, &kept.ends);
@@ -76,5 +81,14 @@ pub(super) fn either(
         index[kept.component] = side;
         let kind = YieldKind::Accumulate { reducer: Reducer::Add, into, index, value };
         separate(p, &n, Yield { array, kind })
-    })
+    });
+    let sum = from_zeros.then(|| {
+        let axes = p.new_axes(&info.dims);
+        let at: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+        let mut code = Code::new(n.loc);
+        let [x, y] = [first, second].map(|part| code.read(p, part, &at));
+        let kind = YieldKind::Store(code.add(p, x, y));
+        Nest { axes, body: code.into(), yields: vec![Yield { array, kind }], loc: n.loc }
+    });
+    (nests, sum)
 }

@@ -1,0 +1,87 @@
+//! A stencil through time in the styles in which it is written: the gradient of each is one loop a trip, and keeps nothing.
+
+// Read as text by `costs.rs`; never compiled by rustc.
+
+/// The border by a condition.
+#[kernel]
+fn by_condition(x: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut u = x;
+    for _ in 0..n {
+        u = build((n, n), |i, j| {
+            if i == 0 || j == 0 || i == n - 1 || j == n - 1 {
+                u[i][j]
+            } else {
+                u[i][j] + 0.1 * (u[i - 1][j] + u[i + 1][j] + u[i][j - 1] + u[i][j + 1] - 4.0 * u[i][j])
+            }
+        });
+    }
+    u
+}
+
+/// The inner part by slices.
+#[kernel]
+fn by_slices(x: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut u = x;
+    for _ in 0..n {
+        let inner = u[s![1..n - 1, 1..n - 1]];
+        let around = u[s![..n - 2, 1..n - 1]] + u[s![2.., 1..n - 1]] + u[s![1..n - 1, ..n - 2]] + u[s![1..n - 1, 2..]];
+        u[s![1..n - 1, 1..n - 1]] = inner + 0.1 * (around - 4.0 * inner);
+    }
+    u
+}
+
+/// The inner part by loops.
+#[kernel]
+fn by_loops(x: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut u = x;
+    for _ in 0..n {
+        let old = u;
+        for i in 1..n - 1 {
+            for j in 1..n - 1 {
+                let around = old[i - 1][j] + old[i + 1][j] + old[i][j - 1] + old[i][j + 1];
+                u[i][j] = old[i][j] + 0.1 * (around - 4.0 * old[i][j]);
+            }
+        }
+    }
+    u
+}
+
+/// Neighbors that are kept within the border.
+#[kernel]
+fn by_clamped_places(x: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut u = x;
+    for _ in 0..n {
+        u = build((n, n), |i, j| {
+            let (up, down) = (u[max(i - 1, 0)][j], u[min(i + 1, n - 1)][j]);
+            let (left, right) = (u[i][max(j - 1, 0)], u[i][min(j + 1, n - 1)]);
+            u[i][j] + 0.1 * (up + down + left + right - 4.0 * u[i][j])
+        });
+    }
+    u
+}
+
+/// Around the ends, which meet.
+#[kernel]
+fn around_the_ends(x: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut u = x;
+    for _ in 0..n {
+        u = build((n, n), |i, j| {
+            let (up, down) = (u[(i + n - 1) % n][j], u[(i + 1) % n][j]);
+            let (left, right) = (u[i][(j + n - 1) % n], u[i][(j + 1) % n]);
+            u[i][j] + 0.1 * (up + down + left + right - 4.0 * u[i][j])
+        });
+    }
+    u
+}
+
+/// Rows that are moved as a whole.
+#[kernel]
+fn by_rotated_arrays(x: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut u = x;
+    for _ in 0..n {
+        let t = transpose(u);
+        let across = transpose(rotate(t, 1) + rotate(t, -1));
+        u = u + 0.1 * (rotate(u, 1) + rotate(u, -1) + across - 4.0 * u);
+    }
+    u
+}
