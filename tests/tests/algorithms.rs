@@ -5,6 +5,8 @@
 #[path = "common/checks.rs"]
 mod checks;
 mod common;
+#[path = "../../array-dsl-compiler/tests/programs/stencils.rs"]
+mod stencils;
 #[path = "../../array-dsl-compiler/tests/programs/textbook.rs"]
 mod textbook;
 
@@ -481,6 +483,52 @@ fn american_option() {
     let v = american_put(100.0, 100.0, 0.2, 200);
     assert!((v - 6.74).abs() < 0.1, "{v}");
     assert_checks!(american_put, (100.0, 101.0, 0.2, 7));
+}
+
+// A stencil through time, by what is beyond its border.
+
+/// What `n` trips make of a field, by the value at a place that may be outside.
+fn spread(x: &Array2<f64>, is_fixed: bool, at: impl Fn(&Array2<f64>, i64, i64) -> f64) -> Array2<f64> {
+    let n = x.nrows() as i64;
+    let mut u = x.clone();
+    for _ in 0..n {
+        u = Array2::from_shape_fn(u.dim(), |(i, j)| {
+            let (i, j) = (i as i64, j as i64);
+            let here = at(&u, i, j);
+            let is_border = i == 0 || j == 0 || i == n - 1 || j == n - 1;
+            let around = || at(&u, i - 1, j) + at(&u, i + 1, j) + at(&u, i, j - 1) + at(&u, i, j + 1);
+            if is_fixed && is_border { here } else { here + 0.1 * (around() - 4.0 * here) }
+        });
+    }
+    u
+}
+
+#[test]
+fn stencils_in_several_styles() {
+    for n in [2, 3, 4, 7] {
+        let x = matrix(n, n);
+        let fixed = spread(&x, true, |u, i, j| u[[i as usize, j as usize]]);
+        let clamped = spread(&x, false, |u, i, j| {
+            let [i, j] = [i, j].map(|k| k.clamp(0, n as i64 - 1) as usize);
+            u[[i, j]]
+        });
+        let around = spread(&x, false, |u, i, j| {
+            let [i, j] = [i, j].map(|k| k.rem_euclid(n as i64) as usize);
+            u[[i, j]]
+        });
+        assert_close(stencils::by_condition(&x), fixed.clone(), 1e-14);
+        assert_close(stencils::by_slices(&x), fixed.clone(), 1e-14);
+        assert_close(stencils::by_loops(&x), fixed, 1e-14);
+        assert_close(stencils::by_clamped_places(&x), clamped, 1e-14);
+        assert_close(stencils::around_the_ends(&x), around.clone(), 1e-14);
+        assert_close(stencils::by_rotated_arrays(&x), around, 1e-14);
+        check_grad(stencils::by_condition, (&x,)).unwrap().assert();
+        check_grad(stencils::by_slices, (&x,)).unwrap().assert();
+        check_grad(stencils::by_loops, (&x,)).unwrap().assert();
+        check_grad(stencils::by_clamped_places, (&x,)).unwrap().assert();
+        check_grad(stencils::around_the_ends, (&x,)).unwrap().assert();
+        check_grad(stencils::by_rotated_arrays, (&x,)).unwrap().assert();
+    }
 }
 
 // A random walk: the numbers are integers that wrap around.

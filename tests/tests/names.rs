@@ -258,3 +258,23 @@ fn names_of_variables_of_generated_code() {
     assert!(check_grad(variables::r0, (&x, &array![1, 0])).unwrap().agrees(1e-6));
     assert_eq!(hessian(variables::v0)(&array![1.0, 2.0]), array![[4.0, 1.0], [1.0, 2.0]]);
 }
+
+/// Kernels named as modules of the generated code of kernels with a `usize`.
+mod modules {
+    use array_dsl::prelude::*;
+
+    #[kernel]
+    pub fn value(x: f64, times: usize) -> f64 {
+        x * times as f64
+    }
+
+    #[kernel]
+    pub fn kernel(x: f64, times: usize) -> f64 {
+        value(x, times) + x
+    }
+}
+
+#[test]
+fn kernels_named_as_modules() {
+    assert_eq!(value_and_grad(modules::kernel)(2.0, 3), (8.0, 4.0));
+}

@@ -142,9 +142,9 @@ fn from_the_end(a: [[f64; m]; n]) -> ([[f64; _]; _], f64, [[f64; m]; n]) {
 fn constants_below_zero_count_from_the_end() {
     let a = numbers(4, 5);
     let mut d = a.clone();
-    d.slice_mut(s![1..-1, -1]).mapv_inplace(|x| 10.0 * x);
+    d.slice_mut(s![1..3, 4]).mapv_inplace(|x| 10.0 * x);
     let (inner, corner, b) = from_the_end(&a);
-    assert_eq!((inner.view(), corner, b), (a.slice(s![1..-1, ..-2]), a[[3, 3]], d));
+    assert_eq!((inner.view(), corner, b), (a.slice(s![1..3, ..3]), a[[3, 3]], d));
     check_grad(from_the_end, (&a,)).unwrap().assert();
     assert!(Cpu.run(from_the_end, (&numbers(4, 1),)).is_err());
 }

@@ -4,7 +4,7 @@ use proc_macro2::Span;
 
 use super::Elaborator;
 use super::call::count;
-use super::slices::{TO_READ, Taken};
+use super::slices::{TO_READ, Taken, one_element};
 use super::value::Value;
 use crate::core::Atom;
 use crate::diagnostics::Code;
@@ -41,7 +41,11 @@ impl Elaborator<'_> {
             }
             (Value::Atom(a), IndexKind::Parts(parts)) => {
                 let parts = self.taken(parts, TO_READ)?;
-                let parts = self.from_start(a, parts, span);
+                let parts = self.counted_from_start(a, parts, span);
+                if let Some(at) = one_element(&parts) {
+                    let at: Vec<Value> = at.into_iter().map(Value::Atom).collect();
+                    return self.index_at(a, name, &at, span);
+                }
                 self.slices(a, name, &parts, span)
             }
         }

@@ -79,7 +79,7 @@ impl Elaborator<'_> {
     }
 
     /// What `s![..]` counts from the end of an array, by constants below zero, counted from its start.
-    pub(super) fn from_start(&mut self, a: Atom, mut parts: Vec<Taken>, span: Span) -> Vec<Taken> {
+    pub(super) fn counted_from_start(&mut self, a: Atom, mut parts: Vec<Taken>, span: Span) -> Vec<Taken> {
         let dims = self.atom_type(a).dims;
         for (len, part) in dims.iter().zip(&mut parts) {
             let mut counted = |c: i64| self.size_value(&len.add(&Dim::constant(c)), span);
@@ -273,6 +273,11 @@ impl Elaborator<'_> {
             SizeAtom::Name(_) => false,
         }
     }
+}
+
+/// The index of the one element that is taken, if no range is.
+pub(super) fn one_element(parts: &[Taken]) -> Option<Vec<Atom>> {
+    parts.iter().map(|p| if let Taken::At(i) = p { Some(*i) } else { None }).collect()
 }
 
 /// The number that an index or an end is, if it is a constant below zero.

@@ -12,7 +12,7 @@ use proc_macro2::Span;
 
 use super::Elaborator;
 use super::expr::binary_op;
-use super::slices::Taken;
+use super::slices::{Taken, one_element};
 use super::value::Value;
 use crate::core::{Atom, Exp};
 use crate::diagnostics::Code;
@@ -137,12 +137,15 @@ impl Elaborator<'_> {
         rest: &[Step],
         v: Value,
     ) -> Option<Value> {
+        let parts = &self.counted_from_start(array, parts.to_vec(), a.span);
+        if let Some(at) = one_element(parts) {
+            return self.store_element(a, array, &at, rest, v);
+        }
         if !rest.is_empty() {
             let help = "assign to `a[lo + i]`, or the whole slice";
             self.error(Code::Unsupported, a.span, "a part of a slice cannot be assigned", help);
             return None;
         }
-        let parts = &self.from_start(array, parts.to_vec(), a.span);
         let cell = self.slices(array, a.what.trim_start_matches("this part of "), parts, a.span)?;
         let Value::Atom(new) = self.store(a, &cell, rest, v)? else { return None };
         self.splice(array, parts, new, a.span)

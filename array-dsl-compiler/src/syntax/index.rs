@@ -6,13 +6,14 @@
 //! a[s![i, .., lo..hi]]               an index or a range for each of the first dimensions, as ndarray writes it;
 //! a[[i, .., lo..hi]]                 the same
 //! a.slice(s![i, .., lo..hi])         the same
+//! a[s![-1, 1..-1]]                   literals with a sign count from the end
 //! ```
 
 use proc_macro2::Span;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 
-use super::ast::{Expr, ExprKind, IndexKind, Part};
+use super::ast::{Expr, ExprKind, IndexKind, Part, Unary};
 use super::expr::successor;
 use super::parse::Parser;
 
@@ -62,6 +63,10 @@ impl Parser<'_> {
 
     fn parts<'e>(&mut self, es: impl Iterator<Item = &'e syn::Expr>) -> IndexKind {
         let mut parts: Vec<Part> = es.map(|e| self.part_of_index(e)).collect();
+        // Only with these brackets constants count from the end.
+        if parts.iter().flat_map(Part::exprs).any(is_below_zero) {
+            return IndexKind::Parts(parts);
+        }
         if !parts.iter().any(|p| matches!(p, Part::Range(..))) {
             let at = |p| if let Part::At(i) = p { Some(i) } else { None };
             return IndexKind::Multi(parts.into_iter().filter_map(at).collect());
@@ -88,6 +93,10 @@ impl Parser<'_> {
         let hi = range.end.as_ref().map(|e| {
             let hi = self.expr(e);
             let is_closed = matches!(range.limits, syn::RangeLimits::Closed(_));
+            if is_closed && is_below_zero(&hi) {
+                let help = "leave the end out, `1..`, or write the one after it, `1..-1`";
+                self.unsupported(hi.span, "a last element that is counted from the end", help);
+            }
             Box::new(if is_closed { successor(hi) } else { hi })
         });
         (lo, hi)
@@ -102,4 +111,9 @@ impl Parser<'_> {
 /// Whether a macro is ndarray's `s!`.
 fn is_slice(mac: &syn::Macro) -> bool {
     mac.path.segments.last().is_some_and(|last| last.ident == "s")
+}
+
+/// Whether an index or an end of a range is a literal with a sign.
+fn is_below_zero(e: &Expr) -> bool {
+    matches!(&e.kind, ExprKind::Unary(Unary::Neg, k) if matches!(k.kind, ExprKind::Int(..)))
 }

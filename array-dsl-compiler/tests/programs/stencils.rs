@@ -1,10 +1,12 @@
 //! A stencil through time in the styles in which it is written: the gradient of each is one loop a trip, and keeps nothing.
 
-// Read as text by `costs.rs`; never compiled by rustc.
+// Compiled by tests of other crates, and read as text by `costs.rs`.
+
+use array_dsl::prelude::*;
 
 /// The border by a condition.
 #[kernel]
-fn by_condition(x: [[f64; n]; n]) -> [[f64; n]; n] {
+pub fn by_condition(x: [[f64; n]; n]) -> [[f64; n]; n] {
     let mut u = x;
     for _ in 0..n {
         u = build((n, n), |i, j| {
@@ -20,11 +22,12 @@ fn by_condition(x: [[f64; n]; n]) -> [[f64; n]; n] {
 
 /// The inner part by slices.
 #[kernel]
-fn by_slices(x: [[f64; n]; n]) -> [[f64; n]; n] {
+pub fn by_slices(x: [[f64; n]; n]) -> [[f64; n]; n] {
     let mut u = x;
     for _ in 0..n {
         let inner = u[s![1..n - 1, 1..n - 1]];
-        let around = u[s![..n - 2, 1..n - 1]] + u[s![2.., 1..n - 1]] + u[s![1..n - 1, ..n - 2]] + u[s![1..n - 1, 2..]];
+        let around =
+            u[s![..n - 2, 1..n - 1]] + u[s![2.., 1..n - 1]] + u[s![1..n - 1, ..n - 2]] + u[s![1..n - 1, 2..]];
         u[s![1..n - 1, 1..n - 1]] = inner + 0.1 * (around - 4.0 * inner);
     }
     u
@@ -32,7 +35,7 @@ fn by_slices(x: [[f64; n]; n]) -> [[f64; n]; n] {
 
 /// The inner part by loops.
 #[kernel]
-fn by_loops(x: [[f64; n]; n]) -> [[f64; n]; n] {
+pub fn by_loops(x: [[f64; n]; n]) -> [[f64; n]; n] {
     let mut u = x;
     for _ in 0..n {
         let old = u;
@@ -48,7 +51,7 @@ fn by_loops(x: [[f64; n]; n]) -> [[f64; n]; n] {
 
 /// Neighbors that are kept within the border.
 #[kernel]
-fn by_clamped_places(x: [[f64; n]; n]) -> [[f64; n]; n] {
+pub fn by_clamped_places(x: [[f64; n]; n]) -> [[f64; n]; n] {
     let mut u = x;
     for _ in 0..n {
         u = build((n, n), |i, j| {
@@ -62,7 +65,7 @@ fn by_clamped_places(x: [[f64; n]; n]) -> [[f64; n]; n] {
 
 /// Around the ends, which meet.
 #[kernel]
-fn around_the_ends(x: [[f64; n]; n]) -> [[f64; n]; n] {
+pub fn around_the_ends(x: [[f64; n]; n]) -> [[f64; n]; n] {
     let mut u = x;
     for _ in 0..n {
         u = build((n, n), |i, j| {
@@ -76,7 +79,7 @@ fn around_the_ends(x: [[f64; n]; n]) -> [[f64; n]; n] {
 
 /// Rows that are moved as a whole.
 #[kernel]
-fn by_rotated_arrays(x: [[f64; n]; n]) -> [[f64; n]; n] {
+pub fn by_rotated_arrays(x: [[f64; n]; n]) -> [[f64; n]; n] {
     let mut u = x;
     for _ in 0..n {
         let t = transpose(u);

@@ -5,6 +5,7 @@ use array_dsl::prelude::*;
 use ndarray::{Array1, Array2};
 
 use super::agreement::{LENGTHS, TOLERANCE, agree, integers, is_skipped, noise, own_gpu};
+use super::stencils;
 use super::textbook::{cholesky, forward_substitution, log_det, lu, soft_dtw};
 
 /// A field on a ring, with neighbors.
@@ -103,6 +104,23 @@ fn loops_in_loops_in_place() {
         let (x, k): (Array1<f32>, Array1<i32>) = (noise(n, 3), integers(n, 4, 3));
         agree(branching, (x.clone(), k.clone()), 1e-4);
         agree(vjp(branching), (x, k, noise(n, 4)), 1e-3);
+    }
+}
+
+#[test]
+fn stencils_through_time() {
+    if is_skipped() {
+        return;
+    }
+    for n in [2, 3, 9] {
+        let (x, seed) = (noise((n, n), 1).mapv(f64::from), noise((n, n), 2).mapv(f64::from));
+        let args = || (x.clone(), seed.clone());
+        agree(vjp(stencils::by_condition), args(), 1e-12);
+        agree(vjp(stencils::by_slices), args(), 1e-12);
+        agree(vjp(stencils::by_loops), args(), 1e-12);
+        agree(vjp(stencils::by_clamped_places), args(), 1e-12);
+        agree(vjp(stencils::around_the_ends), args(), 1e-12);
+        agree(vjp(stencils::by_rotated_arrays), args(), 1e-12);
     }
 }
 

@@ -43,6 +43,9 @@ mod training;
 mod waiting;
 mod wide;
 
+#[path = "../../../array-dsl-compiler/tests/programs/stencils.rs"]
+mod stencils;
+
 #[path = "../../../array-dsl-compiler/tests/programs/textbook.rs"]
 mod textbook;
 

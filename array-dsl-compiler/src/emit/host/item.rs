@@ -5,17 +5,17 @@
 //!
 //! mod __f_kernel {                    where arguments are declared as `usize`: a parameter for the type of each
 //!     pub(super) enum f<__N0 = i64> { f, .. }
-//!     pub mod value { pub use super::f::*; type f = (); }
+//!     pub mod __value { pub use super::f::*; type f = (); }
 //! }
 //! use __f_kernel::f;                  the type
-//! use __f_kernel::value::f;           the value
+//! use __f_kernel::__value::f;           the value
 //! ```
 //!
 //! A kernel is called as the `fn` that it derefs to, which takes one type for each argument. **That a `usize` is any integer rests on
 //! inference**: each `f` in an expression has type parameters of its own, as each `None` has, and the call settles them; a literal is an
 //! `i32`. A unit struct has no parameters, but a variant without fields has those of its enum.
 //!
-//! A variant is a type to name lookup as well as a value. In `value` a private type hides that side of it, so that what is imported from
+//! A variant is a type to name lookup as well as a value. In `__value` a private type hides that side of it, so that what is imported from
 //! there is the value alone, under the name of its own type, and hides what a glob imports as any item does.
 
 use proc_macro2::{Ident, TokenStream};
@@ -96,7 +96,7 @@ impl Item {
                     __Of(::core::convert::Infallible, #phantom),
                 }
                 #traits
-                pub mod value {
+                pub mod __value {
                     pub use super::#name::*;
                     type #name = ();
                 }
@@ -105,7 +105,7 @@ impl Item {
             #vis use #module::#name;
             #[doc(hidden)]
             #[allow(unused_imports, reason = "other kernels may call it by its macro alone")]
-            #vis use #module::value::#name;
+            #vis use #module::__value::#name;
         }
     }
 
