@@ -41,7 +41,7 @@ const MOST_PLACES: i64 = 16;
 pub(crate) struct IndexedArrays(Vec<(ArrayId, Indexed)>);
 
 impl IndexedArrays {
-    /// After a read that all points of the loops around it make. `lasts` says of an array whether it is there after these, under all of
+    /// After an index is compared that all points of the loops around it have. `lasts` says of an array whether it is there after these, under all of
     /// its dimensions: the rows that points have for themselves are not.
     pub fn compared(&mut self, l: &Let, facts: &Facts, t: Types<'_>, lasts: impl Fn(ArrayId) -> bool) {
         let (index, dims) = match &l.exp {

@@ -546,7 +546,8 @@ impl<'a> Machine<'a> {
 
     fn inside(&self, index: &[Atom], dims: &[Dim]) -> Result<Scalar, Fault> {
         for (i, d) in index.iter().zip(dims) {
-            let (index, len) = (self.atom(*i).as_i64().unwrap_or(-1), self.dim(d)?);
+            let index = self.atom(*i).as_i64().ok_or_else(|| Fault::internal("an index is no integer"))?;
+            let len = self.dim(d)?;
             if !(0..len).contains(&index) {
                 return Err(Fault::IndexOutOfRange { index, len, loc: Loc::default() });
             }

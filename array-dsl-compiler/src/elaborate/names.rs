@@ -217,6 +217,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_of_other_libraries_are_answered() {
+        assert_eq!(meant("roll").as_deref(), Some("write `rotate(x, -k)`, which gives `x[(i - k) % n]`"));
+    }
+
+    #[test]
     fn usages_are_calls_of_their_functions() {
         assert_eq!(usage("powf"), "powf(x, y)");
         assert_eq!(usage("matvec"), "matvec(a, x)");

@@ -324,6 +324,7 @@ mod tests {
             ("a[s![]]", "AD0001 `s![]` has no index | write an index or a range"),
             ("a[s![..;2, 1]]", "AD0001 a step is not supported in `s![..]` | slice without it"),
             ("a[s![i j]]", "AD0001 `s![..]` cannot be read"),
+            ("a[s![1..=-1]]", "AD0001 a last element that is counted from the end"),
             ("a.sum(s![i])", "AD0001 the macro `s!`"),
             ("xs.sum::<f64>()", "AD0001 type arguments"),
             ("g::<f64>(x)", "AD0001 type arguments in paths"),

@@ -52,12 +52,8 @@ impl Sink<'_> {
                 if dims.iter().any(|d| d.atoms().iter().any(|a| self.own_number(a).is_some())) {
                     return None;
                 }
-                let is_inside = |i: Atom, d: &Dim| match (i, d.as_constant()) {
-                    (Atom::Const(c), Some(n)) => (0..n).contains(&c.as_i64()),
-                    _ => false,
-                };
                 let left = index.iter().map(|i| renamed(names, *i)).zip(dims.clone());
-                let (index, dims): (Vec<Atom>, Vec<Dim>) = left.filter(|(i, d)| !is_inside(*i, d)).unzip();
+                let (index, dims): (Vec<Atom>, Vec<Dim>) = left.filter(|(i, d)| !is_inside(i, d)).unzip();
                 if index.is_empty() {
                     names.insert(l.vars[0], Atom::Const(Const::bool(true)));
                     return Some(());
@@ -120,13 +116,9 @@ impl Sink<'_> {
     fn is_own_element(&self, array: ArrayId, index: &[Atom]) -> bool {
         let Some(rest) = index.strip_prefix(&self.at[..]) else { return false };
         let dims = &self.p.array(array).dims;
-        let is_inside = |(i, d): (&Atom, &Dim)| match (i, d.as_constant()) {
-            (Atom::Const(c), Some(n)) => (0..n).contains(&c.as_i64()),
-            _ => false,
-        };
         !self.inside.contains(&array)
             && dims.starts_with(&self.points)
-            && rest.iter().zip(&dims[self.points.len()..]).all(is_inside)
+            && rest.iter().zip(&dims[self.points.len()..]).all(|(i, d)| is_inside(i, d))
     }
 
     /// It is read once for all trips, and not in a choice, which several points can then make together.
@@ -195,5 +187,13 @@ impl Sink<'_> {
         self.known.add_expression(Exp::Size(d.clone()), size.var().into_iter().collect());
         out.append(&mut code.lets);
         Some(Some(size))
+    }
+}
+
+/// Whether an index is certainly inside, as a constant.
+fn is_inside(i: &Atom, d: &Dim) -> bool {
+    match (i, d.as_constant()) {
+        (Atom::Const(c), Some(n)) => (0..n).contains(&c.as_i64()),
+        _ => false,
     }
 }
