@@ -170,11 +170,9 @@ impl<K: OfState<B>, B> Rhs<K, B> {
     where
         K: HasTangents<B>,
     {
-        let shared = self.shared.clone();
-        move |x, p, t, v, y| {
-            let [x, p, v] = [x, p, v].map(ArrayView1::from);
-            shared.put(K::tangent((&x, &p, t), &shared.bound, [&v, &Array1::zeros(p.len())]), y);
-        }
+        self.shared
+            .clone()
+            .products(|given, bound, v| K::tangent(given, bound, [v, &Array1::zeros(given.1.len())]))
     }
 
     /// The product of its derivative by the parameters with a vector.
@@ -182,11 +180,9 @@ impl<K: OfState<B>, B> Rhs<K, B> {
     where
         K: HasTangents<B>,
     {
-        let shared = self.shared.clone();
-        move |x, p, t, v, y| {
-            let [x, p, v] = [x, p, v].map(ArrayView1::from);
-            shared.put(K::tangent((&x, &p, t), &shared.bound, [&Array1::zeros(x.len()), &v]), y);
-        }
+        self.shared
+            .clone()
+            .products(|given, bound, v| K::tangent(given, bound, [&Array1::zeros(given.0.len()), v]))
     }
 
     /// The product of the transposed Jacobian with a vector, with the sign that diffsol has for it: `-J' v`.
@@ -194,12 +190,9 @@ impl<K: OfState<B>, B> Rhs<K, B> {
     where
         K: HasCotangents<B>,
     {
-        let shared = self.shared.clone();
-        move |x, p, t, v, y| {
-            let [x, p, v] = [x, p, v].map(ArrayView1::from);
-            let both = K::cotangents((&x, &p, t), &shared.bound, &v);
-            shared.put(both.map(|(by_state, _)| -by_state), y);
-        }
+        self.shared
+            .clone()
+            .products(|given, bound, v| K::cotangents(given, bound, v).map(|(by_state, _)| -by_state))
     }
 
     /// The product of the transposed derivative by the parameters with a vector, with the same sign.
@@ -207,16 +200,27 @@ impl<K: OfState<B>, B> Rhs<K, B> {
     where
         K: HasCotangents<B>,
     {
-        let shared = self.shared.clone();
-        move |x, p, t, v, y| {
-            let [x, p, v] = [x, p, v].map(ArrayView1::from);
-            let both = K::cotangents((&x, &p, t), &shared.bound, &v);
-            shared.put(both.map(|(_, by_parameters)| -by_parameters), y);
-        }
+        self.shared.clone().products(|given, bound, v| {
+            K::cotangents(given, bound, v).map(|(_, by_parameters)| -by_parameters)
+        })
     }
 }
 
 impl<B> Shared<B> {
+    /// The closure of a product with a vector.
+    fn products<F>(
+        self: Arc<Self>,
+        product: F,
+    ) -> impl Fn(&[f64], &[f64], f64, &[f64], &mut [f64]) + use<B, F>
+    where
+        F: Fn(Given<'_>, &B, Vector<'_>) -> Result<Array1<f64>, Error>,
+    {
+        move |x, p, t, v, y| {
+            let [x, p, v] = [x, p, v].map(ArrayView1::from);
+            self.put(product((&x, &p, t), &self.bound, &v), y);
+        }
+    }
+
     /// Puts a result where diffsol wants it.
     fn put(&self, result: Result<Array1<f64>, Error>, to: &mut [f64]) {
         match result {

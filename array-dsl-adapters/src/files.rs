@@ -5,6 +5,7 @@
 //! `load_like` checks that all are those of a record that is there.
 
 use std::fmt;
+use std::path::Path;
 
 use array_dsl::Record;
 use array_dsl_runtime::stored::{At, Put, Reader, Store, Stored, Writer};
@@ -94,9 +95,14 @@ pub(crate) fn take_all<R: Record + Stored, S: Reader>(from: &mut S) -> Result<R,
     R::take(&At::default(), from)
 }
 
-/// Checks that the arrays of a record from a file have the sizes of those of another one.
-pub(crate) fn same_sizes<R: Stored>(file: &str, expected: &R, found: &R) -> Result<(), Error> {
-    let [expected, found] = [expected, found].map(|record| {
+/// What a file is not, or cannot be.
+pub(crate) fn format(path: &Path, source: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::Format { file: path.display().to_string(), source: source.into() }
+}
+
+/// A record from a file, if its arrays have the sizes of those of another one.
+pub(crate) fn same_sizes<R: Stored>(path: &Path, like: &R, record: R) -> Result<R, Error> {
+    let [expected, found] = [like, &record].map(|record| {
         let mut sizes = AllSizes::default();
         match record.put(&At::default(), &mut sizes) {
             Ok(()) => sizes.0,
@@ -104,9 +110,9 @@ pub(crate) fn same_sizes<R: Stored>(file: &str, expected: &R, found: &R) -> Resu
         }
     });
     match expected.into_iter().zip(found).find(|(e, f)| e != f) {
-        None => Ok(()),
+        None => Ok(record),
         Some(((field, expected), (_, found))) => {
-            Err(Error::Shape { file: file.to_owned(), field, expected, found })
+            Err(Error::Shape { file: path.display().to_string(), field, expected, found })
         }
     }
 }

@@ -9,7 +9,7 @@ use array_dsl::Record;
 use array_dsl_runtime::stored::{At, Put, Store, Stored, Take};
 use ndarray::{Array, ArrayRef, Dimension};
 
-use crate::files::{self, Error, Named};
+use crate::files::{self, Error, Named, format};
 
 /// Writes every array of a record, and replaces a file that is there.
 ///
@@ -68,14 +68,7 @@ pub fn load<R: Record + Stored>(path: impl AsRef<Path>) -> Result<R, Error> {
 /// # Errors
 /// As for [`load`]; [`Error::Shape`] for an array of other sizes.
 pub fn load_like<R: Record + Stored>(like: &R, path: impl AsRef<Path>) -> Result<R, Error> {
-    let path = path.as_ref();
-    let found = load(path)?;
-    files::same_sizes(&path.display().to_string(), like, &found)?;
-    Ok(found)
-}
-
-fn format(path: &Path, source: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::Format { file: path.display().to_string(), source: source.into() }
+    files::same_sizes(path.as_ref(), like, load(path.as_ref())?)
 }
 
 /// Elements as they are in a file, where the lowest byte comes first.
