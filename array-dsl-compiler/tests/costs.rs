@@ -305,8 +305,11 @@ fn gradients_of_stencils_are_stencils() {
         assert!(!both.arrays.iter().any(is_kept), "{name}\n{}", print(&both));
         let [value, both] = executed(&f, [&value, &both], 32).map(|c| c.work() as f64);
         println!("{name}: {:.2}", both / value);
-        // Sums for the border look at all places.
-        let most = if name == "by_clamped_places" { 4.0 } else { 2.6 };
+        // At borders, which are a good part of so few places, both of two choices are computed.
+        let most = match &*name {
+            "by_clamped_places" | "around_by_choices" => 3.6,
+            _ => 2.7,
+        };
         assert!(both <= most * value, "{name}: {value} {both}");
     }
 }
@@ -326,7 +329,7 @@ fn executed_work_is_a_few_times_the_value() {
         println!("{name}: {half:.2} {whole:.2}");
         let most = match &*name {
             // Each trip keeps its states whole.
-            "data_decide" => 7.8,
+            "data_decide" => 7.2,
             // The way back goes through a point's trips twice.
             "discounted" => 6.1,
             _ => 5.6,

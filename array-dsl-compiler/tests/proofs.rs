@@ -58,6 +58,16 @@ fn axes_and_sizes_prove_reads() {
         // Kept within the borders.
         "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[min(i + 1, n - 1)] + x[max(i - 1, 0)]) }",
         "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[(2 * i - 5).clamp(0, n - 1)]) }",
+        // Neighbors around the ends, or one of two places.
+        "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[if i == 0 { n - 1 } else { i - 1 }]) }",
+        "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| x[if i + 1 == n { 0 } else { i + 1 }]) }",
+        "fn f(x: [f64; n], y: [f64; n]) -> [f64; n] { build(n, |i| x[if y[i] > 0.5 { i } else { n - 1 - i }]) }",
+        // Ends that data decide, within those of the array.
+        "fn f(x: [f64; n], k: [i64; m]) -> [f64; n] {
+            let mut a = x;
+            for i in 0..m { for j in 0..min(max(k[i], 0), n) { a[j] = a[j] * 0.9; } }
+            a
+        }",
         // The ends of windows.
         "fn f(x: [f64; n]) -> [f64; n] { build(n, |i| { let mut s = 0.0; for j in max(0, i - 3)..min(n, i + 4) { s += x[j] * x[i]; } s }) }",
         "fn f(x: [f64; n], lo: i64, hi: i64) -> f64 { sum(x[lo..hi]) }",

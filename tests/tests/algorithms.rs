@@ -521,12 +521,15 @@ fn stencils_in_several_styles() {
         assert_close(stencils::by_loops(&x), fixed, 1e-14);
         assert_close(stencils::by_clamped_places(&x), clamped, 1e-14);
         assert_close(stencils::around_the_ends(&x), around.clone(), 1e-14);
+        assert_close(stencils::around_by_choices(&x), around.clone(), 1e-14);
         assert_close(stencils::by_rotated_arrays(&x), around, 1e-14);
+        check_grad(stencils::leapfrog, (&x,)).unwrap().assert();
         check_grad(stencils::by_condition, (&x,)).unwrap().assert();
         check_grad(stencils::by_slices, (&x,)).unwrap().assert();
         check_grad(stencils::by_loops, (&x,)).unwrap().assert();
         check_grad(stencils::by_clamped_places, (&x,)).unwrap().assert();
         check_grad(stencils::around_the_ends, (&x,)).unwrap().assert();
+        check_grad(stencils::around_by_choices, (&x,)).unwrap().assert();
         check_grad(stencils::by_rotated_arrays, (&x,)).unwrap().assert();
     }
 }

@@ -5,6 +5,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::bounds::Bounds;
 use super::{Facts, IndexedArrays};
 use crate::bulk::uses::scalars;
 use crate::bulk::{
@@ -69,7 +70,7 @@ impl Checked {
         }
         for y in &n.yields {
             if let YieldKind::Store(v) = &y.kind {
-                self.stored(y.array, *v, &mut facts);
+                self.stored(y.array, n.axes.is_empty(), *v, &mut facts);
             }
         }
     }
@@ -127,12 +128,14 @@ impl Checked {
     }
 
     /// After this integer has been stored at every place of an array, or at some: then all that is stored has to be positions in one
-    /// dimension. What is known here learns it as well.
-    pub fn stored(&mut self, array: ArrayId, value: Atom, facts: &mut Facts) {
+    /// dimension. What is known here learns it as well. A number of the host level is an array with one place.
+    pub fn stored(&mut self, array: ArrayId, is_number: bool, value: Atom, facts: &mut Facts) {
         if let Some(form) = facts.form(value).filter(|f| facts.exact(f))
             && let Some(d) = form.as_dim()
         {
             self.values.push((array, d.clone()));
+        } else if is_number {
+            self.between(array, value, facts);
         }
         let found = facts.position(value);
         let position = match self.positions.get(&array) {
@@ -149,6 +152,16 @@ impl Checked {
                 None => positions.remove(&array),
             };
         }
+    }
+
+    /// What is certain of an integer of the host level that is no polynomial.
+    fn between(&mut self, array: ArrayId, value: Atom, facts: &Facts) {
+        let this = Dim::atom(SizeAtom::Scalar(array.0));
+        let Bounds { at_least, at_most } = facts.bounds(value);
+        let below = at_least.into_iter().map(|d| CheckKind::AtLeast(d, this.clone()));
+        let kinds: Vec<CheckKind> =
+            below.chain(at_most.into_iter().map(|d| CheckKind::AtLeast(this.clone(), d))).collect();
+        kinds.into_iter().for_each(|kind| self.check(&Check { kind, guards: Vec::new() }));
     }
 
     /// After a check.

@@ -14,6 +14,9 @@
 //! `(axis + c) mod n` with `axis < n` by `axis = (p - c) mod n`; `c` may have other axes: `x[i + k]` of a filter, `x[i + 1 + k]` of pairs.
 //! A component that is kept within a border, `min(i + 1, n - 1)`, is one of two (`within`).
 //!
+//! Accumulations into what is not zero, `x`, at about all of its places are gathers as well, of which y is the sum with `x`, unless each
+//! is at the place of its own point, which `own` makes a write of.
+//!
 //! If `ix` is exactly the used axes, C is y. Step 2 as a gather costs the size of y, which filling y with zeros costs anyway, times the
 //! other axes. A nest with several accumulations is split into one for each.
 //!
@@ -36,7 +39,7 @@ use crate::bulk::{
 use crate::dim::{Dim, Monomial};
 use crate::internal::expect;
 use crate::scalar::Op;
-use crate::ty::Const;
+use crate::ty::{Const, Loc};
 
 /// Converts what can be converted.
 pub(super) fn accumulate(seq: &mut Sequence, p: &mut Program) {
@@ -130,6 +133,14 @@ fn convert(p: &mut Program, n: Nest, zeros: &FxHashMap<ArrayId, Const>, states: 
     let solution = solve(&forms, &n, &index, &dims, &used);
     let nothing_reduced = used.len() == n.axes.len();
     if !is_zero(into) {
+        if let Some(s) = solution.filter(|s| s.covers(&n, &dims)) {
+            let more = p.new_array(p.array(array).name.clone(), p.array(array).elem, dims.clone());
+            let compact = compact(p, &n, &used, more, value);
+            gather(p, &n, &s, &used, compact, more, &dims);
+            let sum = sum(p, array, [into, more], n.loc);
+            p.stms.push(Stm::Nest(sum));
+            return;
+        }
         // Only what the index does not tell is summed before.
         if nothing_reduced {
             p.stms.push(Stm::Nest(n));
@@ -236,6 +247,28 @@ struct Solution {
     others: Vec<Var>,
     /// The index is exactly the used axes, with the target's extents.
     exact: bool,
+}
+
+impl Solution {
+    /// Whether almost all places of the target are added to, none twice, and not each by the point of the same name.
+    fn covers(&self, n: &Nest, dims: &[Dim]) -> bool {
+        let extent = |v: Var| n.axes.iter().find(|a| a.var == v).map(|a| &a.extent);
+        let is_as_long = |(q, d): (&Part, &Dim)| {
+            q.axis.and_then(extent).is_some_and(|e| length(e, d) == Some(Length::AsLong))
+        };
+        !self.exact && self.others.is_empty() && self.parts.iter().zip(dims).all(is_as_long)
+    }
+}
+
+/// The sum of two arrays, element by element.
+fn sum(p: &mut Program, array: ArrayId, of: [ArrayId; 2], loc: Loc) -> Nest {
+    let dims = p.array(array).dims.clone();
+    let axes = p.new_axes(&dims);
+    let at: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
+    let mut code = Code::new(loc);
+    let [x, y] = of.map(|part| code.read(p, part, &at));
+    let kind = YieldKind::Store(code.add(p, x, y));
+    Nest { axes, body: code.into(), yields: vec![Yield { array, kind }], loc }
 }
 
 fn solve(forms: &Forms, n: &Nest, index: &[Atom], dims: &[Dim], used: &[Var]) -> Option<Solution> {

@@ -1,15 +1,19 @@
-//! Axes along which one place counts, that of a least or greatest value.
+//! Axes along which one place counts: that of a least or greatest value, or one that is the same for all.
 //!
 //! ```text
 //! b = nest [i, k] { .. } reduce(argmin) over k
 //! before   h = nest [i, k] { if k == b[i] { v } else { 0 } } store
 //!          s = nest [i, j, k] { h[i, k] * y(j, k) } reduce(+) over k        x = nest [k, j, i] { h[i, k] * z(k, j, i) } reduce(+) over i
 //! after    s = nest [i, j] { k = b[i]; v * y(j, k) } store                  x = nest [j, i] { k = b[i]; v * z(k, j, i) } accumulate(+) at [k, j]
+//!
+//! before   s = nest [i, k] { if k == p(i) { v } else { 0 } } reduce(+) over k
+//! after    s = nest [i] { k = p(i); v } store
 //! ```
 //!
 //! The adjoint of a minimum along an axis is such an `h`: zero everywhere but at the winners. It is a dense array so that every rule
 //! applies to it, derivatives of derivatives included; here, before scheduling, what is made of it is made for the winners alone. Where
-//! it is zero it is a cotangent that is zero, which contributes nothing, whatever it would be multiplied with.
+//! it is zero it is a cotangent that is zero, which contributes nothing, whatever it would be multiplied with. What a neighbor beyond the end
+//! of an array is taken to be, the first element, say, has such adjoints as well.
 //!
 //! Only for a target that adds in order. Code that may report an error stays as it is.
 
@@ -85,22 +89,27 @@ fn is_zero(a: Atom) -> bool {
 /// That an axis is at the place that was chosen, which is the same all along it.
 struct Condition {
     holds: Var,
-    place: Var,
+    place: Atom,
 }
 
 fn condition(n: &Nest, axis: Var, winners: &FxHashSet<ArrayId>) -> Option<Condition> {
-    let is_chosen = |place: Var| {
-        let (code, _) = parted(n, place);
-        let mut varies = false;
+    let is_chosen = |place: Atom| {
+        let Atom::Var(v) = place else { return true };
+        let (code, _) = parted(n, v);
+        let mut varies = n.axes.iter().any(|a| a.var == v);
         code.iter().for_each(|l| l.exp.visit_atoms(&mut |a| varies |= a == Atom::Var(axis)));
         let made = code.last().map(|l| &l.exp);
-        !varies && matches!(made, Some(Exp::Read { array, checked: false, .. }) if winners.contains(array))
+        let is_winner =
+            matches!(made, Some(Exp::Read { array, checked: false, .. }) if winners.contains(array));
+        let is_known =
+            |l: &Let| matches!(&l.exp, Exp::Size(_) | Exp::Op(Op::Add | Op::Sub | Op::Mul | Op::Neg, _));
+        !varies && (is_winner || code.iter().all(is_known))
     };
     n.body.lets().find_map(|l| match &l.exp {
         Exp::Op(Op::Eq, args) => {
             let place = match args[..] {
-                [a, Atom::Var(b)] if a == Atom::Var(axis) => b,
-                [Atom::Var(b), a] if a == Atom::Var(axis) => b,
+                [a, b] if a == Atom::Var(axis) => b,
+                [b, a] if a == Atom::Var(axis) => b,
                 _ => return None,
             };
             is_chosen(place).then_some(Condition { holds: l.vars[0], place })
@@ -181,9 +190,12 @@ fn with_hot(p: &mut Program, n: &Nest, axis: usize, hot: &FxHashMap<ArrayId, Hot
 fn at_places(p: &mut Program, n: &Nest, k: usize, c: &Condition) -> Vec<Nest> {
     let mut axes: Vec<Axis> = n.axes.clone();
     let axis = axes.remove(k);
-    let (before, rest) = parted(n, c.place);
+    let place = c.place;
+    let (before, rest) = match place {
+        Atom::Var(v) => parted(n, v),
+        Atom::Const(_) => (Vec::new(), n.body.lets().cloned().collect()),
+    };
     let mut code = Code { lets: before, loc: n.loc };
-    let place = Atom::Var(c.place);
     // Of no places none was chosen.
     let not_negative = code.op(p, Op::Ge, &[place, int(0)]);
     let extent = code.size(p, &axis.extent);

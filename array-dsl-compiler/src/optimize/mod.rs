@@ -10,6 +10,7 @@
 //! | `invariant` | axes that a nest does not depend on |
 //! | `factors` | factors of sums that do not depend on their axes |
 //! | `accumulate` | accumulations into stores, reductions and gathers |
+//! | `renew` | accumulations into what was set to zero, as writes |
 //! | `states` | equal states of scans |
 //! | `split` | reshapes: splitting the axes of nests that read them |
 //! | `share` | equal and unused statements |
@@ -36,6 +37,7 @@ mod jam;
 
 mod own;
 mod remaining;
+mod renew;
 mod sequence;
 mod share;
 mod simplify;
@@ -74,6 +76,7 @@ pub const ROUND: &[Pass] = &[
     ("independent", independent::independent),
     ("unread", unread::unread),
     ("accumulate", accumulate::accumulate),
+    ("renew", renew::renew),
     ("invariant", invariant::invariant),
     ("factors", factors::factors),
     ("inline", inline::inline),

@@ -77,6 +77,42 @@ pub fn around_the_ends(x: [[f64; n]; n]) -> [[f64; n]; n] {
     u
 }
 
+/// Around the ends, which meet, by choices.
+#[kernel]
+pub fn around_by_choices(x: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut u = x;
+    for _ in 0..n {
+        u = build((n, n), |i, j| {
+            let up = u[if i == 0 { n - 1 } else { i - 1 }][j];
+            let down = u[if i < n - 1 { i + 1 } else { 0 }][j];
+            let west = if j > 0 { j - 1 } else { n - 1 };
+            let east = if j + 1 == n { 0 } else { j + 1 };
+            u[i][j] + 0.1 * (up + down + u[i][west] + u[i][east] - 4.0 * u[i][j])
+        });
+    }
+    u
+}
+
+/// A wave by its last two states, with nothing around it: the adjoint of a state is added to what the trip after has left of it.
+#[kernel]
+pub fn leapfrog(x: [[f64; n]; n]) -> [[f64; n]; n] {
+    let mut u = x;
+    let mut before = x;
+    for _ in 0..n {
+        let around = build((n, n), |i, j| {
+            let up = if i > 0 { u[i - 1][j] } else { 0.0 };
+            let down = if i + 1 < n { u[i + 1][j] } else { 0.0 };
+            let left = if j > 0 { u[i][j - 1] } else { 0.0 };
+            let right = if j + 1 < n { u[i][j + 1] } else { 0.0 };
+            up + down + left + right
+        });
+        let next = 2.0 * u - before + 0.1 * (around - 4.0 * u);
+        before = u;
+        u = next;
+    }
+    u
+}
+
 /// Rows that are moved as a whole.
 #[kernel]
 pub fn by_rotated_arrays(x: [[f64; n]; n]) -> [[f64; n]; n] {

@@ -120,6 +120,8 @@ fn stencils_through_time() {
         agree(vjp(stencils::by_loops), args(), 1e-12);
         agree(vjp(stencils::by_clamped_places), args(), 1e-12);
         agree(vjp(stencils::around_the_ends), args(), 1e-12);
+        agree(vjp(stencils::around_by_choices), args(), 1e-12);
+        agree(vjp(stencils::leapfrog), args(), 1e-12);
         agree(vjp(stencils::by_rotated_arrays), args(), 1e-12);
     }
 }

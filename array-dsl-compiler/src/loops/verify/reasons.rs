@@ -208,7 +208,9 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, around: &mut Around<'_>) {
                 proof.facts.leave(scope);
             }
             // For the trees after this one, and for the loops of this one that read the row.
-            Node::Store { array, value, .. } => around.checked.stored(*array, *value, &mut proof.facts),
+            Node::Store { array, index, value } => {
+                around.checked.stored(*array, index.is_empty(), *value, &mut proof.facts);
+            }
             Node::Accumulate { .. } | Node::Write { .. } => {}
         }
     }

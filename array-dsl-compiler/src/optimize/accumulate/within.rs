@@ -1,44 +1,58 @@
-//! Accumulations at places that are kept within a border, `min(i + 1, n - 1)`: at either of two, each where it is the lesser or greater one.
+//! Accumulations at one of two places: such as are kept within a border, `min(i + 1, n - 1)`, or go around the end by a choice,
+//! `if i == 0 { n - 1 } else { i - 1 }`.
 //!
 //! ```text
-//! accumulate(+) at min(a, b) of v  =  accumulate(+) at a of (if a <= b { v } else { 0 }), and at b of (if a <= b { 0 } else { v })
+//! accumulate(+) at (if c { a } else { b }) of v  =  accumulate(+) at a of (if c { v } else { 0 }), and at b of (if c { 0 } else { v })
+//! accumulate(+) at min(a, b) of v                =  the same with c = a <= b
 //! ```
 //!
 //! The first is at the one that moves along more axes. Into zeros both are gathers, the border of one element or row of sums, and the result
 //! is their sum, which is one loop in the end. Else the second accumulates into what the first gives.
 
-use super::{Forms, separate};
+use super::{Forms, separate, sum};
 use crate::bulk::build::Code;
 use crate::bulk::{ArrayId, Atom, Exp, Nest, Program, Reducer, Yield, YieldKind};
 use crate::scalar::Op;
 use crate::ty::Const;
 
-/// A component of an index that is the least or greatest of two integers, polynomials in the end.
+/// A component of an index that is one of two integers, polynomials in the end.
 pub(super) struct Within {
     component: usize,
-    /// What it is where `a <= b`, if that is `true`, or where not; first what moves along more axes.
+    /// What it is where the condition holds, if that is `true`, or where not; first what moves along more axes.
     sides: [(Atom, bool); 2],
-    ends: [Atom; 2],
+    condition: Condition,
+}
+
+/// Of two integers, when it is the first.
+#[derive(Clone, Copy)]
+enum Condition {
+    /// Where the first is at most the second, or where it is not.
+    AtMost([Atom; 2], bool),
+    /// Where this is true.
+    Chosen(Atom),
 }
 
 pub(super) fn kept_within(forms: &Forms, n: &Nest, index: &[Atom]) -> Option<Within> {
     index.iter().enumerate().find_map(|(component, i)| {
-        let (op, ends) = ends(n, *i)?;
-        let [a, b] = ends.map(|a| axes(forms, n, a));
-        let mut sides = [(ends[0], op == Op::Min), (ends[1], op == Op::Max)];
+        let (condition, of_two) = of_two(n, *i)?;
+        let [a, b] = of_two.map(|a| axes(forms, n, a));
+        let is_first = !matches!(condition, Condition::AtMost(_, false));
+        let mut sides = [(of_two[0], is_first), (of_two[1], !is_first)];
         if a? < b? {
             sides.reverse();
         }
-        (a? + b? > 0).then_some(Within { component, sides, ends })
+        (a? + b? > 0).then_some(Within { component, sides, condition })
     })
 }
 
-/// The two integers of which one is the least or greatest.
-fn ends(n: &Nest, a: Atom) -> Option<(Op, [Atom; 2])> {
+/// The two integers of which it is one.
+fn of_two(n: &Nest, a: Atom) -> Option<(Condition, [Atom; 2])> {
     let v = a.var()?;
     let l = n.body.lets().find(|l| l.vars == [v])?;
-    match &l.exp {
-        Exp::Op(op @ (Op::Min | Op::Max), args) => Some((*op, [args[0], args[1]])),
+    let Exp::Op(op, args) = &l.exp else { return None };
+    match (op, &args[..]) {
+        (Op::Min | Op::Max, [a, b]) => Some((Condition::AtMost([*a, *b], *op == Op::Min), [*a, *b])),
+        (Op::Select, [c, a, b]) => Some((Condition::Chosen(*c), [*a, *b])),
         _ => None,
     }
 }
@@ -48,7 +62,7 @@ fn axes(forms: &Forms, n: &Nest, a: Atom) -> Option<usize> {
     if let Some(form) = forms.facts.form(a) {
         return Some(form.axes.len());
     }
-    let (_, [a, b]) = ends(n, a)?;
+    let (_, [a, b]) = of_two(n, a)?;
     Some(axes(forms, n, a)?.max(axes(forms, n, b)?))
 }
 
@@ -73,7 +87,10 @@ pub(super) fn either(
     let nests = steps.map(|(into, array, (side, when))| {
         let mut n = n.clone();
         let mut code = Code::new(n.loc);
-        let is_first = code.op(p, Op::Le, &kept.ends);
+        let is_first = match kept.condition {
+            Condition::AtMost(of_two, _) => code.op(p, Op::Le, &of_two),
+            Condition::Chosen(c) => c,
+        };
         let (yes, no) = if when { (value, zero) } else { (zero, value) };
         let value = code.select(p, is_first, yes, no);
         n.body.extend(code.lets);
@@ -82,13 +99,5 @@ pub(super) fn either(
         let kind = YieldKind::Accumulate { reducer: Reducer::Add, into, index, value };
         separate(p, &n, Yield { array, kind })
     });
-    let sum = from_zeros.then(|| {
-        let axes = p.new_axes(&info.dims);
-        let at: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
-        let mut code = Code::new(n.loc);
-        let [x, y] = [first, second].map(|part| code.read(p, part, &at));
-        let kind = YieldKind::Store(code.add(p, x, y));
-        Nest { axes, body: code.into(), yields: vec![Yield { array, kind }], loc: n.loc }
-    });
-    (nests, sum)
+    (nests, from_zeros.then(|| sum(p, array, [first, second], n.loc)))
 }
