@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::mem::MaybeUninit;
 
-use bytemuck::{NoUninit, Zeroable};
+use bytemuck::{NoUninit, Pod, Zeroable};
 use ndarray::{Array, ArrayRef, Dimension};
 
 use crate::buffer::Buffer;
@@ -64,6 +64,14 @@ impl Owner {
     /// [`Error::SizeOverflow`], [`Error::OutOfMemory`].
     pub fn alloc<T: Zeroable + Copy + Send + Sync>(self, dims: &[i64]) -> Result<Buffer<T>, Error> {
         self.got(cpu::alloc(self.elements::<T>(dims)?))
+    }
+
+    /// An array of any elements, each of which is written before it is read.
+    ///
+    /// # Errors
+    /// As for [`Owner::alloc`].
+    pub fn alloc_any<T: Pod + Send + Sync>(self, dims: &[i64]) -> Result<Buffer<T>, Error> {
+        self.got(cpu::alloc_any(self.elements::<T>(dims)?))
     }
 
     /// An array of zeros that leaves as a result.

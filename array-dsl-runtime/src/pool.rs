@@ -57,6 +57,8 @@ type Class = (usize, usize);
 struct Free {
     start: NonNull<u8>,
     class: Class,
+    /// So many bytes from the start have been set.
+    set: usize,
 }
 
 // SAFETY: it is memory, which any thread may use and free.
@@ -153,6 +155,8 @@ pub(crate) struct Room<T> {
     pub is_new: bool,
     /// Whether it is all zeros.
     pub is_zero: bool,
+    /// Whether the bytes of all elements asked for have been set.
+    pub is_set: bool,
 }
 
 /// Room for `len` elements or more, of zeros if there is a cheap way; `None` if there is no memory.
@@ -162,7 +166,7 @@ pub(crate) fn room<T: Copy>(len: usize, zeros: bool) -> Option<Room<T>> {
     if bytes < SMALLEST || !size_of::<T>().is_power_of_two() {
         let mut memory = Vec::new();
         memory.try_reserve_exact(len).ok()?;
-        return Some(Room { memory, is_new: true, is_zero: false });
+        return Some(Room { memory, is_new: true, is_zero: false, is_set: false });
     }
     let class = (usize::try_from(size_class(bytes as u64)?).ok()?, align_of::<T>());
     let layout = Layout::from_size_align(class.0, class.1).ok()?;
@@ -171,13 +175,13 @@ pub(crate) fn room<T: Copy>(len: usize, zeros: bool) -> Option<Room<T>> {
     let allocated = || {
         // SAFETY: the layout has a size.
         let start = unsafe { if zeros { alloc_zeroed(layout) } else { alloc(layout) } };
-        NonNull::new(start).map(|start| Free { start, class })
+        NonNull::new(start).map(|start| Free { start, class, set: if zeros { class.0 } else { 0 } })
     };
     let free = found.or_else(|| under_pressure(allocated))?;
     let free = ManuallyDrop::new(free);
     // SAFETY: allocated with the alignment of `T` and as many bytes as the capacity has; nothing else has this memory.
     let memory = unsafe { Vec::from_raw_parts(free.start.as_ptr().cast::<T>(), 0, class.0 / size_of::<T>()) };
-    Some(Room { memory, is_new, is_zero: is_new && zeros })
+    Some(Room { memory, is_new, is_zero: is_new && zeros, is_set: bytes <= free.set })
 }
 
 /// What an allocation gives. If that is nothing, all that is kept is given back before the second attempt.
@@ -192,19 +196,20 @@ pub(crate) fn under_pressure<T>(allocated: impl Fn() -> Option<T>) -> Option<T> 
     })
 }
 
-/// Takes memory that is not used any more. What did not come from here goes to the allocator, unless it has the size of a class.
+/// Takes memory that is not used any more, and whether the bytes of all elements have been set. What did not come from here goes to the allocator, unless it has the size of a class.
 #[inline]
-pub(crate) fn give<T: Copy>(x: Vec<T>) {
+pub(crate) fn give<T: Copy>(x: Vec<T>, is_set: bool) {
     let bytes = x.capacity() * size_of::<T>();
     if bytes >= SMALLEST && size_class(bytes as u64) == Some(bytes as u64) {
-        keep(x, bytes);
+        keep(x, bytes, is_set);
     }
 }
 
-fn keep<T: Copy>(x: Vec<T>, bytes: usize) {
+fn keep<T: Copy>(x: Vec<T>, bytes: usize, is_set: bool) {
     let mut x = ManuallyDrop::new(x);
     let Some(start) = NonNull::new(x.as_mut_ptr().cast::<u8>()) else { return };
-    let freed = pool().give(Free { start, class: (bytes, align_of::<T>()) });
+    let set = if is_set { x.len() * size_of::<T>() } else { 0 };
+    let freed = pool().give(Free { start, class: (bytes, align_of::<T>()), set });
     drop(freed);
 }
 
@@ -215,7 +220,7 @@ mod tests {
 
     fn memory(bytes: usize) -> Free {
         let x = ManuallyDrop::new(Vec::<u64>::with_capacity(bytes / 8));
-        Free { start: NonNull::new(x.as_ptr().cast_mut().cast()).unwrap(), class: (bytes, 8) }
+        Free { start: NonNull::new(x.as_ptr().cast_mut().cast()).unwrap(), class: (bytes, 8), set: 0 }
     }
 
     #[test]
@@ -274,15 +279,28 @@ mod tests {
     fn memory_comes_back_and_elements_are_as_asked_for() {
         // A size that no other test of this process asks for.
         const LEN: usize = 123_457;
-        let Room { memory: mut x, is_new, is_zero } = room::<u64>(LEN, false).unwrap();
-        assert!(is_new && !is_zero && x.capacity() >= LEN && x.is_empty());
+        let Room { memory: mut x, is_new, is_zero, is_set } = room::<u64>(LEN, false).unwrap();
+        assert!(is_new && !is_zero && !is_set && x.capacity() >= LEN && x.is_empty());
         x.resize(LEN, 7);
         let start = x.as_ptr();
         drop(Buffer::from(x));
-        let Room { memory: x, is_new, is_zero } = room::<i64>(LEN - 1, true).unwrap();
-        assert!(!is_new && !is_zero && std::ptr::eq(x.as_ptr().cast(), start));
-        let Room { memory: y, is_new, is_zero } = room::<f64>(LEN, true).unwrap();
-        assert!(is_new && is_zero && !std::ptr::eq(y.as_ptr().cast(), start));
+        let Room { memory: x, is_new, is_zero, is_set } = room::<i64>(LEN - 1, true).unwrap();
+        assert!(!is_new && !is_zero && !is_set && std::ptr::eq(x.as_ptr().cast(), start));
+        let Room { memory: y, is_new, is_zero, is_set } = room::<f64>(LEN, true).unwrap();
+        assert!(is_new && is_zero && is_set && !std::ptr::eq(y.as_ptr().cast(), start));
+        // What was set is told up to where it was.
+        let mut z = x;
+        z.resize(LEN - 1, 3);
+        // SAFETY: they are set, and integers have no other bytes.
+        drop(unsafe { Buffer::from(z).all_bytes_set() });
+        let Room { memory: longer, is_set, .. } = room::<f64>(LEN, false).unwrap();
+        assert!(!is_set && std::ptr::eq(longer.as_ptr().cast(), start));
+        let mut longer = longer;
+        longer.resize(LEN - 1, 0.5);
+        // SAFETY: as before.
+        drop(unsafe { Buffer::from(longer).all_bytes_set() });
+        let Room { memory: shorter, is_set, .. } = room::<f64>(LEN - 1, false).unwrap();
+        assert!(is_set && std::ptr::eq(shorter.as_ptr().cast(), start));
         assert!(room::<f64>(usize::MAX / 8, false).is_none() && room::<f64>(usize::MAX, false).is_none());
     }
 }

@@ -89,7 +89,7 @@ pub unsafe fn all_set<T: NoUninit>(x: Buffer<MaybeUninit<T>>) -> Buffer<T> {
     #[cfg(feature = "assert-trusted")]
     unset::check(&x);
     // SAFETY: the contract.
-    unsafe { cpu::assume_set(x) }
+    unsafe { cpu::assume_set(x).all_bytes_set() }
 }
 
 /// Called where an array is made whose elements are to be set: with the feature, [`all_set`] finds those that were not.

@@ -23,7 +23,7 @@ pub(super) trait BackEnd {
     /// A condition on sizes.
     fn check(&mut self, c: &Check, loc: Loc) -> Result<Self::Step, Self::Refusal>;
     /// Sets every element.
-    fn fill(&mut self, array: ArrayId, value: Const) -> Result<Self::Step, Self::Refusal>;
+    fn fill(&mut self, array: ArrayId, value: Option<Const>) -> Result<Self::Step, Self::Refusal>;
     /// Copies every element.
     fn copy(&mut self, array: ArrayId, source: ArrayId) -> Result<Self::Step, Self::Refusal>;
     /// Takes over memory.

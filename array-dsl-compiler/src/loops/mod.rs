@@ -190,8 +190,8 @@ pub enum Step {
     Fill {
         /// The array.
         array: ArrayId,
-        /// The value.
-        value: Const,
+        /// The value; if there is none, the elements are anything, and each is written before it is read.
+        value: Option<Const>,
     },
     /// Copies every element.
     Copy {

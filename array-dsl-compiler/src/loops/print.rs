@@ -66,7 +66,8 @@ fn steps(text: &Text, list: &[Step], out: &mut String) {
             }
             Step::Check(c, _) => out.push_str(&format!("  {}\n", text.check(c))),
             Step::Fill { array, value } => {
-                out.push_str(&format!("  fill {} = {}\n", text.array(*array), constant(*value)));
+                let value = value.map_or("anything".into(), constant);
+                out.push_str(&format!("  fill {} = {value}\n", text.array(*array)));
             }
             Step::Copy { array, source } => {
                 out.push_str(&format!("  copy {} = {}\n", text.array(*array), text.array(*source)));
@@ -394,7 +395,7 @@ pub(super) mod tests {
             ],
             vars,
             steps: vec![
-                Step::Fill { array: ArrayId(3), value: Const::float(Elem::F64, 0.0) },
+                Step::Fill { array: ArrayId(3), value: Some(Const::float(Elem::F64, 0.0)) },
                 Step::Tree(Tree::new(vec![axis(0, "n")], rows, Loc(0))),
                 Step::Contract(product),
             ],

@@ -37,6 +37,7 @@ use crate::Verified;
 use crate::affine::Checked;
 use crate::bulk::verify::Scope;
 use crate::bulk::{ArrayId, ArrayInfo, Atom, Axis, Trips};
+use crate::ty::Elem;
 
 /// The program as one the back ends take, or every rule it breaks.
 pub fn verify(p: Program) -> Result<Verified<Program>, Vec<String>> {
@@ -148,7 +149,12 @@ impl<'a> Verifier<'a> {
                 Step::Fill { array, value } => {
                     if let Some(info) = self.scope.info(*array) {
                         let name = self.scope.name(*array);
-                        self.scope.expect(Atom::Const(*value), info.elem, &format!("what fills `{name}`"));
+                        if let Some(value) = value {
+                            let what = format!("what fills `{name}`");
+                            self.scope.expect(Atom::Const(*value), info.elem, &what);
+                        } else if info.elem == Elem::Bool {
+                            self.scope.error(format!("`{name}` cannot begin as anything"));
+                        }
                     }
                     self.whole(*array);
                 }

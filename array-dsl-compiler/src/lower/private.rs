@@ -88,7 +88,7 @@ fn began(p: &Program, steps: &[Step], array: ArrayId) -> Option<(usize, From)> {
     let (tree, before) = steps.split_last()?;
     let at = before.iter().rposition(|s| uses(p, s, array, Access::Read))?;
     match &before[at] {
-        Step::Fill { value, .. } => Some((at, From::Constant(*value))),
+        Step::Fill { value, .. } => value.map(|value| (at, From::Constant(value))),
         Step::Copy { array: to, source } if *to == array => {
             let root = p.root(*source);
             let stays = |s: &Step| !uses(p, s, root, Access::Write);

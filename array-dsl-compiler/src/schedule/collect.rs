@@ -54,7 +54,7 @@ fn list(p: &mut Program, steps: &mut Vec<Step>) {
                     if let Some(old) = steps[at + 1..].iter().position(is_it) {
                         steps.remove(at + 1 + old);
                     }
-                    steps.insert(at, Step::Fill { array, value });
+                    steps.insert(at, Step::Fill { array, value: Some(value) });
                     at += 1;
                 }
             }
@@ -136,7 +136,7 @@ fn nearest(
         // What a sum begins from is filled before the loop.
         let fill = |a: ArrayId| {
             steps[at + 1..k].iter().find_map(|s| match s {
-                Step::Fill { array, value } if *array == a => Some(*value),
+                Step::Fill { array, value } if *array == a => *value,
                 _ => None,
             })
         };

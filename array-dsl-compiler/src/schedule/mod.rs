@@ -20,6 +20,7 @@
 //! | `collect` | sums over the points of a loop as what these add up |
 //! | `again` | what the points of a loop compute again |
 //! | `fuse` | groups of nests; loop trees |
+//! | `histories` | states of which each trip writes a row, which begin as anything |
 //! | `computed` | what is known at a place of a tree |
 //! | `repeat` | loops; who takes over whose memory |
 //! | `unroll` | short loops as scalar code, small arrays as scalars |
@@ -34,6 +35,7 @@ mod collect;
 mod computed;
 mod contract;
 mod fuse;
+mod histories;
 mod numbers;
 mod ordered;
 mod place;
@@ -115,6 +117,11 @@ fn scheduled(p: &bulk::Program, target: Target, Limits { longest, arrays: most }
     constants(&p.stms, &mut known);
     let sunk = settle::settled(&mut p, &known, target, most);
     let has_sunk = !sunk.is_empty();
+    let is_step = |r: &bulk::Repeat| !r.carried.iter().any(|c| sunk.contains_key(&c.state));
+    let any = match target.can().lanes {
+        true => histories::histories(&mut p, &known, &is_step),
+        false => FxHashSet::default(),
+    };
     let params: FxHashSet<ArrayId> = p.params.iter().flat_map(|q| leaves(&q.arrays)).collect();
     let arrays = p
         .arrays
@@ -150,6 +157,7 @@ fn scheduled(p: &bulk::Program, target: Target, Limits { longest, arrays: most }
         sunk,
         constants: known,
         fills,
+        any,
         sizes,
         known: Checked::default(),
         vars,
@@ -211,6 +219,8 @@ struct Steps<'a> {
     sunk: SunkLoops,
     constants: FxHashMap<ArrayId, Const>,
     fills: FxHashSet<ArrayId>,
+    /// Arrays that begin as anything.
+    any: FxHashSet<ArrayId>,
     /// The arrays that sizes mention.
     sizes: FxHashSet<ArrayId>,
     /// What is established before the statement at hand.
@@ -241,7 +251,7 @@ impl Steps<'_> {
     /// Memory for an array that starts as another one, whose memory it may take over.
     fn prepared(&self, array: ArrayId, source: ArrayId, taken: bool) -> Step {
         match self.constants.get(&source) {
-            Some(value) => Step::Fill { array, value: *value },
+            Some(value) => Step::Fill { array, value: Some(*value) },
             None if taken => Step::Move { array, source },
             None => Step::Copy { array, source },
         }
@@ -257,7 +267,7 @@ impl Steps<'_> {
     ) {
         let Some(Sunk { tree, memory: states, own }) = self.sunk.remove(&r.carried[0].state) else { return };
         for (array, value) in own {
-            f.barrier(Step::Fill { array, value }, &[array], &[]);
+            f.barrier(Step::Fill { array, value: Some(value) }, &[array], &[]);
         }
         for c in states {
             let taken = memory.ends(at, c.start) && memory.once(at, c.start);
@@ -307,6 +317,12 @@ impl Steps<'_> {
                 }
                 if let Some(c) = contract::contraction(self.p, n, self.target.can().parts, &self.known) {
                     f.barrier(Step::Contract(c), &s.results(), &s.inputs());
+                    return;
+                }
+                if let [y] = &n.yields[..]
+                    && self.any.contains(&y.array)
+                {
+                    f.barrier(Step::Fill { array: y.array, value: None }, &[y.array], &[]);
                     return;
                 }
                 for (over, yields) in by_depth(&n.yields) {

@@ -151,7 +151,7 @@ impl Machine<'_> {
             Step::Fill { array, value } => {
                 let shape = self.shape(*array)?;
                 work::spend_elements(&shape)?;
-                self.set(*array, vec![Some((*value).into()); shape.iter().product()]);
+                self.set(*array, vec![value.map(Into::into); shape.iter().product()]);
                 Ok(())
             }
             Step::Move { array, source } => {

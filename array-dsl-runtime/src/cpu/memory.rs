@@ -5,7 +5,7 @@
 
 use std::mem::{ManuallyDrop, MaybeUninit};
 
-use bytemuck::{NoUninit, Zeroable};
+use bytemuck::{NoUninit, Pod, Zeroable};
 
 use super::tasks::each;
 use crate::buffer::Buffer;
@@ -33,13 +33,26 @@ impl OutOfMemory {
 /// that `len` is not negative; a negative one gives an empty array.
 pub fn alloc<T: Zeroable + Copy + Send + Sync>(len: i64) -> Result<Buffer<T>, OutOfMemory> {
     let len = length(len);
-    let Room { memory, is_new, is_zero } = pool::room::<T>(len, true).ok_or(OutOfMemory::of::<T>(len))?;
+    let Room { memory, is_new, is_zero, .. } = pool::room::<T>(len, true).ok_or(OutOfMemory::of::<T>(len))?;
     let mut x = with_length(memory, len, is_new);
     if !is_zero {
         fill(&mut x, MaybeUninit::zeroed());
     }
     // SAFETY: every element is zero, which is a value of `T`.
     Ok(unsafe { assume_set(x) })
+}
+
+/// An array of whatever was in its memory before: of which each element is written before it is read. `len` as for [`alloc`].
+pub fn alloc_any<T: Pod + Send + Sync>(len: i64) -> Result<Buffer<T>, OutOfMemory> {
+    let len = length(len);
+    let Room { memory, is_new, is_set, .. } = pool::room::<T>(len, true).ok_or(OutOfMemory::of::<T>(len))?;
+    let mut x = with_length(memory, len, is_new);
+    if !is_set {
+        fill(&mut x, MaybeUninit::zeroed());
+    }
+    mark_unset(&mut x);
+    // SAFETY: every byte is set, and any bytes are a value of `T`, which has no others.
+    Ok(unsafe { assume_set(x).all_bytes_set() })
 }
 
 /// A new array of zeros that is the caller's for good.

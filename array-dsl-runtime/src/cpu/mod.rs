@@ -23,7 +23,7 @@ pub use chunks::{COLUMNS, fold_chunks, fold_columns, for_blocks, for_chunks, for
 pub use lanes::joined;
 pub(crate) use memory::assume_set;
 pub use memory::{
-    OutOfMemory, alloc, alloc_unset, collected, combine, copied, copied_out, copy, fill, repeated,
+    OutOfMemory, alloc, alloc_any, alloc_unset, collected, combine, copied, copied_out, copy, fill, repeated,
     room_unset, unset, zeros,
 };
 pub use scan::scan_chunks;

@@ -73,6 +73,7 @@ pub fn emit(p: &Verified<Program>) -> CpuCode {
         allocated: FxHashSet::default(),
         regions: 0,
         unset: BTreeSet::new(),
+        any: BTreeSet::new(),
         last_uses: FxHashMap::default(),
         depth: 0,
         trips: FxHashSet::default(),
@@ -95,6 +96,8 @@ struct Cpu<'a> {
     allocated: FxHashSet<ArrayId>,
     /// Arrays that the current tree sets every element of: their memory need not be set before.
     unset: BTreeSet<ArrayId>,
+    /// Arrays that begin as anything.
+    any: BTreeSet<ArrayId>,
     regions: usize,
     /// By step, the arrays that nothing after it needs.
     last_uses: FxHashMap<usize, Vec<ArrayId>>,
@@ -238,6 +241,7 @@ impl Cpu<'_> {
         let dims: Vec<String> = self.memory_dims(a).iter().map(|d| self.dim(d)).collect();
         let (function, held) = match self.unset.contains(&a) {
             true => ("alloc_unset", format!("::core::mem::MaybeUninit<{t}>")),
+            false if self.any.contains(&a) => ("alloc_any", t.to_string()),
             false => ("alloc", t.to_string()),
         };
         // What leaves as a result may have memory already: that of the last result that shares this array.
@@ -364,8 +368,12 @@ impl BackEnd for Cpu<'_> {
         ))
     }
 
-    fn fill(&mut self, array: ArrayId, value: Const) -> Printed {
+    fn fill(&mut self, array: ArrayId, value: Option<Const>) -> Printed {
         let fresh = !self.allocated.contains(&self.root(array));
+        let Some(value) = value else {
+            self.any.insert(array);
+            return Ok(self.allocate(array));
+        };
         let out = self.allocate(array);
         if fresh && value.is_zero() && self.rank(array) > 0 {
             return Ok(out);

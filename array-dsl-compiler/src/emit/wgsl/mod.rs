@@ -126,8 +126,10 @@ impl BackEnd for Context<'_> {
         self.check_step(c, loc)
     }
 
-    fn fill(&mut self, array: ArrayId, value: Const) -> Result<String, String> {
-        self.fill_step(array, value)
+    fn fill(&mut self, array: ArrayId, value: Option<Const>) -> Result<String, String> {
+        // Zeros are anything, and cost a device little.
+        let zero = Const::of(self.program.arrays[array.0 as usize].elem, 0);
+        self.fill_step(array, value.unwrap_or(zero))
     }
 
     fn copy(&mut self, array: ArrayId, source: ArrayId) -> Result<String, String> {

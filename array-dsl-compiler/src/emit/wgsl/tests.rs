@@ -257,7 +257,7 @@ fn accumulation_of_every_kind() {
             let mut b = Builder::new();
             let (is, vs) = (b.param("is", Elem::I64, &[n()]), b.param("vs", elem, &[n()]));
             let y = b.heap("y", elem, &[m(), n()]);
-            b.0.steps.push(Step::Fill { array: y, value: reducer.neutral(elem) });
+            b.0.steps.push(Step::Fill { array: y, value: Some(reducer.neutral(elem)) });
             let i = b.axis(n());
             let (k, read_k) = b.read(is, &at(from_ref(&i)), false);
             let (v, read_v) = b.read(vs, &at(from_ref(&i)), false);
@@ -471,7 +471,7 @@ fn host_steps() {
         contract(d, [n(), one.clone(), one.clone()], c, matrix),
         Step::Copy { array: z, source: y },
         Step::Copy { array: e, source: s },
-        Step::Fill { array: z, value: Const::float(Elem::F32, -1.0) },
+        Step::Fill { array: z, value: Some(Const::float(Elem::F32, -1.0)) },
     ];
     b.0.result = Structure::Tuple(vec![Structure::Leaf(flat), Structure::Leaf(e)]);
     let code = b.check();
@@ -488,7 +488,7 @@ fn what_cannot_run_is_named() {
     let mut b = Builder::new();
     let count = b.heap("count", Elem::I64, &[]);
     let y = b.heap("y", Elem::F32, &[Dim::atom(SizeAtom::Scalar(count.0))]);
-    b.0.steps.push(Step::Fill { array: y, value: Const::float(Elem::F32, 0.0) });
+    b.0.steps.push(Step::Fill { array: y, value: Some(Const::float(Elem::F32, 0.0)) });
     let reason = b.emit().err().unwrap_or_default();
     assert_eq!(reason, "a size depends on `count`, which the kernel computes itself");
 

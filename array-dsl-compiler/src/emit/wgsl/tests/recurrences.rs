@@ -95,7 +95,7 @@ fn a_count_of_data_is_no_more_than_the_extent() {
 fn what_is_the_points_own_is_not_atomic() {
     let mut b = Builder::new();
     let y = b.heap("y", Elem::F64, &[n(), m()]);
-    b.0.steps.push(Step::Fill { array: y, value: Const::float(Elem::F64, 0.0) });
+    b.0.steps.push(Step::Fill { array: y, value: Some(Const::float(Elem::F64, 0.0)) });
     let (axis, trip) = (b.axis(n()), b.axis(m()));
     let index = vec![Atom::Var(axis.var), Atom::Var(trip.var)];
     let value = Atom::Const(Const::float(Elem::F64, 2.0));
@@ -113,7 +113,7 @@ fn what_is_the_points_own_is_not_atomic() {
 fn few_elements_are_the_threads_own() {
     let mut b = Builder::new();
     let y = b.heap("y", Elem::F32, &[n(), Dim::constant(8)]);
-    b.0.steps.push(Step::Fill { array: y, value: Const::float(Elem::F32, 0.0) });
+    b.0.steps.push(Step::Fill { array: y, value: Some(Const::float(Elem::F32, 0.0)) });
     let (axis, trip) = (b.axis(n()), b.axis(Dim::constant(8)));
     let index = vec![Atom::Var(axis.var), Atom::Var(trip.var)];
     let body = vec![Node::Accumulate { array: y, reducer: Reducer::Add, index, value: float(2.0) }];
