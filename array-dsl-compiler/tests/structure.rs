@@ -7,7 +7,7 @@ use array_dsl_compiler::bulk::{ArrayId, Program, Scan, Stm};
 use array_dsl_compiler::core::Function;
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::loops::print::{Counts, count, print};
-use array_dsl_compiler::loops::{Home, Node, Step};
+use array_dsl_compiler::loops::{Home, Node, Step, Tree};
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::kernels::{kernel, kernels_of, program};
@@ -169,6 +169,20 @@ fn a_transpose_by_nested_builds_stays_quadratic() {
     assert_eq!(work(&f, &flat, 20, &[]), 2 * 400);
     assert_eq!(work(&f, &p, 20, &[]), 2 * 400);
     assert_eq!(work(&f, &d, 20, &[0]), 4 * 400);
+}
+
+/// What a value and its adjoints compute of a table's elements is computed once at each point, which adds to each table.
+#[test]
+fn points_add_to_tables_together() {
+    for (name, text) in kernels_of(include_str!("programs/tables.rs"), "") {
+        let d = derivative(&text, Derivative::ValueAndGrad);
+        let steps = pipeline::scheduled(&d, Target::Cpu).steps;
+        let trees: Vec<&Tree> =
+            steps.iter().filter_map(|s| if let Step::Tree(t) = s { Some(t) } else { None }).collect();
+        let [points] = trees[..] else { panic!("{name}\n{}", shown(&d)) };
+        let has_loops = points.body.iter().any(|n| matches!(n, Node::Loop(_) | Node::Recurrence(_)));
+        assert!(!has_loops, "{name}\n{}", shown(&d));
+    }
 }
 
 /// Sums over points of what these make, or have at hand: the points make them on the way, and keep nothing.

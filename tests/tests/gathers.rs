@@ -5,6 +5,9 @@
 #[path = "common/checks.rs"]
 mod checks;
 
+#[path = "../../array-dsl-compiler/tests/programs/tables.rs"]
+mod tables;
+
 use array_dsl::Error;
 use array_dsl::prelude::*;
 use ndarray::{Array1, Array2};
@@ -104,6 +107,35 @@ fn derivatives_agree() {
         assert_checks!(linear, (&waves(m, 0.7), &at, &waves(n, 0.3)));
         let next = Array1::from_shape_fn(m, |i| ((i * 4 + 1) % m) as i64);
         assert_checks!(chained, (&waves(m, 0.7), &next, &at));
+    }
+}
+
+#[test]
+fn tables_are_added_to_together() {
+    let m = 11;
+    for n in [0, 1, 20, 300, 10_000] {
+        let [at, other] =
+            [1, 4].map(|by| Array1::from_shape_fn(n, |i| (i * 7 + i * i * by) as i64 % m as i64));
+        let (a, b, x) = (waves(m, 0.7), waves(m, 0.9), waves(n, 0.3));
+        let by_hand: f64 =
+            at.iter().zip(&x).map(|(k, x)| (a[*k as usize] * x).sin() * b[*k as usize].exp()).sum();
+        let found = tables::two_tables(&a, &b, &at, &x);
+        assert!((found - by_hand).abs() <= 1e-12 * (1.0 + by_hand.abs()), "{found} {by_hand}");
+        if n > 300 {
+            continue;
+        }
+        assert_checks!(tables::two_tables, (&a, &b, &at, &x));
+        assert_checks!(tables::springs, (&rows(m, 2), &at, &other, &x));
+        assert_checks!(tables::views, (&rows(m, 6), &rows(m, 3), &at, &other, &rows(n, 2)));
+    }
+    // A wrong place, in whatever chunk, is told by the gradient as by the value.
+    let (n, x) = (10_000, waves(10_000, 0.3));
+    for wrong in [0, 4_321, n - 1] {
+        let mut at = Array1::from_elem(n, 3);
+        at[wrong] = 11;
+        let (a, b) = (waves(m, 0.7), waves(m, 0.9));
+        let run = Cpu.run(grad(tables::two_tables), (&a, &b, &at, &x));
+        assert!(matches!(run, Err(Error::IndexOutOfRange { length: 11, .. })), "{run:?}");
     }
 }
 

@@ -48,7 +48,8 @@ pub fn together<'a>(axes: impl IntoIterator<Item = &'a Axis>, body: &[Node], var
     least
 }
 
-/// How many points are in a block: of code with functions that vectors compute faster, between loops that stay as they are.
+/// How many points are in a block: of code with functions that vectors compute faster, between loops that stay as they are, or what is
+/// added at places that may be the same.
 pub fn in_blocks(body: &[Node], vars: &[Elem]) -> Option<usize> {
     let (loops, code): (Vec<&Node>, Vec<&Node>) = body.iter().partition(|n| matches!(n, Node::Loop(_)));
     let is_plain = |n: &&Node| match n {
@@ -57,7 +58,8 @@ pub fn in_blocks(body: &[Node], vars: &[Elem]) -> Option<usize> {
         _ => false,
     };
     let is_worth = code.iter().any(|n| takes_long(std::slice::from_ref(*n)));
-    (!loops.is_empty() && is_worth && code.iter().all(is_plain)).then_some(MANY)
+    let is_between = !loops.is_empty() || code.iter().any(|n| matches!(n, Node::Accumulate { .. }));
+    (is_between && is_worth && code.iter().all(is_plain)).then_some(MANY)
 }
 
 /// The extents of loops that fold, in which points go together if they are short.

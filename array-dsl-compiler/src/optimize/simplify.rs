@@ -232,6 +232,13 @@ impl Available {
         if let Some(vars) = self.expressions.get(e) {
             return Some(vars);
         }
+        // The same element, after its index has been compared.
+        if let Exp::Read { array, index, checked: false } = e {
+            let compared = Exp::Read { array: *array, index: index.clone(), checked: true };
+            if let Some(vars) = self.expressions.get(&compared) {
+                return Some(vars);
+            }
+        }
         let given = if self.assumed.is_empty() { None } else { self.given.get(e) };
         let holds = |(c, when, _): &&(Atom, bool, Var)| self.assumed.contains(&(*c, *when));
         given?.iter().find(holds).map(|(_, _, result)| std::slice::from_ref(result))

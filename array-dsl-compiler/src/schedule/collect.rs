@@ -9,9 +9,18 @@
 //! while it is in the cache. Tasks add up in copies of `s` that are combined at the end (`Division::Copies`). The same holds of values
 //! that are combined into an array at computed indices, and of contractions over the points whose result is one row.
 //!
+//! What several sums compute at the same points is computed once in the same way, as what a value and its adjoints have in common where
+//! each adds to a table:
+//!
+//! ```text
+//! for i < n { v = f(t[k[i]]) } fold s = add v    par i < n { u[k[i]] add= g(f(t[k[i]])) }    par i < n { w[k[i]] add= h(f(t[k[i]])) }
+//!     = par i < n { v = f(t[k[i]]); s add= v; u[k[i]] add= g(v); w[k[i]] add= h(v) }
+//! ```
+//!
 //! A sum is collected if
 //!
-//! 1. it reads what the loop makes, at each point's own elements alone, cannot fail, and what it computes once costs little at each point;
+//! 1. it reads what the loop makes, at each point's own elements alone, or has something in common with the points that costs much; it
+//!    cannot fail, and what it computes once costs little at each point;
 //! 2. nothing between the two changes what it reads, or uses what it makes;
 //! 3. all that the points combine into has one type and operator;
 //! 4. the points keep their lanes.
@@ -19,12 +28,13 @@
 use rustc_hash::FxHashSet;
 
 use super::adjoin::{fails, has_loops, share_own};
+use super::shared::{fails_alike, shares};
 use super::users::Uses;
 use super::values::{Values, stored};
 use crate::bulk::build::{Fresh, Renaming};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
-use crate::loops::rename::fresh;
-use crate::loops::together::together;
+use crate::loops::rename::{fresh, redirect};
+use crate::loops::together::{in_blocks, together};
 use crate::loops::uses::{Access, combined, is_pure, places, takes_long, visit_arrays, visit_atoms};
 use crate::loops::{ArrayInfo, Contract, Home, Loop, Node, Operand, Program, Step, Tree};
 use crate::scalar::Op;
@@ -97,14 +107,11 @@ fn after(p: &mut Program, steps: &[Step], at: usize) -> Option<(usize, Collectin
 /// A tree as points: itself, or the loop that it is.
 fn points(p: &mut Program, t: &Tree) -> Option<(Tree, Around)> {
     match &t.axes[..] {
-        [_] if has_loop(&t.body) && !t.body.iter().any(|n| matches!(n, Node::Write { .. })) => {
+        [_] if !t.body.iter().any(|n| matches!(n, Node::Write { .. })) => {
             Some((t.clone(), Around::default()))
         }
         [] => {
             let l = t.body.iter().find_map(|n| if let Node::Loop(l) = n { Some(l) } else { None })?;
-            if !has_loop(&l.body) {
-                return None;
-            }
             let axis = Axis { var: p.new_var(Elem::I64), extent: l.axis.extent.clone() };
             let alone = Tree::new(vec![axis], Vec::new(), t.loc);
             let sum = folded(p, &alone, t)?;
@@ -142,12 +149,14 @@ fn nearest(
         };
         let sum = match &steps[k] {
             Step::Tree(t) if combined(&t.body).is_empty() => folded(p, points, t),
-            Step::Tree(t) => accumulated(p, points, t, &fill),
+            Step::Tree(t) => accumulated(p, points, t, &fill, &|p, a| moved(p, &steps[at + 1..k], a)),
             Step::Contract(c) => contracted(p, points, c),
             _ => None,
         };
         if let Some(sum) = sum {
-            let others = passed.without(&sum.around.fills.iter().map(|(a, _)| p.root(*a)).collect());
+            let fills = sum.around.fills.iter().map(|(a, _)| *a);
+            let prepared = fills.chain(sum.moved.iter().copied());
+            let others = passed.without(&prepared.map(|a| p.root(a)).collect());
             if uses.is_apart_from(&others)
                 && let Some(tree) = collecting(p, points, &sum, collects)
             {
@@ -174,6 +183,38 @@ struct Sum {
     /// Whether it has functions, for which only its points can be in vectors.
     has_vectors: bool,
     around: Around,
+    /// The arrays that take over, each from the next, the memory of the last of them, into which it combines as the points do.
+    moved: Vec<ArrayId>,
+}
+
+/// The arrays through which this one takes over the memory of one that is there after the points, which is the last of them, if nothing
+/// else is done with them between the points and a sum.
+fn moved(p: &Program, between: &[Step], array: ArrayId) -> Option<Vec<ArrayId>> {
+    let mut names = vec![array];
+    for s in between.iter().rev() {
+        match s {
+            Step::Move { array, source } if names.last() == Some(array) => names.push(*source),
+            s => {
+                let uses = uses(p, s)?;
+                let all = [&uses.reads, &uses.changes, &uses.sizes];
+                if names.iter().any(|a| all.iter().any(|u| u.contains(&p.root(*a)))) {
+                    return None;
+                }
+            }
+        }
+    }
+    (names.len() > 1).then_some(names)
+}
+
+/// The nodes without what they combine into some memory.
+fn without(p: &Program, nodes: &[Node], root: ArrayId) -> Vec<Node> {
+    let others =
+        nodes.iter().filter(|n| !matches!(n, Node::Accumulate { array, .. } if p.root(*array) == root));
+    let inside = |n: &Node| match n {
+        Node::Loop(l) => Node::Loop(Loop { body: without(p, &l.body, root), ..l.clone() }),
+        n => n.clone(),
+    };
+    others.map(inside).collect()
 }
 
 /// The points with a sum at their end, if that is one of what they make and they go together as they did.
@@ -184,7 +225,8 @@ fn collecting(p: &mut Program, points: &Tree, sum: &Sum, collects: bool) -> Opti
         .chain(combined(&sum.nodes))
         .map(|(a, reducer)| (reducer, p.arrays[a.0 as usize].elem))
         .collect();
-    if all.len() != 1 || fails(&sum.nodes, &p.vars) {
+    // What may fail fails at the points before, where they do the same.
+    if all.len() != 1 || fails(&sum.nodes, &p.vars) && !fails_alike(axis, &points.body, &sum.nodes, &p.vars) {
         return None;
     }
     let [made, used] = [&points.body, &sum.nodes].map(|body| {
@@ -197,14 +239,24 @@ fn collecting(p: &mut Program, points: &Tree, sum: &Sum, collects: bool) -> Opti
     let rows = |a: &&ArrayId| p.arrays[a.0 as usize].dims.len() > 1;
     let shares_rows =
         used.reads.iter().filter(rows).any(|a| made.reads.contains(a) || made.changes.contains(a));
-    let gains = has_loops(points) || collects || shares_rows;
+    let is_near = has_loops(points) || collects || shares_rows;
+    let gains = reads_it && is_near && has_loop(&points.body) || shares(axis, &points.body, &sum.nodes);
+    // What both add to has one copy.
+    let both = sum.moved.last().map(|source| p.root(*source));
+    let [own, others] = [&points.body, &sum.nodes].map(|nodes| match both {
+        Some(root) => without(p, nodes, root),
+        None => nodes.clone(),
+    });
+    let is_combined = |a: ArrayId| combined(&points.body).iter().any(|(b, _)| p.root(*b) == a);
+    if both.is_some_and(|root| !is_combined(root) || made.reads.contains(&root)) {
+        return None;
+    }
     let combines = |a: &ArrayId| combined(&points.body).iter().any(|(b, _)| p.root(*b) == *a);
-    let apart = used.changes.iter().all(|a| !made.reads.contains(a) && (!made.changes.contains(a)));
-    if !reads_it
-        || !gains
-        || !apart
+    let is_apart = |a: &ArrayId| !made.reads.contains(a) && (!made.changes.contains(a) || both == Some(*a));
+    if !gains
+        || !used.changes.iter().all(is_apart)
         || used.reads.iter().any(combines)
-        || !share_own(p, &points.axes, &points.body, &sum.nodes)
+        || !share_own(p, &points.axes, &own, &others)
     {
         return None;
     }
@@ -213,7 +265,10 @@ fn collecting(p: &mut Program, points: &Tree, sum: &Sum, collects: bool) -> Opti
     let mut body = points.body.clone();
     body.extend(Values { stored: elements, names: Renaming::default() }.nodes(sum.nodes.clone()));
     let has_lanes = |body: &[Node]| together(&points.axes, body, &p.vars).is_some();
-    let loses = if has_lanes(&points.body) { !has_lanes(&body) } else { sum.has_vectors };
+    let loses = match has_lanes(&points.body) {
+        true => !has_lanes(&body),
+        false => sum.has_vectors && in_blocks(&body, &p.vars).is_none(),
+    };
     if loses {
         return None;
     }
@@ -299,7 +354,7 @@ fn folded(p: &mut Program, points: &Tree, t: &Tree) -> Option<Sum> {
     let fills = arrays.iter().map(|a| (*a, Reducer::Add.neutral(p.arrays[a.0 as usize].elem))).collect();
     let nodes = at_point(p, points, l.axis.var, &t.axes, body, t.loc);
     let has_vectors = t.axes.is_empty() && !has_loop(&l.body) && takes_long(&nodes);
-    Some(Sum { nodes, has_vectors, around: Around { fills, rest } })
+    Some(Sum { nodes, has_vectors, around: Around { fills, rest }, moved: Vec::new() })
 }
 
 /// Whether nodes change nothing but what they store.
@@ -325,6 +380,7 @@ fn accumulated(
     points: &Tree,
     t: &Tree,
     fill: &impl Fn(ArrayId) -> Option<Const>,
+    moved: &impl Fn(&Program, ArrayId) -> Option<Vec<ArrayId>>,
 ) -> Option<Sum> {
     let mut made = FxHashSet::default();
     visit_arrays(&points.body, &mut |a, access| {
@@ -332,15 +388,24 @@ fn accumulated(
     });
     let is_made = |a: ArrayId| made.contains(&p.root(a));
     let axes = t.axes.iter().filter(|a| a.extent == points.axes[0].extent).map(|a| a.var).collect();
+    let mut reads_made = false;
+    visit_arrays(&t.body, &mut |a, _| reads_made |= is_made(a));
     // The axis at which all that the points make is read, first among its indices.
-    let places = places(&t.body, &axes, &is_made);
-    let (_, over) = places.into_iter().next()?;
+    let over = match reads_made {
+        true => places(&t.body, &axes, &is_made).into_iter().next()?.1,
+        false => axes.into_iter().next()?,
+    };
     let [(array, _)] = combined(&t.body)[..] else { return None };
-    let value = fill(array)?;
+    let value = fill(array);
+    let moved = if value.is_none() { moved(p, array)? } else { Vec::new() };
     let inner: Vec<Axis> = t.axes.iter().filter(|a| a.var != over).cloned().collect();
-    let nodes = at_point(p, points, over, &inner, t.body.clone(), t.loc);
+    let mut nodes = at_point(p, points, over, &inner, t.body.clone(), t.loc);
     let has_vectors = inner.is_empty() && takes_long(&nodes);
-    Some(Sum { nodes, has_vectors, around: Around { fills: vec![(array, value)], rest: None } })
+    if let Some(source) = moved.last() {
+        redirect(&mut nodes, &[(array, *source)].into_iter().collect());
+    }
+    let fills = value.map(|value| (array, value)).into_iter().collect();
+    Some(Sum { nodes, has_vectors, around: Around { fills, rest: None }, moved })
 }
 
 /// A contraction over the points whose result is one row, or one number.
@@ -375,7 +440,7 @@ fn contracted(p: &mut Program, points: &Tree, c: &Contract) -> Option<Sum> {
     let inner: Vec<Axis> = c.out.iter().map(|k| axes[*k].clone()).collect();
     let nodes = at_point(p, points, axes[over].var, &inner, body, c.loc);
     let fills = vec![(c.result, Reducer::Add.neutral(elem))];
-    Some(Sum { nodes, has_vectors: false, around: Around { fills, rest: None } })
+    Some(Sum { nodes, has_vectors: false, around: Around { fills, rest: None }, moved: Vec::new() })
 }
 
 /// The nodes that scalars are computed by; `visit` calls a function with these.

@@ -24,6 +24,7 @@
 //! | `computed` | what is known at a place of a tree |
 //! | `repeat` | loops; who takes over whose memory |
 //! | `unroll` | short loops as scalar code, small arrays as scalars |
+//! | `shared` | what two pieces of code at the same points have in common |
 //! | `users` | which memory a step uses, and how many steps use some |
 //! | `values` | elements that are read where they were stored |
 //! | `place` | homes of arrays |
@@ -41,6 +42,7 @@ mod ordered;
 mod place;
 mod repeat;
 mod settle;
+mod shared;
 mod sink;
 mod sorted;
 mod sums;
@@ -176,7 +178,8 @@ fn scheduled(p: &bulk::Program, target: Target, Limits { longest, arrays: most }
         collect::collect(&mut out);
     }
     std::mem::swap(&mut p.vars, &mut out.vars);
-    let has_unrolled = unroll::unroll(&mut p, &mut out.steps, target);
+    let memory: Vec<ArrayId> = (0..out.arrays.len()).map(|a| out.root(ArrayId(a as u32))).collect();
+    let has_unrolled = unroll::unroll(&mut p, &memory, &mut out.steps, target);
     std::mem::swap(&mut p.vars, &mut out.vars);
     place::place(&mut out, target);
     if has_unrolled {

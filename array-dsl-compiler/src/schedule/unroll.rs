@@ -6,12 +6,12 @@
 //! ```
 //!
 //! Conditions on the trip are settled, what several trips compute is computed once, and an element that was stored is not read. What
-//! all reads of are gone from has no memory (`place`). A loop is unrolled if
+//! all reads of are gone from has no memory (`place`). So is what nests have in common that have become one tree. A loop is unrolled if
 //!
 //! 1. its trips are a small constant number and so is all that is inside,
 //! 2. there is something to gain: few trips, a condition, or an array that the tree makes and reads; a row of functions that take long
 //!    is left to vectors,
-//! 3. it is executed at points or trips, changes no memory in place, and the tree's code does not become too long.
+//! 3. it is executed at points or trips, changes no memory that is read, and the tree's code does not become too long.
 
 use rustc_hash::FxHashSet;
 
@@ -35,35 +35,38 @@ pub(super) const ALL: i64 = 64;
 /// The most statements that the loops of a tree become, simplified or not.
 pub(super) const LONGEST: i64 = 16000;
 
-/// Unrolls the short loops of all trees; whether there were any. `p` has the types of arrays, and of all scalars.
-pub(super) fn unroll(p: &mut bulk::Program, steps: &mut [Step], target: Target) -> bool {
+/// Unrolls the short loops of all trees; whether there were any. `p` has the types of arrays, and of all scalars; `memory` the array whose
+/// memory each array has.
+pub(super) fn unroll(p: &mut bulk::Program, memory: &[ArrayId], steps: &mut [Step], target: Target) -> bool {
     let mut any = false;
     for s in steps {
         any |= match s {
-            Step::Tree(t) => tree(p, t, target),
-            Step::Repeat(r) => unroll(p, &mut r.steps, target),
+            Step::Tree(t) => tree(p, memory, t, target),
+            Step::Repeat(r) => unroll(p, memory, &mut r.steps, target),
             _ => false,
         };
     }
     any
 }
 
-fn tree(p: &mut bulk::Program, t: &mut Tree, target: Target) -> bool {
+fn tree(p: &mut bulk::Program, memory: &[ArrayId], t: &mut Tree, target: Target) -> bool {
     let (mut read, mut stored) = (FxHashSet::default(), FxHashSet::default());
     visit_arrays(&t.body, &mut |a, access| {
         if access == Access::Read { &mut read } else { &mut stored }.insert(a);
     });
-    let own = read.intersection(&stored).copied().collect();
-    let mut u = Unroll { p, own, keeps: target.can().nests, code: Straight::new(&t.axes), left: LONGEST };
-    if changes_in_place(&t.body) {
+    let root = |a: &ArrayId| memory[a.0 as usize];
+    let roots: FxHashSet<ArrayId> = read.iter().map(root).collect();
+    if changes_in_place(&t.body, &|a| roots.contains(&root(&a))) {
         return false;
     }
+    let own = read.intersection(&stored).copied().collect();
+    let mut u = Unroll { p, own, keeps: target.can().nests, code: Straight::new(&t.axes), left: LONGEST };
     if t.axes.is_empty() {
         // What is executed once is left to the host but for what its loops have inside.
         let mut any = false;
         for n in &mut t.body {
             if let Node::Loop(l) = n
-                && u.unrolls_any(&l.body)
+                && u.gains_any(&l.body)
             {
                 *l = u.inside(l.clone());
                 any = true;
@@ -71,18 +74,38 @@ fn tree(p: &mut bulk::Program, t: &mut Tree, target: Target) -> bool {
         }
         return any;
     }
-    let any = u.unrolls_any(&t.body);
+    let any = u.gains_any(&t.body);
     if any {
         t.body = u.nodes(std::mem::take(&mut t.body));
     }
     any
 }
 
-fn changes_in_place(nodes: &[Node]) -> bool {
+/// Whether the same is computed twice in a row of statements.
+fn has_equal(nodes: &[Node]) -> bool {
+    let mut seen = FxHashSet::default();
     nodes.iter().any(|n| match n {
-        Node::Accumulate { .. } | Node::Write { .. } => true,
-        Node::Loop(l) => changes_in_place(&l.body),
-        Node::Recurrence(r) => changes_in_place(&r.body),
+        Node::Let(l) => match &l.exp {
+            Exp::Size(_) => false,
+            // Of what one nest has compared another one has not to compare the index.
+            Exp::Read { array, index, .. } => {
+                !seen.insert(Exp::Read { array: *array, index: index.clone(), checked: false })
+            }
+            e => !seen.insert(e.clone()),
+        },
+        Node::Loop(l) => has_equal(&l.body),
+        Node::Recurrence(r) => has_equal(&r.body),
+        _ => false,
+    })
+}
+
+/// Whether elements are changed that may be read before and after. What a point's own loop changes it reads.
+fn changes_in_place(nodes: &[Node], is_read: &dyn Fn(ArrayId) -> bool) -> bool {
+    nodes.iter().any(|n| match n {
+        Node::Write { .. } => true,
+        Node::Accumulate { array, .. } => is_read(*array),
+        Node::Loop(l) => changes_in_place(&l.body, is_read),
+        Node::Recurrence(r) => changes_in_place(&r.body, &|_| true),
         Node::Let(_) | Node::Scan(_) | Node::Store { .. } => false,
     })
 }
@@ -100,6 +123,10 @@ struct Unroll<'a> {
 }
 
 impl Unroll<'_> {
+    fn gains_any(&self, nodes: &[Node]) -> bool {
+        self.unrolls_any(nodes) || has_equal(nodes)
+    }
+
     fn unrolls_any(&self, nodes: &[Node]) -> bool {
         nodes.iter().any(|n| match n {
             Node::Loop(l) => self.length(l).is_some() || self.unrolls_any(&l.body),
@@ -116,9 +143,9 @@ impl Unroll<'_> {
             Some(match n {
                 Node::Let(l) => sum + statements(std::slice::from_ref(l)),
                 Node::Scan(s) => sum + steps(s),
-                Node::Store { .. } => sum + 1,
+                Node::Store { .. } | Node::Accumulate { .. } => sum + 1,
                 Node::Loop(l) => sum + self.length(l)?,
-                Node::Recurrence(_) | Node::Accumulate { .. } | Node::Write { .. } => return None,
+                Node::Recurrence(_) | Node::Write { .. } => return None,
             })
         });
         inside?.checked_mul(trips).filter(|n| gains && l.merged.is_empty() && *n <= LONGEST)
@@ -157,7 +184,11 @@ impl Unroll<'_> {
                 out.push(Node::Scan(scan));
             }
             Node::Recurrence(r) => out.push(Node::Recurrence(self.recurrence(r))),
-            n @ (Node::Accumulate { .. } | Node::Write { .. }) => out.push(n),
+            Node::Accumulate { array, reducer, index, value } => {
+                let index = index.into_iter().map(|i| self.code.atom(i)).collect();
+                out.push(Node::Accumulate { array, reducer, index, value: self.code.atom(value) });
+            }
+            n @ Node::Write { .. } => out.push(n),
         }
     }
 
@@ -219,7 +250,12 @@ impl Unroll<'_> {
                     Node::Scan(s) => {
                         left.next().into_iter().for_each(|state| self.step(s, state, names, out))
                     }
-                    Node::Recurrence(_) | Node::Accumulate { .. } | Node::Write { .. } => {}
+                    Node::Accumulate { array, reducer, index, value } => {
+                        let index = index.iter().map(|i| self.code.atom(renamed(names, *i))).collect();
+                        let value = self.code.atom(renamed(names, *value));
+                        out.push(Node::Accumulate { array: *array, reducer: *reducer, index, value });
+                    }
+                    Node::Recurrence(_) | Node::Write { .. } => {}
                 }
             }
             for (f, state) in l.folds.iter().zip(&mut folded) {

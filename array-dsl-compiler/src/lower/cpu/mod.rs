@@ -30,6 +30,7 @@ use super::ends;
 use crate::affine::{Checked, Facts, Types};
 use crate::bulk::{self, Axis, Scan};
 use crate::loops::print::types;
+use crate::loops::together;
 use crate::loops::uses::{combined, is_pure};
 use crate::loops::{Division, Loop, Node, Plan, Program, Repeat, Rounds, Step, Tree};
 use crate::ty::Loc;
@@ -91,7 +92,8 @@ impl Cpu<'_> {
         let t = Tree { body: self.hoisted(t.body, &mut self.facts(&t.axes)), ..t };
         let combines = !combined(&t.body).is_empty();
         let is_loop = |n: &Node| matches!(n, Node::Loop(_) | Node::Recurrence(_));
-        if combines && t.plan.division != Division::Copies && t.body.iter().any(is_loop) {
+        let in_blocks = t.axes.len() == 1 && together::in_blocks(&t.body, &self.p.vars).is_some();
+        if combines && t.plan.division != Division::Copies && (t.body.iter().any(is_loop) || in_blocks) {
             return self.collecting(t);
         }
         let updates = combines || t.body.iter().any(|n| matches!(n, Node::Write { .. }));
@@ -137,7 +139,7 @@ impl Cpu<'_> {
         Tree { axes, body, plan, loc }
     }
 
-    /// Points that make loops, and combine what these leave.
+    /// Points that make loops or go together, and combine what these leave.
     fn collecting(&self, t: Tree) -> Tree {
         let l = Place::new(self, &t.axes, &[], &t.body).form(counted(t.axes, t.body, t.loc));
         let axes = l.axes().cloned().collect();
