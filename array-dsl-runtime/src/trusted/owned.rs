@@ -40,7 +40,7 @@ impl<'a, T: Copy> Owned<'a, T> {
             len: array.len(),
             array: PhantomData,
             #[cfg(feature = "assert-trusted")]
-            owners: owners::Owners::new(array.len()).into(),
+            owners: owners::Owners::default().into(),
         }
     }
 
@@ -78,20 +78,21 @@ impl<'a, T: Copy> Owned<'a, T> {
 /// Which thread has which element.
 #[cfg(feature = "assert-trusted")]
 mod owners {
-    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use std::collections::HashMap;
+    use std::sync::{Mutex, PoisonError};
 
-    pub struct Owners(Vec<AtomicUsize>);
+    /// By element that is used, the thread that has it: few of a large array are, where a loop changes it in place.
+    #[derive(Default)]
+    pub struct Owners(Mutex<HashMap<usize, usize>>);
 
     impl Owners {
-        pub fn new(len: usize) -> Owners {
-            Owners((0..len).map(|_| AtomicUsize::new(0)).collect())
-        }
-
         /// The thread has the element, now or already.
         pub fn take(&self, i: usize) {
             thread_local!(static HERE: u8 = const { 0 });
             let thread = HERE.with(|here| std::ptr::from_ref(here) as usize);
-            let owner = self.0[i].compare_exchange(0, thread, Relaxed, Relaxed).err().unwrap_or(thread);
+            let mut owners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let owner = *owners.entry(i).or_insert(thread);
+            drop(owners);
             assert!(owner == thread, "element {i} is used by two threads");
         }
     }
