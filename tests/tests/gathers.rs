@@ -127,6 +127,8 @@ fn tables_are_added_to_together() {
         assert_checks!(tables::two_tables, (&a, &b, &at, &x));
         assert_checks!(tables::springs, (&rows(m, 2), &at, &other, &x));
         assert_checks!(tables::views, (&rows(m, 6), &rows(m, 3), &at, &other, &rows(n, 2)));
+        let [x, y] = [3.7, 2.3].map(|by| waves(n, by).mapv(|v| 3.5 + 3.4 * v));
+        assert_checks!(tables::between, (&rows(8, 9), &x, &y));
     }
     // A wrong place, in whatever chunk, is told by the gradient as by the value.
     let (n, x) = (10_000, waves(10_000, 0.3));
@@ -136,6 +138,11 @@ fn tables_are_added_to_together() {
         let (a, b) = (waves(m, 0.7), waves(m, 0.9));
         let run = Cpu.run(grad(tables::two_tables), (&a, &b, &at, &x));
         assert!(matches!(run, Err(Error::IndexOutOfRange { length: 11, .. })), "{run:?}");
+        // Not a number is at the first place.
+        let mut y = x.mapv(|v| 2.0 + v);
+        y[wrong] = f64::NAN;
+        let run = Cpu.run(grad(tables::between), (&rows(1, 4), &x, &y));
+        assert!(matches!(run, Err(Error::IndexOutOfRange { length: 1, .. })), "{run:?}");
     }
 }
 

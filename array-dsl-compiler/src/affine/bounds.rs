@@ -1,4 +1,5 @@
-//! The polynomials over sizes between which an integer certainly is: itself, where it is one, and what `min` and `max` keep it within.
+//! What an integer is certainly within, because it is one of two: the polynomials over sizes that `min` and `max` keep it between, and the
+//! dimension that either side of a choice is a position in.
 //!
 //! ```text
 //! at most    min(a, b)   what bounds a, and what bounds b
@@ -22,6 +23,25 @@ pub(super) struct Bounds {
 }
 
 impl Facts {
+    /// A dimension that one of two integers is certainly a position in: the first where a condition holds, and else the second.
+    pub(super) fn of_either(&mut self, c: Atom, sides: [Atom; 2]) -> Option<Dim> {
+        let mut under = |when: bool, found: &dyn Fn(&Facts) -> Option<Dim>| {
+            let scope = self.scope();
+            self.assume(c, when);
+            let found = found(self);
+            self.leave(scope);
+            found
+        };
+        let [a, b] = sides;
+        let first = under(true, &|f| f.position(a));
+        let second = under(false, &|f| f.position(b));
+        if first == second {
+            return first;
+        }
+        let is_there = |f: &Facts, side: Atom, d: &Option<Dim>| d.clone().filter(|d| f.inside(side, d));
+        under(false, &|f| is_there(f, b, &first)).or_else(|| under(true, &|f| is_there(f, a, &second)))
+    }
+
     /// What an integer is certainly between.
     pub(super) fn bounds(&self, a: Atom) -> Bounds {
         if let Some(form) = self.form(a).filter(|f| self.exact(f)) {

@@ -10,7 +10,7 @@
 //! | `mod` | polynomials; what is learned of integers |
 //! | `certain` | what is certain of them |
 //! | `bins` | points that meet in the elements of an array |
-//! | `bounds` | what `min` and `max` keep integers within |
+//! | `bounds` | what `min`, `max` and choices keep integers within |
 //! | `indexed` | arrays whose elements have been indices |
 //! | `circle` | remainders as polynomials around a circle |
 //! | `exact` | integers that are their polynomials: they did not wrap |
@@ -373,25 +373,6 @@ impl Facts {
         let remainder = || self.remainder(a).map(|(_, modulus)| modulus);
         let known = self.below.get(&v).or_else(|| self.extents.get(&v)).or_else(remainder);
         known.or_else(|| self.extent_around(a)).cloned()
-    }
-
-    /// A dimension that one of two integers is certainly a position in: the first where a condition holds, and else the second.
-    fn of_either(&mut self, c: Atom, sides: [Atom; 2]) -> Option<Dim> {
-        let mut under = |when: bool, found: &dyn Fn(&Facts) -> Option<Dim>| {
-            let scope = self.scope();
-            self.assume(c, when);
-            let found = found(self);
-            self.leave(scope);
-            found
-        };
-        let [a, b] = sides;
-        let first = under(true, &|f| f.position(a));
-        let second = under(false, &|f| f.position(b));
-        if first == second {
-            return first;
-        }
-        let is_there = |f: &Facts, side: Atom, d: &Option<Dim>| d.clone().filter(|d| f.inside(side, d));
-        under(false, &|f| is_there(f, b, &first)).or_else(|| under(true, &|f| is_there(f, a, &second)))
     }
 
     /// The extent of one of the axes that an integer is made of, if it is certainly inside: it is a neighbor there, within the ends.

@@ -22,7 +22,7 @@ pub(super) trait BackEnd {
     fn sort(&mut self, s: &Sort, label: &str) -> Result<Self::Step, Self::Refusal>;
     /// A condition on sizes.
     fn check(&mut self, c: &Check, loc: Loc) -> Result<Self::Step, Self::Refusal>;
-    /// Sets every element.
+    /// Sets every element; without a value to anything, as nothing reads it before it is written.
     fn fill(&mut self, array: ArrayId, value: Option<Const>) -> Result<Self::Step, Self::Refusal>;
     /// Copies every element.
     fn copy(&mut self, array: ArrayId, source: ArrayId) -> Result<Self::Step, Self::Refusal>;

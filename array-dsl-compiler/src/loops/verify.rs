@@ -17,11 +17,13 @@
 //! | file | subject |
 //! |---|---|
 //! | `verify` | steps |
+//! | `anything` | arrays that begin as anything |
 //! | `memory` | homes and views; from when on an array may be read |
 //! | `tree` | trees and loops, and which elements they write |
 //! | `reasons` | why reads that are not compared are inside |
 //! | `routines` | contractions and sorts |
 
+mod anything;
 mod memory;
 mod reasons;
 mod routines;
@@ -116,7 +118,7 @@ impl<'a> Verifier<'a> {
     }
 
     fn steps(&mut self, steps: &'a [Step]) {
-        for step in steps {
+        for (at, step) in steps.iter().enumerate() {
             self.count += 1;
             match step {
                 Step::Tree(t) => self.tree(self.count, t),
@@ -149,11 +151,16 @@ impl<'a> Verifier<'a> {
                 Step::Fill { array, value } => {
                     if let Some(info) = self.scope.info(*array) {
                         let name = self.scope.name(*array);
-                        if let Some(value) = value {
-                            let what = format!("what fills `{name}`");
-                            self.scope.expect(Atom::Const(*value), info.elem, &what);
-                        } else if info.elem == Elem::Bool {
-                            self.scope.error(format!("`{name}` cannot begin as anything"));
+                        match value {
+                            Some(value) => {
+                                let what = format!("what fills `{name}`");
+                                self.scope.expect(Atom::Const(*value), info.elem, &what);
+                            }
+                            // Not any byte is a truth value.
+                            None if info.elem == Elem::Bool => {
+                                self.scope.error(format!("`{name}` cannot begin as anything"));
+                            }
+                            None => self.anything(*array, &steps[at + 1..]),
                         }
                     }
                     self.whole(*array);

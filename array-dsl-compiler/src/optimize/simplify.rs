@@ -185,6 +185,14 @@ impl Available {
         self.expressions.insert(exp.clone(), l.vars.clone());
         self.definitions.insert(l.vars[0], exp.clone());
         self.order.push(exp);
+        // The same element, where its index is known to have been compared.
+        if let Exp::Read { array, index, checked: true } = &l.exp {
+            let element = Rc::new(Exp::Read { array: *array, index: index.clone(), checked: false });
+            if !self.expressions.contains_key(&element) {
+                self.expressions.insert(element.clone(), l.vars.clone());
+                self.order.push(element);
+            }
+        }
         if let Exp::Op(Op::Select, args) = &l.exp {
             self.selects.entry(args[0]).or_default().push((l.vars[0], args[1], args[2]));
         }
@@ -231,13 +239,6 @@ impl Available {
     fn find(&self, e: &Exp) -> Option<&[Var]> {
         if let Some(vars) = self.expressions.get(e) {
             return Some(vars);
-        }
-        // The same element, after its index has been compared.
-        if let Exp::Read { array, index, checked: false } = e {
-            let compared = Exp::Read { array: *array, index: index.clone(), checked: true };
-            if let Some(vars) = self.expressions.get(&compared) {
-                return Some(vars);
-            }
         }
         let given = if self.assumed.is_empty() { None } else { self.given.get(e) };
         let holds = |(c, when, _): &&(Atom, bool, Var)| self.assumed.contains(&(*c, *when));

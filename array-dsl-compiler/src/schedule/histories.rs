@@ -26,9 +26,7 @@ pub(super) fn histories(
     let stms = std::mem::take(&mut p.stms);
     let mut stms = list(p, stms, constants, is_step, &mut begun);
     if !begun.is_empty() {
-        let mut used: FxHashSet<ArrayId> = p.result.leaves().into_iter().copied().collect();
-        uses(&stms, &mut used);
-        without_unused(&mut stms, constants, &used);
+        without_unused(&mut stms, constants, p.result.leaves().into_iter().copied().collect());
     }
     p.stms = stms;
     begun
@@ -67,26 +65,14 @@ fn list(
     out
 }
 
-/// Adds all arrays that statements use.
-fn uses(stms: &[Stm], out: &mut FxHashSet<ArrayId>) {
-    for s in stms {
-        match s {
-            Stm::Repeat(r) => {
-                out.extend(r.carried.iter().flat_map(|c| [c.start, c.next]));
-                uses(&r.body, out);
-            }
-            s => out.extend(s.inputs()),
-        }
-    }
-}
-
-/// Takes out constant arrays that nothing uses any more.
-fn without_unused(stms: &mut Vec<Stm>, constants: &FxHashMap<ArrayId, Const>, used: &FxHashSet<ArrayId>) {
+/// Takes out constant arrays that nothing uses any more. `used` are those that are used after these statements.
+fn without_unused(stms: &mut Vec<Stm>, constants: &FxHashMap<ArrayId, Const>, mut used: FxHashSet<ArrayId>) {
+    used.extend(stms.iter().flat_map(Stm::inputs));
     let is_unused = |y: &Yield| constants.contains_key(&y.array) && !used.contains(&y.array);
     stms.retain(|s| !matches!(s, Stm::Nest(n) if !n.yields.is_empty() && n.yields.iter().all(is_unused)));
     for s in stms {
         if let Stm::Repeat(r) = s {
-            without_unused(&mut r.body, constants, used);
+            without_unused(&mut r.body, constants, r.carried.iter().map(|c| c.next).collect());
         }
     }
 }

@@ -42,3 +42,18 @@ pub fn views(
         u * u + v * v
     }))
 }
+
+/// Between four places of a table that data point to: wrong ones are errors of the value, and nobody compares them again.
+#[kernel]
+pub fn between(table: [[f64; m]; n], x: [f64; k], y: [f64; k]) -> f64 {
+    sum(build(k, |p| {
+        let fx = clamp(x[p], 0.0, n as f64 - 1.001);
+        let fy = clamp(y[p], 0.0, m as f64 - 1.001);
+        let (i, j) = (fx as i64, fy as i64);
+        let (a, b) = (fx - i as f64, fy - j as f64);
+        let low = table[i][j] * (1.0 - a) + table[i + 1][j] * a;
+        let high = table[i][j + 1] * (1.0 - a) + table[i + 1][j + 1] * a;
+        let v = low * (1.0 - b) + high * b;
+        v * v
+    }))
+}

@@ -281,6 +281,7 @@ mod tests {
             let refused = OutOfMemory { bytes: (len as u64).saturating_mul(8) };
             assert_eq!(alloc::<f64>(len), Err(refused));
             assert_eq!(alloc_unset::<f64>(len).map(|x| x.len()), Err(refused));
+            assert_eq!(alloc_any::<f64>(len).map(|x| x.len()), Err(refused));
             assert_eq!(repeated(1.0f64, len as usize), Err(refused));
         }
         assert_eq!(collected(0..3), Ok(vec![0, 1, 2]));

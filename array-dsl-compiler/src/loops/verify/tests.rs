@@ -8,9 +8,12 @@ use super::super::{
 use super::{check, verify};
 use crate::bulk::build::int;
 use crate::bulk::parse::parse;
-use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Prefix, Reducer, Scan, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Prefix, Reducer, Scan, Trips, Var};
+use crate::derive::Derivative;
 use crate::dim::Dim;
+use crate::pipeline;
 use crate::target::Target;
+use crate::testing::kernels::program;
 use crate::ty::Loc;
 
 /// The errors of the sample after a change.
@@ -400,4 +403,60 @@ fn what_a_tree_changes_teaches_nothing_of_indices() {
     };
     assert_eq!(found(false), "");
     assert_eq!(found(true), "`x.0` is read without a comparison and without a reason");
+}
+
+/// What begins as anything is set by a loop, row by row, and used by nothing else.
+#[test]
+fn loops_set_what_begins_as_anything() {
+    let text = "fn f(x: [f64; n], w: f64, steps: usize) -> f64 {
+        let mut u = x;
+        for _ in 0..steps { u = u + w * rotate(sin(u), 1); }
+        sum(u)
+    }";
+    let d = pipeline::derivative(&program(text), Derivative::Vjp).expect("it has one");
+    let lowered = Program::clone(&pipeline::back(&d, Target::Cpu).expect("it verifies"));
+    let filled = |s: &Step| matches!(s, Step::Fill { value: None, .. });
+    let at = lowered.steps.iter().position(filled).expect("its history begins so");
+    let Step::Fill { array, .. } = lowered.steps[at] else { unreachable!("found above") };
+    let wrong = "begins as anything, and no loop sets all of it";
+    let broken = |change: &dyn Fn(&mut Program, usize)| {
+        let mut p = lowered.clone();
+        let after = p.steps[at..].iter().position(|s| matches!(s, Step::Repeat(_))).expect("it is carried");
+        change(&mut p, at + after);
+        check(&p).iter().any(|e| e.contains(wrong))
+    };
+    assert!(!broken(&|_, _| {}));
+    let in_loop =
+        |p: &mut Program, k: usize, change: &dyn Fn(&mut crate::loops::Repeat)| match &mut p.steps[k] {
+            Step::Repeat(r) => change(r),
+            _ => panic!("no loop"),
+        };
+    // No trip writes; one trip too few does; it is copied; something else uses it, before and in the trips.
+    let writes = |s: &Step| match s {
+        Step::Tree(t) => t.body.iter().any(|n| matches!(n, Node::Write { .. })),
+        _ => false,
+    };
+    assert!(broken(&|p, k| in_loop(p, k, &|r| r.steps.retain(|s| !writes(s)))));
+    assert!(broken(&|p, k| in_loop(p, k, &|r| {
+        if let Trips::For(_, count) = &mut r.trips {
+            *count = count.sub(&Dim::constant(1));
+        }
+    })));
+    assert!(broken(&|p, k| in_loop(p, k, &|r| r.carried.iter_mut().for_each(|c| c.takes.0 = false))));
+    assert!(broken(&|p, k| p.steps.insert(k, Step::Copy { array, source: array })));
+    assert!(broken(&|p, k| in_loop(p, k, &|r| {
+        let state = r.carried.iter().find(|c| c.arrays.start == array).expect("its state").arrays.state;
+        r.steps.insert(0, Step::Copy { array: state, source: state });
+    })));
+    // Each point at the first place of the row.
+    assert!(broken(&|p, k| in_loop(p, k, &|r| {
+        for s in &mut r.steps {
+            let Step::Tree(t) = s else { continue };
+            for n in &mut t.body {
+                if let Node::Write { index, .. } = n {
+                    index[1] = int(0);
+                }
+            }
+        }
+    })));
 }
