@@ -13,7 +13,7 @@ use crate::loops::Program;
 impl Verifier<'_> {
     /// The rule for an array that begins so before these steps.
     pub(super) fn anything(&mut self, array: ArrayId, after: &[Step]) {
-        let first = after.iter().find(|s| uses(self.p, s, &|a| self.p.root(a) == self.p.root(array)));
+        let first = after.iter().find(|s| uses(s, &|a| self.p.root(a) == self.p.root(array)));
         let is_set = match first {
             Some(Step::Repeat(r)) => {
                 let starts: Vec<&Carried> = r.carried.iter().filter(|c| c.arrays.start == array).collect();
@@ -29,7 +29,7 @@ impl Verifier<'_> {
 }
 
 /// Whether a step uses some memory.
-fn uses(p: &Program, s: &Step, is_it: &dyn Fn(ArrayId) -> bool) -> bool {
+fn uses(s: &Step, is_it: &dyn Fn(ArrayId) -> bool) -> bool {
     match s {
         Step::Tree(t) => {
             let mut found = false;
@@ -43,7 +43,7 @@ fn uses(p: &Program, s: &Step, is_it: &dyn Fn(ArrayId) -> bool) -> bool {
         Step::Check(..) => false,
         Step::Repeat(r) => {
             r.carried.iter().any(|c| is_it(c.arrays.start) || is_it(c.arrays.next))
-                || r.steps.iter().any(|s| uses(p, s, is_it))
+                || r.steps.iter().any(|s| uses(s, is_it))
         }
     }
 }
@@ -58,8 +58,8 @@ fn sets_all(p: &Program, r: &Repeat, c: &Carried) -> bool {
         let has = |a: ArrayId| names.contains(&p.root(a));
         match s {
             Step::Move { array, source } if has(*source) => drop(names.insert(p.root(*array))),
-            Step::Tree(t) if uses(p, s, &has) && writes_row(t, *trip, dims, &has) => rows += 1,
-            s if uses(p, s, &has) => return false,
+            Step::Tree(t) if uses(s, &has) && writes_row(t, *trip, dims, &has) => rows += 1,
+            s if uses(s, &has) => return false,
             _ => {}
         }
     }
