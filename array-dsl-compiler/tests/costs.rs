@@ -330,8 +330,6 @@ fn executed_work_is_a_few_times_the_value() {
         let most = match &*name {
             // Each trip keeps its states whole.
             "data_decide" => 7.2,
-            // The way back goes through a point's trips twice.
-            "discounted" => 6.1,
             _ => 5.6,
         };
         assert!(whole <= most && whole < 1.1 * half, "{name}: {half} {whole}");

@@ -3,12 +3,12 @@
 //! A pass may leave a read in a form from which its reason cannot be told any more. It is compared again then ([`compare`]): that
 //! costs time, and nothing else.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Checked, Facts, Types};
+use super::{Affine, Checked, Facts, Types};
 use crate::bulk::verify;
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{ArrayId, Axis, Exp, Item, Let, Program, Scan, Stm, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Item, Let, Program, Scan, Stm, Var};
 use crate::dim::Dim;
 
 /// A walk over the scalar code of a nest or of a tree of loops, in the order of execution.
@@ -20,7 +20,14 @@ pub(crate) struct Proof<'a> {
     dims: &'a dyn Fn(ArrayId) -> (&'a [Dim], &'a [Dim]),
     /// The scalars that are read without a reason, and of which arrays.
     pub unproven: Vec<(Var, ArrayId)>,
+    /// What is set of arrays of which not all is.
+    parts: FxHashMap<ArrayId, Part>,
+    /// Those of which an element is read that may not be.
+    pub unset: Vec<ArrayId>,
 }
+
+/// The elements of an array with a place in one dimension that is within ends; none if nothing is known of them.
+type Part = Option<(usize, [Option<Affine>; 2])>;
 
 impl<'a> Proof<'a> {
     /// Of code that comes after statements that have established `checked`.
@@ -29,7 +36,14 @@ impl<'a> Proof<'a> {
         checked: &Checked,
         dims: &'a dyn Fn(ArrayId) -> (&'a [Dim], &'a [Dim]),
     ) -> Self {
-        Proof { types, facts: Facts::new(&[], checked), dims, unproven: Vec::new() }
+        Proof {
+            types,
+            facts: Facts::new(&[], checked),
+            dims,
+            unproven: Vec::new(),
+            parts: FxHashMap::default(),
+            unset: Vec::new(),
+        }
     }
 
     /// The dimensions of the loops that an array is a row of.
@@ -42,6 +56,24 @@ impl<'a> Proof<'a> {
         self.facts.enter(axis);
     }
 
+    /// Only elements of an array are set whose place in this dimension is not before the one integer and before the other one.
+    pub fn sets_part(&mut self, array: ArrayId, dimension: Option<usize>, ends: [Option<Atom>; 2]) {
+        let places = ends.map(|end| end.map(|a| self.facts.certain(a)));
+        let is_known = places.iter().all(|p| *p != Some(None));
+        self.parts.insert(array, dimension.filter(|_| is_known).map(|d| (d, places.map(Option::flatten))));
+    }
+
+    /// Whether an element is one that is set.
+    fn is_set(&self, array: ArrayId, index: &[Atom]) -> bool {
+        let within = |(dimension, [from, to]): &(usize, [Option<Affine>; 2])| {
+            let Some(place) = index.get(*dimension).and_then(|i| self.facts.form(*i)) else { return false };
+            let last = |to: &Affine| to.sub(&Affine::constant(Dim::constant(1)));
+            from.as_ref().is_none_or(|from| self.facts.nonnegative(&place.sub(from)))
+                && to.as_ref().is_none_or(|to| self.facts.nonnegative(&last(to).sub(&place)))
+        };
+        self.parts.get(&array).is_none_or(|part| part.as_ref().is_some_and(within))
+    }
+
     /// The step of a scan, of which nothing is known after it.
     pub fn scan(&mut self, s: &Scan) {
         let scope = self.facts.scope();
@@ -52,15 +84,18 @@ impl<'a> Proof<'a> {
     /// One statement.
     pub fn binding(&mut self, l: &Let) {
         match &l.exp {
-            Exp::Read { array, index, checked: false } => {
+            Exp::Read { array, index, checked } => {
                 let (around, dims) = (self.dims)(*array);
-                if !self.facts.all_inside_row(around, index, dims) {
+                if !checked && !self.facts.all_inside_row(around, index, dims) {
                     self.unproven.push((l.vars[0], *array));
+                }
+                if !self.is_set(*array, index) {
+                    self.unset.push(*array);
                 }
             }
             Exp::If(c, yes, no) => {
                 for (branch, when) in [(yes, true), (no, false)] {
-                    if branch.block.has_unchecked_reads() {
+                    if branch.block.has_unchecked_reads() || !self.parts.is_empty() {
                         let scope = self.facts.scope();
                         self.facts.assume(*c, when);
                         branch.block.lets.iter().for_each(|l| self.binding(l));

@@ -33,6 +33,7 @@ mod tree;
 
 use self::reasons::Reasons;
 pub use self::reasons::compare;
+pub(crate) use self::reasons::{established, unset};
 use super::print::types;
 use super::{Covers, Home, Program, Repeat, Step};
 use crate::Verified;
@@ -190,7 +191,7 @@ impl<'a> Verifier<'a> {
     }
 
     fn reasons(&self) -> Reasons<'a> {
-        Reasons { p: self.p, arrays: self.arrays }
+        Reasons { p: self.p, arrays: self.arrays, vars: &self.p.vars }
     }
 
     fn repeat(&mut self, r: &'a Repeat) {

@@ -5,18 +5,23 @@
 //! for k < m { c = m - 1 - k < e; if c { .. } else { nothing } }      =   for k < m, from m - max(e, 0) { .. }
 //! ```
 //!
-//! where `e` is the same for all trips; likewise the loops of one point by itself on a GPU (on the CPU several points make these together).
-//! Rows of different lengths then cost what they have, not what the longest has (`flatten::counts` makes them so). A trip does nothing if,
-//! once `c` is false, what the loop folds is neutral, its states stay as they are, and all that is changed is at -1, which is nowhere; and
-//! if nothing that may fail is executed. A trip that stores is none of these.
+//! where `e` is the same for all trips, computed by code before the loop or a polynomial (`border`); likewise the loops of one point by
+//! itself on a GPU (on the CPU several points make these together). Rows of different lengths then cost what they have, not what the
+//! longest has (`flatten::counts` makes them so). A trip does nothing if, once `c` is false, what the loop folds is neutral, its states
+//! stay as they are, and all that is changed is at -1, which is nowhere; and if nothing that may fail is executed. Elements of a row that
+//! such a trip would store stay as they are, if those that are read are all set by others: the states on a point's way, of which its way
+//! back reads no more. No other trip that stores is left out.
 //!
 //! What is compared with a polynomial is for `cpu::ranges`, unless the trips are in order or change elements. On a GPU the loops of single
 //! threads end; the trips that several threads share, or that are threads, do not.
 
 mod idle;
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashSet;
 
+use super::border::{self, Meeting};
 use crate::affine::{Affine, Checked, Facts, Types};
 use crate::bulk::build::{Fresh, Renaming, int, renamed};
 use crate::bulk::idle::Idle;
@@ -25,22 +30,26 @@ use crate::bulk::{self, ArrayId, Atom, Axis, Exp, Let, Prefix, Reducer, Var};
 use crate::dim::Dim;
 use crate::loops::print::types;
 use crate::loops::uses::{Access, bound, combined, is_pure, visit_arrays};
-use crate::loops::{Division, Loop, Node, Program, Range, Recurrence, Rounds, Step, Tree};
+use crate::loops::verify::{established, unset};
+use crate::loops::{Division, Home, Loop, Node, Program, Range, Recurrence, Rounds, Step, Tree};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
-/// Ends the loops of a program that is not yet lowered.
-pub(super) fn on_the_cpu(p: &mut Program) {
-    ended(p, |e, t| {
+/// Ends the loops of a program that is not yet lowered. `known` is what is established before each tree.
+pub(super) fn on_the_cpu(p: &mut Program, known: &[Checked]) {
+    ended(p, known, |e, t| {
         e.loops_of_updates(t);
         // The trips of what is executed once are divided among tasks.
-        e.tree(t, t.axes.is_empty());
+        let inside = t.axes.is_empty();
+        e.tree(t, inside);
+        e.with_rows(t, inside);
     });
 }
 
 /// Ends the loops of a program whose trees are divided among threads.
 pub fn on_a_gpu(p: &mut Program) {
-    ended(p, |e, t| {
+    let known = established(p);
+    ended(p, &known, |e, t| {
         if matches!(t.plan.division, Division::Points | Division::Undivided) {
             e.recurrences = true;
             e.tree(t, false);
@@ -48,17 +57,27 @@ pub fn on_a_gpu(p: &mut Program) {
     });
 }
 
-fn ended(p: &mut Program, f: impl Fn(&mut Ends<'_>, &mut Tree)) {
+fn ended(p: &mut Program, known: &[Checked], f: impl Fn(&mut Ends<'_>, &mut Tree)) {
     let (mut all, mut vars) = (std::mem::take(&mut p.steps), p.vars.clone());
-    steps(&mut Ends { p, arrays: types(p), vars: &mut vars, recurrences: false }, &mut all, &f);
+    let (rows, checked) = (FxHashSet::default(), Checked::default());
+    let mut e = Ends { p, arrays: types(p), vars: &mut vars, checked, recurrences: false, rows };
+    steps(&mut e, &mut all, &mut known.iter(), &f);
     (p.steps, p.vars) = (all, vars);
 }
 
-fn steps(e: &mut Ends<'_>, all: &mut [Step], f: &impl Fn(&mut Ends<'_>, &mut Tree)) {
+fn steps<'k>(
+    e: &mut Ends<'_>,
+    all: &mut [Step],
+    known: &mut impl Iterator<Item = &'k Checked>,
+    f: &impl Fn(&mut Ends<'_>, &mut Tree),
+) {
     for s in all {
         match s {
-            Step::Tree(t) => f(e, t),
-            Step::Repeat(r) => steps(e, &mut r.steps, f),
+            Step::Tree(t) => {
+                e.checked = known.next().cloned().unwrap_or_default();
+                f(e, t);
+            }
+            Step::Repeat(r) => steps(e, &mut r.steps, known, f),
             _ => {}
         }
     }
@@ -69,30 +88,42 @@ struct Ends<'a> {
     arrays: Vec<bulk::ArrayInfo>,
     /// The types of all scalars, the new ones included.
     vars: &'a mut Vec<Elem>,
-    /// Whether loops of one point by itself end as well.
+    /// What is established before the tree at hand.
+    checked: Checked,
+    /// Whether loops of one point by itself end as well, which threads make on a GPU.
     recurrences: bool,
+    /// The rows of which not all elements have to be stored.
+    rows: FxHashSet<ArrayId>,
 }
 
-/// Where the trips of a loop change.
-enum End {
-    /// There are none from the count on.
-    To,
-    /// They are the last of so many.
-    FromLast(Dim),
+/// Which trips of a loop do something, by a comparison.
+#[derive(Clone)]
+enum Limit {
+    /// Those from a place on.
+    From(Affine),
+    /// Those before a place.
+    To(Affine),
+    /// As many as a scalar says.
+    Counted {
+        count: Atom,
+        /// Of how many they are the last; they are the first otherwise.
+        last_of: Option<Dim>,
+        /// Code before the loop that computes the count, by the names that it has inside.
+        code: Vec<Let>,
+    },
 }
 
-/// A comparison that says which trips do something.
-struct Limit {
-    count: Atom,
-    end: End,
-    /// Code before the loop that computes the count, by the names that it has inside.
-    code: Vec<Let>,
+impl Limit {
+    /// Whether it says where the trips end that do something, not where they begin.
+    fn is_end(&self) -> bool {
+        matches!(self, Limit::To(_) | Limit::Counted { last_of: None, .. })
+    }
 }
 
 impl Ends<'_> {
     /// The loops of a tree, `inside` of others only.
     fn tree(&mut self, t: &mut Tree, inside: bool) {
-        let mut facts = Facts::new(&t.axes, &Checked::default());
+        let mut facts = Facts::new(&t.axes, &self.checked);
         for n in std::mem::take(&mut t.body) {
             match n {
                 Node::Loop(l) if inside => t.body.push(Node::Loop(self.inside(l, &mut facts))),
@@ -119,12 +150,12 @@ impl Ends<'_> {
             l
         };
         let Some(whole) = inner(t) else { return };
-        let mut facts = Facts::new(&t.axes[..1], &Checked::default());
+        let mut facts = Facts::new(&t.axes[..1], &self.checked);
         let mut at = &whole;
         let mut found = false;
         loop {
             let scope = facts.scope();
-            found |= self.limit_of(at, &mut facts).is_some();
+            found |= !self.limits_of(at, &mut facts).is_empty();
             facts.leave(scope);
             facts.enter(&at.axis);
             match at.body.as_slice() {
@@ -173,48 +204,92 @@ impl Ends<'_> {
         Loop { body, ..l }
     }
 
+    /// Loops that store rows as well, as far as no more of these is read than is set.
+    fn with_rows(&mut self, t: &mut Tree, inside: bool) {
+        visit_arrays(&t.body, &mut |a, access| {
+            let is_row = matches!(self.p.arrays[a.0 as usize].home, Home::Row { .. });
+            self.rows.extend((access == Access::Write && is_row).then_some(a));
+        });
+        while !self.rows.is_empty() {
+            let mut ended = t.clone();
+            self.tree(&mut ended, inside);
+            let unset = unset(self.p, &self.arrays, self.vars, &self.checked, &ended);
+            if unset.is_empty() {
+                *t = ended;
+                self.rows.clear();
+            }
+            self.rows.retain(|a| !unset.contains(a));
+        }
+    }
+
     /// The loop of one point, if it ends before it reaches its extent.
     fn recurrence(&mut self, r: &mut Recurrence, facts: &mut Facts, out: &mut Vec<Node>) {
         let (Rounds::For(axis, until @ None), true) = (&mut r.rounds, self.recurrences) else { return };
         let stay = |idle: &Idle<'_>| r.states.iter().all(|s| idle.at(s.next) == Atom::Var(s.state));
-        if let Some(limit @ Limit { end: End::To, .. }) = self.limit(axis, &r.body, false, stay, facts) {
-            *until = Some(self.count(limit, r.loc, out).0);
+        let limits = self.limits(axis, &r.body, false, stay, facts);
+        if let Some(limit) = limits.into_iter().find(Limit::is_end) {
+            *until = Some(self.end(limit, &axis.extent, facts, r.loc, out));
         }
     }
 
-    /// Code before a loop for the trips that do something, and where they are.
-    fn count(&mut self, limit: Limit, loc: Loc, out: &mut Vec<Node>) -> (Atom, End) {
-        let Limit { count, end, mut code } = limit;
-        let mut names = Renaming::default();
-        let mut fresh = Fresh { vars: self.vars, names: &mut names };
-        code.iter_mut().for_each(|l| fresh.binding(l));
-        out.extend(code.into_iter().map(Node::Let));
-        (self.op(Op::Max, [renamed(&names, count), int(0)], loc, out), end)
+    /// Code before a loop for the place at which trips that do something begin or end.
+    fn end(&mut self, limit: Limit, extent: &Dim, facts: &Facts, loc: Loc, out: &mut Vec<Node>) -> Atom {
+        match limit {
+            Limit::From(place) | Limit::To(place) => {
+                let within = [place.clone(), Affine::constant(extent.clone()).sub(&place)];
+                let is_within = within.iter().all(|f| facts.nonnegative(f));
+                let place = border::code(&place, loc, self.vars, out);
+                // A thread counts by small integers.
+                if is_within || !self.recurrences { place } else { self.kept(place, extent, loc, out) }
+            }
+            Limit::Counted { count, last_of, mut code } => {
+                let mut names = Renaming::default();
+                let mut fresh = Fresh { vars: self.vars, names: &mut names };
+                code.iter_mut().for_each(|l| fresh.binding(l));
+                out.extend(code.into_iter().map(Node::Let));
+                let count = self.op(Op::Max, [renamed(&names, count), int(0)], loc, out);
+                let place = match last_of {
+                    None => count,
+                    Some(all) => {
+                        let all = self.bind(Elem::I64, Exp::Size(all), loc, out);
+                        self.op(Op::Sub, [all, count], loc, out)
+                    }
+                };
+                if self.recurrences { self.kept(place, extent, loc, out) } else { place }
+            }
+        }
+    }
+
+    /// A place within the extent of a loop.
+    fn kept(&mut self, place: Atom, extent: &Dim, loc: Loc, out: &mut Vec<Node>) -> Atom {
+        let place = self.op(Op::Max, [place, int(0)], loc, out);
+        let extent = self.bind(Elem::I64, Exp::Size(extent.clone()), loc, out);
+        self.op(Op::Min, [place, extent], loc, out)
     }
 
     fn looped(&mut self, l: Loop, facts: &mut Facts, out: &mut Vec<Node>) {
-        let limit = self.limit_of(&l, facts);
+        let limits = self.limits_of(&l, facts);
         let mut l = self.inside(l, facts);
-        let Some(limit) = limit else {
+        if limits.is_empty() {
             out.push(Node::Loop(l));
             return;
-        };
+        }
         let loc = l.loc;
-        let (count, end) = self.count(limit, loc, out);
-        let extent = self.bind(Elem::I64, Exp::Size(l.axis.extent.clone()), loc, out);
-        // Within the extent, an end is as small an integer as the counter.
-        let (from, to) = match end {
-            End::To => (None, Some(self.op(Op::Min, [count, extent], loc, out))),
-            End::FromLast(all) => {
-                let all = self.bind(Elem::I64, Exp::Size(all), loc, out);
-                let from = self.op(Op::Sub, [all, count], loc, out);
-                let from = self.op(Op::Max, [from, int(0)], loc, out);
-                (Some(self.op(Op::Min, [from, extent], loc, out)), None)
-            }
-        };
+        let has_trips = has_trips(&limits, &l.axis.extent, facts);
+        let [mut from, mut to] = [None, None];
+        for limit in limits {
+            let at = if limit.is_end() { &mut to } else { &mut from };
+            *at = Some(self.end(limit, &l.axis.extent, facts, loc, out));
+        }
         l.range = Range { from, to };
-        let ends = vec![from.unwrap_or(int(0)), to.unwrap_or(extent)];
+        if has_trips || !l.folds.iter().any(|f| f.reducer == Reducer::Last) {
+            out.push(Node::Loop(l));
+            return;
+        }
         // The last state after no trips is the first one.
+        let extent = self.bind(Elem::I64, Exp::Size(l.axis.extent.clone()), loc, out);
+        let [from, to] = [from, to].map(|end| end.map(|end| self.kept(end, &l.axis.extent, loc, out)));
+        let ends = vec![from.unwrap_or(int(0)), to.unwrap_or(extent)];
         let mut after = Vec::new();
         for k in 0..l.folds.len() {
             if l.folds[k].reducer != Reducer::Last {
@@ -236,10 +311,10 @@ impl Ends<'_> {
         out.extend(after);
     }
 
-    /// The comparison by which a loop ends that folds.
-    fn limit_of(&self, l: &Loop, facts: &mut Facts) -> Option<Limit> {
+    /// The comparisons by which a loop that folds begins and ends.
+    fn limits_of(&self, l: &Loop, facts: &mut Facts) -> Vec<Limit> {
         if !l.range.is_whole() || !l.merged.is_empty() {
-            return None;
+            return Vec::new();
         }
         let stay = |idle: &Idle<'_>| {
             l.folds.iter().all(|f| match f.reducer {
@@ -247,38 +322,44 @@ impl Ends<'_> {
                 reducer => idle.is_neutral(reducer, f.value),
             })
         };
-        self.limit(&l.axis, &l.body, !l.is_ordered() && is_pure(&l.body), stay, facts)
+        self.limits(&l.axis, &l.body, !l.is_ordered() && is_pure(&l.body), stay, facts)
     }
 
-    /// The comparison by which a loop ends, of counts that are no polynomials if those are `left`. Whether what the loop makes `stays`
+    /// The comparisons by which a loop begins and ends, but for polynomials if those are `left`. Whether what the loop makes `stays`
     /// as it is is asked of a trip that does nothing.
-    fn limit(
+    fn limits(
         &self,
         axis: &Axis,
         body: &[Node],
         left: bool,
         stays: impl Fn(&Idle<'_>) -> bool,
         facts: &mut Facts,
-    ) -> Option<Limit> {
+    ) -> Vec<Limit> {
         let mut lets = Vec::new();
         bindings(body, &mut lets);
+        let outside = facts.axes();
         let scope = facts.scope();
         facts.enter(axis);
-        let mut found = None;
+        let mut found: Vec<(usize, Limit)> = Vec::new();
         for (at, c) in lets.iter().enumerate() {
-            if let Some((count, end)) = compared(facts, axis, c)
-                && !(left && facts.form(count).is_some())
-                && idle::without(self.vars, body, c.vars[0]).is_some_and(|idle| stays(&idle))
+            let limit = if left { None } else { place(facts, &outside, axis, c) };
+            if let Some(limit) = limit.or_else(|| counted(facts, axis, c, left))
+                && found.iter().all(|(_, other)| other.is_end() != limit.is_end())
+                && idle::without(self.vars, &self.rows, body, c.vars[0]).is_some_and(|idle| stays(&idle))
             {
-                found = Some((at, count, end));
-                break;
+                found.push((at, limit));
             }
             facts.learn(self.types(), c);
         }
         facts.leave(scope);
-        let (at, count, end) = found?;
-        let code = self.before(axis, body, &lets[..at], count, facts)?;
-        Some(Limit { count, end, code })
+        let with_code = |(at, limit)| match limit {
+            Limit::Counted { count, last_of, .. } => {
+                let code = self.before(axis, body, &lets[..at], count, facts)?;
+                Some(Limit::Counted { count, last_of, code })
+            }
+            limit => Some(limit),
+        };
+        found.into_iter().filter_map(with_code).collect()
     }
 
     /// The code that computes a scalar, if it can be executed before a loop, and always.
@@ -354,26 +435,63 @@ fn bindings<'a>(nodes: &'a [Node], out: &mut Vec<&'a Let>) {
     }
 }
 
-/// What a comparison says of the trips that do something, if it is one of a loop's counter with a count.
-fn compared(facts: &Facts, axis: &Axis, c: &Let) -> Option<(Atom, End)> {
+/// Whether trips are certainly left within these limits.
+fn has_trips(limits: &[Limit], extent: &Dim, facts: &Facts) -> bool {
+    let (mut from, mut to) = (Affine::default(), Affine::constant(extent.clone()));
+    for limit in limits {
+        match limit {
+            Limit::From(place) => from = place.clone(),
+            Limit::To(place) => to = place.clone(),
+            Limit::Counted { .. } => return false,
+        }
+    }
+    let last = Affine::constant(extent.clone()).sub(&to);
+    let any = to.sub(&from).sub(&Affine::constant(Dim::constant(1)));
+    [from, last, any].iter().all(|f| facts.nonnegative(f))
+}
+
+/// What a comparison of polynomials says of the trips that do something. `outside` are the axes around the loop.
+fn place(facts: &Facts, outside: &BTreeSet<Var>, axis: &Axis, c: &Let) -> Option<Limit> {
+    let Exp::Op(op, args) = &c.exp else { return None };
+    let Meeting { at, step } = border::meeting(facts, axis.var, outside, args[..].try_into().ok()?)?;
+    let after = at.add(&Affine::constant(Dim::constant(1)));
+    let limit = match (op, step) {
+        (Op::Lt, 1) | (Op::Gt, -1) => Limit::To(at),
+        (Op::Le, 1) | (Op::Ge, -1) => Limit::To(after),
+        (Op::Ge, 1) | (Op::Le, -1) => Limit::From(at),
+        (Op::Gt, 1) | (Op::Lt, -1) => Limit::From(after),
+        _ => return None,
+    };
+    // Computed, it must not wrap either.
+    let (Limit::From(place) | Limit::To(place)) = &limit else { return None };
+    facts.exact(place).then_some(limit)
+}
+
+/// What a comparison of a loop's counter with a count says of the trips that do something; with one that is no polynomial if those
+/// are `left`. The code that computes the count is to be found.
+fn counted(facts: &Facts, axis: &Axis, c: &Let, left: bool) -> Option<Limit> {
     let (x, count) = match &c.exp {
         Exp::Op(Op::Lt, args) => (args[0], args[1]),
         Exp::Op(Op::Gt, args) => (args[1], args[0]),
         _ => return None,
     };
     count.var()?;
+    if left && facts.form(count).is_some() {
+        return None;
+    }
     let mut form = facts.form(x)?;
     let step = form.axes.remove(&axis.var)?.as_constant()?;
     let rest = form.as_dim()?.clone();
     let (one, last) = (Dim::constant(1), rest.add(&Dim::constant(1)) == axis.extent);
-    match step {
-        1 if rest == Dim::default() => Some((count, End::To)),
+    let last_of = match step {
+        1 if rest == Dim::default() => None,
         // k > rest - count, where the counter is not more than `rest`, or nothing wraps.
         -1 if last || facts.exact(&facts.form(x)?) && facts.exact(&Affine::constant(rest.clone())) => {
-            Some((count, End::FromLast(rest.add(&one))))
+            Some(rest.add(&one))
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some(Limit::Counted { count, last_of, code: Vec::new() })
 }
 
 /// What the scan starts from of which a scalar is the state after each trip.

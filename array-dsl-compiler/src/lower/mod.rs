@@ -10,6 +10,7 @@
 //!
 //! What a program means stays as it is: the verifier of Loops looks at the result again, and the tests execute it.
 
+mod border;
 pub mod cpu;
 pub mod ends;
 pub mod gpu;

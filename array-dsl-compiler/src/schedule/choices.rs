@@ -4,6 +4,14 @@
 //! x = if c { a } else { b }; y = if c { f(x) } else { d }    is    x, y = if c { a, f(a) } else { b, d }
 //! ```
 //!
+//! Where something stands between them that the second one needs, this has what the first one computed that takes long, and what a
+//! selection by the condition is there:
+//!
+//! ```text
+//! x = if c { u = exp(a); u * u } else { b }; .. ; z = select c a d; y = if c { s * exp(z) } else { d }
+//!     is    x, v = if c { u = exp(a); u * u, u } else { b, 0 }; .. ; y = if c { s * v } else { d }
+//! ```
+//!
 //! What may fail is not moved before something else that may: the first failure is the one that is told.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,10 +20,11 @@ use crate::bulk::build::{Rename, Renaming, renamed};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{Atom, Block, Branch, Exp, Let, Var};
 use crate::loops::{Loop, Node, Recurrence, Step};
-use crate::ty::Elem;
+use crate::scalar::Op;
+use crate::ty::{Const, Elem};
 
 /// Joins the choices of each run of statements. `vars` are the types of all scalars.
-pub(super) fn choices(steps: &mut [Step], vars: &[Elem]) {
+pub(super) fn choices(steps: &mut [Step], vars: &mut Vec<Elem>) {
     for s in steps {
         match s {
             Step::Tree(t) => t.body = joined(std::mem::take(&mut t.body), vars),
@@ -26,7 +35,7 @@ pub(super) fn choices(steps: &mut [Step], vars: &[Elem]) {
 }
 
 /// Nodes with the choices of each run of statements joined. `vars` are the types of all scalars.
-pub(super) fn joined(nodes: Vec<Node>, vars: &[Elem]) -> Vec<Node> {
+pub(super) fn joined(nodes: Vec<Node>, vars: &mut Vec<Elem>) -> Vec<Node> {
     let mut out = Vec::new();
     let mut run = Vec::new();
     for n in nodes {
@@ -44,7 +53,97 @@ pub(super) fn joined(nodes: Vec<Node>, vars: &[Elem]) -> Vec<Node> {
         out.push(n);
     }
     out.extend(statements(run, vars).into_iter().map(Node::Let));
+    again(&mut out, vars);
     out
+}
+
+/// Has later choices of a row of nodes use what earlier ones by the same condition have computed.
+fn again(nodes: &mut [Node], vars: &mut Vec<Elem>) {
+    // What is stored is stored before it is read, once.
+    let stays = !nodes.iter().any(changes);
+    let mut selections: FxHashMap<Atom, [Renaming; 2]> = FxHashMap::default();
+    let mut choices: FxHashMap<Atom, usize> = FxHashMap::default();
+    for at in 0..nodes.len() {
+        let (before, rest) = nodes.split_at_mut(at);
+        let Some(Node::Let(l)) = rest.first_mut() else { continue };
+        match &mut l.exp {
+            Exp::Op(Op::Select, args) => {
+                let chosen = selections.entry(args[0]).or_default();
+                for (names, a) in chosen.iter_mut().zip(&args[1..]) {
+                    let a = renamed(names, *a);
+                    names.insert(l.vars[0], a);
+                }
+            }
+            Exp::If(c, yes, no) => {
+                for (b, names) in [yes, no].into_iter().zip(selections.get(c).into_iter().flatten()) {
+                    b.block.lets.iter_mut().for_each(|l| Rename(names).binding(l));
+                    b.results.iter_mut().for_each(|a| *a = renamed(names, *a));
+                }
+                if let Some(Node::Let(earlier)) = choices.get(c).map(|k| &mut before[*k]) {
+                    share(earlier, l, stays, vars);
+                }
+                if let Exp::If(c, ..) = &l.exp {
+                    choices.insert(*c, at);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether memory is changed that may be read before.
+fn changes(n: &Node) -> bool {
+    match n {
+        Node::Loop(l) => l.body.iter().any(changes),
+        Node::Accumulate { .. } | Node::Write { .. } | Node::Recurrence(_) => true,
+        Node::Let(_) | Node::Scan(_) | Node::Store { .. } => false,
+    }
+}
+
+/// Gives a choice what an earlier one by the same condition computes that takes long, as results more of that. What both read is the same
+/// if memory `stays` as it is.
+fn share(earlier: &mut Let, later: &mut Let, stays: bool, vars: &mut Vec<Elem>) {
+    let (Exp::If(_, yes, no), Exp::If(_, more_yes, more_no)) = (&mut earlier.exp, &mut later.exp) else {
+        return;
+    };
+    let mut sides = [(yes, more_yes), (no, more_no)];
+    for side in 0..2 {
+        let (b, more) = &mut sides[side];
+        let mut known: FxHashMap<&Exp, Var> = FxHashMap::default();
+        let is_known = |e: &Exp| matches!(e, Exp::Op(..)) || stays && matches!(e, Exp::Read { .. });
+        known.extend(b.block.lets.iter().filter(|l| is_known(&l.exp)).map(|l| (&l.exp, l.vars[0])));
+        // Scalars of the later one by their names in the earlier one, and what it is given.
+        let mut names: Renaming = earlier.vars.iter().copied().zip(b.results.iter().copied()).collect();
+        let (mut given, mut results) = (Renaming::default(), Vec::new());
+        more.block.lets.retain_mut(|l| {
+            Rename(&given).binding(l);
+            let mut alike = l.clone();
+            Rename(&names).binding(&mut alike);
+            let Some(same) = known.get(&alike.exp).copied() else { return true };
+            names.insert(l.vars[0], Atom::Var(same));
+            if !matches!(&l.exp, Exp::Op(op, _) if !op.is_cheap()) {
+                return true;
+            }
+            let is_result = b.results.iter().position(|a| *a == Atom::Var(same)).map(|k| earlier.vars[k]);
+            let is_given = || results.iter().find(|(_, given)| *given == same).map(|(v, _)| *v);
+            let v = is_result.or_else(is_given).unwrap_or_else(|| {
+                vars.push(vars[same.0 as usize]);
+                let v = Var(vars.len() as u32 - 1);
+                results.push((v, same));
+                v
+            });
+            given.insert(l.vars[0], Atom::Var(v));
+            false
+        });
+        more.results.iter_mut().for_each(|a| *a = renamed(&given, *a));
+        for (v, same) in results {
+            earlier.vars.push(v);
+            for (k, (b, _)) in sides.iter_mut().enumerate() {
+                let zero = Atom::Const(Const::of(vars[v.0 as usize], 0));
+                b.results.push(if k == side { Atom::Var(same) } else { zero });
+            }
+        }
+    }
 }
 
 fn statements(lets: Vec<Let>, vars: &[Elem]) -> Vec<Let> {

@@ -18,6 +18,7 @@
 //! | `ordered` | loops of scalars at points as loops of points |
 //! | `adjoin` | what is made by the same points as a loop of points, joined with it |
 //! | `collect` | sums over the points of a loop as what these add up |
+//! | `siblings` | loops of one point that make the same trips |
 //! | `again` | what the points of a loop compute again |
 //! | `fuse` | groups of nests; loop trees |
 //! | `histories` | states of which each trip writes a row, which begin as anything |
@@ -43,6 +44,7 @@ mod place;
 mod repeat;
 mod settle;
 mod shared;
+mod siblings;
 mod sink;
 mod sorted;
 mod sums;
@@ -176,16 +178,17 @@ fn scheduled(p: &bulk::Program, target: Target, Limits { longest, arrays: most }
     }
     if target.can().lanes {
         collect::collect(&mut out);
+        siblings::siblings(&mut out);
     }
     std::mem::swap(&mut p.vars, &mut out.vars);
     let memory: Vec<ArrayId> = (0..out.arrays.len()).map(|a| out.root(ArrayId(a as u32))).collect();
     let has_unrolled = unroll::unroll(&mut p, &memory, &mut out.steps, target);
     std::mem::swap(&mut p.vars, &mut out.vars);
     place::place(&mut out, target);
+    choices::choices(&mut out.steps, &mut out.vars);
     if has_unrolled {
         unroll::without_unused(&mut out.steps);
     }
-    choices::choices(&mut out.steps, &out.vars);
     // What a loop says of its trips at the host level its points may not say, nor a loop what its unrolled code needs; and what stands
     // in one loop with a read that is compared is executed before it is known that all were inside.
     compare(&mut out);

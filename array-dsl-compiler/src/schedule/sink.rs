@@ -122,7 +122,7 @@ pub(super) fn sunk(
         vars.iter().all(|v| places.iter().any(|(_, at)| at == v))
     });
     let is_own = is_own.all(|is| is);
-    let tree = Tree::new(axes, choices::joined(body, &p.vars), r.loc);
+    let tree = Tree::new(axes, choices::joined(body, &mut p.vars), r.loc);
     is_own.then_some(Sunk { tree, memory, own })
 }
 

@@ -4,15 +4,28 @@
 use rustc_hash::FxHashSet;
 
 use super::super::print::types;
-use super::super::{Border, Home, Node, Plan, Program, Repeat, Rounds, Sort, Sorted, Step, Tree, Which};
+use super::super::{
+    Border, Home, Loop, Node, Plan, Program, Repeat, Rounds, Sort, Sorted, Step, Tree, Which,
+};
 use crate::affine::{Affine, Checked, IndexedArrays, Proof, Types};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{self, ArrayId, ArrayInfo, Atom, Axis, Exp, Let, Var};
+use crate::ty::Elem;
 
 /// What the steps before a place establish, and which reads they make without a reason.
 pub(super) struct Reasons<'a> {
     pub p: &'a Program,
     pub arrays: &'a [ArrayInfo],
+    /// The types of all scalars.
+    pub vars: &'a [Elem],
+}
+
+/// What a tree reads without a reason.
+pub(super) struct Unproven {
+    /// The scalars that may be outside of their arrays.
+    pub reads: Vec<(Var, ArrayId)>,
+    /// The arrays of which something is read that may not be set.
+    pub unset: Vec<ArrayId>,
 }
 
 impl Reasons<'_> {
@@ -47,7 +60,9 @@ impl Reasons<'_> {
     fn of_steps(&self, steps: &[Step], mut checked: Checked, out: &mut FxHashSet<Var>) {
         for s in steps {
             match s {
-                Step::Tree(t) => out.extend(self.tree(t, &mut checked.clone()).into_iter().map(|(v, _)| v)),
+                Step::Tree(t) => {
+                    out.extend(self.tree(t, &mut checked.clone()).reads.into_iter().map(|(v, _)| v))
+                }
                 Step::Repeat(r) => self.of_steps(&r.steps, self.inside(r, &checked), out),
                 _ => {}
             }
@@ -55,8 +70,8 @@ impl Reasons<'_> {
         }
     }
 
-    /// The arrays that a tree reads without a reason; adds what it establishes.
-    pub fn tree(&self, t: &Tree, checked: &mut Checked) -> Vec<(Var, ArrayId)> {
+    /// What a tree reads without a reason; adds what it establishes.
+    pub fn tree(&self, t: &Tree, checked: &mut Checked) -> Unproven {
         let dims = |a: ArrayId| {
             let dims = &self.arrays[a.0 as usize].dims;
             dims.split_at(match self.p.arrays[a.0 as usize].home {
@@ -66,7 +81,7 @@ impl Reasons<'_> {
         };
         // What is changed in place is not what it was, from the first point on.
         t.body.iter().for_each(|n| changed(n, &mut |a| checked.forget(a)));
-        let types = Types { arrays: self.arrays, vars: &self.p.vars };
+        let types = Types { arrays: self.arrays, vars: self.vars };
         let mut proof = Proof::new(types, checked, &dims);
         let mut around = Around { checked, indexed: IndexedArrays::default(), all: true };
         inside(&t.axes, &t.body, &t.plan, &mut proof, &mut around);
@@ -74,14 +89,43 @@ impl Reasons<'_> {
         // Nor do its elements stay what they were as indices.
         t.body.iter().for_each(|n| changed(n, &mut |a| indexed.forget(a)));
         checked.compared(indexed);
-        proof.unproven
+        Unproven { reads: proof.unproven, unset: proof.unset }
     }
+}
+
+/// The arrays of which a tree reads what loops of its may not have set that do not make all trips. `vars` are the types of all scalars,
+/// `checked` is what is established before the tree.
+pub(crate) fn unset(
+    p: &Program,
+    arrays: &[ArrayInfo],
+    vars: &[Elem],
+    checked: &Checked,
+    t: &Tree,
+) -> Vec<ArrayId> {
+    Reasons { p, arrays, vars }.tree(t, &mut checked.clone()).unset
+}
+
+/// What is established before each tree, in their order.
+pub(crate) fn established(p: &Program) -> Vec<Checked> {
+    fn list(reasons: &Reasons<'_>, steps: &[Step], mut checked: Checked, out: &mut Vec<Checked>) {
+        for s in steps {
+            match s {
+                Step::Tree(_) => out.push(checked.clone()),
+                Step::Repeat(r) => list(reasons, &r.steps, reasons.inside(r, &checked), out),
+                _ => {}
+            }
+            reasons.step(s, &mut checked);
+        }
+    }
+    let mut out = Vec::new();
+    list(&Reasons { p, arrays: &types(p), vars: &p.vars }, &p.steps, Checked::executed(), &mut out);
+    out
 }
 
 /// Has the reads compared that have no reason to be inside.
 pub fn compare(p: &mut Program) {
     let arrays = types(p);
-    let reasons = Reasons { p, arrays: &arrays };
+    let reasons = Reasons { p, arrays: &arrays, vars: &p.vars };
     let mut unproven = FxHashSet::default();
     reasons.of_steps(&p.steps, Checked::executed(), &mut unproven);
     if !unproven.is_empty() {
@@ -190,7 +234,10 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, around: &mut Around<'_>) {
                 let axes: Vec<Axis> = l.axes().cloned().collect();
                 let scope = proof.facts.scope();
                 proof.facts.within(&l.axis, l.range.from, l.range.to);
-                let all = (l.range.from, l.range.to) == (None, None);
+                let all = l.range.is_whole();
+                if !all {
+                    sets_parts(&l.body, l, proof);
+                }
                 around.within(all, |around| inside(&axes, &l.body, &l.plan, proof, around));
                 proof.facts.leave(scope);
             }
@@ -212,6 +259,21 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, around: &mut Around<'_>) {
                 around.checked.stored(*array, index.is_empty(), *value, &mut proof.facts);
             }
             Node::Accumulate { .. } | Node::Write { .. } => {}
+        }
+    }
+}
+
+/// What the trips store of a loop that does not make all.
+fn sets_parts(nodes: &[Node], l: &Loop, proof: &mut Proof<'_>) {
+    for n in nodes {
+        match n {
+            Node::Store { array, index, .. } => {
+                let dimension = index.iter().position(|i| *i == Atom::Var(l.axis.var));
+                proof.sets_part(*array, dimension, [l.range.from, l.range.to]);
+            }
+            Node::Loop(inside) => sets_parts(&inside.body, l, proof),
+            Node::Recurrence(r) => sets_parts(&r.body, l, proof),
+            Node::Let(_) | Node::Scan(_) | Node::Accumulate { .. } | Node::Write { .. } => {}
         }
     }
 }

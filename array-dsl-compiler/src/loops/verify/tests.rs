@@ -159,15 +159,49 @@ fn trips_that_store_are_all_made() {
     let until = || Range { from: None, to: Some(int(3)) };
     assert_eq!(errors(|p| inner(p, 1).range = until()), [""; 0]);
     let message = "trips that store are left out";
-    assert!(errors(|p| inner(p, 0).range = until()).contains(&message.to_string()));
+    let on_the_heap = |p: &mut Program| {
+        p.arrays[1].home = Home::Heap;
+        inner(p, 0).range = until();
+    };
+    assert!(errors(on_the_heap).contains(&message.to_string()));
     // Also where a loop inside stores.
     let deeper = |p: &mut Program| {
+        p.arrays[1].home = Home::Heap;
         let l = inner(p, 0);
         let (body, axis) = (std::mem::take(&mut l.body), Axis { var: Var(9), extent: Dim::name("n") });
         l.body = vec![Node::Loop(Loop::new(axis, body, Vec::new(), Loc(0)))];
         l.range = until();
     };
     assert!(errors(deeper).contains(&message.to_string()));
+}
+
+/// Of a row no more has to be set than is read.
+#[test]
+fn what_is_read_of_a_row_is_set() {
+    let both = |stores: Range, reads: Range| {
+        errors(|p| {
+            inner(p, 0).range = stores;
+            inner(p, 1).range = reads;
+        })
+    };
+    let between = |from, to| Range { from: Some(int(from)), to: Some(int(to)) };
+    let unset = ["`e.1` is read where it may not be set"];
+    assert_eq!(both(between(2, 5), between(2, 5)), [""; 0]);
+    assert_eq!(both(between(2, 5), between(3, 4)), [""; 0]);
+    assert_eq!(both(between(2, 5), between(1, 5)), unset);
+    assert_eq!(both(between(2, 5), between(2, 6)), unset);
+    assert_eq!(both(between(2, 5), Range::default()), unset);
+    assert_eq!(both(Range { from: None, to: Some(int(3)) }, between(1, 3)), [""; 0]);
+    // Each trip stores at one place.
+    let in_one_place = |p: &mut Program| {
+        let l = inner(p, 0);
+        if let Some(Node::Store { index, .. }) = l.body.iter_mut().find(|n| matches!(n, Node::Store { .. })) {
+            *index = vec![int(0)];
+        }
+        l.range = between(0, 3);
+        inner(p, 1).range = between(0, 1);
+    };
+    assert!(errors(in_one_place).contains(&unset[0].to_string()));
 }
 
 #[test]

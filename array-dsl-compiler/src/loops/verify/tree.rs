@@ -40,8 +40,13 @@ impl<'a> Verifier<'a> {
         self.scope.unbind(bindings);
         // Of what breaks other rules nothing can be proven.
         if self.scope.errors.is_empty() {
-            for (_, a) in self.reasons().tree(t, &mut self.checked.clone()) {
+            let unproven = self.reasons().tree(t, &mut self.checked.clone());
+            for (_, a) in unproven.reads {
                 self.scope.error(unproven_read(&self.arrays[a.0 as usize].name, a));
+            }
+            for a in unproven.unset {
+                let name = self.scope.name(a);
+                self.scope.error(format!("`{name}` is read where it may not be set"));
             }
         }
         self.axes.clear();
@@ -189,7 +194,7 @@ impl<'a> Verifier<'a> {
             self.scope.expect(end, Elem::I64, "an end of a loop");
         }
         let whole = l.range.is_whole();
-        if !whole && (stores(&l.body) || !l.merged.is_empty()) {
+        if !whole && (self.stores_for_all(&l.body) || !l.merged.is_empty()) {
             self.scope.error("trips that store are left out");
         }
         if !whole && l.plan.division != Division::Undivided {
@@ -219,6 +224,16 @@ impl<'a> Verifier<'a> {
         self.axes.truncate(outside);
         self.scope.leave(mark);
         results.into_iter().for_each(|(v, elem)| self.scope.bind(v, elem));
+    }
+
+    /// Whether nodes store elements of other arrays than rows, of which no more has to be set than is read.
+    fn stores_for_all(&self, nodes: &[Node]) -> bool {
+        nodes.iter().any(|n| match n {
+            Node::Store { array, .. } => !matches!(self.home(*array), Some(Home::Row { .. })),
+            Node::Loop(l) => self.stores_for_all(&l.body),
+            Node::Recurrence(r) => self.stores_for_all(&r.body),
+            _ => false,
+        })
     }
 
     /// A scan's state goes from trip to trip, so these are in order. In tiles the loops inside change places with the tile, of whose
@@ -413,16 +428,6 @@ impl<'a> Verifier<'a> {
                 .error(format!("several points of the parallel axes store to the same element of `{name}`"));
         }
     }
-}
-
-/// Whether nodes store elements that each trip has to store.
-fn stores(nodes: &[Node]) -> bool {
-    nodes.iter().any(|n| match n {
-        Node::Store { .. } => true,
-        Node::Loop(l) => stores(&l.body),
-        Node::Recurrence(r) => stores(&r.body),
-        _ => false,
-    })
 }
 
 /// Whether a node may stand in tiles.

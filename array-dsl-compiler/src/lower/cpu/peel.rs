@@ -11,10 +11,13 @@
 //! What is certain there is asked of `affine`, of which the verifier of Loops asks again whether the reads of a middle are inside. It is
 //! asked so far away from the ends as it takes: where it is certain at a margin, it is at every wider one.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::Cpu;
 use crate::affine::{Affine, Facts};
 use crate::bulk::build::{Renaming, decided, renamed};
-use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Scan, Var};
+use crate::loops::uses::{Access, visit_arrays};
 use crate::loops::{Fold, Loop, Middle, Node, Range};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
@@ -28,8 +31,16 @@ pub(super) fn middle(c: &Cpu<'_>, facts: &mut Facts, l: &Loop) -> Option<Middle>
     l.axes().for_each(|a| facts.enter(a));
     // One that is half of it or more.
     let most = l.axis.extent.as_constant().map_or(MOST, |n| MOST.min(n / 4));
-    let mut peel =
-        Peel { c, axis: &l.axis, most, margin: 0, simpler: false, names: Renaming::default(), facts };
+    let mut peel = Peel {
+        c,
+        axis: &l.axis,
+        executed: None,
+        most,
+        margin: 0,
+        simpler: false,
+        names: Renaming::default(),
+        facts,
+    };
     let body = peel.nodes(&l.body);
     let values = l.folds.iter().map(|f| renamed(&peel.names, f.value)).collect();
     let Peel { margin, simpler, .. } = peel;
@@ -46,7 +57,11 @@ pub(super) fn settled(
     values: &[Atom],
 ) -> Option<(Vec<Node>, Vec<Atom>)> {
     let scope = facts.scope();
-    let mut peel = Peel { c, axis, most: 0, margin: 0, simpler: false, names: Renaming::default(), facts };
+    let mut changed = FxHashSet::default();
+    visit_arrays(body, &mut |a, access| changed.extend((access != Access::Read).then(|| c.p.root(a))));
+    let executed = Some(Executed { known: FxHashMap::default(), changed });
+    let names = Renaming::default();
+    let mut peel = Peel { c, axis, executed, most: 0, margin: 0, simpler: false, names, facts };
     let body = peel.nodes(body);
     let values = values.iter().map(|v| renamed(&peel.names, *v)).collect();
     facts.leave(scope);
@@ -56,6 +71,8 @@ pub(super) fn settled(
 struct Peel<'a> {
     c: &'a Cpu<'a>,
     axis: &'a Axis,
+    /// What has been executed, of a loop that has no middle: its trips may be in order, or combine.
+    executed: Option<Executed>,
     /// The widest margin.
     most: i64,
     /// What has been found is certain at so many trips from either end.
@@ -64,6 +81,14 @@ struct Peel<'a> {
     names: Renaming,
     /// What is known at every trip.
     facts: &'a mut Facts,
+}
+
+/// What has been executed at a place of a trip.
+#[derive(Clone)]
+struct Executed {
+    known: FxHashMap<Exp, Var>,
+    /// The memory that the loop changes.
+    changed: FxHashSet<ArrayId>,
 }
 
 /// What an expression is in the middle.
@@ -90,7 +115,10 @@ impl Peel<'_> {
                     l.axes().for_each(|a| self.facts.enter(a));
                     let [from, to] = [l.range.from, l.range.to].map(|a| a.map(|a| renamed(&self.names, a)));
                     self.facts.within(&l.axis, from, to);
+                    // What is executed inside is not executed after it.
+                    let executed = self.executed.clone();
                     let body = self.nodes(&l.body)?;
+                    self.executed = executed;
                     self.facts.leave(scope);
                     let fold = |f: &Fold| Fold { value: renamed(&self.names, f.value), ..f.clone() };
                     let folds: Vec<Fold> = l.folds.iter().map(fold).collect();
@@ -101,12 +129,44 @@ impl Peel<'_> {
                     }
                     out.push(Node::Loop(Loop { range: Range { from, to }, body, folds, ..l.clone() }));
                 }
+                Node::Scan(s) if self.executed.is_some() => out.push(Node::Scan(self.scan(s)?)),
+                Node::Accumulate { array, reducer, index, value } if self.executed.is_some() => {
+                    let index = index.iter().map(|i| renamed(&self.names, *i)).collect();
+                    let value = renamed(&self.names, *value);
+                    out.push(Node::Accumulate { array: *array, reducer: *reducer, index, value });
+                }
                 Node::Scan(_) | Node::Recurrence(_) | Node::Accumulate { .. } | Node::Write { .. } => {
                     return None;
                 }
             }
         }
         Some(out)
+    }
+
+    /// A statement, unless the same has been executed: choices that are settled may have kept two apart.
+    fn once(&mut self, l: Let) -> Option<Let> {
+        let Some(Executed { known, changed }) = &mut self.executed else { return Some(l) };
+        let is_same_again = match &l.exp {
+            Exp::Op(..) => true,
+            Exp::Read { array, .. } => !changed.contains(&self.c.p.root(*array)),
+            _ => false,
+        };
+        if !is_same_again {
+            return Some(l);
+        }
+        if let Some(v) = known.get(&l.exp) {
+            self.names.insert(l.vars[0], Atom::Var(*v));
+            return None;
+        }
+        known.insert(l.exp.clone(), l.vars[0]);
+        Some(l)
+    }
+
+    fn scan(&mut self, s: &Scan) -> Option<Scan> {
+        let mut s = s.clone();
+        s.start.iter_mut().chain(&mut s.values).for_each(|a| *a = renamed(&self.names, *a));
+        s.step = self.choice(&s.step)?;
+        Some(s)
     }
 
     /// What a loop folds that combines neutral values only, and does nothing else.
@@ -140,13 +200,14 @@ impl Peel<'_> {
         };
         let l = Let { vars: l.vars.clone(), exp, loc: l.loc };
         self.facts.learn(self.c.types(), &l);
-        Some(vec![l])
+        Some(self.once(l).into_iter().collect())
     }
 
-    /// One side of a choice: what is known in it is not known after it.
+    /// One side of a choice, or the step of a scan: what is known in it is not known after it.
     fn choice(&mut self, b: &Branch) -> Option<Branch> {
-        let scope = self.facts.scope();
+        let (scope, executed) = (self.facts.scope(), self.executed.clone());
         let b = self.branch(b);
+        self.executed = executed;
         self.facts.leave(scope);
         b
     }

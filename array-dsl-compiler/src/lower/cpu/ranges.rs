@@ -16,8 +16,9 @@
 
 use std::collections::BTreeSet;
 
+use super::super::border::{self, Meeting};
 use super::{Cpu, merge, peel};
-use crate::affine::{Affine, Facts};
+use crate::affine::{Affine, Checked, Facts};
 use crate::bulk::build::{Fresh, Renaming};
 use crate::bulk::{Atom, Axis, Branch, Exp, Let, Var};
 use crate::dim::Dim;
@@ -25,7 +26,7 @@ use crate::loops::rename::fresh;
 use crate::loops::uses::is_pure;
 use crate::loops::{Fold, Loop, Node, Range, Recurrence, Step, Tree};
 use crate::scalar::Op;
-use crate::ty::{Const, Elem, Loc};
+use crate::ty::{Elem, Loc};
 
 /// So few trips, where their number is known, are not divided.
 const FEW: i64 = 16;
@@ -33,12 +34,20 @@ const FEW: i64 = 16;
 /// A loop in more parts than these is too much code.
 const MOST_PARTS: usize = 4;
 
-/// Divides the loops of trees.
-pub(super) fn ranges(cpu: &Cpu<'_>, steps: &mut [Step], vars: &mut Vec<Elem>) {
+/// Divides the loops of trees. `known` is what is established before each.
+pub(super) fn ranges<'k>(
+    cpu: &Cpu<'_>,
+    steps: &mut [Step],
+    vars: &mut Vec<Elem>,
+    known: &mut impl Iterator<Item = &'k Checked>,
+) {
     for s in steps {
         match s {
-            Step::Tree(t) => Ranges { cpu, vars }.tree(t),
-            Step::Repeat(r) => ranges(cpu, &mut r.steps, vars),
+            Step::Tree(t) => {
+                let facts = known.next().map_or_else(|| cpu.facts(&t.axes), |c| Facts::new(&t.axes, c));
+                Ranges { cpu, vars }.tree(t, facts);
+            }
+            Step::Repeat(r) => ranges(cpu, &mut r.steps, vars, known),
             _ => {}
         }
     }
@@ -62,13 +71,12 @@ struct Part {
 }
 
 impl Ranges<'_> {
-    fn tree(&mut self, t: &mut Tree) {
+    fn tree(&mut self, t: &mut Tree, mut facts: Facts) {
         let groups = merge::groups(self.cpu.p, t);
         let merged: Vec<Vec<Var>> = groups.iter().map(|g| g.iter().map(|a| a.var).collect()).collect();
         if groups.iter().any(|g| self.cpu.tiles_pay(&g[0], &t.body, &merged)) {
             return;
         }
-        let mut facts = self.cpu.facts(&t.axes);
         for n in std::mem::take(&mut t.body) {
             match n {
                 // Its trips are divided among tasks.
@@ -101,8 +109,20 @@ impl Ranges<'_> {
         }
     }
 
-    /// A loop with the loops inside divided.
-    fn inside(&mut self, l: Loop, facts: &mut Facts) -> Loop {
+    /// A loop with the loops inside divided, and what its ends say of its conditions.
+    fn inside(&mut self, mut l: Loop, facts: &mut Facts) -> Loop {
+        if !l.range.is_whole() {
+            let scope = facts.scope();
+            facts.enter(&l.axis);
+            facts.within(&l.axis, l.range.from, l.range.to);
+            let values: Vec<Atom> = l.folds.iter().map(|f| f.value).collect();
+            let settled = peel::settled(self.cpu, facts, &l.axis, &l.body, &values);
+            facts.leave(scope);
+            if let Some((body, values)) = settled {
+                l.body = body;
+                l.folds.iter_mut().zip(values).for_each(|(f, value)| f.value = value);
+            }
+        }
         if l.is_ordered() || l.folds.is_empty() && self.cpu.tiles_pay(&l.axis, &l.body, &[]) {
             return l;
         }
@@ -129,8 +149,8 @@ impl Ranges<'_> {
             let body = self.nodes(body, facts);
             facts.leave(scope);
             let range = Range {
-                from: from.map(|f| self.border(&f, l.loc, out)),
-                to: to.map(|t| self.border(&t, l.loc, out)),
+                from: from.map(|f| border::code(&f, l.loc, self.vars, out)),
+                to: to.map(|t| border::code(&t, l.loc, self.vars, out)),
             };
             let folds = l.folds.iter().zip(values).map(|(f, value)| Fold { value, ..f.clone() }).collect();
             let mut part = [Node::Loop(Loop { range, body, folds, ..l.clone() })];
@@ -236,39 +256,6 @@ impl Ranges<'_> {
         self.vars.push(elem);
         Var(self.vars.len() as u32 - 1)
     }
-
-    /// Code that computes a border.
-    fn border(&mut self, b: &Border, loc: Loc, out: &mut Vec<Node>) -> Atom {
-        let mut bind = |exp: Exp| {
-            let v = self.var(Elem::I64);
-            out.push(Node::Let(Let { vars: vec![v], exp, loc }));
-            Atom::Var(v)
-        };
-        let size = |d: &Dim, bind: &mut dyn FnMut(Exp) -> Atom| match d.as_constant() {
-            Some(c) => Atom::Const(Const::int(Elem::I64, c)),
-            None => bind(Exp::Size(d.clone())),
-        };
-        let mut sum = None;
-        for (v, c) in &b.axes {
-            let mut term = Atom::Var(*v);
-            if c.as_constant() != Some(1) {
-                let c = size(c, &mut bind);
-                term = bind(Exp::Op(Op::Mul, vec![term, c]));
-            }
-            sum = Some(match sum {
-                Some(s) => bind(Exp::Op(Op::Add, vec![s, term])),
-                None => term,
-            });
-        }
-        match (sum, b.rest.as_constant()) {
-            (Some(s), Some(0)) => s,
-            (Some(s), _) => {
-                let rest = size(&b.rest, &mut bind);
-                bind(Exp::Op(Op::Add, vec![s, rest]))
-            }
-            (None, _) => size(&b.rest, &mut bind),
-        }
-    }
 }
 
 /// Whether a part of a part has one border at each end.
@@ -324,15 +311,8 @@ impl Borders<'_> {
 
     fn comparison(&mut self, op: Op, args: &[Atom], facts: &Facts) {
         let [a, b] = args else { return };
-        let (Some(a), Some(b)) = (facts.form(*a), facts.form(*b)) else { return };
-        let mut rest = a.sub(&b);
-        let Some(step) = rest.axes.remove(&self.axis.var).and_then(|c| c.as_constant()) else { return };
-        let known = rest.axes.keys().all(|v| self.outside.contains(v));
-        if step.abs() != 1 || !known || !(facts.exact(&a) && facts.exact(&b)) {
-            return;
-        }
-        // The counter where both are equal.
-        let meet = rest.scale(&Dim::constant(-step));
+        let meeting = border::meeting(facts, self.axis.var, &self.outside, [*a, *b]);
+        let Some(Meeting { at: meet, step }) = meeting else { return };
         let after = meet.add(&Affine::constant(Dim::constant(1)));
         let borders = match (op, step) {
             (Op::Lt | Op::Ge, 1) | (Op::Gt | Op::Le, -1) => vec![meet],

@@ -1,29 +1,37 @@
 //! Loops' code that does nothing where a condition is false.
 
+use rustc_hash::FxHashSet;
+
 use crate::bulk::idle::Idle;
-use crate::bulk::{Atom, Scan, Var};
+use crate::bulk::{ArrayId, Atom, Scan, Var};
 use crate::loops::{Node, Rounds};
 use crate::ty::Elem;
 
-/// What scalars are in code in which a condition is false, if it does nothing then, and may not fail.
-pub(super) fn without<'a>(vars: &'a [Elem], body: &[Node], holds: Var) -> Option<Idle<'a>> {
+/// What scalars are in code in which a condition is false, if it does nothing then but for storing elements of these rows, and may not
+/// fail.
+pub(super) fn without<'a>(
+    vars: &'a [Elem],
+    rows: &FxHashSet<ArrayId>,
+    body: &[Node],
+    holds: Var,
+) -> Option<Idle<'a>> {
     let mut idle = Idle::new(vars, holds, false);
-    nodes(&mut idle, body)?;
+    nodes(&mut idle, rows, body)?;
     Some(idle)
 }
 
-fn nodes(idle: &mut Idle<'_>, nodes: &[Node]) -> Option<()> {
-    nodes.iter().try_for_each(|n| node(idle, n))
+fn nodes(idle: &mut Idle<'_>, rows: &FxHashSet<ArrayId>, nodes: &[Node]) -> Option<()> {
+    nodes.iter().try_for_each(|n| node(idle, rows, n))
 }
 
-fn node(idle: &mut Idle<'_>, n: &Node) -> Option<()> {
+fn node(idle: &mut Idle<'_>, rows: &FxHashSet<ArrayId>, n: &Node) -> Option<()> {
     let is = |idle: bool| idle.then_some(());
     match n {
         Node::Let(l) => idle.binding(l),
         Node::Scan(s) => scan(idle, s),
         Node::Loop(l) => {
             is(!l.is_ordered())?;
-            nodes(idle, &l.body)?;
+            nodes(idle, rows, &l.body)?;
             for f in l.folds.iter().filter(|f| f.reducer.op().is_some()) {
                 if idle.is_neutral(f.reducer, f.value) {
                     idle.learn(f.result, idle.at(f.value));
@@ -32,10 +40,10 @@ fn node(idle: &mut Idle<'_>, n: &Node) -> Option<()> {
             Some(())
         }
         Node::Recurrence(r) => match r.rounds {
-            Rounds::For(..) => nodes(idle, &r.body),
+            Rounds::For(..) => nodes(idle, rows, &r.body),
             Rounds::While(_) => None,
         },
-        Node::Store { .. } => None,
+        Node::Store { array, .. } => is(rows.contains(array)),
         Node::Accumulate { reducer, index, value, .. } => {
             is(is_nowhere(idle, index) || idle.is_neutral(*reducer, *value))
         }
