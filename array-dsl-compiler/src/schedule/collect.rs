@@ -23,7 +23,7 @@
 //!    cannot fail, and what it computes once costs little at each point;
 //! 2. nothing between the two changes what it reads, or uses what it makes;
 //! 3. all that the points combine into has one type and operator;
-//! 4. the points keep their lanes.
+//! 4. the points keep their lanes, and go through no array crosswise, in steps of a row, as the sum by itself did not.
 
 mod sum;
 
@@ -35,9 +35,9 @@ use super::shared::{fails_alike, shares};
 use super::users::Uses;
 use super::values::{Values, stored};
 use crate::bulk::build::Renaming;
-use crate::bulk::{ArrayId, Atom, Axis, Reducer};
+use crate::bulk::{ArrayId, Atom, Axis, Reducer, Var};
 use crate::loops::together::{in_blocks, together};
-use crate::loops::uses::combined;
+use crate::loops::uses::{combined, visit_indices};
 use crate::loops::{Loop, Node, Program, Step, Tree};
 use crate::ty::Elem;
 
@@ -180,6 +180,21 @@ fn without(p: &Program, nodes: &[Node], root: ArrayId) -> Vec<Node> {
     others.map(inside).collect()
 }
 
+/// Whether a point goes through the rows of an array of which its neighbors have the next columns, in loops of many trips: few are made by
+/// several points together.
+fn is_crosswise(point: Var, nodes: &[Node]) -> bool {
+    nodes.iter().any(|n| {
+        let Node::Loop(l) = n else { return false };
+        let mut found = false;
+        visit_indices(&l.body, &mut |_, index| {
+            if let Some((last, rows)) = index.split_last() {
+                found |= *last == Atom::Var(point) && rows.contains(&Atom::Var(l.axis.var));
+            }
+        });
+        found && l.axis.extent.as_constant().is_none() || is_crosswise(point, &l.body)
+    })
+}
+
 /// The points with a sum at their end, if that is one of what they make and they go together as they did.
 fn collecting(p: &mut Program, points: &Tree, sum: &Sum, collects: bool) -> Option<Tree> {
     let axis = points.axes[0].var;
@@ -204,6 +219,9 @@ fn collecting(p: &mut Program, points: &Tree, sum: &Sum, collects: bool) -> Opti
         used.reads.iter().filter(rows).any(|a| made.reads.contains(a) || made.changes.contains(a));
     let is_near = has_loops(points) || collects || shares_rows;
     let gains = reads_it && is_near && has_loop(&points.body) || shares(axis, &points.body, &sum.nodes);
+    if is_crosswise(axis, &sum.nodes) {
+        return None;
+    }
     // What both add to has one copy.
     let both = sum.moved.last().map(|source| p.root(*source));
     let [own, others] = [&points.body, &sum.nodes].map(|nodes| match both {
