@@ -211,6 +211,8 @@ fn loops_that_points_end_cost_a_few_times_the_value() {
             "discounted" => 5.8,
             // The window is computed again for each of the three that its adjoint adds to: the point, its neighbors, the width.
             "smoothed" => 7.5,
+            // Borders are a good part of so short windows; the states on the way are no sums.
+            "filtered" | "outward" => 5.8,
             _ => 4.0,
         };
         assert!(whole <= most && whole < 1.1 * half, "{name}: {half} {whole}");

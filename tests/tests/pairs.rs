@@ -10,7 +10,7 @@ mod pairs;
 use array_dsl::prelude::*;
 use common::{assert_close, assert_gradient};
 use ndarray::{Array1, Array2, array};
-use pairs::{autocorrelation, discounted, energy, smoothed, triangle};
+use pairs::{autocorrelation, discounted, energy, filtered, outward, smoothed, triangle};
 
 /// None, few, and around the numbers of lanes.
 const LENGTHS: [usize; 9] = [0, 1, 2, 3, 7, 31, 33, 64, 100];
@@ -92,6 +92,29 @@ fn windows_that_end_with_the_array() {
             near.clone().map(|j| w(j) * x[j]).sum::<f64>() / near.map(w).sum::<f64>()
         };
         assert_values!(smoothed(&x, 0.3), Array1::from_shape_fn(n, by_hand));
+    }
+}
+
+#[test]
+fn recurrences_over_windows() {
+    for n in LENGTHS {
+        let x = wave(n);
+        let over = |i: usize| x.slice(ndarray::s![i.saturating_sub(5)..n.min(i + 6)]).to_owned();
+        let by_hand = |i: usize| over(i).iter().fold(0.5, |s, x| 0.7 * s + x.tanh() * s * s);
+        assert_values!(filtered(&x, 0.7), Array1::from_shape_fn(n, by_hand));
+    }
+}
+
+#[test]
+fn recurrences_outward() {
+    for n in LENGTHS {
+        let x = wave(n);
+        let (before, after) = outward(&x);
+        let of_before = |i: usize| (0..i).rev().fold(0.2, |s: f64, j| (s * x[j]).sin() + 0.1);
+        let of_after = |i: usize| (i + 2..n).fold(0.2, |s: f64, j| (s * x[j]).sin() + 0.1 * x[i]);
+        assert_close(before, Array1::from_shape_fn(n, of_before), 1e-12);
+        assert_close(after, Array1::from_shape_fn(n, of_after), 1e-12);
+        assert_checks!(outward, (&x,));
     }
 }
 

@@ -63,3 +63,35 @@ pub fn autocorrelation(x: [f64; n]) -> [f64; n] {
         s
     })
 }
+
+/// A recurrence over the neighbors that there are, from the first to the last.
+#[kernel]
+pub fn filtered(x: [f64; n], rate: f64) -> [f64; n] {
+    build(n, |i| {
+        let mut s = 0.5;
+        for j in max(0, i - 5)..min(n, i + 6) {
+            s = rate * s + tanh(x[j]) * s * s;
+        }
+        s
+    })
+}
+
+/// A recurrence from what is before a point to the beginning, and one from beyond it to the end.
+#[kernel]
+pub fn outward(x: [f64; n]) -> ([f64; n], [f64; n]) {
+    let before = build(n, |i| {
+        let mut s = 0.2;
+        for j in (0..i).rev() {
+            s = sin(s * x[j]) + 0.1;
+        }
+        s
+    });
+    let after = build(n, |i| {
+        let mut s = 0.2;
+        for j in i + 2..n {
+            s = sin(s * x[j]) + 0.1 * x[i];
+        }
+        s
+    });
+    (before, after)
+}

@@ -47,9 +47,8 @@ pub fn lower(p: &mut Program) {
     scratch::scratch(p);
     let known = if p.steps.iter().any(has_order) { established(p) } else { Vec::new() };
     ends::on_the_cpu(p, &known);
-    let (mut steps, mut vars) = (std::mem::take(&mut p.steps), p.vars.clone());
-    ranges::ranges(&Cpu { arrays: types(p), p }, &mut steps, &mut vars, &mut known.iter());
-    p.vars = vars;
+    ranges::ranges(p, &known);
+    let steps = std::mem::take(&mut p.steps);
     let cpu = Cpu { arrays: types(p), p };
     p.steps = cpu.steps(steps);
 }

@@ -11,20 +11,27 @@
 //! side is asked of `affine`, as for the middles of loops (`peel`), of which the verifier of Loops asks again whether reads are inside.
 //! The parts of a float sum are added in their order.
 //!
+//! What several folds have conditions of their own for is folded by loops of their own.
+//!
 //! A loop is only divided if that saves something: a part is left out that may be long, or costs half of the whole. Loops in tiles are
 //! left alone: they change places with loops inside, whose ends must then be the same for all.
 
 use std::collections::BTreeSet;
 
+use rustc_hash::FxHashSet;
+
 use super::super::border::{self, Meeting};
 use super::{Cpu, merge, peel};
 use crate::affine::{Affine, Checked, Facts};
 use crate::bulk::build::{Fresh, Renaming};
+use crate::bulk::live::live_lets;
+use crate::bulk::walk::Rewriter;
 use crate::bulk::{Atom, Axis, Branch, Exp, Let, Var};
 use crate::dim::Dim;
+use crate::loops::print::types;
 use crate::loops::rename::fresh;
 use crate::loops::uses::is_pure;
-use crate::loops::{Fold, Loop, Node, Range, Recurrence, Step, Tree};
+use crate::loops::{Fold, Loop, Node, Program, Range, Recurrence, Step, Tree};
 use crate::scalar::Op;
 use crate::ty::{Elem, Loc};
 
@@ -34,20 +41,24 @@ const FEW: i64 = 16;
 /// A loop in more parts than these is too much code.
 const MOST_PARTS: usize = 4;
 
-/// Divides the loops of trees. `known` is what is established before each.
-pub(super) fn ranges<'k>(
-    cpu: &Cpu<'_>,
-    steps: &mut [Step],
-    vars: &mut Vec<Elem>,
-    known: &mut impl Iterator<Item = &'k Checked>,
-) {
-    for s in steps {
+/// Divides the loops of a program. `known` is what is established before each tree.
+pub(super) fn ranges(p: &mut Program, known: &[Checked]) {
+    for apart in [true, false] {
+        let (mut all, mut vars) = (std::mem::take(&mut p.steps), p.vars.clone());
+        let cpu = Cpu { arrays: types(p), p };
+        steps(&mut Ranges { cpu: &cpu, vars: &mut vars, apart }, &mut all, &mut known.iter());
+        (p.steps, p.vars) = (all, vars);
+    }
+}
+
+fn steps<'k>(r: &mut Ranges<'_>, all: &mut [Step], known: &mut impl Iterator<Item = &'k Checked>) {
+    for s in all {
         match s {
             Step::Tree(t) => {
-                let facts = known.next().map_or_else(|| cpu.facts(&t.axes), |c| Facts::new(&t.axes, c));
-                Ranges { cpu, vars }.tree(t, facts);
+                let facts = known.next().map_or_else(|| r.cpu.facts(&t.axes), |c| Facts::new(&t.axes, c));
+                r.tree(t, facts);
             }
-            Step::Repeat(r) => ranges(cpu, &mut r.steps, vars, known),
+            Step::Repeat(q) => steps(r, &mut q.steps, known),
             _ => {}
         }
     }
@@ -57,6 +68,8 @@ struct Ranges<'a> {
     cpu: &'a Cpu<'a>,
     /// The types of all scalars, the new ones included.
     vars: &'a mut Vec<Elem>,
+    /// Whether loops only become several, one for each of their folds: of the names that these bind the facts know nothing yet.
+    apart: bool,
 }
 
 /// A border as what the counter is compared with.
@@ -111,7 +124,7 @@ impl Ranges<'_> {
 
     /// A loop with the loops inside divided, and what its ends say of its conditions.
     fn inside(&mut self, mut l: Loop, facts: &mut Facts) -> Loop {
-        if !l.range.is_whole() {
+        if !l.range.is_whole() && !self.apart {
             let scope = facts.scope();
             facts.enter(&l.axis);
             facts.within(&l.axis, l.range.from, l.range.to);
@@ -136,10 +149,16 @@ impl Ranges<'_> {
     /// A loop in parts.
     fn looped(&mut self, l: Loop, facts: &mut Facts, out: &mut Vec<Node>) {
         let Some(parts) = self.parts(&l, facts) else {
-            let l = self.inside(l, facts);
-            out.push(Node::Loop(l));
+            match self.apart.then(|| self.one_by_one(&l, facts)).flatten() {
+                Some(loops) => out.extend(loops.into_iter().map(Node::Loop)),
+                None => out.push(Node::Loop(self.inside(l, facts))),
+            }
             return;
         };
+        if self.apart {
+            out.push(Node::Loop(l));
+            return;
+        }
         let mut results: Vec<Vec<Atom>> = Vec::new();
         let several = parts.len() > 1;
         for Part { from, to, body, values } in parts {
@@ -221,6 +240,37 @@ impl Ranges<'_> {
             parts = next;
         }
         (saves && !parts.is_empty() && parts.len() <= MOST_PARTS).then_some(parts)
+    }
+
+    /// A loop for each of its folds, if these have conditions of their own, by which some end, and what is left of all is less.
+    fn one_by_one(&mut self, l: &Loop, facts: &mut Facts) -> Option<Vec<Loop>> {
+        if l.folds.len() < 2 || l.folds.len() > MOST_PARTS || l.is_ordered() {
+            return None;
+        }
+        let code = |n: &Node| match n {
+            Node::Let(l) if !l.may_fail(self.vars) => Some(l.clone()),
+            _ => None,
+        };
+        let lets: Vec<Let> = l.body.iter().map(code).collect::<Option<_>>()?;
+        let (mut left, mut loops) = (0, Vec::new());
+        for f in &l.folds {
+            let mut live: FxHashSet<Var> = f.value.var().into_iter().collect();
+            let body: Vec<Node> = live_lets(lets.clone(), &mut live).into_iter().map(Node::Let).collect();
+            let one = Loop { body, folds: vec![f.clone()], ..l.clone() };
+            // A part that ends is half of it.
+            left += cost(&one.body) / if self.parts(&one, facts).is_some() { 2 } else { 1 };
+            loops.push(one);
+        }
+        (left < cost(&l.body)).then(|| loops.into_iter().map(|one| self.own(one)).collect())
+    }
+
+    /// A loop under names of its own but for what it folds.
+    fn own(&mut self, mut l: Loop) -> Loop {
+        let mut names = Fresh { vars: self.vars, names: &mut Renaming::default() };
+        names.bound_var(&mut l.axis.var);
+        fresh(&mut l.body, &mut names);
+        l.folds.iter_mut().for_each(|f| names.atom(&mut f.value));
+        l
     }
 
     /// A part between its borders of one group, if that saves something.
