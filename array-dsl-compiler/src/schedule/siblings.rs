@@ -110,7 +110,7 @@ impl Siblings<'_> {
         let elements = stored(self.p, &first.body, &second_body, &own);
         let mut v = Values { stored: elements, names: Renaming::default() };
         let body = first.body.iter().cloned().chain(v.nodes(second_body)).collect();
-        let folds = second.folds.iter().cloned().map(|f| Fold { value: renamed(&v.names, f.value), ..f });
+        let folds = second.folds.iter().map(|f| Fold { value: renamed(&v.names, f.value), ..f.clone() });
         let folds = first.folds.iter().cloned().chain(folds).collect();
         let joined = Node::Loop(Loop { body, folds, ..first.clone() });
         Some(needed.into_iter().chain([joined]).chain(rest).collect())
