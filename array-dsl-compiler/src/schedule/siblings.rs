@@ -8,10 +8,11 @@
 //! So do the way back of a recurrence and what it adds up, which have come from different nests (`collect`): `h` needs no memory, and
 //! what both compute is computed once (`unroll`). The second one goes along with the first if
 //!
-//! 1. the trips of the first are in order, so that it has no lanes to lose,
+//! 1. the trips of the first are in order, so that it has no lanes to lose, and the second one has no functions that vectors compute, or
+//!    the first one has some as well,
 //! 2. the second reads what the first one makes, at each trip's own elements alone, or they have something in common that costs much,
 //! 3. what stands between them and the second one needs can be executed before both, and nothing else there is in its way,
-//! 4. not both may fail, unless they do so alike: the first failure is the one that is told.
+//! 4. no two of all these may fail, unless the loops do so alike: the first failure is the one that is told.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -21,7 +22,7 @@ use super::users::Uses;
 use super::values::{Values, stored};
 use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::{Atom, Axis, Var};
-use crate::loops::uses::{bound, visit_atoms};
+use crate::loops::uses::{bound, takes_long, visit_atoms};
 use crate::loops::{Fold, Loop, Node, Program, Step, Tree};
 use crate::ty::Loc;
 
@@ -87,15 +88,18 @@ impl Siblings<'_> {
         let trip = Atom::Var(first.axis.var);
         let names = [(second.axis.var, trip)].into_iter().collect();
         let second_body = Values { stored: FxHashMap::default(), names }.nodes(second.body.clone());
-        let both_fail = fails(&first.body, &self.p.vars) && fails(&second_body, &self.p.vars);
+        let second_fails = fails(&second_body, &self.p.vars);
+        let both_fail = second_fails && fails(&first.body, &self.p.vars);
         let alike = || fails_alike(first.axis.var, &first.body, &second_body, &self.p.vars);
         let (needed, rest) = divided(between, first, second)?;
         let [a, b, moved, passed] = [&first.body, &second_body, &needed, &rest].map(|nodes| self.uses(nodes));
         let gains = b.reads.iter().any(|r| a.changes.contains(r))
             || shares(first.axis.var, &first.body, &second_body);
-        let may_fail_before = fails(&needed, &self.p.vars) || fails(&rest, &self.p.vars) && both_fail;
+        let may_fail_before = fails(&needed, &self.p.vars) || fails(&rest, &self.p.vars) && second_fails;
+        let loses_vectors = takes_long(&second_body) && !takes_long(&first.body);
         let axes: Vec<Axis> = self.around.iter().chain([&first.axis]).cloned().collect();
         if !gains
+            || loses_vectors
             || both_fail && !alike()
             || may_fail_before
             || !moved.is_apart_from(&a)
