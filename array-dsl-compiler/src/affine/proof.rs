@@ -1,7 +1,7 @@
 //! Reads that are not compared with their array's dimensions, and have no reason to be inside at the place where they stand.
 //!
 //! A pass may leave a read in a form from which its reason cannot be told any more. It is compared again then ([`compare`]): that
-//! costs time, and nothing else.
+//! costs time, and nothing else. The same walk finds reads of elements that no trip has set, of arrays of which loops set a part.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -20,8 +20,8 @@ pub(crate) struct Proof<'a> {
     dims: &'a dyn Fn(ArrayId) -> (&'a [Dim], &'a [Dim]),
     /// The scalars that are read without a reason, and of which arrays.
     pub unproven: Vec<(Var, ArrayId)>,
-    /// What is set of arrays of which not all is.
-    parts: FxHashMap<ArrayId, Part>,
+    /// What is set of arrays of which not all is: elements that are in all of these parts.
+    parts: FxHashMap<ArrayId, Vec<Part>>,
     /// Those of which an element is read that may not be.
     pub unset: Vec<ArrayId>,
 }
@@ -60,7 +60,11 @@ impl<'a> Proof<'a> {
     pub fn sets_part(&mut self, array: ArrayId, dimension: Option<usize>, ends: [Option<Atom>; 2]) {
         let places = ends.map(|end| end.map(|a| self.facts.certain(a)));
         let is_known = places.iter().all(|p| *p != Some(None));
-        self.parts.insert(array, dimension.filter(|_| is_known).map(|d| (d, places.map(Option::flatten))));
+        let part = dimension.filter(|_| is_known).map(|d| (d, places.map(Option::flatten)));
+        let parts = self.parts.entry(array).or_default();
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
     }
 
     /// Whether an element is one that is set.
@@ -71,7 +75,7 @@ impl<'a> Proof<'a> {
             from.as_ref().is_none_or(|from| self.facts.nonnegative(&place.sub(from)))
                 && to.as_ref().is_none_or(|to| self.facts.nonnegative(&last(to).sub(&place)))
         };
-        self.parts.get(&array).is_none_or(|part| part.as_ref().is_some_and(within))
+        self.parts.get(&array).is_none_or(|parts| parts.iter().all(|p| p.as_ref().is_some_and(within)))
     }
 
     /// The step of a scan, of which nothing is known after it.

@@ -341,7 +341,7 @@ impl Range {
 #[allow(missing_docs, reason = "described by the header")]
 pub struct Loop {
     pub axis: Axis,
-    /// Of a loop over one axis that stores nothing.
+    /// Of a loop over one axis that stores nothing but elements of rows.
     pub range: Range,
     /// More axes, inside of this one, that count on with it as one: see [`Loop::axes`].
     pub merged: Vec<Axis>,

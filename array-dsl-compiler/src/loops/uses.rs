@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
-use super::{Home, Loop, Node, Program, Recurrence, Rounds};
+use super::{Home, Loop, Node, Program, Recurrence, Rounds, Step, Tree};
 use crate::bulk::uses::{Atoms, Sizes};
 use crate::bulk::walk::Visitor as Scalars;
 use crate::bulk::{ArrayId, Atom, Exp, Reducer, Scan, Var};
@@ -99,6 +99,17 @@ impl<F: FnMut(ArrayId, Access)> Scalars for Accesses<F> {
 impl<F: FnMut(ArrayId, Access)> Visitor for Accesses<F> {
     fn target(&mut self, array: ArrayId, access: Access) {
         (self.0)(array, access);
+    }
+}
+
+/// Calls `f` with every tree of some steps, those of loops included, in order.
+pub fn each_tree(steps: &mut [Step], f: &mut impl FnMut(&mut Tree)) {
+    for s in steps {
+        match s {
+            Step::Tree(t) => f(t),
+            Step::Repeat(r) => each_tree(&mut r.steps, f),
+            _ => {}
+        }
     }
 }
 

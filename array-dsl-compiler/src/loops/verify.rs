@@ -12,6 +12,7 @@
 //! * a chain of views ends in a `Param` or `Heap` array; a view is used after the checks that make it one of as many elements;
 //!   nothing refers to a `Nowhere` array;
 //! * a read that is not compared with its array's dimensions has a reason to be inside (`affine`);
+//! * a loop that does not make all its trips stores elements of `Row` arrays alone, of which nothing else is read in its tree;
 //! * the middle of a loop is code of the same form, with the results of the whole; tiles are of scalar code, loops and stores.
 //!
 //! | file | subject |

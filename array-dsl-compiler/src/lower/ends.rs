@@ -29,15 +29,34 @@ use crate::bulk::walk::Rewriter;
 use crate::bulk::{self, ArrayId, Atom, Axis, Exp, Let, Prefix, Reducer, Var};
 use crate::dim::Dim;
 use crate::loops::print::types;
-use crate::loops::uses::{Access, bound, combined, is_pure, visit_arrays};
+use crate::loops::uses::{Access, bound, combined, each_tree, is_pure, visit_arrays};
 use crate::loops::verify::{established, unset};
 use crate::loops::{Division, Home, Loop, Node, Program, Range, Recurrence, Rounds, Step, Tree};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
+/// What is established before each tree of a program, if it has loops that may end by that; nothing is asked else.
+pub(super) fn known(p: &Program) -> Vec<Checked> {
+    fn may_end(n: &Node) -> bool {
+        match n {
+            Node::Loop(l) => l.is_ordered() || l.body.iter().any(may_end),
+            Node::Accumulate { .. } | Node::Recurrence(_) => true,
+            _ => false,
+        }
+    }
+    fn any(s: &Step) -> bool {
+        match s {
+            Step::Tree(t) => t.body.iter().any(may_end),
+            Step::Repeat(r) => r.steps.iter().any(any),
+            _ => false,
+        }
+    }
+    if p.steps.iter().any(any) { established(p) } else { Vec::new() }
+}
+
 /// Ends the loops of a program that is not yet lowered. `known` is what is established before each tree.
 pub(super) fn on_the_cpu(p: &mut Program, known: &[Checked]) {
-    ended(p, known, |e, t| {
+    ended(p, known, false, |e, t| {
         e.loops_of_updates(t);
         // The trips of what is executed once are divided among tasks.
         let inside = t.axes.is_empty();
@@ -48,39 +67,24 @@ pub(super) fn on_the_cpu(p: &mut Program, known: &[Checked]) {
 
 /// Ends the loops of a program whose trees are divided among threads.
 pub fn on_a_gpu(p: &mut Program) {
-    let known = established(p);
-    ended(p, &known, |e, t| {
+    let known = known(p);
+    ended(p, &known, true, |e, t| {
         if matches!(t.plan.division, Division::Points | Division::Undivided) {
-            e.recurrences = true;
             e.tree(t, false);
         }
     });
 }
 
-fn ended(p: &mut Program, known: &[Checked], f: impl Fn(&mut Ends<'_>, &mut Tree)) {
+fn ended(p: &mut Program, known: &[Checked], of_threads: bool, f: impl Fn(&mut Ends<'_>, &mut Tree)) {
     let (mut all, mut vars) = (std::mem::take(&mut p.steps), p.vars.clone());
     let (rows, checked) = (FxHashSet::default(), Checked::default());
-    let mut e = Ends { p, arrays: types(p), vars: &mut vars, checked, recurrences: false, rows };
-    steps(&mut e, &mut all, &mut known.iter(), &f);
+    let mut e = Ends { p, arrays: types(p), vars: &mut vars, checked, of_threads, rows };
+    let mut known = known.iter();
+    each_tree(&mut all, &mut |t| {
+        e.checked = known.next().cloned().unwrap_or_default();
+        f(&mut e, t);
+    });
     (p.steps, p.vars) = (all, vars);
-}
-
-fn steps<'k>(
-    e: &mut Ends<'_>,
-    all: &mut [Step],
-    known: &mut impl Iterator<Item = &'k Checked>,
-    f: &impl Fn(&mut Ends<'_>, &mut Tree),
-) {
-    for s in all {
-        match s {
-            Step::Tree(t) => {
-                e.checked = known.next().cloned().unwrap_or_default();
-                f(e, t);
-            }
-            Step::Repeat(r) => steps(e, &mut r.steps, known, f),
-            _ => {}
-        }
-    }
 }
 
 struct Ends<'a> {
@@ -90,8 +94,8 @@ struct Ends<'a> {
     vars: &'a mut Vec<Elem>,
     /// What is established before the tree at hand.
     checked: Checked,
-    /// Whether loops of one point by itself end as well, which threads make on a GPU.
-    recurrences: bool,
+    /// Whether threads make the loops: those of one point by itself end as well then, and ends are small integers.
+    of_threads: bool,
     /// The rows of which not all elements have to be stored.
     rows: FxHashSet<ArrayId>,
 }
@@ -213,18 +217,24 @@ impl Ends<'_> {
         while !self.rows.is_empty() {
             let mut ended = t.clone();
             self.tree(&mut ended, inside);
+            if ended == *t {
+                break;
+            }
             let unset = unset(self.p, &self.arrays, self.vars, &self.checked, &ended);
             if unset.is_empty() {
                 *t = ended;
-                self.rows.clear();
+                break;
             }
+            let before = self.rows.len();
             self.rows.retain(|a| !unset.contains(a));
+            assert!(self.rows.len() < before, "a row that all trips store is read where it may not be set");
         }
+        self.rows.clear();
     }
 
     /// The loop of one point, if it ends before it reaches its extent.
     fn recurrence(&mut self, r: &mut Recurrence, facts: &mut Facts, out: &mut Vec<Node>) {
-        let (Rounds::For(axis, until @ None), true) = (&mut r.rounds, self.recurrences) else { return };
+        let (Rounds::For(axis, until @ None), true) = (&mut r.rounds, self.of_threads) else { return };
         let stay = |idle: &Idle<'_>| r.states.iter().all(|s| idle.at(s.next) == Atom::Var(s.state));
         let limits = self.limits(axis, &r.body, false, stay, facts);
         if let Some(limit) = limits.into_iter().find(Limit::is_end) {
@@ -240,7 +250,7 @@ impl Ends<'_> {
                 let is_within = within.iter().all(|f| facts.nonnegative(f));
                 let place = border::code(&place, loc, self.vars, out);
                 // A thread counts by small integers.
-                if is_within || !self.recurrences { place } else { self.kept(place, extent, loc, out) }
+                if is_within || !self.of_threads { place } else { self.kept(place, extent, loc, out) }
             }
             Limit::Counted { count, last_of, mut code } => {
                 let mut names = Renaming::default();
@@ -255,7 +265,7 @@ impl Ends<'_> {
                         self.op(Op::Sub, [all, count], loc, out)
                     }
                 };
-                if self.recurrences { self.kept(place, extent, loc, out) } else { place }
+                if self.of_threads { self.kept(place, extent, loc, out) } else { place }
             }
         }
     }

@@ -32,7 +32,7 @@ use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Item, Let, Var};
 use crate::loops::rename::{fresh, redirect};
 use crate::loops::together::together;
-use crate::loops::uses::{Access, bound, places, visit_arrays, visit_indices};
+use crate::loops::uses::{Access, bound, each_tree, places, visit_arrays, visit_indices};
 use crate::loops::{Home, Loop, Node, Program, Step, Tree};
 use crate::target::Target;
 use crate::ty::{Elem, Loc};
@@ -68,18 +68,8 @@ fn moved_for_good(p: &mut Program, steps: &mut Vec<Step>) {
         }
         !is_name
     });
-    named(p, steps);
-}
-
-/// Has trees name the memory that they use.
-fn named(p: &Program, steps: &mut [Step]) {
-    for s in steps {
-        match s {
-            Step::Tree(t) => in_own_memory(p, &mut t.body),
-            Step::Repeat(r) => named(p, &mut r.steps),
-            _ => {}
-        }
-    }
+    // Trees name the memory that they use.
+    each_tree(steps, &mut |t| in_own_memory(p, &mut t.body));
 }
 
 fn list(p: &mut Program, mut steps: Vec<Step>, users: &mut Users, target: Target) -> Vec<Step> {

@@ -19,19 +19,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::bulk::build::{Rename, Renaming, renamed};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{Atom, Block, Branch, Exp, Let, Var};
+use crate::loops::uses::each_tree;
 use crate::loops::{Loop, Node, Recurrence, Step};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 
 /// Joins the choices of each run of statements. `vars` are the types of all scalars.
 pub(super) fn choices(steps: &mut [Step], vars: &mut Vec<Elem>) {
-    for s in steps {
-        match s {
-            Step::Tree(t) => t.body = joined(std::mem::take(&mut t.body), vars),
-            Step::Repeat(r) => choices(&mut r.steps, vars),
-            _ => {}
-        }
-    }
+    each_tree(steps, &mut |t| t.body = joined(std::mem::take(&mut t.body), vars));
 }
 
 /// Nodes with the choices of each run of statements joined. `vars` are the types of all scalars.

@@ -22,29 +22,18 @@ use super::users::Uses;
 use super::values::{Values, stored};
 use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::{Atom, Axis, Var};
-use crate::loops::uses::{bound, takes_long, visit_atoms};
-use crate::loops::{Fold, Loop, Node, Program, Step, Tree};
+use crate::loops::uses::{bound, each_tree, takes_long, visit_atoms};
+use crate::loops::{Fold, Loop, Node, Program, Tree};
 use crate::ty::Loc;
 
 /// Joins the loops of the points of a program.
 pub(super) fn siblings(p: &mut Program) {
     let mut steps = std::mem::take(&mut p.steps);
-    list(p, &mut steps);
+    each_tree(&mut steps, &mut |t| {
+        // The trips of what is executed once are divided among tasks.
+        Siblings { p, around: t.axes.clone() }.nodes(&mut t.body, !t.axes.is_empty());
+    });
     p.steps = steps;
-}
-
-fn list(p: &Program, steps: &mut [Step]) {
-    for s in steps {
-        match s {
-            Step::Tree(t) => {
-                // The trips of what is executed once are divided among tasks.
-                let mut siblings = Siblings { p, around: t.axes.clone() };
-                siblings.nodes(&mut t.body, !t.axes.is_empty());
-            }
-            Step::Repeat(r) => list(p, &mut r.steps),
-            _ => {}
-        }
-    }
 }
 
 struct Siblings<'a> {
@@ -87,7 +76,8 @@ impl Siblings<'_> {
         }
         let trip = Atom::Var(first.axis.var);
         let names = [(second.axis.var, trip)].into_iter().collect();
-        let second_body = Values { stored: FxHashMap::default(), names }.nodes(second.body.clone());
+        let mut renaming = Values { stored: FxHashMap::default(), names };
+        let second_body = renaming.nodes(second.body.clone());
         let second_fails = fails(&second_body, &self.p.vars);
         let both_fail = second_fails && fails(&first.body, &self.p.vars);
         let alike = || fails_alike(first.axis.var, &first.body, &second_body, &self.p.vars);
@@ -112,9 +102,10 @@ impl Siblings<'_> {
         }
         let own: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
         let elements = stored(self.p, &first.body, &second_body, &own);
-        let mut v = Values { stored: elements, names: Renaming::default() };
-        let body = first.body.iter().cloned().chain(v.nodes(second_body)).collect();
-        let folds = second.folds.iter().map(|f| Fold { value: renamed(&v.names, f.value), ..f.clone() });
+        let mut known = Values { stored: elements, names: Renaming::default() };
+        let body = first.body.iter().cloned().chain(known.nodes(second_body)).collect();
+        let value = |f: &Fold| renamed(&known.names, renamed(&renaming.names, f.value));
+        let folds = second.folds.iter().map(|f| Fold { value: value(f), ..f.clone() });
         let folds = first.folds.iter().cloned().chain(folds).collect();
         let joined = Node::Loop(Loop { body, folds, ..first.clone() });
         Some(needed.into_iter().chain([joined]).chain(rest).collect())

@@ -19,7 +19,7 @@ use crate::bulk::build::{Fresh, Rename, Renaming, int, renamed};
 use crate::bulk::live::live_lets;
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{self, ArrayId, Atom, Exp, Item, Let, Prefix, Reducer, Scan, Var};
-use crate::loops::uses::{Access, takes_long, visit_arrays, visit_atoms};
+use crate::loops::uses::{Access, each_tree, takes_long, visit_arrays, visit_atoms};
 use crate::loops::{Fold, Loop, Node, Recurrence, Rounds, Step, Tree};
 use crate::optimize::Straight;
 use crate::scalar::Op;
@@ -39,13 +39,7 @@ pub(super) const LONGEST: i64 = 16000;
 /// memory each array has.
 pub(super) fn unroll(p: &mut bulk::Program, memory: &[ArrayId], steps: &mut [Step], target: Target) -> bool {
     let mut any = false;
-    for s in steps {
-        any |= match s {
-            Step::Tree(t) => tree(p, memory, t, target),
-            Step::Repeat(r) => unroll(p, memory, &mut r.steps, target),
-            _ => false,
-        };
-    }
+    each_tree(steps, &mut |t| any |= tree(p, memory, t, target));
     any
 }
 
@@ -346,13 +340,7 @@ fn statements(lets: &[Let]) -> i64 {
 
 /// Takes out what nobody uses, what small arrays were made of, say.
 pub(super) fn without_unused(steps: &mut [Step]) {
-    for s in steps {
-        match s {
-            Step::Tree(t) => t.body = used(std::mem::take(&mut t.body), &mut FxHashSet::default()),
-            Step::Repeat(r) => without_unused(&mut r.steps),
-            _ => {}
-        }
-    }
+    each_tree(steps, &mut |t| t.body = used(std::mem::take(&mut t.body), &mut FxHashSet::default()));
 }
 
 /// The nodes without scalars that nobody uses. `live` are those used after them.

@@ -4,6 +4,7 @@
 use rustc_hash::FxHashSet;
 
 use super::super::print::types;
+use super::super::uses::each_tree;
 use super::super::{
     Border, Home, Loop, Node, Plan, Program, Repeat, Rounds, Sort, Sorted, Step, Tree, Which,
 };
@@ -129,7 +130,8 @@ pub fn compare(p: &mut Program) {
     let mut unproven = FxHashSet::default();
     reasons.of_steps(&p.steps, Checked::executed(), &mut unproven);
     if !unproven.is_empty() {
-        in_steps(&mut p.steps, &mut Compare(&unproven));
+        let mut compare = Compare(&unproven);
+        each_tree(&mut p.steps, &mut |t| in_nodes(&mut t.body, &mut compare));
     }
 }
 
@@ -141,16 +143,6 @@ impl Rewriter for Compare<'_> {
             *checked |= self.0.contains(&l.vars[0]);
         }
         self.walk_binding(l);
-    }
-}
-
-fn in_steps(steps: &mut [Step], compare: &mut Compare<'_>) {
-    for s in steps {
-        match s {
-            Step::Tree(t) => in_nodes(&mut t.body, compare),
-            Step::Repeat(r) => in_steps(&mut r.steps, compare),
-            _ => {}
-        }
     }
 }
 

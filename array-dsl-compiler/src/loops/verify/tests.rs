@@ -204,6 +204,41 @@ fn what_is_read_of_a_row_is_set() {
     assert!(errors(in_one_place).contains(&unset[0].to_string()));
 }
 
+/// Of rows of rows both ends count, those of the loop inside and those of the loop around it.
+#[test]
+fn what_is_read_of_a_row_of_rows_is_set() {
+    let read_at = |row: i64, last: i64| {
+        errors(|p| {
+            let axis = Axis { var: Var(9), extent: Dim::name("m") };
+            p.arrays[1].dims.push(Dim::name("m"));
+            let between = |from, to| Range { from: Some(int(from)), to: Some(int(to)) };
+            let mut l = inner(p, 0).clone();
+            l.range = between(0, 3);
+            if let Some(Node::Store { index, .. }) =
+                l.body.iter_mut().find(|n| matches!(n, Node::Store { .. }))
+            {
+                index.insert(0, Atom::Var(axis.var));
+            }
+            let around = Loop::new(axis, vec![Node::Loop(l)], Vec::new(), Loc(0));
+            body(p)[0] = Node::Loop(Loop { range: between(2, 5), ..around });
+            let reading = inner(p, 1);
+            reading.range = between(0, last);
+            if let Some(Node::Let(Let { exp: Exp::Read { index, checked, .. }, .. })) =
+                reading.body.first_mut()
+            {
+                index.insert(0, int(row));
+                *checked = true;
+            }
+        })
+    };
+    let unset = ["`e.1` is read where it may not be set"];
+    assert_eq!(read_at(2, 3), [""; 0]);
+    assert_eq!(read_at(4, 3), [""; 0]);
+    assert_eq!(read_at(1, 3), unset);
+    assert_eq!(read_at(5, 3), unset);
+    assert_eq!(read_at(2, 4), unset);
+}
+
 #[test]
 fn sides_store_what_the_loop_does() {
     let sided = |p: &mut Program, axis: Option<Var>, parts: fn(&Loop) -> Vec<Vec<Node>>| {

@@ -32,7 +32,6 @@ use crate::bulk::{self, Axis, Scan};
 use crate::loops::print::types;
 use crate::loops::together;
 use crate::loops::uses::{combined, is_pure};
-use crate::loops::verify::established;
 use crate::loops::{Division, Loop, Node, Plan, Program, Repeat, Rounds, Step, Tree};
 use crate::ty::Loc;
 
@@ -45,28 +44,12 @@ struct Cpu<'a> {
 /// Decides how the loops of a program are executed.
 pub fn lower(p: &mut Program) {
     scratch::scratch(p);
-    let known = if p.steps.iter().any(has_order) { established(p) } else { Vec::new() };
+    let known = ends::known(p);
     ends::on_the_cpu(p, &known);
     ranges::ranges(p, &known);
     let steps = std::mem::take(&mut p.steps);
     let cpu = Cpu { arrays: types(p), p };
     p.steps = cpu.steps(steps);
-}
-
-/// Whether a tree has loops of which the trips are in order, or combine: what is known before it says more of these.
-fn has_order(s: &Step) -> bool {
-    fn inside(n: &Node) -> bool {
-        match n {
-            Node::Loop(l) => l.is_ordered() || l.body.iter().any(inside),
-            Node::Accumulate { .. } => true,
-            _ => false,
-        }
-    }
-    match s {
-        Step::Tree(t) => t.body.iter().any(inside),
-        Step::Repeat(r) => r.steps.iter().any(has_order),
-        _ => false,
-    }
 }
 
 impl Cpu<'_> {

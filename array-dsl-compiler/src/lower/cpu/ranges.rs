@@ -30,8 +30,8 @@ use crate::bulk::{Atom, Axis, Branch, Exp, Let, Var};
 use crate::dim::Dim;
 use crate::loops::print::types;
 use crate::loops::rename::fresh;
-use crate::loops::uses::is_pure;
-use crate::loops::{Fold, Loop, Node, Program, Range, Recurrence, Step, Tree};
+use crate::loops::uses::{each_tree, is_pure};
+use crate::loops::{Fold, Loop, Node, Program, Range, Recurrence, Tree};
 use crate::scalar::Op;
 use crate::ty::{Elem, Loc};
 
@@ -46,21 +46,12 @@ pub(super) fn ranges(p: &mut Program, known: &[Checked]) {
     for apart in [true, false] {
         let (mut all, mut vars) = (std::mem::take(&mut p.steps), p.vars.clone());
         let cpu = Cpu { arrays: types(p), p };
-        steps(&mut Ranges { cpu: &cpu, vars: &mut vars, apart }, &mut all, &mut known.iter());
+        let mut known = known.iter();
+        each_tree(&mut all, &mut |t| {
+            let facts = known.next().map_or_else(|| cpu.facts(&t.axes), |c| Facts::new(&t.axes, c));
+            Ranges { cpu: &cpu, vars: &mut vars, apart }.tree(t, facts);
+        });
         (p.steps, p.vars) = (all, vars);
-    }
-}
-
-fn steps<'k>(r: &mut Ranges<'_>, all: &mut [Step], known: &mut impl Iterator<Item = &'k Checked>) {
-    for s in all {
-        match s {
-            Step::Tree(t) => {
-                let facts = known.next().map_or_else(|| r.cpu.facts(&t.axes), |c| Facts::new(&t.axes, c));
-                r.tree(t, facts);
-            }
-            Step::Repeat(q) => steps(r, &mut q.steps, known),
-            _ => {}
-        }
     }
 }
 
@@ -149,7 +140,7 @@ impl Ranges<'_> {
     /// A loop in parts.
     fn looped(&mut self, l: Loop, facts: &mut Facts, out: &mut Vec<Node>) {
         let Some(parts) = self.parts(&l, facts) else {
-            match self.apart.then(|| self.one_by_one(&l, facts)).flatten() {
+            match self.apart.then(|| self.fold_by_fold(&l, facts)).flatten() {
                 Some(loops) => out.extend(loops.into_iter().map(Node::Loop)),
                 None => out.push(Node::Loop(self.inside(l, facts))),
             }
@@ -243,7 +234,7 @@ impl Ranges<'_> {
     }
 
     /// A loop for each of its folds, if these have conditions of their own, by which some end, and what is left of all is less.
-    fn one_by_one(&mut self, l: &Loop, facts: &mut Facts) -> Option<Vec<Loop>> {
+    fn fold_by_fold(&mut self, l: &Loop, facts: &mut Facts) -> Option<Vec<Loop>> {
         if l.folds.len() < 2 || l.folds.len() > MOST_PARTS || l.is_ordered() {
             return None;
         }

@@ -36,23 +36,14 @@ pub(crate) use sizes::{bound, computed, is_composed, known_scalars};
 pub use sizes::{inputs, read_computed, size_scalars};
 pub(crate) use teams::{Stage, stage, team};
 
-use crate::loops::{Division, Program, Step, Tree};
+use crate::loops::uses::each_tree;
+use crate::loops::{Division, Program, Tree};
 
 /// Decides how the trees of a program are executed.
 pub fn divide(p: &mut Program) {
     let mut steps = std::mem::take(&mut p.steps);
-    divided(p, &mut steps);
+    each_tree(&mut steps, &mut |t| t.plan.division = division(p, t));
     p.steps = steps;
-}
-
-fn divided(p: &Program, steps: &mut [Step]) {
-    for s in steps {
-        match s {
-            Step::Tree(t) => t.plan.division = division(p, t),
-            Step::Repeat(r) => divided(p, &mut r.steps),
-            _ => {}
-        }
-    }
 }
 
 fn division(p: &Program, t: &Tree) -> Division {

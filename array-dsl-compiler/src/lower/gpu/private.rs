@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom, Axis, Exp};
-use crate::loops::uses::visit_arrays;
+use crate::loops::uses::{each_tree, visit_arrays};
 use crate::loops::{Covers, Node, Program, Recurrence, Rounds, Step};
 use crate::lower::own::Uses;
 use crate::lower::private::{self, keep};
@@ -104,20 +104,11 @@ impl Rewriter for Reorder<'_> {
 
 /// Takes out the steps that fill an array whose points set all of it before they do anything else with it.
 fn without_fills(p: &mut Program, array: ArrayId) {
-    fn in_steps(p: &Program, steps: &mut [Step], array: ArrayId, is_set: &mut bool) {
-        for s in steps.iter_mut() {
-            match s {
-                Step::Tree(t) => {
-                    let axes: Vec<Axis> = t.axes.clone();
-                    *is_set |= Setting { p, array, is_first: true }.nodes(&mut t.body, &axes);
-                }
-                Step::Repeat(r) => in_steps(p, &mut r.steps, array, is_set),
-                _ => {}
-            }
-        }
-    }
     let (mut steps, mut is_set) = (std::mem::take(&mut p.steps), false);
-    in_steps(p, &mut steps, array, &mut is_set);
+    each_tree(&mut steps, &mut |t| {
+        let axes: Vec<Axis> = t.axes.clone();
+        is_set |= Setting { p, array, is_first: true }.nodes(&mut t.body, &axes);
+    });
     if is_set {
         private::without_fills(&mut steps, &|a| a == array);
     }
