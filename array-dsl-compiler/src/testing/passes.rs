@@ -10,6 +10,7 @@
 //! | `finish cpu`, `finish gpu` | Bulk | Bulk: as that target takes it, by the last passes that are for it among others |
 //! | `schedule cpu`, `schedule gpu` | Bulk | Loops |
 //! | `lower cpu`, `lower gpu` | Loops | Loops |
+//! | `emit cpu`, `emit gpu` | Loops | the text of a back end: Rust, or WGSL and what the runtime is told |
 //!
 //! A text is a kernel in the language, Core, or Bulk. What a pass makes is verified.
 
@@ -18,9 +19,11 @@ use std::fmt;
 
 use super::compare::stage;
 use super::kernels;
+use crate::Verified;
 use crate::bulk::{self, Stm, YieldKind};
 use crate::core;
 use crate::derive::Derivative;
+use crate::emit;
 use crate::flatten::flatten;
 use crate::loops::{self, Step};
 use crate::optimize;
@@ -37,6 +40,8 @@ pub enum Stage {
     Bulk(Box<bulk::Program>),
     /// Scheduled, and lowered.
     Loops(Box<loops::Program>),
+    /// What a back end prints.
+    Code(String),
 }
 
 /// The names of all passes.
@@ -45,7 +50,7 @@ pub fn names() -> Vec<String> {
     out.extend(steps().map(|(name, _)| name.to_string()));
     out.extend(Derivative::ALL.iter().map(|d| d.name().to_string()));
     for target in Target::ALL {
-        out.extend(["finish", "schedule", "lower"].map(|step| format!("{step} {}", target.name())));
+        out.extend(["finish", "schedule", "lower", "emit"].map(|step| format!("{step} {}", target.name())));
     }
     out.sort();
     out.dedup();
@@ -88,6 +93,7 @@ impl Stage {
             Stage::Core(_) => "Core",
             Stage::Bulk(_) => "Bulk",
             Stage::Loops(_) => "Loops",
+            Stage::Code(_) => "code",
         };
         let (name, target) = match pass.split_once(' ') {
             Some((name, target)) => (name, Target::ALL.into_iter().find(|t| t.name() == target)),
@@ -100,6 +106,10 @@ impl Stage {
             (Stage::Loops(mut l), "lower", Some(target)) => {
                 pipeline::lower(&mut l, target);
                 Ok(Stage::Loops(l))
+            }
+            (Stage::Loops(l), "emit", Some(target)) => {
+                let lowered = loops::verify::verify(*l).map_err(|rules| rules.join("\n"))?;
+                emitted(&lowered, target).map(Stage::Code)
             }
             (Stage::Bulk(mut p), "finish", Some(target)) => {
                 pipeline::finish(&mut p, target);
@@ -129,6 +139,7 @@ impl Stage {
             Stage::Core(f) => core::verify::check(f),
             Stage::Bulk(p) => bulk::verify::check(p),
             Stage::Loops(p) => loops::verify::check(p),
+            Stage::Code(_) => Vec::new(),
         };
         let text = || errors.iter().map(|e| format!("  {e}\n")).collect::<String>();
         if errors.is_empty() { Ok(self) } else { Err(format!("{made_by} breaks rules:\n{}{self}", text())) }
@@ -138,7 +149,7 @@ impl Stage {
     pub fn counts(&self) -> String {
         let mut counts = BTreeMap::new();
         match self {
-            Stage::Core(_) => {}
+            Stage::Core(_) | Stage::Code(_) => {}
             Stage::Bulk(p) => count_bulk(&p.stms, &mut counts),
             Stage::Loops(p) => count_loops(&p.steps, &mut counts),
         }
@@ -152,8 +163,20 @@ impl fmt::Display for Stage {
             Stage::Core(p) => core::print::print(p),
             Stage::Bulk(p) => bulk::print::print(p),
             Stage::Loops(p) => loops::print::print(p),
+            Stage::Code(text) => text.clone(),
         })
     }
+}
+
+/// What the back end of a target prints.
+fn emitted(p: &Verified<loops::Program>, target: Target) -> Result<String, String> {
+    if target == Target::Cpu {
+        let code = emit::cpu::emit(p);
+        return Ok(format!("{}\n{}", code.items, code.body));
+    }
+    let code = emit::wgsl::emit(p)?;
+    let shaders = code.shaders.iter().map(|s| format!("{}\n", s.wgsl));
+    Ok(shaders.chain([code.program]).collect())
 }
 
 type Counts = BTreeMap<&'static str, usize>;
