@@ -9,10 +9,11 @@
 //! derive      Bulk   -> Bulk     vjp, jvp by dual arrays; repeatable
 //!                                matrices: in one direction, optimize, at all units, optimize, in strips
 //! optimize    Bulk   -> Bulk
-//! finish      Bulk   -> Bulk     for each target: values with rules of the user's as ordinary ones (then optimize); reductions at
-//!                                each place of a short axis as several (then optimize); where points have an order, what is made of
-//!                                an extremum for its place alone, where not, one writer for each place (then optimize); `LAST`: where arrays are changed
-//!                                in place, updates; additions to places of the points' own as writes
+//! finish      Bulk   -> Bulk     for each target, each followed by optimize: values with rules of the user's as ordinary ones;
+//!                                reductions along short axes as scalar code, at each place of a short axis as several; where points
+//!                                have an order, what is made of an extremum for its place alone, where not, one writer for each
+//!                                place; what is rather computed again than stored. `LAST`: where arrays are changed in place, updates;
+//!                                additions to places of the points' own as writes
 //! schedule    Bulk   -> Loops    loops of points, fusion into loop trees, contractions, sorts of values
 //! lower       Loops  -> Loops    CPU: each tree hoisted, merged, formed. GPU: bounds, separate reductions, elements of
 //!                                a point's own, sizes, division
@@ -112,6 +113,12 @@ pub fn finish(p: &mut bulk::Program, target: Target) {
     if optimize::without_rules(p) {
         optimize::optimize(p);
     }
+    if !can.lanes && optimize::kept_by_threads(p) {
+        optimize::optimize(p);
+    }
+    if optimize::short(p, can.nests) {
+        optimize::optimize(p);
+    }
     if optimize::jam(p) {
         optimize::optimize(p);
     }
@@ -122,6 +129,12 @@ pub fn finish(p: &mut bulk::Program, target: Target) {
         optimize::optimize(p);
     }
     if !can.orders_points && optimize::only_last(p) {
+        optimize::optimize(p);
+    }
+    if optimize::again(p, can.recompute) {
+        optimize::optimize(p);
+    }
+    if !can.lanes && optimize::levels(p) {
         optimize::optimize(p);
     }
     if can.exact_trips && bulk::condition::rely_on_conditions(p) {

@@ -33,6 +33,23 @@ pub struct Capabilities {
     pub exact_trips: bool,
     /// A number of the host level has memory that another array can take over; else it is a variable.
     pub scalars_in_memory: bool,
+    /// What is rather computed again than stored and read.
+    pub recompute: Recompute,
+}
+
+/// The price of an element of memory, written and read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recompute {
+    /// So many simple operations cost less.
+    pub work: usize,
+    /// A reader may then use so many arrays: what every device binds, with room for what joins it.
+    pub arrays: usize,
+    /// The operations of a function as the exponential.
+    pub function: usize,
+    /// How many times as long an operation takes where floats have 64 bits: many GPUs have hardly any units for these.
+    pub wide: usize,
+    /// Only where a reader goes through the array in another order than that of its elements: else these are near.
+    pub crosswise_only: bool,
 }
 
 impl Target {
@@ -59,6 +76,13 @@ impl Target {
                 updates: true,
                 exact_trips: true,
                 scalars_in_memory: false,
+                recompute: Recompute {
+                    work: 48,
+                    arrays: usize::MAX,
+                    function: 20,
+                    wide: 1,
+                    crosswise_only: true,
+                },
             },
             Target::Gpu => Capabilities {
                 nests: false,
@@ -69,6 +93,7 @@ impl Target {
                 updates: false,
                 exact_trips: false,
                 scalars_in_memory: true,
+                recompute: Recompute { work: 64, arrays: 6, function: 16, wide: 4, crosswise_only: false },
             },
         }
     }

@@ -334,6 +334,11 @@ impl Program {
         &self.arrays[a.0 as usize]
     }
 
+    /// Whether an array is a number that is an argument, which has no memory on a device.
+    pub fn is_given_number(&self, a: ArrayId) -> bool {
+        self.array(a).dims.is_empty() && self.params.iter().any(|q| q.arrays.leaves().contains(&&a))
+    }
+
     /// A new array.
     pub fn new_array(&mut self, name: impl Into<Name>, elem: Elem, dims: Vec<Dim>) -> ArrayId {
         self.arrays.push(ArrayInfo { name: name.into(), elem, dims });

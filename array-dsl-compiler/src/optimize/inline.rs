@@ -27,6 +27,30 @@ const CHEAP: usize = 6;
 /// Inlines wherever it pays.
 pub(super) fn inline(seq: &mut Sequence, p: &mut Program) {
     let uses = uses(&seq.stms);
+    let results: FxHashSet<ArrayId> = seq.results.iter().copied().collect();
+    let single = |array| uses.get(&array).copied().unwrap_or(0) == 1 && !results.contains(&array);
+    let mut pays = |r: &Read<'_>| {
+        let Some(cost) = r.producer.cost else { return true };
+        // Each point of the reader wants another element.
+        (cost <= CHEAP || single(r.array)) && r.facts.tells_all(r.index, r.axes)
+    };
+    replace(seq, p, &mut pays);
+}
+
+/// A read of what a nest has stored.
+pub(super) struct Read<'a> {
+    pub array: ArrayId,
+    pub index: &'a [Atom],
+    pub producer: &'a Producer,
+    /// The axes of the reader, in order and as a set, and what is known where it reads.
+    pub order: &'a [Axis],
+    pub axes: &'a FxHashSet<Var>,
+    pub facts: &'a Facts,
+    pub program: &'a Program,
+}
+
+/// Replaces the reads for which that pays by what they read.
+pub(super) fn replace(seq: &mut Sequence, p: &mut Program, pays: &mut dyn FnMut(&Read<'_>) -> bool) {
     let params: FxHashSet<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
     let mut producers: FxHashMap<ArrayId, Producer> = FxHashMap::default();
     for s in &mut seq.stms {
@@ -37,8 +61,9 @@ pub(super) fn inline(seq: &mut Sequence, p: &mut Program) {
         if let Stm::Nest(n) = s {
             let axes: FxHashSet<Var> = n.axes.iter().map(|a| a.var).collect();
             let facts = Facts::new(&n.axes, &Checked::default());
+            let names = Renaming::default();
             let mut reader =
-                Reader { p, axes: &axes, facts, producers: &producers, names: Renaming::default() };
+                Reader { p, order: &n.axes, axes: &axes, facts, producers: &producers, names, pays };
             n.body = reader.body(std::mem::take(&mut n.body));
             n.yields.iter_mut().for_each(|y| y.kind.rename(&reader.names));
             for y in &n.yields {
@@ -51,10 +76,7 @@ pub(super) fn inline(seq: &mut Sequence, p: &mut Program) {
                     let Some(lets) = alone(&n.body, *v) else { continue };
                     let code = Block { lets };
                     let cost = cost(&code);
-                    let single =
-                        uses.get(&y.array).copied().unwrap_or(0) == 1 && !seq.results.contains(&y.array);
-                    let producer = Producer { axes: n.axes.clone(), code, value: *v, cost, single };
-                    producers.insert(y.array, producer);
+                    producers.insert(y.array, Producer { axes: n.axes.clone(), code, value: *v, cost });
                 }
             }
         }
@@ -72,14 +94,13 @@ fn alone(body: &Body, value: Atom) -> Option<Vec<Let>> {
     (!body.items.iter().any(scanned)).then_some(lets)
 }
 
-struct Producer {
-    axes: Vec<Axis>,
-    code: Block,
+/// What a nest has stored.
+pub(super) struct Producer {
+    pub axes: Vec<Axis>,
+    pub code: Block,
     value: Atom,
     /// `None`: free.
     cost: Option<usize>,
-    /// There is one reader.
-    single: bool,
 }
 
 impl Producer {
@@ -190,11 +211,13 @@ fn read_is_last(b: &Block) -> bool {
 /// A walk through the code of a nest, in which reads become what they read.
 struct Reader<'a> {
     p: &'a mut Program,
+    order: &'a [Axis],
     axes: &'a FxHashSet<Var>,
     facts: Facts,
     producers: &'a FxHashMap<ArrayId, Producer>,
     /// What the values of inlined reads are called.
     names: Renaming,
+    pays: &'a mut dyn FnMut(&Read<'_>) -> bool,
 }
 
 impl Reader<'_> {
@@ -226,8 +249,11 @@ impl Reader<'_> {
         l.exp = l.exp.renamed(&self.names);
         match &mut l.exp {
             Exp::Read { array, index, checked: false } => {
-                let producer = self.producers.get(array);
-                if let Some(q) = producer.filter(|q| pays(q, index, self.axes, &self.facts)) {
+                let (array, order, axes, facts) = (*array, self.order, self.axes, &self.facts);
+                let (program, pays) = (&*self.p, &mut self.pays);
+                let mut pays =
+                    |producer: &Producer| pays(&Read { array, index, producer, order, axes, facts, program });
+                if let Some(q) = self.producers.get(&array).filter(|q| pays(q)) {
                     let mut inner: Renaming =
                         q.axes.iter().map(|a| a.var).zip(index.iter().copied()).collect();
                     let copied = self.p.copy_lets(&q.code.lets, &mut inner);
@@ -242,10 +268,4 @@ impl Reader<'_> {
         self.facts.learn((&*self.p).into(), &l);
         vec![l]
     }
-}
-
-fn pays(q: &Producer, index: &[Atom], axes: &FxHashSet<Var>, facts: &Facts) -> bool {
-    let Some(cost) = q.cost else { return true };
-    // Each point of the reader wants another element.
-    facts.tells_all(index, axes) && (q.single || cost <= CHEAP)
 }

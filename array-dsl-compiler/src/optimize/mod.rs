@@ -1,5 +1,6 @@
 //! Bulk to Bulk: the same values with less work. Every pass keeps the program valid; `optimize` repeats those of a round
-//! until nothing changes. `jam`, `chosen`, `compared`, `update`, `own` and `writers` are for targets, before scheduling (`pipeline::finish`).
+//! until nothing changes. `short`, `jam`, `levels`, `chosen`, `again`, `compared`, `update`, `own` and `writers` are for targets, before scheduling
+//! (`pipeline::finish`).
 //!
 //! | file | subject |
 //! |---|---|
@@ -15,10 +16,14 @@
 //! | `split` | reshapes: splitting the axes of nests that read them |
 //! | `share` | equal and unused statements |
 //! | `folds` | scans of which the last state is used, as reductions |
+//! | `kept` | reductions over what a filter keeps |
 //! | `unread` | writes in loops that nothing reads |
 //! | `independent` | loops whose trips do not need each other, as nests |
+//! | `short` | reductions along short axes, as scalar code |
+//! | `levels` | reductions of reductions |
 //! | `jam` | reductions at each place of a short axis |
 //! | `chosen` | axes along which one place counts, as that of a minimum |
+//! | `again` | what is rather computed again than stored |
 //! | `update` | accumulations into what they are added to |
 //! | `own` | accumulations of which every point has a place of its own, as writes |
 //! | `writers` | writes to one place, where the target has no order |
@@ -26,6 +31,7 @@
 //! `remaining` changes nothing: it tells which checks are left, and why.
 
 mod accumulate;
+mod again;
 mod chosen;
 mod empty;
 mod factors;
@@ -34,12 +40,15 @@ mod independent;
 mod inline;
 mod invariant;
 mod jam;
+mod kept;
+mod levels;
 
 mod own;
 mod remaining;
 mod renew;
 mod sequence;
 mod share;
+mod short;
 mod simplify;
 mod split;
 mod states;
@@ -50,11 +59,15 @@ mod writers;
 use crate::affine::compare;
 use crate::bulk::{Program, Stm};
 pub use accumulate::gathered;
+pub use again::again;
 pub use chosen::chosen;
 pub use jam::jam;
+pub use kept::kept_by_threads;
+pub use levels::levels;
 pub use own::own;
 pub use remaining::remaining;
 pub use sequence::Sequence;
+pub use short::short;
 pub use simplify::{Straight, compared};
 pub use update::{update, updated};
 pub use writers::only_last;
@@ -73,6 +86,7 @@ pub const ROUND: &[Pass] = &[
     ("states", states::states),
     ("share", share::share),
     ("folds", folds::folds),
+    ("kept", kept::kept),
     ("independent", independent::independent),
     ("unread", unread::unread),
     ("accumulate", accumulate::accumulate),

@@ -18,10 +18,10 @@ pub struct Sequence {
 impl Sequence {
     /// Runs a pass on all sequences of a program, from the outside in. While it runs the program has no statements: it is where
     /// types and new names are, and what a pass adds to it comes out as the pass says.
-    pub fn run(p: &mut Program, pass: Run) {
+    pub fn run(p: &mut Program, mut pass: impl FnMut(&mut Sequence, &mut Program)) {
         let results = p.result.leaves().into_iter().copied().collect();
         let mut all = Sequence { stms: std::mem::take(&mut p.stms), results, known: Checked::default() };
-        all.pass(p, pass);
+        all.pass(p, &mut pass);
         p.stms = all.stms;
         let mut results = all.results.into_iter();
         p.result = p.result.map(&mut |_| results.next().expect("a pass drops no result"));
@@ -30,10 +30,10 @@ impl Sequence {
 
     /// Runs a pass that relies on nothing before on the sequences of a loop.
     pub(super) fn run_within(r: &mut Repeat, p: &mut Program, pass: Run) {
-        body(r, Checked::default(), p, pass);
+        body(r, Checked::default(), p, &mut |seq, p| pass(seq, p));
     }
 
-    fn pass(&mut self, p: &mut Program, pass: Run) {
+    fn pass(&mut self, p: &mut Program, pass: &mut dyn FnMut(&mut Sequence, &mut Program)) {
         pass(self, p);
         let mut known = self.known.clone();
         for s in &mut self.stms {
@@ -46,7 +46,7 @@ impl Sequence {
     }
 }
 
-fn body(r: &mut Repeat, known: Checked, p: &mut Program, pass: Run) {
+fn body(r: &mut Repeat, known: Checked, p: &mut Program, pass: &mut dyn FnMut(&mut Sequence, &mut Program)) {
     let results = r.carried.iter().map(|c| c.next).collect();
     let mut body = Sequence { stms: std::mem::take(&mut r.body), results, known };
     body.pass(p, pass);

@@ -237,12 +237,25 @@ impl Available {
 
     /// The scalars that an expression is known to be.
     fn find(&self, e: &Exp) -> Option<&[Var]> {
-        if let Some(vars) = self.expressions.get(e) {
+        if let Some(vars) = self.expressions.get(e).or_else(|| self.square(e)) {
             return Some(vars);
         }
         let given = if self.assumed.is_empty() { None } else { self.given.get(e) };
         let holds = |(c, when, _): &&(Atom, bool, Var)| self.assumed.contains(&(*c, *when));
         given?.iter().find(holds).map(|(_, _, result)| std::slice::from_ref(result))
+    }
+
+    /// The square of a difference that has been computed the other way around: it is the same to the last bit, as signs are.
+    fn square(&self, e: &Exp) -> Option<&Vec<Var>> {
+        let Exp::Op(Op::Mul, args) = e else { return None };
+        let [Atom::Var(difference), other] = args[..] else { return None };
+        let Exp::Op(Op::Sub, ab) = &**self.definitions.get(&difference)? else { return None };
+        if other != args[0] {
+            return None;
+        }
+        let reversed = Exp::Op(Op::Sub, vec![ab[1], ab[0]]);
+        let reversed = Atom::Var(self.expressions.get(&reversed)?[0]);
+        self.expressions.get(&Exp::Op(Op::Mul, vec![reversed, reversed]))
     }
 
     /// At the end of a scope that began when so many had been given.

@@ -173,9 +173,14 @@ impl<'a> Fuse<'a> {
         if !folds(m) || !folds(q) || m.indexed.is_disjoint(&q.indexed) {
             return false;
         }
-        // Each array with the side of the axes on which neighbors are.
+        // Each array of rows with the side of the axes on which neighbors are. A vector is near whoever goes through it.
         let sides = |m: &Member| -> FxHashSet<(ArrayId, bool)> {
-            let side = |(a, index): &(ArrayId, Vec<Atom>)| Some((self.root(*a), m.along(index)? < m.outer));
+            let side = |(a, index): &(ArrayId, Vec<Atom>)| {
+                let (_, rows) = index.split_last()?;
+                let is_outer = m.along(index)? < m.outer;
+                let crosses = |k| m.along(&rows[..=k]).is_some_and(|axis| (axis < m.outer) != is_outer);
+                (0..rows.len()).any(crosses).then(|| (self.root(*a), is_outer))
+            };
             m.reads.iter().filter_map(side).collect()
         };
         let others = sides(q);
