@@ -271,7 +271,7 @@ pub enum GpuStep {
         /// Another way, for values that are combined into few elements.
         private: Option<Private>,
     },
-    /// A reduction over inner points for each outer point, in whichever of two ways suits the sizes.
+    /// A reduction over inner points for each outer point, in whichever of three ways suits the sizes.
     Reduce {
         /// One thread per outer point that loops over the inner ones, as for `Points`.
         points: Shader,
@@ -284,6 +284,9 @@ pub enum GpuStep {
         /// workgroup memory, and do what is done with the results if `parts` is 1; else they are kept in the scratch memory at
         /// `(part * planned + point) * words`. At stage 1 there are no parts to the workgroups, and the threads fold those instead.
         groups: Shader,
+        /// Workgroup number `g` has 128 points of the last outer axis but one, from `g / Parts % Each` times as many on, and 32 of the last
+        /// one, from `g % Parts` times as many on, and of the axes before them all together point `g / Parts / Each`.
+        tiles: Option<Shader>,
         /// Whether threads side by side have neighboring outer points; else neighboring inner ones. At stage 1 they have.
         across: bool,
         /// The words of what is kept of a part.
@@ -303,7 +306,7 @@ pub enum GpuStep {
         /// The steps: points and reductions.
         steps: &'static [GpuStep],
     },
-    /// Prefixes along one axis for each outer point, in whichever of two ways suits the sizes. `Parts` chunks of 256 groups of
+    /// Prefixes along one axis for each outer point, in whichever of three ways suits the sizes. `Parts` chunks of 256 groups of
     /// `Each` points; `scratch` holds, each as the bits of all states, the totals of the chunks of all outer points, then the
     /// prefixes of all groups.
     Scan {
@@ -319,6 +322,8 @@ pub enum GpuStep {
         starts: Shader,
         /// Goes along the axis: a workgroup per chunk, or with `ends` one thread per outer point.
         run: Shader,
+        /// All in one: `Parts` threads for each outer point go along the axis in steps of `Each` points for each.
+        rows: Option<Shader>,
         /// The number of words that the states take.
         states: u32,
         /// Stands for the scratch memory.

@@ -34,6 +34,9 @@ const THIN: u64 = 4;
 /// With no more rows or columns, most of a square tile would be empty.
 const NARROW: u64 = 16;
 
+/// With no more columns half of a square tile would be.
+const TALL: u64 = 32;
+
 /// The workgroups that keep a large device busy, and so many that parts cost more than they gain: on an H200 a product of 2048 took 454
 /// microseconds in one part, 486 in two; a step of an LSTM, of 128 tiles, 139 in four parts, 200 in two.
 const BUSY: u64 = 512;
@@ -128,14 +131,14 @@ impl Classes {
         self.swapped = !self.swapped;
     }
 
-    /// Thin or narrow: rows are the longer side. Else columns are what is contiguous in the result. The result
+    /// Thin, narrow or tall: rows are the longer side. Else columns are what is contiguous in the result. The result
     /// is whether it is thin.
     fn orient(&mut self) -> bool {
         let (rows, columns) = (total(&self.rows), total(&self.columns));
         let least = rows.min(columns);
         let fastest = |axes: &[Axis]| axes.last().map_or(u64::MAX, |axis| axis.out);
         let is_better_swapped =
-            if least <= NARROW { rows < columns } else { fastest(&self.rows) < fastest(&self.columns) };
+            if least <= TALL { rows < columns } else { fastest(&self.rows) < fastest(&self.columns) };
         if is_better_swapped {
             self.swap();
         }
@@ -279,6 +282,8 @@ fn tiles(rows: u64, columns: u64, batch: u64) -> (Tile, [u64; 2]) {
     let [down, across] = divided(Tile::Large);
     let tile = if columns <= NARROW {
         Tile::Narrow
+    } else if columns <= TALL && rows > columns {
+        Tile::Tall
     } else if rows.min(columns) >= 128 && down * across * batch >= MANY_LARGE_TILES {
         Tile::Large
     } else {

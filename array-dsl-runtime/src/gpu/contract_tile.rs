@@ -10,6 +10,8 @@ use super::contract_shader::{Counts, Float, SIZES, interface};
 pub(super) enum Tile {
     /// 256 rows of 16.
     Narrow,
+    /// 128 rows of 32.
+    Tall,
     /// 64 rows of 64.
     Medium,
     /// 128 rows of 128.
@@ -21,6 +23,7 @@ impl Tile {
     pub(super) fn sides(self) -> [u64; 2] {
         match self {
             Tile::Narrow => [256, 16],
+            Tile::Tall => [128, 32],
             Tile::Medium => [64, 64],
             Tile::Large => [128, 128],
         }
@@ -38,7 +41,7 @@ impl Tile {
 
     /// The sums in workgroup memory at a time: as many as fit the 16 KiB that every device has.
     fn depth(self, float: Float) -> usize {
-        let depth = if self == Tile::Medium { 16 } else { 8 };
+        let depth = if matches!(self, Tile::Medium | Tile::Tall) { 16 } else { 8 };
         if float == Float::F64 { depth / 2 } else { depth }
     }
 }

@@ -199,6 +199,7 @@ fn wanted() -> wgpu::Features {
         | feature(Need::I64)
         | feature(Need::I64Atomics)
         | TIMESTAMPS
+        | super::additions::FEATURE
         | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
 }
 

@@ -273,12 +273,19 @@ impl<'a> Run<'a> {
                 self.combine(shader, extents, private).await
             }
             GpuStep::Points { shader, extents, private: None } => self.points(shader, extents).await,
-            GpuStep::Reduce { points, outer, inner, groups, across, words, scratch } => {
+            GpuStep::Reduce { points, outer, inner, groups, tiles, across, words, scratch } => {
+                if let Some(shader) = tiles
+                    && self.tiles(shader, (outer, inner)).await?
+                {
+                    return Ok(());
+                }
                 self.reduce(points, (outer, inner), (groups, *across), (*words, *scratch)).await
             }
             GpuStep::Team { shader, outer, inner, steps } => self.team(shader, outer, inner, steps).await,
-            GpuStep::Scan { points, outer, length, fold, starts, run, states, scratch, ends } => {
-                let passes = Passes { fold, starts, run, states: *states, scratch: *scratch, ends: *ends };
+            GpuStep::Scan { points, outer, length, fold, starts, run, rows, states, scratch, ends } => {
+                let rows = rows.as_ref();
+                let passes =
+                    Passes { fold, starts, run, rows, states: *states, scratch: *scratch, ends: *ends };
                 self.scan(points, outer, length, &passes).await
             }
             GpuStep::Contract { label, extents, out, a, b } => {

@@ -23,6 +23,7 @@
 //! | `transfer` | the bytes of uploads and downloads |
 //! | `status` | failures found by shaders, and which results carry them |
 //! | `pipeline` | shaders made into pipelines, once |
+//! | `additions` | additions to floats, native where the device has them |
 //! | `translate` | in tests: shaders as devices without Vulkan get them |
 //! | `record` | what is recorded and how it is submitted |
 //! | `wait` | waiting for the device: blocking, async, in a browser |
@@ -50,6 +51,7 @@
 )]
 
 mod adapter;
+mod additions;
 mod array;
 mod builtin;
 mod contract;

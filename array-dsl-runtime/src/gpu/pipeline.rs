@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::additions;
 use super::builtin::Builtin;
 use super::device::Shared;
 use crate::error::Error;
@@ -116,7 +117,7 @@ impl Pipelines {
         let what = || format!("shader `{label}`");
         let made = gpu.scoped(what, || {
             let (layout, pipeline_layout) = self.layout(&gpu.device, interface);
-            (compile(&gpu.device, label, wgsl, &pipeline_layout, origin), layout)
+            (compile(gpu, label, wgsl, &pipeline_layout, origin), layout)
         });
         let (raw, layout) = made.map_err(|e| Error::Gpu { message: format!("{}: {e}", what()) })?;
         gpu.counters.pipelines_created.fetch_add(1, Relaxed);
@@ -163,16 +164,18 @@ impl Pipelines {
 }
 
 fn compile(
-    device: &wgpu::Device,
+    gpu: &Shared,
     label: &str,
     wgsl: &str,
     layout: &wgpu::PipelineLayout,
     origin: Origin,
 ) -> wgpu::ComputePipeline {
+    let device = &gpu.device;
     #[cfg(feature = "assert-translated")]
     super::translate::assert_translated(label, wgsl);
-    let source =
-        wgpu::ShaderModuleDescriptor { label: Some(label), source: wgpu::ShaderSource::Wgsl(wgsl.into()) };
+    let wgsl =
+        if gpu.can.features.contains(additions::FEATURE) { additions::native(wgsl) } else { wgsl.into() };
+    let source = wgpu::ShaderModuleDescriptor { label: Some(label), source: wgpu::ShaderSource::Wgsl(wgsl) };
     let module = match origin {
         Origin::Program => device.create_shader_module(source),
         // SAFETY: `Written::trusted`. All other checks stay.

@@ -113,8 +113,12 @@ fn shaders(steps: &'static [GpuStep]) -> Vec<&'static Shader> {
                 all.push(shader);
                 all.extend(private.as_ref().map(|p| &p.shader));
             }
-            GpuStep::Reduce { points, groups, .. } => all.extend([points, groups]),
-            GpuStep::Scan { points, fold, starts, run, .. } => all.extend([points, fold, starts, run]),
+            GpuStep::Reduce { points, groups, tiles, .. } => {
+                all.extend([points, groups].into_iter().chain(tiles));
+            }
+            GpuStep::Scan { points, fold, starts, run, rows, .. } => {
+                all.extend([points, fold, starts, run].into_iter().chain(rows));
+            }
             // What a team does, its steps do where it has too many arrays.
             GpuStep::Repeat { steps, .. } | GpuStep::Team { steps, .. } => all.extend(shaders(steps)),
             GpuStep::Contract { .. }

@@ -8,6 +8,9 @@
 //! | inner points, as in sums of rows | the lanes of a point | one for every [`EACH`] inner points, more where there are few outer points |
 //! | outer points, as in sums of columns | points | as many as leave [`SIDE`] points side by side |
 //!
+//! Where outer points are those of a matrix whose rows and columns have much in common, workgroups make tiles of results, if tiles are many
+//! and not empty for the larger part.
+//!
 //! Where that gives too few workgroups, the inner points are split into parts, whose results go to scratch memory that a
 //! second dispatch of the same shader folds. One thread for each outer point has the shader without workgroup memory
 //! (`points`). All of this depends on sizes only.
@@ -15,6 +18,7 @@
 //! Where only the device knows the sizes, threads beyond the outer points, planned for by a bound, write nothing.
 
 use super::execute::{Run, WORKGROUP};
+use super::pipeline::storage_buffers;
 use crate::error::Error;
 use crate::program::{Elem, Poly, Shader};
 
@@ -57,7 +61,49 @@ impl Division {
     }
 }
 
+/// The rows and columns of a tile.
+const TILE: [u32; 2] = [128, 32];
+
+/// The fewest workgroups, and the fewest inner points, for which tiles are worth it.
+const TILES: u64 = 64;
+const LONG: u32 = 8;
+
+/// The tiles across and down, if they are worth it.
+fn tiles(rows: u32, columns: u32, batch: u32, inner: u32) -> Option<[u32; 2]> {
+    let [down, across] = [rows.div_ceil(TILE[0]), columns.div_ceil(TILE[1])];
+    let [made, wanted] = [(down * TILE[0], across * TILE[1]), (rows, columns)]
+        .map(|(rows, columns)| u64::from(rows) * u64::from(columns));
+    let groups = u64::from(down) * u64::from(across) * u64::from(batch);
+    (groups >= TILES && inner >= LONG && 2 * wanted >= made).then_some([across, down])
+}
+
 impl Run<'_> {
+    /// A reduction in tiles, if these are worth it; whether they are.
+    pub(super) async fn tiles(
+        &mut self,
+        shader: &'static Shader,
+        (outer, inner): (&'static [Poly], &'static [Poly]),
+    ) -> Result<bool, Error> {
+        let [batch @ .., row, column] = outer else { return Ok(false) };
+        // The points all together are within bounds, which they are in a reduction too.
+        let (points, inners) = (self.points_of(outer).await?, self.points_of(inner).await?);
+        let [rows, columns] = [row, column].map(std::slice::from_ref);
+        let (rows, columns) = (self.points_of(rows).await?, self.points_of(columns).await?);
+        let batch = self.points_of(batch).await?;
+        let most = self.gpu.can.limits.max_storage_buffers_per_shader_stage as usize;
+        let Some([across, down]) = tiles(rows, columns, batch, inners) else { return Ok(false) };
+        let Ok(groups) = u32::try_from(u64::from(across) * u64::from(down) * u64::from(batch)) else {
+            return Ok(false);
+        };
+        if points == 0 || storage_buffers(shader) > most {
+            return Ok(false);
+        }
+        let buffers = self.bound(shader).await?;
+        let words = self.words(shader, [across, down, 0, 0]).await?;
+        self.dispatch_shader(shader, &words, &buffers, groups).await?;
+        Ok(true)
+    }
+
     /// See the module header.
     pub(super) async fn reduce(
         &mut self,
@@ -120,6 +166,17 @@ mod tests {
         assert_eq!(columns(10_000_000, 3), (1, 1));
         assert_eq!(columns(32, 1_000_000), (8, 1024));
         assert_eq!(rows(0, 100), (128, 1));
+    }
+
+    #[test]
+    fn tiles_are_many_and_full() {
+        assert_eq!(tiles(100_000, 25, 1, 32), Some([1, 782]));
+        assert_eq!(tiles(100_000, 100, 1, 16), Some([4, 782]));
+        assert_eq!(tiles(100_000, 10, 1, 16), None);
+        assert_eq!(tiles(1000, 100, 1, 16), None);
+        assert_eq!(tiles(1000, 100, 3, 16), Some([4, 8]));
+        assert_eq!(tiles(100_000, 100, 1, 3), None);
+        assert_eq!(tiles(0, 100, 1, 16), None);
     }
 
     /// Every inner point has a thread, none has two, whatever the sizes.

@@ -101,6 +101,7 @@ macro_rules! rows {
                     ends: None,
                     needs: &[],
                 },
+                tiles: None,
                 across: false,
                 words: 1,
                 scratch: 2,

@@ -5,7 +5,7 @@ use array_dsl::prelude::*;
 use super::agreement::{LENGTHS, SHAPES, agree, integers, noise};
 
 /// Rows, summed, columns.
-const SIZES: [(usize, usize, usize); 9] = [
+const SIZES: [(usize, usize, usize); 12] = [
     (0, 3, 4),
     (3, 0, 4),
     (3, 4, 0),
@@ -15,6 +15,9 @@ const SIZES: [(usize, usize, usize); 9] = [
     (65, 130, 7),
     (1, 300, 129),
     (130, 17, 66),
+    (300, 20, 32),
+    (129, 40, 17),
+    (31, 70, 260),
 ];
 
 #[kernel]

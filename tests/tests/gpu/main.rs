@@ -39,6 +39,7 @@ mod sorts;
 mod sparse;
 mod special;
 mod teams;
+mod tiles;
 mod training;
 mod waiting;
 mod wide;

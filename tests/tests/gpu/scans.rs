@@ -1,4 +1,4 @@
-//! Prefixes and reductions by any associative operator: one thread for a row where there are many rows, three passes
+//! Prefixes and reductions by any associative operator: one thread or some for a row where there are many rows, three passes
 //! where there are few.
 
 use array_dsl::prelude::*;
@@ -9,8 +9,9 @@ use super::agreement::{SHAPES, TOLERANCE, agree, integers, noise};
 /// Around a thread's, a workgroup's and a chunk's points, and more than a chunk for each of a workgroup's threads.
 const LENGTHS: [usize; 12] = [0, 1, 64, 65, 255, 256, 257, 1000, 4095, 4096, 4097, 70_000];
 
-/// Few long rows, and many short ones.
-const LONG: [(usize, usize); 4] = [(3, 70_000), (2, 257), (20_000, 100), (5000, 70)];
+/// Few long rows, and many short ones; rows at whose ends threads have less to do, and of several steps of all their threads.
+const LONG: [(usize, usize); 8] =
+    [(3, 70_000), (2, 257), (20_000, 100), (5000, 70), (40_001, 9), (3, 33), (2001, 300), (301, 2100)];
 
 #[kernel]
 fn sums(x: [f32; n]) -> [f32; n] {

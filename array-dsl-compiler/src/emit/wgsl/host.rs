@@ -168,14 +168,18 @@ impl Context<'_> {
     /// `GpuStep::Reduce`.
     pub(super) fn reduce_step(
         &mut self,
-        (points, groups): (&Finished, &Groups),
+        (points, groups, tiles): (&Finished, &Groups, Option<&Finished>),
         (outer, inner): (&[&Dim], &[&Dim]),
         across: bool,
     ) -> Result<String, String> {
         let Groups { shader, words, scratch } = groups;
         let (points, groups) = (self.shader(points)?, self.shader(shader)?);
+        let tiles = option(tiles.map(|s| self.shader(s)).transpose()?);
         let (outer, inner) = (self.polys(outer.iter().copied())?, self.polys(inner.iter().copied())?);
-        Ok(format!("\nreduce {points} {outer} {inner} {groups} across {across} {words} {}", scratch.0))
+        Ok(format!(
+            "\nreduce {points} {outer} {inner} {groups} tiles {tiles} across {across} {words} {}",
+            scratch.0
+        ))
     }
 
     /// `GpuStep::Team`.
@@ -201,9 +205,11 @@ impl Context<'_> {
             [points, &passes.fold, &passes.starts, &passes.run].map(|s| self.shader(s));
         let (points, fold, starts, run) = (points?, fold?, starts?, run?);
         let (outer, length) = (self.polys(outer.iter().copied())?, self.poly(length)?);
-        let Passes { words, scratch, ends, .. } = passes;
+        let Passes { rows, words, scratch, ends, .. } = passes;
+        let rows = rows.as_ref().map(|s| self.shader(s)).transpose()?;
         Ok(format!(
-            "\nscan {points} {outer} {length} {fold} {starts} {run} {words} {} ends {ends}",
+            "\nscan {points} {outer} {length} {fold} {starts} {run} rows {} {words} {} ends {ends}",
+            option(rows),
             scratch.0
         ))
     }

@@ -3,7 +3,7 @@
 //! * `context` knows the program's arrays, sizes and places;
 //! * `entry` makes the shaders of a tree, `several` those of points with little to do, `body` its statements, `recurrence` those that are loops of a point, `expr` its
 //!   expressions, `prelude` the functions they call;
-//! * `groups` makes the shaders of reductions, `team` those of several trees, `scan` those of prefixes;
+//! * `groups` makes the shaders of reductions, `tiles` those in tiles, `team` those of several trees, `scan` those of prefixes;
 //! * `shader` keeps a shader's interface, `words` its uniform words, `types` maps element types;
 //! * `host` prints the constant.
 //!
@@ -27,6 +27,7 @@ mod shader;
 mod team;
 #[cfg(test)]
 mod tests;
+mod tiles;
 mod types;
 mod words;
 
@@ -39,7 +40,7 @@ use crate::internal::{self, expect};
 use crate::loops::{ArrayInfo, Contract, Division, Home, Program, Repeat, Sort, Step, Tree};
 pub use crate::lower::gpu::size_scalars;
 use crate::lower::gpu::{
-    Prefixes, Reduction, bound, combined_into, computed, known_scalars, narrow, team as team_of,
+    Prefixes, Reduction, Tiles, bound, combined_into, computed, known_scalars, narrow, team as team_of,
 };
 use crate::ty::{Const, Elem, Loc};
 
@@ -103,7 +104,11 @@ impl BackEnd for Context<'_> {
                 });
                 let groups = groups::groups(cx, tree, &r, format!("{label}, groups"))?;
                 let inner: Vec<&Dim> = r.inner.iter().map(|a| &a.extent).collect();
-                cx.reduce_step((&points, &groups), (&outer, &inner), r.across)
+                let tiles = match Tiles::of(cx.program, tree) {
+                    Some(t) => tiles::tiles(cx, tree, &t, format!("{label}, tiles"))?,
+                    None => None,
+                };
+                cx.reduce_step((&points, &groups, tiles.as_ref()), (&outer, &inner), r.across)
             }
             Division::Prefixes => {
                 let prefixes = expect(Prefixes::of(cx.program, tree), || "prefixes without scans".into());

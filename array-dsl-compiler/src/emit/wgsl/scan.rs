@@ -11,6 +11,13 @@
 //!
 //! A loop that only gives its last values is run by the threads of the last groups alone.
 //!
+//! Where there are many outer points whose elements are contiguous along the axis, one shader does it all:
+//!
+//! ```text
+//! rows     a point's threads, some of a workgroup, go along the axis in steps of a group for each: they fold their groups, find the
+//!          prefixes of these, and run from  carry . prefix;  carry = carry . total
+//! ```
+//!
 //! In the scratch memory are the totals of all chunks, then the prefixes of all threads; each is the bits of all states.
 
 use super::body::state;
@@ -28,6 +35,8 @@ pub(super) struct Passes {
     pub(super) fold: Finished,
     pub(super) starts: Finished,
     pub(super) run: Finished,
+    /// All in one, if the loop can be so executed.
+    pub(super) rows: Option<Finished>,
     /// The number of words that the states take.
     pub(super) words: usize,
     pub(super) scratch: ArrayId,
@@ -39,10 +48,12 @@ pub(super) struct Passes {
 pub(super) fn passes(cx: &mut Context<'_>, tree: &Tree, p: &Prefixes, label: &str) -> Result<Passes, String> {
     let scratch = cx.scratch;
     let ends = !p.l.folds.is_empty();
+    let alone = !ends && !p.across && !tree.axes.is_empty();
     Ok(Passes {
         fold: fold(cx, tree, p, scratch, format!("{label}, fold"))?,
         starts: starts(cx, tree, p, scratch, format!("{label}, starts"))?,
         run: run(cx, tree, p, scratch, ends, format!("{label}, run"))?,
+        rows: alone.then(|| rows(cx, tree, p, format!("{label}, rows"))).transpose()?,
         words: kinds_of(cx, p)?.into_iter().map(Kind::words).sum(),
         scratch,
         ends,
@@ -85,7 +96,7 @@ fn fold(
         sh.nodes(&before)?;
         sh.scan_states(&alone.body)?;
         sh.trips(&alone, "i32(low)", "i32(high)")?;
-        across(sh, p, &kinds)?;
+        across(sh, p, &kinds, ("local", "256u"))?;
         sh.open("if group < rows * chunks {");
         sh.line(format!("let at = (rows * chunks + group * 256u + local) * {count}u;"));
         sh.open("if local == 0u {");
@@ -136,7 +147,7 @@ fn starts(
         sh.line(&at);
         combine(sh, p, &names, &totals)?;
         sh.close("}");
-        across(sh, p, &kinds)?;
+        across(sh, p, &kinds, ("local", "256u"))?;
         sh.open("if group < rows {");
         sh.open("if local == 0u {");
         for ((name, start), kind) in names.iter().zip(p.starts()).zip(&kinds) {
@@ -223,6 +234,62 @@ fn run(
     sh.finish(label, "", &head)
 }
 
+fn rows(cx: &mut Context<'_>, tree: &Tree, p: &Prefixes, label: String) -> Result<Finished, String> {
+    let alone = Loop { body: needed(&p.l.body, &[]), folds: Vec::new(), ..p.l.clone() };
+    let mut sh = Shader::new(cx, &tree.body)?;
+    let kinds = kinds_of(sh.cx, p)?;
+    let names = states(p);
+    let carries: Vec<String> = (0..names.len()).map(|k| format!("carry{k}")).collect();
+    let part = |at: &str| -> Vec<String> {
+        kinds.iter().enumerate().map(|(k, kind)| kind.load(&format!("part{k}[{at}]"))).collect()
+    };
+    sh.enter("point", &tree.axes);
+    let code = sh.apart(|sh| {
+        sh.nodes(&p.before)?;
+        sh.scan_states(&alone.body)?;
+        let starts: Vec<String> =
+            p.starts().zip(&kinds).map(|(a, kind)| sh.atom_as(a, *kind)).collect::<Result<_, _>>()?;
+        for (carry, start) in carries.iter().zip(&starts) {
+            sh.line(format!("var {carry} = {start};"));
+        }
+        sh.open("for (var begin = 0u; begin < extent; begin += lanes * each) {");
+        sh.line("let low = min(begin + lane * each, most);");
+        sh.line("let high = min(low + each, most);");
+        for (name, start) in names.iter().zip(&starts) {
+            sh.line(format!("{name} = {start};"));
+        }
+        sh.trips(&alone, "i32(low)", "i32(high)")?;
+        across(sh, p, &kinds, ("lane", "lanes"))?;
+        for (name, carry) in names.iter().zip(&carries) {
+            sh.line(format!("{name} = {carry};"));
+        }
+        sh.open("if lane > 0u {");
+        combine(sh, p, &carries, &part("local - 1u"))?;
+        sh.close("}");
+        combined(sh, p, (&carries, &part("local - lane + lanes - 1u")), &carries)?;
+        sh.trips(&p.l, "i32(low)", "i32(high)")?;
+        sh.line("workgroupBarrier();");
+        sh.close("}");
+        Ok(())
+    })?;
+    sh.insert_in(0, &code)?;
+    let (count, extent) = (sh.points(&tree.axes)?, sh.points([&p.l.axis])?);
+    let [lanes, each] = [Word::Parts, Word::Each].map(|w| sh.word(w));
+    let head = format!(
+        "    let rows = {count};
+    if rows == 0u {{ return; }}
+    let extent = {extent};
+    let lanes = {lanes};
+    let each = {each};
+    let lane = local % lanes;
+    let number = (wg.x + wg.y * num_wg.x) * (256u / lanes) + local / lanes;
+    let point = min(number, rows - 1u);
+    let most = select(0u, extent, number < rows);
+"
+    );
+    sh.finish(label, &parts(&kinds), &head)
+}
+
 /// The lines that name the words. Only the device may know that there are no points at all.
 fn words(sh: &mut Shader<'_, '_>, tree: &Tree, p: &Prefixes) -> Result<String, String> {
     let (rows, extent) = (sh.points(&tree.axes)?, sh.points([&p.l.axis])?);
@@ -284,6 +351,16 @@ pub(super) fn parts(kinds: &[Kind]) -> String {
 
 /// The states become those of the operator's left and right side.
 fn combine(sh: &mut Shader<'_, '_>, p: &Prefixes, left: &[String], right: &[String]) -> Result<(), String> {
+    combined(sh, p, (left, right), &states(p))
+}
+
+/// What has these names becomes the states of the operator's left and right side.
+fn combined(
+    sh: &mut Shader<'_, '_>,
+    p: &Prefixes,
+    (left, right): (&[String], &[String]),
+    into: &[String],
+) -> Result<(), String> {
     sh.open("{");
     let mut at = 0;
     let mut results = Vec::new();
@@ -304,15 +381,20 @@ fn combine(sh: &mut Shader<'_, '_>, p: &Prefixes, left: &[String], right: &[Stri
     for (k, r) in results.iter().enumerate() {
         sh.line(format!("let new{k} = {r};"));
     }
-    for (k, name) in states(p).iter().enumerate() {
+    for (k, name) in into.iter().enumerate() {
         sh.line(format!("{name} = new{k};"));
     }
     sh.close("}");
     Ok(())
 }
 
-/// The states of a thread become those of all threads of the workgroup up to it; they are in `part` as well.
-fn across(sh: &mut Shader<'_, '_>, p: &Prefixes, kinds: &[Kind]) -> Result<(), String> {
+/// The states of a thread become those of all threads of its row up to it, of which there are so many; they are in `part` as well.
+fn across(
+    sh: &mut Shader<'_, '_>,
+    p: &Prefixes,
+    kinds: &[Kind],
+    (lane, lanes): (&str, &str),
+) -> Result<(), String> {
     let names = states(p);
     let keep = |sh: &mut Shader<'_, '_>| {
         for (k, (name, kind)) in names.iter().zip(kinds).enumerate() {
@@ -321,8 +403,8 @@ fn across(sh: &mut Shader<'_, '_>, p: &Prefixes, kinds: &[Kind]) -> Result<(), S
         sh.line("workgroupBarrier();");
     };
     keep(sh);
-    sh.open("for (var gap = 1u; gap < 256u; gap = gap << 1u) {");
-    sh.open("if local >= gap {");
+    sh.open(format!("for (var gap = 1u; gap < {lanes}; gap = gap << 1u) {{"));
+    sh.open(format!("if {lane} >= gap {{"));
     let left: Vec<String> =
         kinds.iter().enumerate().map(|(k, kind)| kind.load(&format!("part{k}[local - gap]"))).collect();
     combine(sh, p, &left, &names)?;

@@ -73,16 +73,18 @@ pub(super) fn points(cx: &mut Context<'_>, tree: &Tree, label: &str) -> Result<O
 
 /// The names that lines define, and that of the number they begin from.
 pub(super) fn names<'t>(number: &'t str, lines: &[&'t str]) -> FxHashSet<&'t str> {
-    let words = lines.iter().flat_map(|lines| lines.split(|c: char| !is_part(c)).filter(|w| !w.is_empty()));
-    let mut names = FxHashSet::from_iter([number]);
+    defined(lines).chain([number]).collect()
+}
+
+/// The names that lines define.
+pub(super) fn defined<'t>(lines: &[&'t str]) -> impl Iterator<Item = &'t str> {
+    let words = |lines: &'t str| lines.split(|c: char| !is_part(c)).filter(|w| !w.is_empty());
     let mut defines = false;
-    for word in words {
-        if defines {
-            names.insert(word);
-        }
-        defines = matches!(word, "let" | "var");
-    }
-    names
+    lines.iter().flat_map(move |lines| words(lines)).filter(move |word| {
+        let is_defined = defines;
+        defines = matches!(*word, "let" | "var");
+        is_defined
+    })
 }
 
 fn is_part(c: char) -> bool {
@@ -91,15 +93,18 @@ fn is_part(c: char) -> bool {
 
 /// The lines with these names as the copy's own.
 pub(super) fn copy(lines: &str, names: &FxHashSet<&str>, k: usize) -> String {
+    renamed(lines, |word| names.contains(word).then(|| format!("_at_{k}")))
+}
+
+/// The lines with what is appended to each of their words.
+pub(super) fn renamed(lines: &str, suffix: impl Fn(&str) -> Option<String>) -> String {
     let mut out = String::with_capacity(lines.len() + lines.len() / 2);
     let mut rest = lines;
     while !rest.is_empty() {
         let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
         out.push_str(word);
-        if names.contains(word) {
-            out.push_str(&format!("_at_{k}"));
-        }
+        out.extend(suffix(word));
         let next = after.find(is_part).unwrap_or(after.len());
         out.push_str(&after[..next]);
         rest = &after[next..];

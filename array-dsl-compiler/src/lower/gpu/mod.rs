@@ -9,6 +9,7 @@
 //! | `bounds` | how great they can be |
 //! | `narrow` | integers that are short |
 //! | `reduction` | trees that are one reduction |
+//! | `tiles` | reductions at the points of a matrix, of values of their rows and columns |
 //! | `teams` | trees that one team of threads executes for each point |
 //! | `prefixes` | trees that give prefixes along one axis |
 //! | `copies` | arrays that are combined into, and have room in a workgroup's memory |
@@ -24,6 +25,7 @@ mod reduction;
 mod separate;
 mod sizes;
 mod teams;
+mod tiles;
 
 pub use bounds::bounds;
 pub(crate) use copies::combined_into;
@@ -35,6 +37,7 @@ pub use separate::separate;
 pub(crate) use sizes::{bound, computed, is_composed, known_scalars};
 pub use sizes::{inputs, read_computed, size_scalars};
 pub(crate) use teams::{Stage, stage, team};
+pub(crate) use tiles::{Class, Tiles};
 
 use crate::loops::uses::each_tree;
 use crate::loops::{Division, Program, Tree};

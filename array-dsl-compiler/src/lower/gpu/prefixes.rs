@@ -5,6 +5,7 @@
 
 use rustc_hash::FxHashSet;
 
+use super::reduction::is_across;
 use super::separate::collect;
 use crate::bulk::{Atom, Reducer, Scan, Var};
 use crate::dim::Dim;
@@ -23,6 +24,8 @@ pub(crate) struct Prefixes {
     /// What is done with the last values.
     pub after: Vec<Node>,
     pub scans: Vec<Scan>,
+    /// Whether what is read is contiguous along the tree's last axis rather than along the loop's.
+    pub across: bool,
 }
 
 impl Prefixes {
@@ -68,8 +71,13 @@ impl Prefixes {
         if !gives || !before.iter().all(|n| matches!(n, Node::Let(_))) {
             return None;
         }
-        let mut p =
-            Prefixes { before: before.to_vec(), l: l.clone(), after: after.to_vec(), scans: Vec::new() };
+        let mut p = Prefixes {
+            before: before.to_vec(),
+            l: l.clone(),
+            after: after.to_vec(),
+            scans: Vec::new(),
+            across: is_across(tree, l, &[]),
+        };
         let varying = p.hoist();
         p.scans = p.l.scans().cloned().collect();
         let fits = (1..=MOST_WORDS).contains(&p.words(program));

@@ -84,7 +84,7 @@ fn nested(l: &Loop) -> Option<(Vec<&Let>, &Loop)> {
 
 /// Whether more reads walk along the tree's last axis than along that of the innermost loop, with their last index. Arrays of both
 /// are larger than those of one.
-fn is_across(tree: &Tree, innermost: &Loop, between: &[&Let]) -> bool {
+pub(super) fn is_across(tree: &Tree, innermost: &Loop, between: &[&Let]) -> bool {
     let Some(outer) = tree.axes.last() else { return false };
     // What follows either axis, one for one.
     let (mut outers, mut inners) = (vec![outer.var], vec![innermost.axis.var]);
