@@ -138,3 +138,21 @@ fn cotangents_of_results_of_unknown_size() {
     let (_, t) = jvp(negative)(&x, &array![1.0, 2.0, 3.0, 4.0]);
     assert_eq!(t, array![2.0, 4.0]);
 }
+
+#[kernel]
+fn looked_up(at: [i64; n], w: [f64; m]) -> f64 {
+    let inside = filter(|i| i >= 0, at);
+    sum(map(|i| w[i as usize], inside))
+}
+
+/// What is not kept is not looked up, also where the sum goes over all.
+#[test]
+fn errors_are_those_of_what_is_kept() {
+    let w = array![1.0, 2.0, 4.0];
+    assert_eq!(looked_up(&array![2, -7, 0, -1], &w), 5.0);
+    assert_eq!(looked_up(&array![-7], &Array1::zeros(0)), 0.0);
+    let text = Cpu.run(looked_up, (&array![-3, 1, 3, 9], &w)).unwrap_err().to_string();
+    assert!(text.contains("index 3 is out of range for length 3"), "{text}");
+    let (value, slope) = vjp(looked_up)(&array![2, -7, 2], &w, 1.5);
+    assert_eq!((value, slope), (8.0, array![0.0, 0.0, 3.0]));
+}
