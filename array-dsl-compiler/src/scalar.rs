@@ -408,6 +408,11 @@ impl Op {
         self.is_cheap() || matches!(self, Op::Div | Op::Sqrt | Op::Recip | Op::Signum)
     }
 
+    /// Whether vectors compute it much faster than one number at a time.
+    pub fn takes_long(self) -> bool {
+        self.has_vectors() && !self.is_instruction()
+    }
+
     /// Whether integer arguments can make this fail (division by zero).
     pub fn can_fail(self) -> bool {
         matches!(self, Op::Div | Op::Rem | Op::RemEuclid)

@@ -24,6 +24,14 @@ pub fn live_lets(lets: Vec<Let>, live: &mut FxHashSet<Var>) -> Vec<Let> {
     from_end(lets, |l| is_live(l, live))
 }
 
+/// The code that scalars need, with what may report an error; none if a scan has made any of it.
+pub fn made_without_scans(body: &Body, scalars: impl IntoIterator<Item = Atom>) -> Option<Vec<Let>> {
+    let mut live: FxHashSet<Var> = scalars.into_iter().filter_map(Atom::var).collect();
+    let lets = live_lets(body.lets().cloned().collect(), &mut live);
+    let scanned = body.scans().any(|s| s.vars.iter().any(|v| live.contains(v)));
+    (!scanned).then_some(lets)
+}
+
 /// What of the code before a scan these scalars need, if they are the same along the axis and their code may be executed once for it:
 /// also where it has no points.
 pub fn same_along(p: &Program, axis: Var, before: Vec<Let>, scalars: &[Atom]) -> Option<Vec<Let>> {

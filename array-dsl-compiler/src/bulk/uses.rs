@@ -209,6 +209,15 @@ impl Block {
 }
 
 impl Let {
+    /// Whether there is a function in it that vectors compute much faster than one number at a time.
+    pub fn takes_long(&self) -> bool {
+        match &self.exp {
+            Exp::Op(op, _) => op.takes_long(),
+            Exp::If(_, x, y) => x.block.lets.iter().chain(&y.block.lets).any(Let::takes_long),
+            _ => false,
+        }
+    }
+
     /// Whether executing it may report an error. `vars` are the types of all scalars.
     pub fn may_fail(&self, vars: &[Elem]) -> bool {
         let mut fails = Fails { vars, found: false };

@@ -226,7 +226,7 @@ struct Long(bool);
 impl Scalars for Long {
     fn exp(&mut self, e: &Exp) {
         if let Exp::Op(op, _) = e {
-            self.0 |= op.has_vectors() && !op.is_instruction();
+            self.0 |= op.takes_long();
         }
         self.walk_exp(e);
     }

@@ -69,6 +69,7 @@ fn pays(r: &Read<'_>, readers: &mut Readers, price: Recompute) -> bool {
 
 /// Who reads what, in the nests of a sequence.
 struct Readers {
+    /// The reads of each array.
     uses: FxHashMap<ArrayId, Uses>,
     /// What is used otherwise.
     used: FxHashSet<ArrayId>,

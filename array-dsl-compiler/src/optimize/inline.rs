@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Sequence;
 use crate::affine::{Checked, Facts};
 use crate::bulk::build::{Rename, Renaming, renamed};
-use crate::bulk::live::live_lets;
+use crate::bulk::live::made_without_scans;
 use crate::bulk::walk::{Rewriter, Visitor};
 use crate::bulk::{ArrayId, Atom, Axis, Block, Body, Branch, Exp, Item, Let, Program, Stm, Var, YieldKind};
 use crate::scalar::Op;
@@ -85,13 +85,7 @@ pub(super) fn replace(seq: &mut Sequence, p: &mut Program, pays: &mut dyn FnMut(
 
 /// The code that computes a scalar of its point alone. Of what a scan has passed on there is none.
 fn alone(body: &Body, value: Atom) -> Option<Vec<Let>> {
-    if !body.is_ordered() {
-        return Some(body.unordered());
-    }
-    let mut live: FxHashSet<Var> = value.var().into_iter().collect();
-    let lets = live_lets(body.lets().cloned().collect(), &mut live);
-    let scanned = |i: &Item| matches!(i, Item::Scan(s) if s.vars.iter().any(|v| live.contains(v)));
-    (!body.items.iter().any(scanned)).then_some(lets)
+    if body.is_ordered() { made_without_scans(body, [value]) } else { Some(body.unordered()) }
 }
 
 /// What a nest has stored.

@@ -16,10 +16,9 @@ use rustc_hash::FxHashMap;
 
 use super::Sequence;
 use crate::bulk::build::{Renaming, renamed};
-use crate::bulk::live::live_lets;
+use crate::bulk::live::{live_lets, made_without_scans};
 use crate::bulk::{
-    ArrayId, Atom, Axis, Block, Branch, Exp, Item, Let, Nest, Prefix, Program, Reducer, Stm, Var, Yield,
-    YieldKind,
+    ArrayId, Atom, Axis, Block, Branch, Exp, Let, Nest, Prefix, Program, Reducer, Stm, Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
@@ -40,7 +39,7 @@ pub fn kept_by_threads(p: &mut Program) -> bool {
 /// Code in which names do not matter, and its result.
 type Shape = (Vec<Exp>, Atom);
 
-/// What is known of a condition: how many elements have it, and how many before each.
+/// What is known of conditions: the arrays that say how many points have one, and how many before each, with its shape and the extent.
 #[derive(Default)]
 struct Counted {
     counts: Vec<(ArrayId, Shape, Dim)>,
@@ -101,14 +100,7 @@ fn reads(code: &[Let], array: ArrayId) -> bool {
     found
 }
 
-/// The code of a nest that scalars need, if no scan has made them.
-fn code_of(n: &Nest, scalars: &[Atom]) -> Option<Vec<Let>> {
-    let mut live = scalars.iter().filter_map(|a| a.var()).collect();
-    let lets = live_lets(n.body.lets().cloned().collect(), &mut live);
-    let scanned = |i: &Item| matches!(i, Item::Scan(s) if s.vars.iter().any(|v| live.contains(v)));
-    (!n.body.items.iter().any(scanned)).then_some(lets)
-}
-
+/// The expression of a scalar.
 fn definition(n: &Nest, a: Atom) -> Option<&Exp> {
     let v = a.var()?;
     n.body.lets().find(|l| l.vars == [v]).map(|l| &l.exp)
@@ -122,7 +114,7 @@ fn shape(n: &Nest, a: Atom) -> Option<Shape> {
     };
     name(&mut names, n.axes[0].var);
     let mut code = Vec::new();
-    for l in code_of(n, &[a])? {
+    for l in made_without_scans(&n.body, [a])? {
         let ([v], false) = (&l.vars[..], matches!(l.exp, Exp::If(..))) else { return None };
         code.push(l.exp.renamed(&names));
         name(&mut names, *v);
@@ -195,7 +187,7 @@ fn what_is_kept(
         *found == expected && *counted == shape && *of == axis.extent
     });
     let is_same = *summed == shape && *extent == axis.extent && at[..] == [Atom::Var(axis.var)];
-    let code = code_of(n, &[condition, value])?;
+    let code = made_without_scans(&n.body, [condition, value])?;
     (is_counted && is_same).then(|| Kept {
         axes: n.axes.clone(),
         code,
@@ -231,7 +223,7 @@ fn over_all(p: &mut Program, n: &Nest, kept: &FxHashMap<ArrayId, Kept>, all: boo
         YieldKind::Reduce { reducer, over, .. } => reducer.op().is_some() && at >= n.axes.len() - over,
         _ => false,
     };
-    if !n.yields.iter().all(folded) || !all && lets.iter().any(takes_long) {
+    if !n.yields.iter().all(folded) || !all && lets.iter().any(Let::takes_long) {
         return None;
     }
     let mut axes = n.axes.clone();
@@ -288,12 +280,4 @@ fn over_all(p: &mut Program, n: &Nest, kept: &FxHashMap<ArrayId, Kept>, all: boo
 fn code_of_condition(k: &Kept) -> Vec<Let> {
     let mut live = k.condition.var().into_iter().collect();
     live_lets(k.code.clone(), &mut live)
-}
-
-fn takes_long(l: &Let) -> bool {
-    match &l.exp {
-        Exp::Op(op, _) => !op.is_instruction(),
-        Exp::If(_, x, y) => x.block.lets.iter().chain(&y.block.lets).any(takes_long),
-        _ => false,
-    }
 }

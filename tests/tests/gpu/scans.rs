@@ -4,7 +4,7 @@
 use array_dsl::prelude::*;
 use ndarray::{Array1, Array2, array};
 
-use super::agreement::{SHAPES, TOLERANCE, agree, integers, noise};
+use super::agreement::{SHAPES, TOLERANCE, agree, integers, is_skipped, noise, own_gpu};
 
 /// Around a thread's, a workgroup's and a chunk's points, and more than a chunk for each of a workgroup's threads.
 const LENGTHS: [usize; 12] = [0, 1, 64, 65, 255, 256, 257, 1000, 4095, 4096, 4097, 70_000];
@@ -51,6 +51,28 @@ fn sums_of_rows() {
         let a = noise((n, m), 1);
         agree(row_sums, (a.clone(),), 1e-3);
         agree(vjp(row_sums), (a, noise((n, m), 2)), 1e-3);
+    }
+}
+
+/// Many rows of some elements are found in one dispatch by some threads for each.
+#[test]
+fn rows_by_several_threads() {
+    if is_skipped() {
+        return;
+    }
+    let gpu = own_gpu();
+    let steps = |n: usize, m: usize| {
+        let a = gpu.upload(&noise((n, m), 1)).unwrap();
+        let (result, profile) = gpu.profile(|| gpu.run(row_sums, (&a,))).ok()?;
+        result.unwrap();
+        Some(profile.events.into_iter().map(|e| e.step).collect::<Vec<_>>())
+    };
+    // A device without timestamps does not say.
+    if let Some(rows) = steps(5000, 70) {
+        assert!(rows.len() == 1 && rows[0].ends_with(", rows"), "{rows:?}");
+        assert_eq!(steps(3, 70_000).unwrap().len(), 3);
+        let points = steps(5000, 5).unwrap();
+        assert!(points.len() == 1 && points[0].ends_with(", points"), "{points:?}");
     }
 }
 

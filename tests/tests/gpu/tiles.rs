@@ -81,6 +81,28 @@ fn each_row_with_each_column() {
     }
 }
 
+/// Who does what depends on sizes, which results do not tell.
+#[test]
+fn tiles_are_taken_where_they_are_many() {
+    if is_skipped() {
+        return;
+    }
+    let gpu = own_gpu();
+    let taken = |n: usize, k: usize, d: usize| {
+        let (x, y) = (gpu.upload(&noise((n, d), 1)).unwrap(), gpu.upload(&noise((k, d), 2)).unwrap());
+        let Ok((result, profile)) = gpu.profile(|| gpu.run(distances, (&x, &y))) else { return None };
+        result.unwrap();
+        Some(profile.events.iter().any(|e| e.step.ends_with(", tiles")))
+    };
+    // A device without timestamps does not say.
+    if taken(1, 1, 1).is_some() {
+        assert_eq!(
+            [taken(8200, 100, 16), taken(8200, 3, 16), taken(200, 100, 16)],
+            [true, false, false].map(Some)
+        );
+    }
+}
+
 #[kernel(value, grad, hvp)]
 fn energy(x: [[f32; 3]; n], m: [f32; n]) -> f32 {
     let pairs = build((n, n), |i, j| {

@@ -234,6 +234,7 @@ fn run(
     sh.finish(label, "", &head)
 }
 
+/// The shader that goes along rows by itself. Threads beyond the rows go through no elements, and meet the others at the barriers.
 fn rows(cx: &mut Context<'_>, tree: &Tree, p: &Prefixes, label: String) -> Result<Finished, String> {
     let alone = Loop { body: needed(&p.l.body, &[]), folds: Vec::new(), ..p.l.clone() };
     let mut sh = Shader::new(cx, &tree.body)?;

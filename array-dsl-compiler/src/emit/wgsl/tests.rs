@@ -270,6 +270,14 @@ fn accumulation_of_every_kind() {
             // The first index needs a guard, the second is the axis itself.
             assert!(text.contains("if v1 >= 0li && v1 < i64(s0) {"), "{text}");
             let is_sum = elem.is_float() && reducer == Reducer::Add;
+            if is_sum && elem == Elem::F32 {
+                // The text that the runtime knows as an addition, where the device has its own.
+                let known = include_str!("../../../../array-dsl-runtime/src/gpu/additions.rs");
+                let function = text.split("\nfn ").find(|f| f.contains("_add(at: u32, value: f32)")).unwrap();
+                let (_, body) = function.split_once("_add(").unwrap();
+                let body = body.split_once("\n}").unwrap().0.replace(&format!("a{}[", y.0), "a4[");
+                assert!(known.contains(&body), "{body}");
+            }
             assert_eq!(text.contains("atomicExchange"), is_sum, "{text}");
             assert_eq!(
                 text.contains("atomicCompareExchangeWeak"),

@@ -12,11 +12,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Reduction;
 use crate::bulk::{Atom, Axis, Let, Var};
-use crate::loops::uses::takes_long;
 use crate::loops::{Node, Program, Tree};
 
 /// What a scalar depends on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Class {
     pub row: bool,
     pub column: bool,
@@ -119,7 +118,7 @@ impl<'t> Tiles<'t> {
             return None;
         }
         // What takes long of a point by itself is not slow for want of what it reads.
-        if takes_long(&rest.iter().map(|l| Node::Let((*l).clone())).collect::<Vec<_>>()) {
+        if rest.iter().any(|l| l.takes_long()) {
             return None;
         }
         let mut needed: Vec<Var> = Vec::new();
