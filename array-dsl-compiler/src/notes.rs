@@ -26,7 +26,7 @@ type Params = BTreeSet<usize>;
 
 /// Notes on the gradients of a kernel, in the order of its text.
 pub fn of_gradients(f: &Function) -> Vec<(Loc, String)> {
-    if !f.result_types.iter().any(|t| t.elem.is_float()) {
+    if !f.result_types.iter().any(|t| t.elem.is_differentiable()) {
         return Vec::new();
     }
     let mut flow = Flow { f, varies: FxHashMap::default(), notes: Vec::new() };
@@ -37,7 +37,7 @@ pub fn of_gradients(f: &Function) -> Vec<(Loc, String)> {
     }
     flow.body(&f.body);
     let reached: Params = f.body.results.iter().flat_map(|a| flow.of(*a)).collect();
-    let floats = |p: &crate::core::Param| p.vars.leaves().iter().any(|v| f.ty(**v).elem.is_float());
+    let floats = |p: &crate::core::Param| p.vars.leaves().iter().any(|v| f.ty(**v).elem.is_differentiable());
     let zero = |(i, p): (usize, &crate::core::Param)| {
         let note = format!("the gradient by `{}` is zero: no float of the result varies with it", p.name);
         (p.active && floats(p) && !reached.contains(&i)).then_some((p.loc, note))
@@ -49,7 +49,7 @@ pub fn of_gradients(f: &Function) -> Vec<(Loc, String)> {
 pub fn of_functions(f: &Function) -> Vec<(Loc, String)> {
     fn visit(f: &Function, b: &Body, in_loop: bool, notes: &mut Vec<(Loc, String)>) {
         for s in &b.stms {
-            let is_float = s.vars.iter().any(|v| f.ty(*v).elem.is_float());
+            let is_float = s.vars.iter().any(|v| f.ty(*v).elem.is_differentiable());
             match &s.exp {
                 Exp::Op(op, _) if in_loop && is_float && !op.has_vectors() => {
                     let name = op.row().map_or("a function", |r| r.name);
@@ -131,7 +131,7 @@ impl Flow<'_> {
 
     /// Adds to what a variable varies with; says whether that was new.
     fn bind(&mut self, v: Var, with: &Params) -> bool {
-        if with.is_empty() || !self.f.ty(v).elem.is_float() {
+        if with.is_empty() || !self.f.ty(v).elem.is_differentiable() {
             return false;
         }
         let known = self.varies.entry(v).or_default();

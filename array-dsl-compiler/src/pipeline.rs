@@ -4,7 +4,8 @@
 //! ```text
 //! syntax      tokens -> Ast
 //! elaborate   Ast    -> Core     names, types, rank lifting, sizes, called kernels inlined
-//! flatten     Core   -> Bulk     the bulk-operation transform; derivatives that the kernel takes inside
+//! flatten     Core   -> Bulk     of each complex number two (`core::complex`); the bulk-operation transform; derivatives that the
+//!                                kernel takes inside
 //! optimize    Bulk   -> Bulk     rounds of `optimize::ROUND` until nothing changes
 //! derive      Bulk   -> Bulk     vjp, jvp by dual arrays; repeatable
 //!                                matrices: in one direction, optimize, at all units, optimize, in strips
@@ -60,7 +61,7 @@ pub fn front(
     Some(e)
 }
 
-/// Core to optimized Bulk. There is none if something that the kernel differentiates has no derivative.
+/// Core, complex numbers and all, to optimized Bulk. There is none if something that the kernel differentiates has no derivative.
 pub fn middle(f: &core::Function) -> Result<bulk::Program, NotDifferentiable> {
     stage("flatten");
     let mut p = flatten::flatten(f)?;

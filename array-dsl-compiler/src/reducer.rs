@@ -81,6 +81,11 @@ impl Reducer {
         }
     }
 
+    /// Whether it combines complex numbers as well, each part by itself.
+    pub fn is_of_complex(self) -> bool {
+        matches!(self, Reducer::Add | Reducer::Last)
+    }
+
     /// Whether the result is a position.
     pub fn is_extremum(self) -> bool {
         matches!(self, Reducer::ArgMin | Reducer::ArgMax)

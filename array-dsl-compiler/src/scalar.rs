@@ -6,7 +6,8 @@
 //! `y`, with the functions of this same table (`partial`). A row marked `singular` has partials that can be infinite or NaN where
 //! the function itself is defined; there a cotangent (or tangent) that is exactly zero contributes exactly zero.
 //!
-//! Casts are no row: they have the type to convert to as a parameter, and a text and a value for each pair of types.
+//! Casts are no row: they have the type to convert to as a parameter, and a text and a value for each pair of types. Nor is what makes
+//! complex numbers and takes them apart, which there is in Core alone (`core::complex`).
 
 mod meaning;
 mod partial;
@@ -151,10 +152,11 @@ macro_rules! table {
         | $slope:ident [$($partial:literal),*]
         | $($kind:ident $value:expr),*;
     )*) => {
-        /// A scalar function. `Cast` is the only one with a parameter and is not in the table.
+        /// A scalar function. `Cast` is the only one with a parameter and is not in the table; nor are those that make a complex number
+        /// of its parts and take them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[allow(missing_docs, reason = "the table documents them")]
-        pub enum Op { $($op,)* Cast(Elem) }
+        pub enum Op { $($op,)* Cast(Elem), Complex, Re, Im }
 
         /// All rows.
         pub static TABLE: &[Row] = &[$({
@@ -178,7 +180,10 @@ macro_rules! table {
                     #[derive(Clone, Copy)]
                     pub enum Index { $($op,)* }
                 }
-                match self { $(Op::$op => Some(&TABLE[index::Index::$op as usize]),)* Op::Cast(_) => None }
+                match self {
+                    $(Op::$op => Some(&TABLE[index::Index::$op as usize]),)*
+                    Op::Cast(_) | Op::Complex | Op::Re | Op::Im => None,
+                }
             }
         }
     };
@@ -228,6 +233,8 @@ table! {
                                           | int |a, b| a.wrapping_shl(b as u32), u32 |a, b| a.wrapping_shl(b);
     Shr       "shr"        binary   Int   | "{0}.wrapping_shr({1} as u32)" | "({0} >> u32({1}))"   | constant []
                                           | int |a, b| a.wrapping_shr(b as u32), u32 |a, b| a.wrapping_shr(b);
+    // Itself, but its cotangent changes its sign: as the imaginary parts of complex numbers enter and leave a kernel (`core::complex`).
+    Mirror    "mirror"     unary    Float | "{0}"           | "{0}"                 | regular ["1"]   | float |a| a;
     Select    "select"     choice   Any   | "(if {0} {{ {1} }} else {{ {2} }})" | "select({2}, {1}, {0})"
                                           | regular ["0", "select(a, 1, 0)", "select(a, 0, 1)"] |;
 
@@ -303,6 +310,9 @@ impl Op {
     pub fn name(self) -> String {
         match self {
             Op::Cast(e) => format!("as_{e}"),
+            Op::Complex => "of_parts".into(),
+            Op::Re => "re_of".into(),
+            Op::Im => "im_of".into(),
             op => op.row().map_or_else(String::new, |r| r.name.to_string()),
         }
     }
@@ -310,15 +320,24 @@ impl Op {
     /// The function of that printed name.
     pub fn from_name(name: &str) -> Option<Op> {
         static NAMES: OnceLock<FxHashMap<&'static str, Op>> = OnceLock::new();
-        if let Some(e) = name.strip_prefix("as_").and_then(Elem::from_name) {
+        if let Some(e) = name.strip_prefix("as_").and_then(Elem::from_printed) {
             return Some(Op::Cast(e));
+        }
+        if let Some(op) = [Op::Complex, Op::Re, Op::Im].into_iter().find(|op| op.name() == name) {
+            return Some(op);
         }
         NAMES.get_or_init(|| TABLE.iter().map(|r| (r.name, r.op)).collect()).get(name).copied()
     }
 
     /// Number of arguments.
     pub fn arity(self) -> usize {
-        self.row().map_or(1, |r| r.arity)
+        self.row().map_or(1 + usize::from(self == Op::Complex), |r| r.arity)
+    }
+
+    /// Whether it is a function of complex numbers too, as they are in Core; other functions of these are texts (`elaborate::complex`).
+    pub fn is_of_complex(self) -> bool {
+        use Op::*;
+        matches!(self, Add | Sub | Mul | Div | Neg | Eq | Ne | Select | Cast(_) | Re | Im)
     }
 
     /// The result type, given the arguments' types.
@@ -326,6 +345,8 @@ impl Op {
         match self {
             Op::Cast(e) => e,
             Op::Select => args[1],
+            Op::Re | Op::Im => args[0].part(),
+            Op::Complex => args[0].complex().unwrap_or(args[0]),
             op => match op.row().map(|r| r.gives) {
                 Some(Gives::Bool) => Elem::Bool,
                 _ => args[0],
@@ -362,6 +383,7 @@ impl Op {
                 | Select
                 | Cast(_)
                 | Floor
+                | Mirror
                 | Trunc
                 | Ceil
                 | IsNan

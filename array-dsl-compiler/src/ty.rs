@@ -40,17 +40,49 @@ pub enum Elem {
     U32,
     /// Truth value.
     Bool,
+    /// Complex number of two 32-bit floats; only in Core, and gone after `core::complex`.
+    C32,
+    /// Complex number of two 64-bit floats; likewise.
+    C64,
     /// The type of a literal that is not settled yet; only inside `elaborate`.
     Infer(u32),
 }
 
 impl Elem {
-    /// Every element type that a finished program may contain.
+    /// Every element type that a program after Core may contain.
     pub const ALL: [Elem; 6] = [Elem::F32, Elem::F64, Elem::I32, Elem::I64, Elem::U32, Elem::Bool];
 
-    /// Whether values of this type carry derivatives.
+    /// Whether this is one of the real float types.
     pub fn is_float(self) -> bool {
         matches!(self, Elem::F32 | Elem::F64)
+    }
+
+    /// Whether this is one of the complex types.
+    pub fn is_complex(self) -> bool {
+        matches!(self, Elem::C32 | Elem::C64)
+    }
+
+    /// Whether values of this type carry derivatives.
+    pub fn is_differentiable(self) -> bool {
+        self.is_float() || self.is_complex()
+    }
+
+    /// The type of the real and the imaginary part; a real number's own.
+    pub fn part(self) -> Elem {
+        match self {
+            Elem::C32 => Elem::F32,
+            Elem::C64 => Elem::F64,
+            e => e,
+        }
+    }
+
+    /// The complex type of such parts.
+    pub fn complex(self) -> Option<Elem> {
+        match self {
+            Elem::F32 => Some(Elem::C32),
+            Elem::F64 => Some(Elem::C64),
+            _ => None,
+        }
     }
 
     /// Whether this is one of the integer types.
@@ -61,13 +93,14 @@ impl Elem {
     /// The bytes of one value in memory.
     pub fn bytes(self) -> i64 {
         match self {
-            Elem::F64 | Elem::I64 | Elem::Infer(_) => 8,
+            Elem::C64 => 16,
+            Elem::F64 | Elem::I64 | Elem::C32 | Elem::Infer(_) => 8,
             Elem::F32 | Elem::I32 | Elem::U32 => 4,
             Elem::Bool => 1,
         }
     }
 
-    /// The Rust spelling.
+    /// The Rust spelling; of complex types that of printed Core.
     pub fn name(self) -> &'static str {
         match self {
             Elem::F32 => "f32",
@@ -76,11 +109,22 @@ impl Elem {
             Elem::I64 => "i64",
             Elem::U32 => "u32",
             Elem::Bool => "bool",
+            Elem::C32 => "c32",
+            Elem::C64 => "c64",
             Elem::Infer(_) => "_",
         }
     }
 
-    /// The type of that spelling; `usize` is `i64`.
+    /// The type of a name in printed Core.
+    pub fn from_printed(name: &str) -> Option<Elem> {
+        match name {
+            "c32" => Some(Elem::C32),
+            "c64" => Some(Elem::C64),
+            name => Elem::from_name(name),
+        }
+    }
+
+    /// The type that users spell so; `usize` is `i64`.
     pub fn from_name(name: &str) -> Option<Elem> {
         Some(match name {
             "f32" => Elem::F32,
@@ -110,9 +154,9 @@ pub struct Const {
 }
 
 impl Const {
-    /// A float constant, rounded to `f32` when that is its type.
+    /// A float constant, rounded to `f32` when that is its type; of a complex type a real number.
     pub fn float(elem: Elem, value: f64) -> Const {
-        let value = if elem == Elem::F32 { f64::from(value as f32) } else { value };
+        let value = if elem.part() == Elem::F32 { f64::from(value as f32) } else { value };
         Const { elem, bits: value.to_bits() }
     }
 
@@ -135,7 +179,7 @@ impl Const {
     pub fn of(elem: Elem, value: i64) -> Const {
         match elem {
             Elem::Bool => Const::bool(value != 0),
-            e if e.is_float() => Const::float(e, value as f64),
+            e if e.is_differentiable() => Const::float(e, value as f64),
             e => Const::int(e, value),
         }
     }
@@ -143,7 +187,7 @@ impl Const {
     /// The value of a float constant (integers converted).
     pub fn as_f64(self) -> f64 {
         match self.elem {
-            e if e.is_float() => f64::from_bits(self.bits),
+            e if e.is_differentiable() => f64::from_bits(self.bits),
             _ => self.bits as i64 as f64,
         }
     }
@@ -151,7 +195,7 @@ impl Const {
     /// The value of an integer or boolean constant.
     pub fn as_i64(self) -> i64 {
         match self.elem {
-            e if e.is_float() => f64::from_bits(self.bits) as i64,
+            e if e.is_differentiable() => f64::from_bits(self.bits) as i64,
             _ => self.bits as i64,
         }
     }
@@ -168,12 +212,12 @@ impl Const {
 
     /// Whether this is zero (either sign) or `false`.
     pub fn is_zero(self) -> bool {
-        if self.elem.is_float() { self.as_f64() == 0.0 } else { self.bits == 0 }
+        if self.elem.is_differentiable() { self.as_f64() == 0.0 } else { self.bits == 0 }
     }
 
     /// Whether this is one or `true`.
     pub fn is_one(self) -> bool {
-        if self.elem.is_float() { self.as_f64() == 1.0 } else { self.bits == 1 }
+        if self.elem.is_differentiable() { self.as_f64() == 1.0 } else { self.bits == 1 }
     }
 }
 
@@ -181,7 +225,7 @@ impl fmt::Display for Const {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.elem {
             Elem::Bool => write!(f, "{}", self.as_bool()),
-            e if e.is_float() => write!(f, "{:?}{e}", self.as_f64()),
+            e if e.is_differentiable() => write!(f, "{:?}{e}", self.as_f64()),
             e => write!(f, "{}{e}", self.as_i64()),
         }
     }
@@ -225,6 +269,14 @@ impl<T> Tree<T> {
         match self {
             Tree::Leaf(t) => f(t),
             Tree::Tuple(ts) => ts.iter().for_each(|t| t.visit(f)),
+        }
+    }
+
+    /// The same structure with a structure in the place of every leaf.
+    pub fn grow<U>(&self, f: &mut impl FnMut(&T) -> Tree<U>) -> Tree<U> {
+        match self {
+            Tree::Leaf(t) => f(t),
+            Tree::Tuple(ts) => Tree::Tuple(ts.iter().map(|t| t.grow(f)).collect()),
         }
     }
 

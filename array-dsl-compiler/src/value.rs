@@ -95,7 +95,7 @@ impl From<Const> for Scalar {
             Elem::I32 => Scalar::I32(c.as_i64() as i32),
             Elem::U32 => Scalar::U32(c.as_i64() as u32),
             Elem::Bool => Scalar::Bool(c.as_bool()),
-            Elem::I64 | Elem::Infer(_) => Scalar::I64(c.as_i64()),
+            Elem::I64 | Elem::C32 | Elem::C64 | Elem::Infer(_) => Scalar::I64(c.as_i64()),
         }
     }
 }

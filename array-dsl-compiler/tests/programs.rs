@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
 
 use array_dsl_compiler::core::{Body, Exp, Function, Placing};
 use array_dsl_compiler::diagnostics::Diagnostics;
@@ -215,6 +217,10 @@ fn arguments(f: &Function, seed: u64, ranges: &Ranges) -> Option<Vec<Value>> {
 /// Kernels that are there to fail whatever the arguments, or nearly so, or never to end, or to search for longer than an interpreter may.
 const FAIL: [&str; 3] = ["without_arguments", "while_true", "found"];
 
+/// Of which the second derivatives are not compared: of a stencil with clamped indices in two dimensions the adjoint has a nest for each side
+/// and corner, and the adjoint of that is fourteen times as long, so that it alone took as long as all other kernels together.
+const NOT_TWICE: [&str; 1] = ["clamped"];
+
 /// The work that an interpreter may do for a kernel: some make arrays that no computer has.
 const WORK: u64 = 3_000_000;
 
@@ -229,6 +235,8 @@ fn check(name: &str, f: &Function) -> Result<Derived, String> {
         Ok(_) => return Err("the printed Core reads differently".into()),
         Err(e) => return Err(format!("the printed Core does not parse: {e:?}")),
     }
+    let floats = core::complex::of_floats(f);
+    let f = floats.as_ref().unwrap_or(f);
     let stages = Stages::new(f)?;
     let modes = Modes::of(stages.program())?;
     let derivatives = |args: &[Value], seed, order, stopped| match &modes {
@@ -262,7 +270,7 @@ fn check(name: &str, f: &Function) -> Result<Derived, String> {
         }
         agreed += 1;
         let stopped = printed.contains("stop_gradient");
-        let order = if agreed == 1 { 2 } else { 1 };
+        let order = if agreed == 1 && !NOT_TWICE.contains(&name) { 2 } else { 1 };
         total += limited(WORK, || derivatives(&args, seed, order, stopped))?;
         if agreed >= 3 && seed >= 2 {
             break;
@@ -284,33 +292,41 @@ fn check(name: &str, f: &Function) -> Result<Derived, String> {
     Ok(total)
 }
 
-/// Checks every second kernel.
-fn half(which: usize) {
+/// Checks the kernels that are `left`, one after the other; what is wrong with them.
+fn checked(left: &AtomicUsize) -> (Vec<String>, usize, Derived) {
     let (mut failures, mut kernels, mut total) = (Vec::new(), 0, Derived::default());
-    for file in files() {
-        for name in file.kernels.keys().skip(which).step_by(2) {
-            if file.is_generic(name) {
-                continue;
-            }
-            kernels += 1;
-            match file.compile(name).and_then(|f| check(name, &f)) {
-                Ok(d) => total += d,
-                Err(e) => failures.push(format!("{}, `{name}`: {e}", file.path.display())),
-            }
+    // Syntax trees belong to one thread, so each reads the files for itself.
+    let files = files();
+    let all: Vec<(&File, &String)> =
+        files.iter().flat_map(|f| f.kernels.keys().map(move |k| (f, k))).collect();
+    while let Some((file, name)) = all.get(left.fetch_add(1, Relaxed)) {
+        if file.is_generic(name) {
+            continue;
         }
+        kernels += 1;
+        match file.compile(name).and_then(|f| check(name, &f)) {
+            Ok(d) => total += d,
+            Err(e) => failures.push(format!("{}, `{name}`: {e}", file.path.display())),
+        }
+    }
+    (failures, kernels, total)
+}
+
+#[test]
+fn kernels_mean_the_same_in_every_stage() {
+    let left = AtomicUsize::new(0);
+    let found: Vec<_> = thread::scope(|s| {
+        let threads: Vec<_> = (0..2).map(|_| s.spawn(|| checked(&left))).collect();
+        threads.into_iter().map(|t| t.join().expect("it has not panicked")).collect()
+    });
+    let (mut failures, mut kernels, mut total) = (Vec::new(), 0, Derived::default());
+    for (wrong, checked, derived) in found {
+        failures.extend(wrong);
+        kernels += checked;
+        total += derived;
     }
     eprintln!("{kernels} kernels, {total:?}");
     assert!(total.identities > kernels && total.differences * 2 > kernels, "{total:?}");
-    assert!(kernels > 100, "only {kernels} kernels were found");
+    assert!(kernels > 600, "only {kernels} kernels were found");
     assert!(failures.is_empty(), "{} of {kernels}\n{}", failures.len(), failures.join("\n"));
-}
-
-#[test]
-fn kernels_mean_the_same_in_every_stage_1() {
-    half(0);
-}
-
-#[test]
-fn kernels_mean_the_same_in_every_stage_2() {
-    half(1);
 }

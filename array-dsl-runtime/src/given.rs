@@ -6,8 +6,10 @@
 use std::any::Any;
 use std::mem::MaybeUninit;
 
-use bytemuck::{NoUninit, Zeroable};
+use bytemuck::allocation::try_cast_vec;
+use bytemuck::{NoUninit, Pod, Zeroable};
 use ndarray::{Array, Dimension};
+use num_complex::Complex;
 
 use crate::allocate::Owner;
 use crate::buffer::Buffer;
@@ -103,7 +105,7 @@ impl<T: Zeroable + Clone + 'static, D: Dimension> Reuse for Array<T, D> {
     fn give(&mut self, to: &mut Given) {
         let empty = Array::from_elem(D::zeros(self.ndim()), T::zeroed());
         let array = std::mem::replace(self, empty);
-        to.0.push(Some(Box::new(array.into_raw_vec_and_offset().0)));
+        to.0.push(Some(in_parts(Box::new(array.into_raw_vec_and_offset().0))));
     }
 }
 
@@ -117,7 +119,22 @@ macro_rules! scalars {
     )*};
 }
 
-scalars!(f32 f64 i32 i64 u32 bool);
+scalars!(f32 f64 i32 i64 u32 bool Complex<f32> Complex<f64>);
+
+/// The memory of complex numbers as that of their parts, which the code of kernels has arrays of.
+fn in_parts(memory: Box<dyn Any>) -> Box<dyn Any> {
+    fn cast<T: Pod>(memory: Box<dyn Any>) -> Result<Box<dyn Any>, Box<dyn Any>>
+    where
+        Complex<T>: Pod,
+    {
+        let numbers = memory.downcast::<Vec<Complex<T>>>()?;
+        Ok(match try_cast_vec::<Complex<T>, T>(*numbers) {
+            Ok(parts) => Box::new(parts),
+            Err((_, numbers)) => Box::new(numbers),
+        })
+    }
+    cast::<f64>(memory).or_else(cast::<f32>).unwrap_or_else(|memory| memory)
+}
 
 macro_rules! tuples {
     ($($name:ident)*) => {

@@ -3,6 +3,7 @@
 pub mod allocate;
 pub mod buffer;
 pub mod check;
+pub mod complex;
 #[doc(hidden)]
 pub mod constant;
 pub mod contract;

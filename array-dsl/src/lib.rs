@@ -47,6 +47,7 @@ pub use array_dsl_macros::{__answered, __compile, __record, __unanswered, Record
 pub use array_dsl_runtime as __rt;
 pub use array_dsl_runtime::Error;
 pub use array_dsl_runtime::check::{GradientCheck, Verdict, check_grad};
+pub use array_dsl_runtime::complex::Complex;
 pub use array_dsl_runtime::directional::{Directional, HasSparseHessian};
 #[cfg(feature = "gpu")]
 pub use array_dsl_runtime::gpu::{
@@ -91,8 +92,8 @@ array_dsl_macros::__built_in_names! {}
 /// What a file with kernels imports.
 pub mod prelude {
     pub use crate::{
-        Cpu, Error, Kernel, Record, check_grad, grad, hessian, hvp, jacobian, jvp, kernel, value_and_grad,
-        vjp, vmap,
+        Complex, Cpu, Error, Kernel, Record, check_grad, grad, hessian, hvp, jacobian, jvp, kernel,
+        value_and_grad, vjp, vmap,
     };
     #[cfg(feature = "gpu")]
     pub use crate::{Gpu, GpuArray, GpuRecord};

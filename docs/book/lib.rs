@@ -25,6 +25,7 @@ chapters! {
     derivatives "derivatives.md"
     inside "inside.md"
     generic "generic.md"
+    complex "complex.md"
     records "records.md"
     rules "rules.md"
     library "library.md"

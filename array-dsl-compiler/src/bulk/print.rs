@@ -67,7 +67,7 @@ pub(crate) fn constant(c: Const) -> String {
         Elem::F64 => format!("{x:?}{elem}"),
         Elem::Bool => c.as_bool().to_string(),
         Elem::I64 => c.as_i64().to_string(),
-        Elem::I32 | Elem::U32 | Elem::Infer(_) => format!("{}{elem}", c.as_i64()),
+        Elem::I32 | Elem::U32 | Elem::C32 | Elem::C64 | Elem::Infer(_) => format!("{}{elem}", c.as_i64()),
     }
 }
 

@@ -9,6 +9,7 @@
 //! * Folds by operators start with the neutral element and go from the left. A loop whose condition stays true does
 //!   not end here either.
 //! * The branch of an `if` that is not taken does not run.
+//! * Complex numbers are the two that they become: arguments and results have their parts in one more dimension.
 //! * A fault has the place of the innermost statement that failed.
 
 mod derivative;
@@ -16,6 +17,7 @@ mod sequence;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::complex::split;
 use super::{Atom, Axis, Body, Check, CheckKind, Exp, Function, Mode, Placing, Reducer, Stm, Var};
 use crate::dim::{Dim, SizeAtom, told};
 use crate::ty::{Const, Elem, Loc, Name};
@@ -26,7 +28,8 @@ pub type Differentiate = fn(&Function, &Mode, &[Value], &mut Option<Recovery>) -
 
 /// The results (the leaves of the result's structure) for these arguments (the leaves of the parameters).
 pub fn run(f: &Function, args: &[Value], differentiate: Differentiate) -> Result<Vec<Value>, Fault> {
-    Machine::new(f, args, differentiate)?.results()
+    let real = split(f);
+    Machine::new(real.as_ref().unwrap_or(f), args, differentiate)?.results()
 }
 
 /// The results of a run that goes on after faults, and these: what failed gives `instead`. Sizes that are wrong end it.
@@ -36,7 +39,8 @@ pub fn run_recovering(
     instead: i64,
     differentiate: Differentiate,
 ) -> (Result<Vec<Value>, Fault>, Vec<Fault>) {
-    match Machine::new(f, args, differentiate) {
+    let real = split(f);
+    match Machine::new(real.as_ref().unwrap_or(f), args, differentiate) {
         Ok(mut m) => {
             m.recovery = Some(Recovery { instead, faults: Vec::new() });
             let results = m.results();

@@ -31,6 +31,7 @@
 //! * A `Custom` gives floats new names whose derivative is made by a **rule**: a function of its own, in the function's table.
 //! * `Check` may stand only at depth 0. The front end puts each where the last integer that it compares is bound.
 
+pub mod complex;
 pub mod interp;
 pub mod parse;
 pub mod print;

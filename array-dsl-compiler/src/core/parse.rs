@@ -177,7 +177,7 @@ impl Parser {
     fn ty(&mut self) -> Parsed<Type> {
         let dims = self.dims()?;
         let elem = match self.peek() {
-            Some(Token::Word(w)) => Elem::from_name(w),
+            Some(Token::Word(w)) => Elem::from_printed(w),
             _ => None,
         };
         let elem = elem.ok_or_else(|| self.unexpected("a type"))?;

@@ -71,13 +71,15 @@ pub fn pretty(f: &Function) -> String {
 pub(super) fn constant(c: Const) -> String {
     let (elem, x) = (c.elem, c.as_f64());
     match elem {
-        Elem::F32 | Elem::F64 if x.is_nan() && c != Const::float(elem, f64::NAN) => {
+        e if e.is_differentiable() && x.is_nan() && c != Const::float(elem, f64::NAN) => {
             format!("nan_{:x}_{elem}", c.raw())
         }
-        Elem::F32 | Elem::F64 if x.is_nan() => format!("nan_{elem}"),
-        Elem::F32 | Elem::F64 if x.is_infinite() => format!("{}inf_{elem}", if x < 0.0 { "-" } else { "" }),
-        Elem::F32 => format!("{:?}{elem}", x as f32),
-        Elem::F64 => format!("{x:?}{elem}"),
+        e if e.is_differentiable() && x.is_nan() => format!("nan_{elem}"),
+        e if e.is_differentiable() && x.is_infinite() => {
+            format!("{}inf_{elem}", if x < 0.0 { "-" } else { "" })
+        }
+        Elem::F32 | Elem::C32 => format!("{:?}{elem}", x as f32),
+        Elem::F64 | Elem::C64 => format!("{x:?}{elem}"),
         Elem::Bool => c.as_bool().to_string(),
         Elem::I64 => c.as_i64().to_string(),
         Elem::I32 | Elem::U32 | Elem::Infer(_) => format!("{}{elem}", c.as_i64()),

@@ -390,7 +390,8 @@ impl Scope<'_> {
     }
 
     fn reducer(&mut self, reducer: Reducer, ty: &Type) {
-        if ty.rank() != 0 || !reducer.class().contains(ty.elem) {
+        let of_complex = ty.elem.is_complex() && reducer.is_of_complex();
+        if ty.rank() != 0 || !(reducer.class().contains(ty.elem) || of_complex) {
             let found = self.show_type(ty);
             self.error(format!("`{}` does not reduce {found}", reducer.name()));
         }
@@ -459,7 +460,12 @@ impl Scope<'_> {
             }
             _ => &args[..],
         };
-        if same.iter().any(|e| *e != same[0] || !class.contains(*e)) {
+        let fits = |e: Elem| match op {
+            Op::Complex => e.is_float(),
+            Op::Re | Op::Im => e.is_complex(),
+            op => class.contains(e) || (e.is_complex() && op.is_of_complex()),
+        };
+        if same.iter().any(|e| *e != same[0] || !fits(*e)) {
             let found: Vec<&str> = args.iter().map(|e| e.name()).collect();
             self.error(format!("`{name}` takes {}, found ({})", class.describe(), found.join(", ")));
             return None;

@@ -176,6 +176,8 @@ impl Backwards<'_> {
             }
             return;
         }
+        // It is the identity forward, so the table's partial is none of reverse mode.
+        let d = if op == Op::Mirror { self.code.op(self.p, Op::Neg, &[d]) } else { d };
         for (a, partial) in args.iter().zip(partials(op)) {
             if wanted(a)
                 && let Some(v) = scaled(self.p, self.code, d, partial, args, result, op)

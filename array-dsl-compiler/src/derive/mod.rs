@@ -101,6 +101,11 @@ impl Derivative {
         matches!(self, Derivative::Hvp | Derivative::Jacobian | Derivative::Hessian | Derivative::Vmap)
     }
 
+    /// Whether it is made of a derivative for each pair of numbers.
+    pub fn is_matrix(self) -> bool {
+        matches!(self, Derivative::Jacobian | Derivative::Hessian)
+    }
+
     /// The name of the host function.
     pub fn name(self) -> &'static str {
         match self {

@@ -245,6 +245,9 @@ impl Elaborator<'_> {
         if let Some(mapped) = self.planned(span, args) {
             return self.apply_mapped(name, &mapped, args, span);
         }
+        if name.contains("::") {
+            return self.make_complex(name, args, span);
+        }
         let Some(builtin) = find(name) else {
             return self.apply_scalar(Op::from_name(name)?, args, span);
         };
@@ -256,7 +259,10 @@ impl Elaborator<'_> {
         let before = self.diagnostics.list().len();
         let value = match builtin.rule {
             Rule::Own(rule) => rule(self, &call),
-            Rule::Text(params, body) => self.apply_text(builtin.name, params, body, &call),
+            Rule::Text(params, body) => {
+                let body = self.text_of_complex(builtin.name, args).unwrap_or(body);
+                self.apply_text(body, params, body, &call)
+            }
         };
         let is_matrix = |v: &Value| matches!(v, Value::Atom(a) if self.rank(*a) == 2);
         if value.is_none() && builtin.name == "dot" && args.iter().all(is_matrix) {
@@ -266,14 +272,15 @@ impl Elaborator<'_> {
         value
     }
 
-    fn apply_text(
+    /// Calls a text in the language, which is parsed once for each `key`.
+    pub(super) fn apply_text(
         &mut self,
-        name: &'static str,
+        key: &'static str,
         params: &[(&'static str, usize)],
         body: &'static str,
         c: &Call<'_>,
     ) -> Option<Value> {
-        let body = text::parsed(name, body)?;
+        let body = text::parsed(key, body)?;
         // Only parameters of fixed rank take part in lifting.
         let ranked: Vec<usize> = (0..c.args.len()).filter(|i| params[*i].1 != ANY).collect();
         let expected: Vec<usize> = ranked.iter().map(|i| params[*i].1).collect();

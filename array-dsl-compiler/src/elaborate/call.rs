@@ -101,6 +101,9 @@ impl Elaborator<'_> {
         if args.iter().any(|a| matches!(a, Value::Record(..))) {
             return self.apply_to_fields(op, name, args, span);
         }
+        if args.iter().any(|a| self.is_of_complex(a)) {
+            return self.apply_to_complex(op, name, args, span);
+        }
         let atoms = self.plain_atoms(name, args, span)?;
         self.scalar_types(op, &atoms, name, span)?;
         let expected = vec![0; atoms.len()];

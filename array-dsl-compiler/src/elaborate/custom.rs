@@ -45,7 +45,7 @@ impl Elaborator<'_> {
         let args: Vec<Var> = params.iter().flat_map(|p| p.vars.leaves()).copied().collect();
         let active: Vec<Var> =
             params.iter().filter(|p| p.active).flat_map(|p| p.vars.leaves()).copied().collect();
-        let is_float = |a: Atom| self.inference.is_float(self.elem(a));
+        let is_float = |a: Atom| self.inference.is_differentiable(self.elem(a));
         let by: Vec<usize> =
             (0..args.len()).filter(|i| active.contains(&args[*i]) && is_float(Atom::Var(args[*i]))).collect();
         let floats: Vec<usize> = (0..results.len()).filter(|i| is_float(results[*i])).collect();

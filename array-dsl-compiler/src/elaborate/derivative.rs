@@ -314,7 +314,7 @@ fn parameters(f: &Function) -> Option<Vec<bool>> {
 fn active_params(f: &Function) -> Option<usize> {
     match f {
         Function::Kernel(k) => {
-            let float = |t: &Tree<Var>| t.leaves().iter().any(|v| k.ty(**v).elem.is_float());
+            let float = |t: &Tree<Var>| t.leaves().iter().any(|v| k.ty(**v).elem.is_differentiable());
             Some(k.params.iter().filter(|p| p.active && float(&p.vars)).count())
         }
         f => Some(parameters(f)?.iter().filter(|p| **p).count()),
@@ -347,10 +347,10 @@ fn ranks(f: &Function, what: Derivative) -> Option<Vec<usize>> {
     match what {
         Derivative::Jvp => {
             let active = k.params.iter().filter(|p| p.active).flat_map(|p| p.vars.leaves());
-            out.extend(active.filter(|v| k.ty(**v).elem.is_float()).map(|v| of(&v)));
+            out.extend(active.filter(|v| k.ty(**v).elem.is_differentiable()).map(|v| of(&v)));
         }
         Derivative::Vjp if first => {
-            out.extend(k.result_types.iter().filter(|t| t.elem.is_float()).map(Type::rank));
+            out.extend(k.result_types.iter().filter(|t| t.elem.is_differentiable()).map(Type::rank));
         }
         // The cotangents of a gradient: no lifting.
         Derivative::Vjp => return None,

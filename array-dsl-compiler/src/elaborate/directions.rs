@@ -20,7 +20,7 @@ impl Elaborator<'_> {
     pub(super) fn scalar_seed(&mut self, what: Derivative, value: &Value, span: Span) -> Option<Atom> {
         if let Value::Atom(a) = value
             && self.rank(*a) == 0
-            && self.inference.is_float(self.elem(*a))
+            && self.inference.is_differentiable(self.elem(*a))
         {
             return Some(Atom::Const(Const::float(self.elem(*a), 1.0)));
         }
@@ -125,7 +125,7 @@ impl Elaborator<'_> {
     /// The float parts of a value in the same structure; `None` if there are none.
     pub(super) fn floats(&self, v: &Value) -> Option<Value> {
         match v {
-            Value::Atom(a) => self.inference.is_float(self.elem(*a)).then(|| v.clone()),
+            Value::Atom(a) => self.inference.is_differentiable(self.elem(*a)).then(|| v.clone()),
             Value::Tuple(vs) => {
                 let parts: Vec<Value> = vs.iter().filter_map(|v| self.floats(v)).collect();
                 (!parts.is_empty()).then_some(Value::Tuple(parts))
@@ -159,7 +159,7 @@ impl Elaborator<'_> {
 
     fn with_zeros(&mut self, v: &Value, new: &mut impl Iterator<Item = Atom>, span: Span) -> Option<Value> {
         match v {
-            Value::Atom(a) if self.inference.is_float(self.elem(*a)) => {
+            Value::Atom(a) if self.inference.is_differentiable(self.elem(*a)) => {
                 Some(Value::Atom(new.next().unwrap_or(*a)))
             }
             Value::Atom(a) => {
@@ -209,13 +209,15 @@ impl Elaborator<'_> {
     /// The atoms of `t` where `v`, of the same structure, has floats.
     fn floats_of(&self, v: &Value, t: &Value) -> Option<Vec<Atom>> {
         let both = v.atoms()?.into_iter().zip(t.atoms()?);
-        Some(both.filter(|(v, _)| self.inference.is_float(self.elem(*v))).map(|(_, t)| t).collect())
+        Some(both.filter(|(v, _)| self.inference.is_differentiable(self.elem(*v))).map(|(_, t)| t).collect())
     }
 
     /// The value with its floats replaced, in order.
     pub(super) fn with_floats(&self, v: &Value, new: &mut impl Iterator<Item = Atom>) -> Value {
         match v {
-            Value::Atom(a) if self.inference.is_float(self.elem(*a)) => Value::Atom(new.next().unwrap_or(*a)),
+            Value::Atom(a) if self.inference.is_differentiable(self.elem(*a)) => {
+                Value::Atom(new.next().unwrap_or(*a))
+            }
             Value::Tuple(vs) => Value::Tuple(vs.iter().map(|v| self.with_floats(v, new)).collect()),
             Value::Record(r, vs) => {
                 Value::Record(r.clone(), vs.iter().map(|v| self.with_floats(v, new)).collect())

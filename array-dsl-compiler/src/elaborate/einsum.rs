@@ -89,7 +89,7 @@ impl Elaborator<'_> {
             return None;
         }
         let elem = self.elem(a);
-        if !self.inference.is_float(elem) && !self.inference.is_int(elem) {
+        if !self.inference.is_differentiable(elem) && !self.inference.is_int(elem) {
             let message = format!("`einsum!` expects numbers, found {}", self.inference.describe(elem));
             self.error(Code::ElementType, span, message, "convert truth values with `as f64` or `as i64`");
             return None;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Span;
 
 use super::Elaborator;
+use super::complex::constructor;
 use super::constants::constant;
 use super::index::indexed;
 use super::names::{closest, meant, meant_method};
@@ -114,6 +115,12 @@ impl Elaborator<'_> {
             }
         };
         let atoms = self.plain_atoms("`as`", &[v], span)?;
+        if self.inference.is_complex(self.elem(atoms[0])) && !matches!(ty.kind, TypeKind::Infer) {
+            let found = self.inference.describe(self.elem(atoms[0]));
+            let message = format!("`as` converts real numbers, found {found}");
+            self.error(Code::ElementType, span, message, "convert its parts: `z.re as f32`");
+            return None;
+        }
         self.lift("`as`", &[0], &atoms, span, &mut |s, c| Some(Value::Atom(s.cast(c[0], elem, span))))
     }
 
@@ -200,6 +207,9 @@ impl Elaborator<'_> {
         if let Some(c) = constant(&p.text()) {
             return Some(Value::Atom(Atom::Const(c)));
         }
+        if let Some(c) = self.complex_constant(p) {
+            return Some(c);
+        }
         if let Some(f) = self.function(p) {
             return Some(Value::Function(f));
         }
@@ -222,6 +232,9 @@ impl Elaborator<'_> {
         }
         if let Some(g) = self.site.callees.generic(&p.text()) {
             return Some(Function::Generic(g.clone()));
+        }
+        if let Some(name) = constructor(p) {
+            return Some(Function::Builtin(name));
         }
         p.single().filter(|n| super::is_builtin(&n.name)).map(|n| Function::Builtin(n.name.clone()))
     }
@@ -272,6 +285,11 @@ impl Elaborator<'_> {
         let mut all = vec![receiver?];
         all.extend(args?);
         if !super::is_builtin(&name.name) {
+            if self.is_of_complex(&all[0])
+                && let Some(value) = self.complex_method(&name.name, &all, name.span)
+            {
+                return value;
+            }
             let help =
                 meant_method(&name.name).unwrap_or_else(|| "methods are the built-in functions".into());
             self.error(Code::UnknownFunction, name.span, format!("unknown method `{}`", name.name), help);

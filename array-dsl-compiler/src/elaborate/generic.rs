@@ -93,7 +93,7 @@ pub(super) fn rank(t: &ast::Type) -> Option<usize> {
         TypeKind::Scalar(_) => Some(0),
         TypeKind::Array(inner, _) => Some(rank(inner)? + 1),
         // An element type: who asks sees to parameters without a bound.
-        TypeKind::Generic(_) => Some(0),
+        TypeKind::Generic(_) | TypeKind::Complex(_) => Some(0),
         TypeKind::Tuple(_) | TypeKind::Record(_) | TypeKind::Function(_) | TypeKind::Infer => None,
     }
 }
@@ -178,9 +178,9 @@ impl Elaborator<'_> {
                 types.insert(name.clone(), TypeKind::Infer);
                 continue;
             }
-            let found = f.params.iter().zip(args).find_map(|(p, v)| element(v, &p.ty, name));
+            let found = f.params.iter().zip(args).find_map(|(p, v)| self.argument_of(v, &p.ty, name));
             let elem = match (found, generic.bound) {
-                (Some(a), _) => self.elem(a),
+                (Some(elem), _) => elem,
                 (None, Bound::Float) => self.inference.float(),
                 (None, Bound::Integer) => self.inference.int(),
                 (None, _) => {
@@ -214,6 +214,21 @@ impl Elaborator<'_> {
             types.insert(name.clone(), TypeKind::Scalar(elem));
         }
         Some(types)
+    }
+
+    /// What a type parameter stands for where an argument has it.
+    fn argument_of(&self, v: &Value, t: &ast::Type, parameter: &Name) -> Option<Elem> {
+        match (v, &t.kind) {
+            (Value::Atom(a), TypeKind::Generic(name)) if name == parameter => Some(self.elem(*a)),
+            (Value::Atom(a), TypeKind::Complex(name)) if name == parameter => {
+                Some(self.elem(*a)).filter(|e| self.inference.is_complex(*e)).map(|e| self.inference.part(e))
+            }
+            (v, TypeKind::Array(inner, _)) => self.argument_of(v, inner, parameter),
+            (Value::Tuple(vs), TypeKind::Tuple(ts)) => {
+                vs.iter().zip(ts).find_map(|(v, t)| self.argument_of(v, t, parameter))
+            }
+            _ => None,
+        }
     }
 
     /// Appends the ranks that the parts of an argument should have; false if it has another structure.
@@ -468,7 +483,7 @@ impl Elaborator<'_> {
     fn unknown(&mut self, elem: Elem, span: Span) -> Atom {
         let zero = match elem {
             Elem::Bool => Const::bool(false),
-            e if self.inference.is_float(e) => Const::float(e, 0.0),
+            e if self.inference.is_differentiable(e) => Const::float(e, 0.0),
             e => Const::int(e, 0),
         };
         self.emit("any", Type::scalar(elem), Exp::Atom(Atom::Const(zero)), span)
@@ -482,16 +497,4 @@ fn is_function(v: &Value) -> bool {
 /// The number of array brackets of a type.
 fn depth(t: &ast::Type) -> usize {
     if let TypeKind::Array(inner, _) = &t.kind { 1 + depth(inner) } else { 0 }
-}
-
-/// The part of an argument whose element type is a type parameter.
-fn element(v: &Value, t: &ast::Type, parameter: &Name) -> Option<Atom> {
-    match (v, &t.kind) {
-        (Value::Atom(a), TypeKind::Generic(name)) if name == parameter => Some(*a),
-        (v, TypeKind::Array(inner, _)) => element(v, inner, parameter),
-        (Value::Tuple(vs), TypeKind::Tuple(ts)) => {
-            vs.iter().zip(ts).find_map(|(v, t)| element(v, t, parameter))
-        }
-        _ => None,
-    }
 }

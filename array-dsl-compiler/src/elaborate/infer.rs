@@ -1,5 +1,6 @@
 //! Element types of literals: each unsuffixed literal gets a variable that is unified with the types it meets;
-//! what stays open is `f64` or `i64`.
+//! what stays open is `f64` or `i64`. A complex number of such literals is of the type that they will have; a float literal may turn out
+//! to be complex, a real number then.
 
 use std::cell::RefCell;
 
@@ -15,6 +16,8 @@ use crate::ty::{Const, Elem};
 enum Literal {
     Int,
     Float,
+    /// Complex, of parts of the type that has this number.
+    ComplexOf(u32),
     /// That of a constant of the surrounding code, which may be anything.
     Any,
 }
@@ -39,6 +42,25 @@ impl Inference {
     /// The type of a constant of the surrounding code.
     pub fn any(&self) -> Elem {
         self.new_variable(Literal::Any)
+    }
+
+    /// The type of complex numbers with parts of a float type.
+    pub fn complex(&self, part: Elem) -> Elem {
+        match self.resolve(part) {
+            Elem::Infer(i) => self.new_variable(Literal::ComplexOf(i)),
+            e => e.complex().unwrap_or(e),
+        }
+    }
+
+    /// The type of the parts of complex numbers; a real type itself.
+    pub fn part(&self, e: Elem) -> Elem {
+        match self.resolve(e) {
+            Elem::Infer(i) => match self.table.borrow()[i as usize].0 {
+                Literal::ComplexOf(part) => Elem::Infer(part),
+                _ => Elem::Infer(i),
+            },
+            e => e.part(),
+        }
     }
 
     /// Says of a type of which nothing is known that it is an integer.
@@ -72,16 +94,30 @@ impl Inference {
 
     /// What is known of a type: a real one, or the representative of its variable.
     pub fn resolve(&self, e: Elem) -> Elem {
-        match e {
-            Elem::Infer(i) => match self.table.borrow()[i as usize].1 {
-                Some(next) => self.resolve(next),
-                None => e,
-            },
-            e => e,
+        let Elem::Infer(i) = e else { return e };
+        let (kind, next) = self.table.borrow()[i as usize];
+        match (next, kind) {
+            (Some(next), _) => self.resolve(next),
+            // Once its parts are known it is.
+            (None, Literal::ComplexOf(part)) => self.resolve(Elem::Infer(part)).complex().unwrap_or(e),
+            (None, _) => e,
         }
     }
 
-    /// Whether the type is, or will be, a float.
+    /// Whether the type is, or will be, complex.
+    pub fn is_complex(&self, e: Elem) -> bool {
+        match self.resolve(e) {
+            Elem::Infer(i) => matches!(self.table.borrow()[i as usize].0, Literal::ComplexOf(_)),
+            e => e.is_complex(),
+        }
+    }
+
+    /// Whether values of the type carry derivatives.
+    pub fn is_differentiable(&self, e: Elem) -> bool {
+        self.is_float(e) || self.is_complex(e)
+    }
+
+    /// Whether the type is, or will be, a real float; of a literal, unless it turns out to be complex.
     pub fn is_float(&self, e: Elem) -> bool {
         match self.resolve(e) {
             Elem::Infer(i) => self.table.borrow()[i as usize].0 == Literal::Float,
@@ -107,8 +143,16 @@ impl Inference {
                 true
             }
             (_, Elem::Infer(_)) if self.is_any(b) => self.unify(b, a),
+            _ if self.is_complex(a) && self.is_complex(b) => self.unify(self.part(a), self.part(b)),
+            (Elem::Infer(i), _) if self.is_float(a) && self.is_complex(b) => {
+                self.table.borrow_mut()[i as usize].1 = Some(b);
+                true
+            }
+            (_, Elem::Infer(_)) if self.is_float(b) && self.is_complex(a) => self.unify(b, a),
             (Elem::Infer(i), _)
-                if self.is_float(a) == self.is_float(b) && self.is_int(a) == self.is_int(b) =>
+                if self.is_float(a) == self.is_float(b)
+                    && self.is_int(a) == self.is_int(b)
+                    && self.is_complex(a) == self.is_complex(b) =>
             {
                 self.table.borrow_mut()[i as usize].1 = Some(b);
                 true
@@ -124,6 +168,7 @@ impl Inference {
             Elem::Infer(i) => match self.table.borrow()[i as usize].0 {
                 Literal::Int => Elem::I64,
                 Literal::Float | Literal::Any => Elem::F64,
+                Literal::ComplexOf(_) => Elem::C64,
             },
             e => e,
         }
@@ -136,7 +181,9 @@ impl Inference {
                 Literal::Int => "an integer".into(),
                 Literal::Float => "a float".into(),
                 Literal::Any => "a constant".into(),
+                Literal::ComplexOf(_) => "a complex number".into(),
             },
+            e if e.is_complex() => format!("Complex<{}>", e.part()),
             e => e.name().into(),
         }
     }
@@ -166,9 +213,8 @@ impl Inference {
         if let Atom::Const(c) = a
             && let Elem::Infer(_) = c.elem
         {
-            let float = self.is_float(c.elem);
             let elem = self.settled(c.elem);
-            *c = if float {
+            *c = if elem.is_differentiable() {
                 Const::float(elem, f64::from_bits(c.raw()))
             } else {
                 Const::int(elem, c.raw() as i64)

@@ -116,6 +116,12 @@ impl Elaborator<'_> {
             );
             return None;
         };
+        if atoms.iter().any(|a| self.inference.is_complex(self.elem(*a))) {
+            let message = format!("`{}(f)` of complex numbers", what.name());
+            let help = "there is `vjp` and `jvp` of complex functions; or differentiate by the parts, `|x, y| f(Complex::new(x, y))`";
+            self.error(Code::NotDifferentiable, span, message, help);
+            return None;
+        }
         atoms.retain(|a| self.inference.is_float(self.elem(*a)));
         if atoms.is_empty() {
             self.error(

@@ -113,6 +113,8 @@ impl Elaborator<'_> {
             let elem = variable.value.atoms().and_then(|a| a.first().map(|a| self.elem(*a)));
             let suits = |r: &Reducer| match r {
                 Reducer::And | Reducer::Or => elem.is_some_and(|e| !self.inference.is_float(e)),
+                // A product of complex numbers is no reducer's.
+                Reducer::Mul => elem.is_some_and(|e| e != Elem::Bool && !self.inference.is_complex(e)),
                 _ => elem != Some(Elem::Bool),
             };
             let fits = match (&class, ranks.unwrap_or_default().as_slice()) {

@@ -49,6 +49,7 @@ mod builtins;
 mod call;
 mod checkpoint;
 mod checks;
+mod complex;
 mod conditions;
 mod constants;
 mod custom;

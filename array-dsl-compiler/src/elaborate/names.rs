@@ -5,7 +5,8 @@ use crate::scalar::{self, Op};
 
 /// Whether `name` is a built-in function or method.
 pub fn is_builtin(name: &str) -> bool {
-    find(name).is_some() || Op::from_name(name).is_some_and(|op| !matches!(op, Op::Cast(_) | Op::Scale))
+    let hidden = |op: Op| matches!(op, Op::Cast(_) | Op::Scale | Op::Mirror | Op::Complex | Op::Re | Op::Im);
+    find(name).is_some() || Op::from_name(name).is_some_and(|op| !hidden(op))
 }
 
 /// Whether the argument of a built-in function at this position is a function.

@@ -123,7 +123,10 @@ impl Elaborator<'_> {
 
     fn on_scalars(&mut self, code: Called, what: &str, span: Span) -> Option<Combine> {
         let Called { left, right, body } = code;
-        if let Some(reducers) = reducers_in_disguise(&left, &right, &body) {
+        let is_complex = left.iter().any(|v| self.inference.is_complex(self.elem(Atom::Var(*v))));
+        let reducers = reducers_in_disguise(&left, &right, &body);
+        // Of complex numbers no product is one.
+        if let Some(reducers) = reducers.filter(|r| !is_complex || !r.contains(&Reducer::Mul)) {
             return Some(Combine::Reducers(reducers));
         }
         if let ([l], [r], [result]) = (&left[..], &right[..], &body.results[..]) {

@@ -86,6 +86,11 @@ impl Elaborator<'_> {
             self.error(Code::Unsupported, rule.span(), message, "pass their values as arguments");
         }
         for (v, span) in all {
+            if self.inference.is_complex(self.elem(Atom::Var(v))) {
+                let message = "a constant of the surrounding code is no complex number";
+                let help = "pass it as an argument, or make it of real constants: `Complex::new(RE, IM)`";
+                self.error(Code::Unsupported, span, message, help);
+            }
             let loc = self.loc(span);
             let name = self.vars[v.0 as usize].name.clone();
             params.push(Param { name, vars: Tree::Leaf(v), active: false, loc });

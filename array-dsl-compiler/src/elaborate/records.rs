@@ -53,6 +53,12 @@ impl Elaborator<'_> {
 
     /// `e.0`, `e.name`.
     pub(super) fn member(&mut self, v: Value, member: &Member, span: Span) -> Option<Value> {
+        if let (Value::Atom(a), Member::Name(name)) = (&v, member)
+            && self.is_of_complex(&v)
+            && matches!(&*name.name, "re" | "im")
+        {
+            return self.complex_part(*a, &name.name, span);
+        }
         let at = self.part_of(&v, member, span)?;
         match v {
             Value::Tuple(mut vs) | Value::Record(_, mut vs) => Some(vs.swap_remove(at)),
@@ -85,6 +91,7 @@ impl Elaborator<'_> {
             (_, Member::Name(name)) => {
                 let help = match v {
                     Value::Tuple(_) => "the parts of a tuple are `.0`, `.1`".to_string(),
+                    _ if self.is_of_complex(v) => "its parts are `.re` and `.im`".to_string(),
                     _ if super::is_builtin(&name.name) => {
                         format!("to call the method write `.{}()`", name.name)
                     }
@@ -280,7 +287,7 @@ impl Elaborator<'_> {
         let Value::Record(r, vs) = v else { return Some(()) };
         for (f, v) in r.fields.iter().zip(vs) {
             self.all_floats(v, name, span)?;
-            let other = v.atoms()?.into_iter().find(|a| !self.inference.is_float(self.elem(*a)));
+            let other = v.atoms()?.into_iter().find(|a| !self.inference.is_differentiable(self.elem(*a)));
             if let Some(a) = other {
                 let found = self.inference.describe(self.elem(a));
                 let message = format!(

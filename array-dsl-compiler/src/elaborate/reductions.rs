@@ -4,11 +4,11 @@ use proc_macro2::Span;
 
 use super::Elaborator;
 use super::builtins::Call;
-use super::value::Value;
+use super::value::{Function, Value};
 use crate::core::{Atom, Axis, Body, CheckKind, Exp, Prefix, Reducer, Type};
 use crate::diagnostics::Code;
 use crate::dim::Dim;
-use crate::ty::{Elem, Name};
+use crate::ty::{Const, Elem, Name};
 
 impl Elaborator<'_> {
     /// A reduction of vectors, lifted; of an array of tuples, that of each part.
@@ -20,9 +20,25 @@ impl Elaborator<'_> {
             return Some(Value::Tuple(reduced.collect::<Option<_>>()?));
         }
         let atoms = self.reduced_atoms(r, &c.what, c.args, c.span)?;
+        if r == Reducer::Mul && self.inference.is_complex(self.elem(atoms[0])) {
+            return self.complex_product(None, &c.args[0], c);
+        }
         self.lift(&c.what, &[1], &atoms, c.span, &mut |e, cell| {
             Some(Value::Atom(e.fold_by(r, None, cell[0], c.span)))
         })
+    }
+
+    /// The product of complex numbers, or of all prefixes: no reducer, but a fold by `*`.
+    pub(super) fn complex_product(
+        &mut self,
+        prefix: Option<Prefix>,
+        xs: &Value,
+        c: &Call<'_>,
+    ) -> Option<Value> {
+        let elem = xs.atoms().and_then(|a| a.first().map(|a| self.elem(*a)))?;
+        let times = Value::Function(Function::Builtin("mul".into()));
+        let one = Value::Atom(Atom::Const(Const::float(elem, 1.0)));
+        self.fold(prefix, &c.of(&[times, one, xs.clone()]))
     }
 
     /// The array to be reduced, of elements and a rank that can be.
@@ -44,6 +60,14 @@ impl Elaborator<'_> {
                 span,
                 format!("{what} expects numbers, found bool"),
                 "count with `sum(b as i64)`, or use `any` or `all`",
+            );
+            return None;
+        } else if self.inference.is_complex(elem) && !matches!(r, Reducer::Add | Reducer::Mul) {
+            self.error(
+                Code::ElementType,
+                span,
+                format!("{what} does not apply to complex numbers"),
+                "complex numbers have no order: compare their norms, `map(|z| z.norm(), zs)`",
             );
             return None;
         }

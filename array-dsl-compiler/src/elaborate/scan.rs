@@ -23,6 +23,9 @@ impl Elaborator<'_> {
     pub(super) fn cumulate(&mut self, r: Reducer, c: &Call<'_>) -> Option<Value> {
         let Call { ref what, args, span } = *c;
         let atoms = self.reduced_atoms(r, what, args, span)?;
+        if r == Reducer::Mul && self.inference.is_complex(self.elem(atoms[0])) {
+            return self.complex_product(Some(Prefix::Inclusive), &args[0], c);
+        }
         self.lift(what, &[1], &atoms, span, &mut |e, cell| {
             Some(Value::Atom(e.fold_by(r, Some(Prefix::Inclusive), cell[0], span)))
         })
@@ -172,7 +175,7 @@ impl Elaborator<'_> {
         let neutral = match start {
             Atom::Const(c) => {
                 let elem = self.elem(start);
-                is_neutral(r, c, elem, self.inference.is_float(elem))
+                is_neutral(r, c, elem, self.inference.is_differentiable(elem))
             }
             Atom::Var(_) => false,
         };

@@ -139,7 +139,9 @@ impl Elaborator<'_> {
                     t = inner;
                 }
                 TypeKind::Scalar(e) => return Some((dims, Some(*e))),
-                TypeKind::Infer | TypeKind::Generic(_) | TypeKind::Function(_) => return Some((dims, None)),
+                TypeKind::Infer | TypeKind::Generic(_) | TypeKind::Complex(_) | TypeKind::Function(_) => {
+                    return Some((dims, None));
+                }
                 TypeKind::Record(path) => {
                     self.error(
                         Code::Fields,
@@ -306,7 +308,7 @@ impl Elaborator<'_> {
                 TypeKind::Array(inner, _) => Some(declared(inner, records)? + 1),
                 TypeKind::Tuple(parts) => declared(parts.first()?, records),
                 TypeKind::Record(path) => declared(&records.get(&path.text())?.fields.first()?.ty, records),
-                TypeKind::Generic(_) | TypeKind::Function(_) | TypeKind::Infer => None,
+                TypeKind::Generic(_) | TypeKind::Complex(_) | TypeKind::Function(_) | TypeKind::Infer => None,
             }
         }
         let Value::Record(r, _) = v else { return 0 };
@@ -321,6 +323,7 @@ impl Elaborator<'_> {
             TypeKind::Scalar(e) => self.inference.describe(*e),
             TypeKind::Infer => "_".into(),
             TypeKind::Generic(name) => name.to_string(),
+            TypeKind::Complex(name) => format!("Complex<{name}>"),
             TypeKind::Function(f) => {
                 let params = f.params.iter().map(|t| self.written(t)).collect::<Vec<_>>().join(", ");
                 format!("impl Fn({params}) -> {}", self.written(&f.result))

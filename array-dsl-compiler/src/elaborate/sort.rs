@@ -95,6 +95,11 @@ impl Elaborator<'_> {
     /// The positions of a vector's elements in order.
     pub(super) fn positions(&mut self, xs: Atom, span: Span) -> Option<Atom> {
         let Atom::Var(v) = xs else { return None };
+        if self.inference.is_complex(self.elem(xs)) {
+            let help = "sort by a number made of them: `sort_by_key(map(|z| z.norm(), zs), zs)`";
+            self.error(Code::ElementType, span, "complex numbers have no order", help);
+            return None;
+        }
         let ty = Type { elem: Elem::I64, dims: self.atom_type(xs).dims };
         Some(self.emit("order", ty, Exp::Argsort(v), span))
     }

@@ -188,7 +188,11 @@ impl Elaborator<'_> {
     /// Emits a scalar function whose argument types are already right.
     pub(super) fn op(&mut self, op: Op, args: &[Atom], span: Span) -> Atom {
         let elems: Vec<Elem> = args.iter().map(|a| self.elem(*a)).collect();
-        let elem = op.result(&elems);
+        let elem = match op {
+            Op::Complex => self.inference.complex(elems[0]),
+            Op::Re | Op::Im => self.inference.part(elems[0]),
+            op => op.result(&elems),
+        };
         let known = self.known_result(op, args);
         let a = self.emit(&op.name(), Type::scalar(elem), Exp::Op(op, args.to_vec()), span);
         if let (Atom::Var(v), Some(d)) = (a, known) {

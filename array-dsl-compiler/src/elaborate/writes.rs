@@ -234,7 +234,11 @@ impl Elaborator<'_> {
     /// A small number as a constant of a type that may not be settled.
     pub(super) fn constant_of(&self, elem: Elem, value: i64) -> Const {
         let elem = self.inference.resolve(elem);
-        if self.inference.is_float(elem) { Const::float(elem, value as f64) } else { Const::of(elem, value) }
+        if self.inference.is_differentiable(elem) {
+            Const::float(elem, value as f64)
+        } else {
+            Const::of(elem, value)
+        }
     }
 
     /// An array of one constant.

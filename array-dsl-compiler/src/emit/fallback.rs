@@ -58,7 +58,9 @@ fn implementations(name: &Ident, vis: &TokenStream, s: &Signature) -> TokenStrea
         });
         out.extend(kernel(&item, &derivative, &types));
         // A gradient that is one float has a gradient of the same type.
-        if d == Derivative::Grad && matches!(&types.result, Shape::Leaf(l) if l.rank == 0) {
+        if d == Derivative::Grad
+            && matches!(&types.result, Shape::Leaf(l) if l.rank == 0 && l.elem.is_float())
+        {
             out.extend(quote! {
                 impl #of __rt::host::HasGrad for #to {
                     type Grad = #to;

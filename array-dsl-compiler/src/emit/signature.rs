@@ -90,6 +90,16 @@ pub struct Signature {
     active: Vec<Shape>,
 }
 
+impl Leaf {
+    /// As the program has it: of complex numbers their parts, in one more dimension.
+    pub fn in_program(self) -> Leaf {
+        match self.elem.is_complex() {
+            true => Leaf { elem: self.elem.part(), rank: self.rank + 1, ..self },
+            false => self,
+        }
+    }
+}
+
 impl Shape {
     /// The arrays that the program has, from left to right.
     pub fn present(&self) -> Vec<Leaf> {
@@ -109,6 +119,13 @@ impl Shape {
         }
     }
 
+    /// Whether there are complex numbers in it.
+    pub fn has_complex(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |l, _| found |= l.elem.is_complex());
+        found
+    }
+
     /// Whether its definition, and those of all records in it, are known.
     pub fn is_known(&self) -> bool {
         match self {
@@ -123,7 +140,7 @@ impl Shape {
         match self {
             Shape::Leaf(l) => {
                 *next += 1;
-                l.elem.is_float().then(|| self.clone())
+                l.elem.is_differentiable().then(|| self.clone())
             }
             Shape::Tuple(parts) => {
                 let parts: Vec<Shape> = parts.iter().filter_map(|p| p.floats(like, next)).collect();
@@ -142,7 +159,7 @@ impl Shape {
         match self {
             Shape::Leaf(l) => {
                 *next += 1;
-                let absent = (!l.elem.is_float()).then(|| like(*next - 1));
+                let absent = (!l.elem.is_differentiable()).then(|| like(*next - 1));
                 Shape::Leaf(Leaf { absent, ..*l })
             }
             Shape::Tuple(parts) => Shape::Tuple(parts.iter().map(|p| p.without_others(like, next)).collect()),
@@ -291,18 +308,21 @@ impl Signature {
 
     /// The derivatives that there may be, as far as the types tell.
     pub fn derivatives(&self) -> Vec<Derivative> {
-        let known = self.types.args.iter().chain([&self.types.result]).all(Shape::is_known);
+        let shapes = || self.types.args.iter().chain([&self.types.result]);
+        let known = shapes().all(Shape::is_known);
+        // A complex entry would say the derivatives of holomorphic functions only.
+        let has_matrices = known && !shapes().any(Shape::has_complex);
         let mut all = Vec::new();
         if self.active.is_empty() {
             return all;
         }
         if self.is_scalar() {
             all.extend([Derivative::Grad, Derivative::ValueAndGrad, Derivative::Hvp]);
-            all.extend(known.then_some(Derivative::Hessian));
+            all.extend(has_matrices.then_some(Derivative::Hessian));
         }
         if self.types.result.floats(Like::Result, &mut 0).is_some() {
             all.extend([Derivative::Vjp, Derivative::Jvp]);
-            all.extend(known.then_some(Derivative::Jacobian));
+            all.extend(has_matrices.then_some(Derivative::Jacobian));
         }
         all.extend(known.then_some(Derivative::Vmap));
         all
@@ -383,6 +403,7 @@ fn of_type(ty: &ast::Type, rank: usize, records: &Records, paths: &mut Vec<ast::
         }
         ast::TypeKind::Record(_)
         | ast::TypeKind::Generic(_)
+        | ast::TypeKind::Complex(_)
         | ast::TypeKind::Function(_)
         | ast::TypeKind::Infer => None,
     }

@@ -48,6 +48,14 @@ use values::{Val, View};
 
 /// Transforms a kernel. It has no Bulk form if something inside it that is differentiated has no derivative.
 pub fn flatten(f: &core::Function) -> Result<Program, NotDifferentiable> {
+    match core::complex::split(f) {
+        Some(real) => flatten_real(&real),
+        None => flatten_real(f),
+    }
+}
+
+/// That of a kernel without complex numbers.
+fn flatten_real(f: &core::Function) -> Result<Program, NotDifferentiable> {
     let program = Program {
         name: f.name.clone(),
         sizes: f.sizes.clone(),

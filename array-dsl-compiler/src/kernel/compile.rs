@@ -145,7 +145,7 @@ pub(super) fn build(
             return None;
         }
     };
-    let asked = asked(kernel, &program, diagnostics);
+    let asked = asked(kernel, &elaborated.function, &program, diagnostics);
     let derivatives: Vec<Derivative> = asked.iter().map(|(d, _)| *d).collect();
     let made = programs::compile(&program, &derivatives, kernel.options.only_named.is_none());
     let spans: Vec<Option<Span>> = iter::once(None).chain(asked.iter().map(|(_, span)| *span)).collect();
@@ -158,6 +158,7 @@ pub(super) fn build(
 /// their cost or by `#[kernel(value)]`.
 fn asked(
     kernel: &Kernel,
+    function: &core::Function,
     program: &bulk::Program,
     diagnostics: &mut Diagnostics,
 ) -> Vec<(Derivative, Option<Span>)> {
@@ -167,7 +168,14 @@ fn asked(
         if span.is_none() && (d.is_costly() || kernel.options.only_named.is_some()) {
             continue;
         }
-        if d.exists(program) {
+        if d.is_matrix() && core::complex::is_at_border(function) {
+            if let Some(span) = span {
+                let message =
+                    format!("there is no `{}` of a kernel with complex arguments or results", d.name());
+                let help = "its entries would be derivatives of holomorphic functions only: use `vjp` and `jvp`, or take the parts as arguments";
+                diagnostics.error(Code::NotDifferentiable, span, message, help);
+            }
+        } else if d.exists(program) {
             out.push((d, span));
         } else if let Some(span) = span {
             let message = format!("there is no `{}` of this kernel", d.name());

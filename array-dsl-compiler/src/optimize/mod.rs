@@ -57,7 +57,10 @@ mod update;
 mod writers;
 
 use crate::affine::compare;
-use crate::bulk::{Program, Stm};
+use crate::bulk::walk::Rewriter;
+use crate::bulk::{Exp, Let, Program, Stm};
+use crate::scalar::Op;
+use crate::ty::Elem;
 pub use accumulate::gathered;
 pub use again::again;
 pub use chosen::chosen;
@@ -121,12 +124,31 @@ pub fn optimize(p: &mut Program) {
     compare(p);
 }
 
-/// Makes values with derivatives of their own ordinary ones; whether there were any.
+/// Drops what is there for derivatives alone, once there are no more to be taken: values with derivatives of their own become ordinary
+/// ones, and what only changes the sign of a cotangent nothing. Whether there was any.
 pub fn without_rules(p: &mut Program) -> bool {
-    let before = p.rules.len();
+    let mut mirrors = Mirrors { vars: std::mem::take(&mut p.vars), found: !p.rules.is_empty() };
     p.stms = ordinary(std::mem::take(&mut p.stms));
     p.rules.clear();
-    before > 0
+    p.stms.iter_mut().for_each(|s| mirrors.stm(s));
+    p.vars = mirrors.vars;
+    mirrors.found
+}
+
+/// Makes each mirrored number one of its own type, which it is.
+struct Mirrors {
+    vars: Vec<Elem>,
+    found: bool,
+}
+
+impl Rewriter for Mirrors {
+    fn binding(&mut self, l: &mut Let) {
+        if let Exp::Op(op @ Op::Mirror, _) = &mut l.exp {
+            *op = Op::Cast(self.vars[l.vars[0].0 as usize]);
+            self.found = true;
+        }
+        self.walk_binding(l);
+    }
 }
 
 fn ordinary(stms: Vec<Stm>) -> Vec<Stm> {

@@ -168,6 +168,7 @@ fn named(ty: &ast::Type, f: &mut dyn FnMut(&str)) {
         ast::TypeKind::Tuple(parts) => parts.iter().for_each(|t| named(t, f)),
         ast::TypeKind::Scalar(_)
         | ast::TypeKind::Generic(_)
+        | ast::TypeKind::Complex(_)
         | ast::TypeKind::Function(_)
         | ast::TypeKind::Infer => {}
     }
@@ -228,7 +229,10 @@ fn structure(ty: &ast::Type, records: &Records) -> String {
             records.get(&text).map_or(text, |r| r.id.to_string())
         }
         // A signature leaves nothing open; the error is recorded. Generic kernels are carried as they were written.
-        ast::TypeKind::Generic(_) | ast::TypeKind::Function(_) | ast::TypeKind::Infer => "()".into(),
+        ast::TypeKind::Generic(_)
+        | ast::TypeKind::Complex(_)
+        | ast::TypeKind::Function(_)
+        | ast::TypeKind::Infer => "()".into(),
     }
 }
 

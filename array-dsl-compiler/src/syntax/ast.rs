@@ -97,6 +97,8 @@ pub enum TypeKind {
     Record(Path),
     /// A type parameter, only in generic kernels.
     Generic(Name),
+    /// `Complex<T>` of a type parameter, likewise. Of a float type it is a scalar.
+    Complex(Name),
     /// `impl Fn(f64) -> f64`, only as the type of a parameter.
     Function(Box<FunctionType>),
     /// `_`, only in `let` and closures.

@@ -76,7 +76,11 @@ impl Constants {
             }
             TypeKind::Tuple(parts) => parts.iter().for_each(|t| self.sizes(t)),
             TypeKind::Function(f) => f.params.iter().chain([&f.result]).for_each(|t| self.sizes(t)),
-            TypeKind::Scalar(_) | TypeKind::Record(_) | TypeKind::Generic(_) | TypeKind::Infer => {}
+            TypeKind::Scalar(_)
+            | TypeKind::Record(_)
+            | TypeKind::Generic(_)
+            | TypeKind::Complex(_)
+            | TypeKind::Infer => {}
         }
     }
 

@@ -6,9 +6,9 @@
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 
-use super::ast::{Arm, Binary, Expr, ExprKind, Member, Pattern, Type, Unary};
+use super::ast::{Arm, Binary, Expr, ExprKind, Member, Path, Pattern, Type, Unary};
 use super::chain::binary;
-use super::parse::{Parser, ident, path};
+use super::parse::{Parser, ident, path, text};
 use super::types::Place;
 use crate::diagnostics::Code;
 use crate::ty::Name;
@@ -133,6 +133,10 @@ impl Parser<'_> {
     }
 
     fn path(&mut self, e: &syn::ExprPath) -> ExprKind {
+        let of_complex = complex_path(&e.path);
+        if let Some(path) = of_complex {
+            return ExprKind::Path(path);
+        }
         if e.qself.is_some() || e.path.segments.iter().any(|s| !s.arguments.is_none()) {
             let help = "write the plain path; types are inferred from the arguments";
             self.unsupported(e.span(), "type arguments in paths are not supported in kernels", help);
@@ -253,6 +257,28 @@ fn assigning(op: &syn::BinOp) -> Option<Binary> {
         syn::BinOp::ShrAssign(_) => Binary::Shr,
         _ => return None,
     })
+}
+
+/// The path of a function or constant of complex numbers that is written with the type of the parts: `Complex::<f32>::new` is
+/// `Complex32::new`.
+fn complex_path(p: &syn::Path) -> Option<Path> {
+    let mut read = path(p);
+    let at = read.segments.len().checked_sub(2)?;
+    let segment = &p.segments[at];
+    let syn::PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
+    let others = p.segments.iter().enumerate().any(|(i, s)| i != at && !s.arguments.is_none());
+    if segment.ident != "Complex" || others {
+        return None;
+    }
+    let name = match text(&arguments.args).as_str() {
+        "f32" => "Complex32",
+        "f64" => "Complex64",
+        // What is left open.
+        "_" => "Complex",
+        _ => return None,
+    };
+    read.segments[at].name = name.into();
+    Some(read)
 }
 
 #[cfg(test)]

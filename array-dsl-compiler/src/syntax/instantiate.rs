@@ -28,6 +28,13 @@ impl Rewriter for Instance<'_> {
                     t.kind = kind.clone();
                 }
             }
+            TypeKind::Complex(name) => {
+                if let Some(kind) = self.types.get(name) {
+                    let complex = if let TypeKind::Scalar(e) = kind { e.complex() } else { None };
+                    // Of a literal's type the value tells it.
+                    t.kind = complex.map_or(TypeKind::Infer, TypeKind::Scalar);
+                }
+            }
             TypeKind::Array(inner, _) => self.ty(inner),
             TypeKind::Tuple(parts) => parts.iter_mut().for_each(|t| self.ty(t)),
             TypeKind::Function(f) => {

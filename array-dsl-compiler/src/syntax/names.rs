@@ -100,6 +100,7 @@ fn names_in_type(ty: &Type, names: &mut Vec<Ident>) {
         | TypeKind::Scalar(_)
         | TypeKind::Record(_)
         | TypeKind::Generic(_)
+        | TypeKind::Complex(_)
         | TypeKind::Infer => {}
     }
 }
@@ -117,14 +118,16 @@ pub fn names_in_size(e: &Expr, names: &mut Vec<Ident>) {
     }
 }
 
-/// Whether a path is one of Rust's own constants or functions, `f64::INFINITY` or `std::f64::consts::PI`.
+/// Whether a path is one of Rust's own constants or functions, `f64::INFINITY` or `std::f64::consts::PI`, or of complex numbers.
 pub(super) fn is_of_rust(path: &Path) -> bool {
     const ROOTS: [&str; 28] = [
         "std", "core", "alloc", "f16", "f32", "f64", "f128", "i8", "i16", "i32", "i64", "i128", "isize",
         "u8", "u16", "u32", "u64", "u128", "usize", "bool", "char", "Vec", "String", "Box", "Option",
         "Array", "Array1", "Array2",
     ];
-    path.segments.len() > 1 && ROOTS.contains(&&*path.segments[0].name)
+    let of_complex = |s: &Ident| matches!(&*s.name, "Complex" | "Complex32" | "Complex64");
+    let [first, .., _] = path.segments.as_slice() else { return false };
+    ROOTS.contains(&&*first.name) || path.segments.iter().rev().nth(1).is_some_and(of_complex)
 }
 
 /// What is found on the way through a kernel.
@@ -164,7 +167,7 @@ impl Visitor for Names<'_> {
             TypeKind::Tuple(parts) => parts.iter().for_each(|t| self.ty(t)),
             TypeKind::Record(path) => self.record(path),
             TypeKind::Function(f) => f.params.iter().chain([&f.result]).for_each(|t| self.ty(t)),
-            TypeKind::Scalar(_) | TypeKind::Generic(_) | TypeKind::Infer => {}
+            TypeKind::Scalar(_) | TypeKind::Generic(_) | TypeKind::Complex(_) | TypeKind::Infer => {}
         }
     }
 

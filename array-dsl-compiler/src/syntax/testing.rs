@@ -79,6 +79,7 @@ fn ty(t: &Type) -> String {
         TypeKind::Tuple(parts) => format!("({})", join(parts, ", ", ty)),
         TypeKind::Record(path) => path.text(),
         TypeKind::Generic(name) => name.to_string(),
+        TypeKind::Complex(name) => format!("Complex<{name}>"),
         TypeKind::Function(f) => format!("Fn({}) -> {}", join(&f.params, ", ", ty), ty(&f.result)),
         TypeKind::Infer => "_".into(),
     }

@@ -1,4 +1,4 @@
-//! Types: the six element types (and `usize`), arrays in Rust's notation with size expressions, tuples, records. Any other
+//! Types: the element types (and `usize`), arrays in Rust's notation with size expressions, tuples, records. Any other
 //! path is taken for a record: whether it is one, only its `derive(Record)` can tell.
 //!
 //! A size in a signature is a polynomial in integer literals and names, so that the host can compute it and equality
@@ -18,7 +18,8 @@ use crate::ty::Elem;
 const MAX_RANK: usize = 6;
 
 /// The element types as messages list them.
-pub const ELEMENT_TYPES: &str = "`f32`, `f64`, `i32`, `i64` (or `usize`), `u32`, `bool`";
+pub const ELEMENT_TYPES: &str =
+    "`f32`, `f64`, `i32`, `i64` (or `usize`), `u32`, `bool`, `Complex<f32>`, `Complex<f64>`";
 
 /// Where a type is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,6 +42,7 @@ fn rank(ty: &Type) -> usize {
         TypeKind::Scalar(_)
         | TypeKind::Record(_)
         | TypeKind::Generic(_)
+        | TypeKind::Complex(_)
         | TypeKind::Function(_)
         | TypeKind::Infer => 0,
     }
@@ -149,6 +151,9 @@ impl Parser<'_> {
             return self.unknown(span, &text(ty), "an array or tuple of these");
         };
         match (last.ident.to_string().as_str(), type_argument(last)) {
+            ("Complex", Some(part)) => self.complex(ty, part),
+            ("Complex32", None) => TypeKind::Scalar(Elem::C32),
+            ("Complex64", None) => TypeKind::Scalar(Elem::C64),
             ("Vec" | "Box" | "Arc" | "Rc" | "VecDeque", Some(_)) => {
                 let help =
                     format!("write `{}`, an array with its sizes named", as_array(ty, &["n", "m", "l"]));
@@ -182,6 +187,21 @@ impl Parser<'_> {
             _ => {
                 let advice = "an array such as `[f64; n]`, a tuple, or a structure with `#[derive(Record)]`";
                 self.unknown(span, &text(ty), advice)
+            }
+        }
+    }
+
+    /// `Complex<f64>`, under any path.
+    fn complex(&mut self, ty: &syn::TypePath, part: &syn::Type) -> TypeKind {
+        match self.part(part, Place::Body).kind {
+            TypeKind::Scalar(Elem::F32) => TypeKind::Scalar(Elem::C32),
+            TypeKind::Scalar(Elem::F64) => TypeKind::Scalar(Elem::C64),
+            TypeKind::Generic(name) => TypeKind::Complex(name),
+            _ => {
+                let message = format!("`{}` is not a type of kernels", text(ty));
+                let help = "the parts of a complex number are floats: `Complex<f32>`, `Complex<f64>`";
+                self.diagnostics.error(Code::ElementType, ty.span(), message, help);
+                TypeKind::Infer
             }
         }
     }

@@ -160,6 +160,26 @@ pub const CONSTRUCTS: &[Construct] = &[
         "[T; n]",
     ),
     of("`#[checkpoint]`", "{ let mut h = x; #[checkpoint] for i in 0..6 { h = h.sin() + s; } h }", "[T; n]"),
+    of(
+        "complex arithmetic",
+        "{ let z = Complex::new(x, y); let w = z * z + 1.0 / (z + Complex::new(3.0, s)); w.re + w.im }",
+        "[T; n]",
+    ),
+    of(
+        "functions of complex numbers",
+        "{ let z = Complex::new(x, y); (z.exp() * sqrt(2.5 + z)).re + (z + 2.5).ln().im }",
+        "[T; n]",
+    ),
+    of(
+        "sums and products of complex numbers",
+        "{ let z = Complex::new(x, 1.0 + 0.01 * y); (cumsum(z) * s).im + prod(z).re }",
+        "[T; n]",
+    ),
+    of(
+        "loops over complex numbers",
+        "build(n, |i| { let mut z = Complex::new(x[i], 0.5); for j in 0..3 { z = z * z + Complex::new(s, y[i]); } z.norm_sqr() })",
+        "[T; n]",
+    ),
     of("`stop_gradient`", "x * stop_gradient(x)", "[T; n]"),
     of("`grad` inside", "grad(|a| sum(a * a * a * y))(x)", "[T; n]"),
     of("`vjp`, `jvp` inside", "{ let f = |a| matvec(m, a.sin()); vjp(f)(x, jvp(f)(x, y).1).1 }", "[T; n]"),

@@ -98,7 +98,7 @@ fn cast(a: Scalar, to: Elem) -> Option<Scalar> {
                 Elem::I64 => Scalar::I64($x as i64),
                 Elem::U32 => Scalar::U32($x as u32),
                 Elem::Bool => Scalar::Bool(a.as_f64() != 0.0),
-                Elem::Infer(_) => return None,
+                Elem::C32 | Elem::C64 | Elem::Infer(_) => return None,
             }
         };
     }

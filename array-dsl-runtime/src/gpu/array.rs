@@ -39,7 +39,7 @@ impl<T: GpuElem, D: Dimension> fmt::Debug for GpuArray<T, D> {
 impl<T: GpuElem, D: Dimension> GpuArray<T, D> {
     /// An array whose elements are those of `buffer`, which has as many as `dim` says.
     pub fn from_buffer(gpu: &Gpu, buffer: GpuBuffer, dim: D) -> GpuArray<T, D> {
-        debug_assert_eq!(buffer.len(), dim.size());
+        debug_assert_eq!(buffer.len(), dim.size() * T::PARTS);
         GpuArray { gpu: gpu.clone(), buffer, dim, elem: PhantomData }
     }
 
@@ -55,7 +55,7 @@ impl<T: GpuElem, D: Dimension> GpuArray<T, D> {
 
     /// The number of elements.
     pub fn len(&self) -> usize {
-        self.buffer.len()
+        self.buffer.len() / T::PARTS
     }
 
     /// Whether there are no elements.
@@ -138,18 +138,13 @@ impl Gpu {
         array: &ArrayRef<T, D>,
     ) -> Result<GpuArray<T, D>, Error> {
         self.shared.can.check_elem(T::ELEM, "", || format!("{} arrays", T::NAME))?;
-        let (buffer, is_in_use) = self.shared.allocate(array.len(), T::ELEM, "upload", "array")?;
+        let (buffer, is_in_use) = self.shared.allocate(array.len() * T::PARTS, T::ELEM, "upload", "array")?;
         match array.as_slice().and_then(T::as_bytes) {
             Some(bytes) => self.shared.write(&buffer, is_in_use, bytes)?,
-            None if T::ELEM.bytes() == 8 => {
-                let mut words: Vec<u64> = on_host(array.len())?;
-                words.extend(array.iter().map(|x| x.to_bits()));
-                self.shared.write(&buffer, is_in_use, bytemuck::cast_slice(&words))?;
-            }
             None => {
-                let mut words: Vec<u32> = on_host(array.len())?;
-                words.extend(array.iter().map(|x| x.to_bits() as u32));
-                self.shared.write(&buffer, is_in_use, bytemuck::cast_slice(&words))?;
+                let mut bytes: Vec<u8> = on_host(array.len() * T::PARTS * T::ELEM.bytes() as usize)?;
+                array.iter().for_each(|x| x.append(&mut bytes));
+                self.shared.write(&buffer, is_in_use, &bytes)?;
             }
         }
         Ok(GpuArray::from_buffer(self, buffer, array.raw_dim()))

@@ -1,5 +1,7 @@
 //! Element types of device arrays.
 
+use num_complex::Complex;
+
 use crate::program::Elem;
 
 mod sealed {
@@ -14,14 +16,23 @@ pub trait GpuElem: Copy + Send + Sync + sealed::Sealed + 'static {
     /// Its name in Rust.
     const NAME: &'static str;
 
-    /// The bits, in the low word if that is enough.
-    fn to_bits(self) -> u64;
+    /// How many of these each is made of: two for complex numbers.
+    const PARTS: usize = 1;
+
+    /// Appends its bytes on the device.
+    fn append(self, bytes: &mut Vec<u8>);
 
     /// The elements as bytes, if they are laid out as on the device.
     fn as_bytes(elements: &[Self]) -> Option<&[u8]>;
 
     /// Appends elements given by their bytes on the device.
     fn extend(elements: &mut Vec<Self>, bytes: &[u8]);
+}
+
+/// Elements that are one number, or a truth value: what scalars are too.
+pub trait GpuNumber: GpuElem {
+    /// The bits, in the low word if that is enough.
+    fn to_bits(self) -> u64;
 }
 
 /// Types that have the same layout on the device.
@@ -31,8 +42,8 @@ macro_rules! plain {
         impl GpuElem for $t {
             const ELEM: Elem = Elem::$elem;
             const NAME: &'static str = stringify!($t);
-            fn to_bits(self) -> u64 {
-                u64::from($to(self))
+            fn append(self, bytes: &mut Vec<u8>) {
+                bytes.extend_from_slice(&self.to_ne_bytes());
             }
             fn as_bytes(elements: &[$t]) -> Option<&[u8]> {
                 Some(bytemuck::cast_slice(elements))
@@ -41,6 +52,11 @@ macro_rules! plain {
                 let start = elements.len();
                 elements.resize(start + bytes.len() / size_of::<$t>(), <$t>::default());
                 bytemuck::cast_slice_mut::<$t, u8>(&mut elements[start..]).copy_from_slice(bytes);
+            }
+        }
+        impl GpuNumber for $t {
+            fn to_bits(self) -> u64 {
+                u64::from($to(self))
             }
         }
     )*};
@@ -59,8 +75,8 @@ impl GpuElem for bool {
     const ELEM: Elem = Elem::Bool;
     const NAME: &'static str = "bool";
 
-    fn to_bits(self) -> u64 {
-        u64::from(self)
+    fn append(self, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&u32::from(self).to_ne_bytes());
     }
 
     fn as_bytes(_: &[bool]) -> Option<&[u8]> {
@@ -72,6 +88,41 @@ impl GpuElem for bool {
     }
 }
 
+impl GpuNumber for bool {
+    fn to_bits(self) -> u64 {
+        u64::from(self)
+    }
+}
+
+/// Complex numbers are on the device as their parts, one after the other.
+macro_rules! complex {
+    ($($t:ident $elem:ident $name:literal;)*) => {$(
+        impl sealed::Sealed for Complex<$t> {}
+        impl GpuElem for Complex<$t> {
+            const ELEM: Elem = Elem::$elem;
+            const NAME: &'static str = $name;
+            const PARTS: usize = 2;
+            fn append(self, bytes: &mut Vec<u8>) {
+                self.re.append(bytes);
+                self.im.append(bytes);
+            }
+            fn as_bytes(elements: &[Self]) -> Option<&[u8]> {
+                Some(bytemuck::cast_slice(elements))
+            }
+            fn extend(elements: &mut Vec<Self>, bytes: &[u8]) {
+                let start = elements.len();
+                elements.resize(start + bytes.len() / size_of::<Self>(), Self::default());
+                bytemuck::cast_slice_mut::<Self, u8>(&mut elements[start..]).copy_from_slice(bytes);
+            }
+        }
+    )*};
+}
+
+complex! {
+    f32 F32 "Complex<f32>";
+    f64 F64 "Complex<f64>";
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,8 +132,8 @@ mod tests {
         assert_eq!((-5i64).to_bits(), u64::MAX - 4);
         assert_eq!((-5i32).to_bits(), 0xffff_fffb);
         assert_eq!(true.to_bits(), 1);
-        assert_eq!(GpuElem::to_bits(-0.5f32), u64::from((-0.5f32).to_bits()));
-        assert_eq!(GpuElem::to_bits(1f64), 1f64.to_bits());
+        assert_eq!(GpuNumber::to_bits(-0.5f32), u64::from((-0.5f32).to_bits()));
+        assert_eq!(GpuNumber::to_bits(1f64), 1f64.to_bits());
     }
 
     #[test]

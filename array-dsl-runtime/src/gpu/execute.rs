@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::Gpu;
 use super::builtin::{Builtin, MAIN};
 use super::device::Shared;
-use super::elem::GpuElem;
+use super::elem::GpuNumber;
 use super::extent::Atoms;
 use super::plan::{Lives, Plan};
 use super::pool::{GpuBuffer, MOST};
@@ -58,7 +58,7 @@ pub(super) struct Part {
 
 impl GpuInput<'_> {
     /// A scalar argument.
-    pub fn scalar<T: GpuElem>(value: T) -> GpuInput<'static> {
+    pub fn scalar<T: GpuNumber>(value: T) -> GpuInput<'static> {
         GpuInput::Scalar(value.to_bits())
     }
 }

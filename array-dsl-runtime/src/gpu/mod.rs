@@ -54,6 +54,8 @@ mod adapter;
 mod additions;
 mod array;
 mod builtin;
+#[doc(hidden)]
+pub mod complex;
 mod contract;
 mod contract_shader;
 mod contract_tile;
@@ -92,7 +94,7 @@ use std::sync::atomic::Ordering;
 pub use adapter::{GpuInfo, GpuKind};
 pub use array::GpuArray;
 pub use device::GpuStatistics;
-pub use elem::GpuElem;
+pub use elem::{GpuElem, GpuNumber};
 pub use execute::GpuInput;
 pub use limits::GpuLimits;
 pub use pool::GpuBuffer;

@@ -69,7 +69,7 @@ impl Gpu {
 /// An array of zeros, the derivative of what has none.
 #[doc(hidden)]
 pub fn zeros<T: GpuElem, D: Dimension>(gpu: &Gpu, dim: D) -> Result<GpuArray<T, D>, Error> {
-    Ok(GpuArray::from_buffer(gpu, gpu.zero_buffer(dim.size(), T::ELEM)?, dim))
+    Ok(GpuArray::from_buffer(gpu, gpu.zero_buffer(dim.size() * T::PARTS, T::ELEM)?, dim))
 }
 
 /// A result buffer as a typed array.

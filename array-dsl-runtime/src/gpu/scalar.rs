@@ -6,7 +6,7 @@ use std::fmt;
 use ndarray::Ix0;
 
 use super::array::GpuArray;
-use super::elem::GpuElem;
+use super::elem::GpuNumber;
 use super::execute::GpuInput;
 use crate::error::Error;
 
@@ -20,7 +20,7 @@ enum Home<T> {
     Device(GpuArray<T, Ix0>),
 }
 
-impl<T: GpuElem> GpuScalar<T> {
+impl<T: GpuNumber> GpuScalar<T> {
     /// The number. One that the host does not know is downloaded, which waits for the work that it depends on; see
     /// [`GpuArray::download`].
     ///
@@ -60,13 +60,13 @@ impl<T> From<T> for GpuScalar<T> {
     }
 }
 
-impl<T: GpuElem> From<GpuArray<T, Ix0>> for GpuScalar<T> {
+impl<T: GpuNumber> From<GpuArray<T, Ix0>> for GpuScalar<T> {
     fn from(array: GpuArray<T, Ix0>) -> GpuScalar<T> {
         GpuScalar(Home::Device(array))
     }
 }
 
-impl<T: GpuElem + fmt::Debug> fmt::Debug for GpuScalar<T> {
+impl<T: GpuNumber + fmt::Debug> fmt::Debug for GpuScalar<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Home::Host(value) => value.fmt(f),

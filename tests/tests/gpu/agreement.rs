@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use array_dsl::{Cpu, Error, Gpu, GpuArray, GpuKernel};
+use array_dsl::{Complex, Cpu, Error, Gpu, GpuArray, GpuKernel};
 use ndarray::{Array, Array1, Array2, ArrayRef, Dimension, Ix0, Ix1, Ix2, Ix3, Ix4};
 
 /// What most kernels are compared with: a few units in the last place, for each of a few dozen operations.
@@ -167,6 +167,10 @@ scalars! {
     u32: |_| 0.0, |a, e, _, _| a == e;
     i64: |_| 0.0, |a, e, _, _| a == e;
     bool: |_| 0.0, |a, e, _, _| a == e;
+    Complex<f32>: |a| a.norm().into(), |a, e, scale, tolerance| {
+        let close = |a: f32, e: f32| are_close(a.into(), e.into(), scale, tolerance);
+        close(a.re, e.re) && close(a.im, e.im)
+    };
 }
 
 impl<T: 'static, D: 'static> Lend for Array<T, D>

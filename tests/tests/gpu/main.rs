@@ -5,6 +5,7 @@
 
 mod agreement;
 mod bins;
+mod complex;
 mod composition;
 mod constants;
 mod contraction;

@@ -71,7 +71,7 @@ impl Scope<'_> {
 
     /// The types, if all are floats.
     fn of_floats(&mut self, types: Vec<Type>, what: &str) -> Option<Vec<Type>> {
-        if let Some(other) = types.iter().find(|t| !t.elem.is_float()) {
+        if let Some(other) = types.iter().find(|t| !t.elem.is_differentiable()) {
             let found = self.show_type(other);
             self.error(format!("{what} is {found}, not of floats"));
             return None;
@@ -87,5 +87,5 @@ impl Scope<'_> {
 
 /// The types that are differentiated.
 fn floats(types: &[Type]) -> impl Iterator<Item = &Type> {
-    types.iter().filter(|t| t.elem.is_float())
+    types.iter().filter(|t| t.elem.is_differentiable())
 }

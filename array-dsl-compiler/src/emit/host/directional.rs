@@ -27,7 +27,7 @@ impl Entry<'_> {
         jvp: &Types,
         hvp: Option<&Types>,
     ) -> TokenStream {
-        let outputs = self.types.result.present().iter().filter(|l| l.elem.is_float()).count();
+        let outputs = self.types.result.present().iter().filter(|l| l.elem.is_differentiable()).count();
         let point = Point::of(self);
         if point.active.iter().flatten().count().max(outputs) > MOST_ARRAYS {
             return TokenStream::new();
@@ -140,15 +140,31 @@ impl<'a> Point<'a> {
         let (kernel, opened, arguments) = (&*self.kernel.program.name, self.opened(), self.arguments());
         let names = self.active.iter().flatten();
         let value = quote!(<Self as __rt::host::Kernel>::run((#arguments))?);
-        let value = floats(&self.kernel.types.result, &value);
+        let value = floats(&self.kernel.types.result, &value, false);
         let derived = |d: Derivative, types: &Types, direction: &str| {
             let (direction, (has, assoc)) = (format_ident!("__{direction}"), super::trait_names(d));
+            let of_cotangents = d == Derivative::Vjp;
+            let conjugated = (of_cotangents && types.args.iter().any(Shape::has_complex)).then(|| {
+                let parts =
+                    self.kernel.types.result.present().into_iter().filter(|l| l.elem.is_differentiable());
+                let parts = parts.enumerate().map(|(k, l)| {
+                    let k = Index::from(k);
+                    match l.elem.is_complex() {
+                        true => quote!(__rt::complex::Conjugate::conjugate(&#direction.#k)),
+                        false => quote!(::core::clone::Clone::clone(&#direction.#k)),
+                    }
+                });
+                quote!(let #direction = &(#(#parts,)*);)
+            });
             let more = self.directions(types, &direction);
             let run =
                 quote!(<<Self as __rt::host::#has>::#assoc as __rt::host::Kernel>::run((#arguments #more))?);
             // The first part of its result is the kernel's.
-            let floats = floats(&second(types), &quote!(#run.1));
-            quote!(|__x, #direction| #floats)
+            let floats = floats(&second(types), &quote!(#run.1), of_cotangents);
+            quote!(|__x, #direction| {
+                #conjugated
+                #floats
+            })
         };
         let gradient = derived(Derivative::Vjp, vjp, "cotangent");
         let slope = derived(Derivative::Jvp, jvp, "tangent");
@@ -166,7 +182,7 @@ impl<'a> Point<'a> {
         let tangents = self.directions(hvp, &format_ident!("__tangent"));
         let run =
             quote!(<<Self as __rt::host::HasHvp>::Hvp as __rt::host::Kernel>::run((#arguments #tangents))?);
-        let product = floats(&hvp.result, &run);
+        let product = floats(&hvp.result, &run, true);
         quote! {
             #opened
             __rt::sparse::hessian(#kernel, __coloring, &__x, |__tangent| #product)
@@ -203,12 +219,16 @@ fn second(types: &Types) -> Shape {
     }
 }
 
-/// The float parts of a value as a tuple, in a `Result`.
-fn floats(s: &Shape, value: &TokenStream) -> TokenStream {
+/// The float parts of a value as a tuple, in a `Result`. Complex cotangents are conjugated: to the runtime all numbers are real.
+fn floats(s: &Shape, value: &TokenStream, are_cotangents: bool) -> TokenStream {
     let opened = Conversion::TakeApart.apply(s, &quote!(__y));
     let open = s.has_records().then(|| quote!(let __y = #opened;));
     let parts = s.leaves(&quote!(__y)).into_iter();
-    let parts = parts.filter(|(l, _)| l.absent.is_none() && l.elem.is_float()).map(|(_, at)| at);
+    let parts = parts.filter(|(l, _)| l.absent.is_none() && l.elem.is_differentiable());
+    let parts = parts.map(|(l, at)| match l.elem.is_complex() && are_cotangents {
+        true => quote!(__rt::complex::Conjugate::conjugate(&#at)),
+        false => at,
+    });
     quote! {{
         let __y = #value;
         #open

@@ -190,7 +190,8 @@ impl Variant {
 
     /// `__args` with its records opened, its sizes as numbers, and the constants of the surrounding code.
     fn opened(&self, target: Target) -> TokenStream {
-        if self.types.constants.1.is_empty() && self.types.sizes() == 0 {
+        let has_complex = self.types.args.iter().any(Shape::has_complex);
+        if self.types.constants.1.is_empty() && self.types.sizes() == 0 && !has_complex {
             return Conversion::Open(target).apply_all(&self.types.args, &quote!(__args));
         }
         // Among the arrays and scalars of `SIGNATURE`.
@@ -211,7 +212,7 @@ impl Variant {
 
     /// What a call of the code gives, with its records made.
     fn made(&self, target: Target, call: &TokenStream) -> TokenStream {
-        if !self.types.result.has_records() {
+        if !self.types.result.is_converted() {
             return call.clone();
         }
         let output = Conversion::Make(target).apply(&self.types.result, &quote!(__output));
@@ -228,7 +229,14 @@ fn opened(s: &Shape, at: &TokenStream, target: Target, position: &mut usize) -> 
         Shape::Leaf(l) => {
             let here = *position;
             *position += usize::from(l.absent.is_none());
-            if l.is_size { quote!(__rt::size::number(#at, &__code::SIGNATURE, #here)?) } else { at.clone() }
+            match (l.elem.is_complex(), l.rank, target) {
+                (true, 0, Target::Cpu) => quote!(&__rt::complex::parts_of_one(&#at)),
+                (true, _, Target::Cpu) => quote!(&*__rt::complex::parts(#at, &__code::SIGNATURE, #here)?),
+                (true, 0, Target::Gpu) => quote!(&__rt::gpu::complex::parts_of_one(__gpu, #at)?),
+                (true, _, Target::Gpu) => quote!(&__rt::gpu::complex::parts(#at)),
+                _ if l.is_size => quote!(__rt::size::number(#at, &__code::SIGNATURE, #here)?),
+                _ => at.clone(),
+            }
         }
         Shape::Tuple(parts) => {
             let parts = parts.iter().enumerate().map(|(i, p)| {

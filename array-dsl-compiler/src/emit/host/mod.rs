@@ -272,7 +272,8 @@ impl Entry<'_> {
     /// The arrays that are there for the host are those of the program, in the same order.
     fn check_types(&self) {
         let agree = |shapes: &[Shape], arrays: &[ArrayId]| {
-            let leaves = shapes.iter().flat_map(Shape::present).map(|l| (l.elem, l.rank));
+            let leaves =
+                shapes.iter().flat_map(Shape::present).map(|l| l.in_program()).map(|l| (l.elem, l.rank));
             leaves.eq(arrays.iter().map(|a| (self.elem(*a), self.rank(*a))))
         };
         let Types { args, result, .. } = self.types;

@@ -1,10 +1,12 @@
-//! Records in arguments and results. The code of a kernel knows tuples only: a record is **opened** where it enters, into the tuple of
+//! What is converted at the border: records and complex numbers in arguments and results. The code of a kernel knows tuples only: a record is **opened** where it enters, into the tuple of
 //! its parts, in which records in it are tuples too, and **made** of such a tuple where it leaves.
 //!
 //! ```text
 //! __code::run((<__Record0 as Record>::view(__args.0), __args.1), ..)          a record and an array
 //! <__Record0 as Record>::from_parts(__output.0)
 //! ```
+//!
+//! Complex numbers are their parts, in one more dimension, in the same memory.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -53,6 +55,11 @@ impl Shape {
         }
     }
 
+    /// Whether the code of a kernel has something else for it or for a part of it.
+    pub(super) fn is_converted(&self) -> bool {
+        self.has_records() || self.has_complex()
+    }
+
     /// The arrays and scalars of an opened value, `at` which it is, and whether each is inside a record.
     pub(super) fn leaves(&self, at: &TokenStream) -> Vec<(Leaf, TokenStream)> {
         let parts: Vec<&Shape> = match self {
@@ -84,9 +91,10 @@ pub(super) enum Conversion {
 }
 
 impl Conversion {
-    /// The value at `at` with every record converted.
+    /// The value at `at` with every record converted, and every complex number that is not an argument.
     pub(super) fn apply(self, s: &Shape, at: &TokenStream) -> TokenStream {
         match s {
+            Shape::Leaf(l) if l.elem.is_complex() => self.complex(l, at),
             Shape::Leaf(_) => at.clone(),
             Shape::Tuple(parts) => self.apply_all(parts, at),
             Shape::Record(r, _) => self.call(*r, at),
@@ -95,7 +103,7 @@ impl Conversion {
 
     /// The tuple at `at` with every record converted.
     pub(super) fn apply_all(self, parts: &[Shape], at: &TokenStream) -> TokenStream {
-        if !parts.iter().any(Shape::has_records) {
+        if !parts.iter().any(Shape::is_converted) {
             return at.clone();
         }
         let part = |(i, p): (usize, &Shape)| {
@@ -103,6 +111,18 @@ impl Conversion {
             self.apply(p, &quote!(#at.#i))
         };
         tuple(parts.iter().enumerate().map(part))
+    }
+
+    /// Complex numbers that a kernel gives.
+    fn complex(self, l: &Leaf, at: &TokenStream) -> TokenStream {
+        match (self, l.rank) {
+            (Conversion::Make(Target::Cpu), 0) => {
+                quote!(__rt::complex::one(&#at, &__code::SIGNATURE)?)
+            }
+            (Conversion::Make(Target::Cpu), _) => quote!(__rt::complex::array(#at, &__code::SIGNATURE)?),
+            (Conversion::Make(Target::Gpu), _) => quote!(__rt::gpu::complex::array(&#at)),
+            (Conversion::Open(_) | Conversion::TakeApart, _) => at.clone(),
+        }
     }
 
     /// One record.

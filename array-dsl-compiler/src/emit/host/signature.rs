@@ -61,7 +61,8 @@ impl Entry<'_> {
                 Some(Like::Argument(k)) => &inputs[k],
                 Some(Like::Result(k)) => &results[k],
             };
-            let dims = self.dims(*array).iter().map(|d| self.known(d));
+            // The dimension of a complex number's parts is not the host's.
+            let dims = self.dims(*array).iter().take(l.rank).map(|d| self.known(d));
             shapes.push(quote!(&[#(#dims),*]));
         });
         shapes

@@ -34,12 +34,12 @@ impl Types {
 
     /// The arguments as one tuple, records opened.
     pub(super) fn open_arguments(&self, target: Target) -> TokenStream {
-        let mut leaf = |l: &Leaf, in_record| match (target, l.rank, in_record) {
+        let mut leaf = |l: &Leaf, in_record| match (target, l.in_program().rank, in_record) {
             (Target::Gpu, 0, true) => {
                 let elem = elem_type(l.elem);
                 quote!(&__rt::gpu::GpuScalar<#elem>)
             }
-            _ => argument(l, &TokenStream::new(), target),
+            _ => argument(&l.in_program(), &TokenStream::new(), target),
         };
         let args = self.taken().into_iter().map(|taken| match taken {
             Taken::Argument(_, s) => s.open(&mut leaf),
@@ -50,12 +50,12 @@ impl Types {
 
     /// The result, records as the tuples that they are made of.
     pub(super) fn open_output(&self, target: Target) -> TokenStream {
-        self.result.open(&mut |l, in_record| match (target, l.rank, in_record) {
+        self.result.open(&mut |l, in_record| match (target, l.in_program().rank, in_record) {
             (Target::Gpu, 0, true) => {
                 let elem = elem_type(l.elem);
                 quote!(__rt::gpu::GpuScalar<#elem>)
             }
-            _ => result(l, target),
+            _ => result(&l.in_program(), target),
         })
     }
 
@@ -88,7 +88,8 @@ fn result(l: &Leaf, target: Target) -> TokenStream {
 }
 
 pub(super) fn elem_type(elem: Elem) -> TokenStream {
-    Ident::new(elem.name(), Span::call_site()).to_token_stream()
+    let name = Ident::new(elem.part().name(), Span::call_site());
+    if elem.is_complex() { quote!(__rt::complex::Complex<#name>) } else { name.to_token_stream() }
 }
 
 pub(super) fn dimension(rank: usize) -> TokenStream {

@@ -34,7 +34,7 @@ impl Kind {
             Elem::I64 => Ok(Kind::I64),
             Elem::U32 => Ok(Kind::U32),
             Elem::Bool => Ok(Kind::Bool),
-            Elem::Infer(_) => Err("the kernel has a number without a type".into()),
+            Elem::C32 | Elem::C64 | Elem::Infer(_) => Err("the kernel has a number without a type".into()),
         }
     }
 

@@ -1,0 +1,66 @@
+//! What complex numbers have not.
+
+use array_dsl::prelude::*;
+
+#[kernel]
+fn largest(z: [Complex<f64>; n]) -> Complex<f64> {
+    z.maximum()
+}
+
+#[kernel]
+fn compared(z: Complex<f64>, w: Complex<f64>) -> bool {
+    z < w
+}
+
+#[kernel]
+fn ordered(z: [Complex<f64>; n]) -> [Complex<f64>; n] {
+    sort(z)
+}
+
+#[kernel]
+fn special(z: Complex<f64>) -> Complex<f64> {
+    z.erf()
+}
+
+#[kernel]
+fn of_integers(z: Complex<i32>) -> f64 {
+    1.0
+}
+
+#[kernel]
+fn mixed(z: Complex<f32>, x: f64) -> Complex<f32> {
+    z * x
+}
+
+#[kernel]
+fn converted(z: Complex<f64>) -> f64 {
+    z as f64
+}
+
+#[kernel]
+fn made(k: i64) -> Complex<f64> {
+    Complex::new(k, 1.0)
+}
+
+#[kernel]
+fn arguments(z: Complex<f64>) -> Complex<f64> {
+    z.scale()
+}
+
+#[kernel]
+fn matrix(z: Complex<f64>) -> f64 {
+    jacobian(|w| w * w)(z);
+    1.0
+}
+
+#[kernel(jacobian)]
+fn wanted(z: [Complex<f64>; n]) -> [Complex<f64>; n] {
+    z * z
+}
+
+#[kernel]
+fn field(z: Complex<f64>) -> f64 {
+    z.real
+}
+
+fn main() {}
