@@ -76,6 +76,16 @@ pub enum Verdict {
     Differs,
 }
 
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verdict::Agrees => "the gradient agrees",
+            Verdict::Kink => "a kink here? the gradient agrees with one side of it, or lies between both",
+            Verdict::Differs => "the gradient is wrong, or too inexact to tell",
+        })
+    }
+}
+
 impl GradientCheck {
     /// Whether everything agrees to this tolerance.
     pub fn agrees(&self, tolerance: f64) -> bool {
@@ -112,11 +122,7 @@ impl GradientCheck {
 
 impl fmt::Display for GradientCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verdict = match self.verdict() {
-            Verdict::Agrees => "the gradient agrees",
-            Verdict::Kink => "a kink here? the gradient agrees with one side of it, or lies between both",
-            Verdict::Differs => "the gradient is wrong, or too inexact to tell",
-        };
+        let verdict = self.verdict();
         let GradientCheck { kernel, entries, worst: (argument, position), values, sides, .. } = self;
         write!(
             f,
