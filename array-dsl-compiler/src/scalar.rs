@@ -384,6 +384,9 @@ impl Op {
                 | Cast(_)
                 | Floor
                 | Mirror
+                | Complex
+                | Re
+                | Im
                 | Trunc
                 | Ceil
                 | IsNan

@@ -26,7 +26,23 @@
 //! on vectors; an argument of one more dimension is a batch, each row by itself. Points of a `build` or a `map` may call them too.
 //! From the host they are called through a kernel.
 //!
-//! **Complex numbers** are two arrays, of real and of imaginary parts.
+//! **Complex numbers** are two arrays, of real and of imaginary parts. Of an array of them these are `z.re` and `z.im`, and
+//! `Complex::new(re, im)` makes one:
+//!
+//! ```
+//! use array_dsl::prelude::*;
+//! use array_dsl::signal::fft;
+//! use ndarray::Array1;
+//!
+//! #[kernel]
+//! fn spectrum(z: [Complex<f64>; n]) -> [Complex<f64>; n] {
+//!     let (re, im) = fft(z.re, z.im);
+//!     Complex::new(re, im)
+//! }
+//!
+//! let turning = Array1::from_shape_fn(8, |i| Complex::cis(std::f64::consts::TAU * 3.0 * i as f64 / 8.0));
+//! assert!((spectrum(&turning)[3] - 8.0).norm() < 1e-12);
+//! ```
 
 mod convolution;
 mod fourier;

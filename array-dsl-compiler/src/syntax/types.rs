@@ -48,13 +48,25 @@ fn rank(ty: &Type) -> usize {
     }
 }
 
+/// Whether there are arrays of complex numbers in a type.
+fn is_of_complex(ty: &Type) -> bool {
+    match &ty.kind {
+        TypeKind::Array(element, _) => is_of_complex(element),
+        TypeKind::Tuple(parts) => parts.iter().any(is_of_complex),
+        TypeKind::Scalar(elem) => elem.is_complex(),
+        TypeKind::Complex(_) => true,
+        TypeKind::Record(_) | TypeKind::Generic(_) | TypeKind::Function(_) | TypeKind::Infer => false,
+    }
+}
+
 impl Parser<'_> {
     /// Reads a type.
     pub(super) fn ty(&mut self, ty: &syn::Type, place: Place) -> Type {
         let result = self.part(ty, place);
-        let rank = rank(&result);
-        if rank > MAX_RANK {
-            let message = format!("an array of rank {rank}: the highest rank is {MAX_RANK}");
+        // The parts of complex numbers are a dimension of their own.
+        let (rank, highest) = (rank(&result), MAX_RANK - usize::from(is_of_complex(&result)));
+        if rank > highest {
+            let message = format!("an array of rank {rank}: the highest rank is {highest}");
             self.diagnostics.error(
                 Code::Limit,
                 result.span,
@@ -306,6 +318,7 @@ mod tests {
             ("[f64; { n - -1 }]", "[f64; { (sub n (neg 1)) }]"),
             ("[(f64, [f64; m]); n]", "[(f64, [f64; m]); n]"),
             ("(&Net, ::model::Net)", "(Net, ::model::Net)"),
+            ("([num_complex::Complex<f32>; n], Complex64)", "([c32; n], c64)"),
         ] {
             let source = format!("fn f(x: {written}) -> f64 {{ 1.0 }}");
             assert_eq!(shown(&source), format!("f(x: {read}) -> f64 {{ 1.0 }}"));
@@ -334,6 +347,10 @@ mod tests {
             ),
             ("[f64; Self::N]", "AD0001 `Self`"),
             ("[[[[[[[f64; a]; a]; a]; a]; a]; a]; a]", "AD0019 an array of rank 7"),
+            (
+                "[[[[[[Complex<f64>; a]; a]; a]; a]; a]; a]",
+                "AD0019 an array of rank 6: the highest rank is 5",
+            ),
         ] {
             let found = errors(&format!("fn f(x: {written}) -> f64 {{ 1.0 }}"));
             assert_eq!(found.len(), 1, "{written}: {found:?}");

@@ -112,6 +112,32 @@ pub(super) const FORMS: &[Form] = &[
         let e = w.pairs(&d[0]);
         format!("({} + {e})", w.leaf(d))
     }),
+    form("complex arithmetic", |w, d| {
+        let (x, y, z, q) = (w.vector(&d[0]), w.vector(&d[0]), w.name("z"), w.name("q"));
+        format!(
+            "{{ let {z} = Complex::new({x}, {y}); let {q} = {z} * {z} + 1.0 / ({z} * 0.5 - Complex::new(3.0, 1.5)); {q}.re - 0.5 * {q}.im }}"
+        )
+    }),
+    form("functions of complex numbers", |w, d| {
+        let (x, y, z) = (w.vector(&d[0]), w.vector(&d[0]), w.name("z"));
+        format!(
+            "{{ let {z} = Complex::new(tanh({x}), sin({y})); (exp({z}) * sqrt({z} + 2.5)).re + ln({z} + 2.5).im }}"
+        )
+    }),
+    form("sums and products of complex numbers", |w, d| {
+        let (x, y, z) = (w.vector(&d[0]), w.vector(&d[0]), w.name("z"));
+        format!(
+            "{{ let {z} = Complex::new(tanh({x}), {y}); (cumsum({z}) * 0.5).im + prod(1.0 + 0.1 * {z} / ({z} - 4.0)).re }}"
+        )
+    }),
+    form("loops over complex numbers", |w, d| {
+        let (x, t, z, i, j) = (w.vector(&d[0]), w.name("t"), w.name("z"), w.name("i"), w.name("j"));
+        let d = &d[0];
+        format!(
+            "{{ let {t} = {x}; build({d}, |{i}| {{ let mut {z} = Complex::new(tanh({t}[{i}]), 0.5); for {j} in 0..3 {{ \
+             {z} = {z} * {z} * 0.25 + Complex::new(0.1, sin({t}[{i}])); }} {z}.norm_sqr() }}) }}"
+        )
+    }),
     form("`#[checkpoint]`", Writer::checkpointed),
     form("`stop_gradient`", Writer::stopped),
     form("`grad` inside", Writer::gradient),
