@@ -29,16 +29,19 @@ pub fn fits_gpu(f: &Function) -> bool {
 }
 
 fn elem(e: &mut Elem) {
-    if *e == Elem::F64 {
-        *e = Elem::F32;
+    match e {
+        Elem::F64 => *e = Elem::F32,
+        Elem::C64 => *e = Elem::C32,
+        _ => {}
     }
 }
 
 fn atom(a: &mut Atom) {
     if let Atom::Const(c) = a
-        && c.elem == Elem::F64
+        && matches!(c.elem, Elem::F64 | Elem::C64)
     {
-        *c = Const::float(Elem::F32, c.as_f64());
+        elem(&mut c.elem);
+        *c = Const::float(c.elem, c.as_f64());
     }
 }
 
