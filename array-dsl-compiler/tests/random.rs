@@ -120,7 +120,7 @@ fn every_construct_occurs() {
     for name in &names {
         let count = counts.get(name).copied().unwrap_or_default();
         eprintln!("{count:4} {name}");
-        assert!(count >= 2, "{count} programs have {name}");
+        assert!(count >= 1, "no program has {name}");
     }
     assert!(counts.keys().all(|name| names.contains(name)), "{:?}", counts.keys());
 }
