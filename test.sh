@@ -76,19 +76,18 @@ examples=$CARGO_TARGET_DIR/debug/examples
 export RUSTC_WORKSPACE_WRAPPER=$PWD/tests/lint.sh CLIPPY_ARGS=-Dwarnings
 alone='target."cfg(all())".runner = ["env", "--unset=RUSTC_WORKSPACE_WRAPPER", "--unset=CLIPPY_ARGS"]'
 
-# The compiler is built once, for the macro and for its tests, only if what it depends on has the same features for both: else building
-# takes minutes more, which nobody would notice (`tests/Cargo.toml`).
-features_agree() {
-    local of_compiler several
-    of_compiler=$(cargo tree -p array-dsl-compiler -e normal -f '{p}' --prefix none | sed 's/ (.*//' | sort -u)
-    several=$(cargo tree --workspace -e normal,build,dev -f '{p}|{f}' --prefix none | sed 's/ (\*)$//; s/ ([^|]*)|/|/' |
-        sort -u | cut -d '|' -f 1 | uniq -d | grep -Fx "$of_compiler" || true)
-    [ -z "$several" ] || fail "the compiler would be built twice: other features where it builds and where it runs:" $several
-}
-
 run format cargo fmt --all --check
-run features features_agree
+built_before=no
+if [ -d "$CARGO_TARGET_DIR/debug/deps" ]; then built_before=yes; fi
 run build-and-lints cargo test --workspace --no-run
+# The compiler is one crate for the macro and for its tests only if what it depends on has the same features for both. Where it has not,
+# building takes minutes longer and nothing else tells. Of a folder that was there before, what is in it may be older.
+once() {
+    local found=("$CARGO_TARGET_DIR"/debug/deps/libarray_dsl_compiler-*.rlib)
+    [ "$built_before" = yes ] || [ ${#found[@]} -eq 1 ] ||
+        fail "the compiler was built ${#found[@]} times: see the features in tests/Cargo.toml"
+}
+run compiler-built-once once
 run benches-and-lints cargo test --workspace --benches --no-run
 if [ "$gpu" = yes ]; then
     run adapter "$examples/adapters"

@@ -217,10 +217,6 @@ fn arguments(f: &Function, seed: u64, ranges: &Ranges) -> Option<Vec<Value>> {
 /// Kernels that are there to fail whatever the arguments, or nearly so, or never to end, or to search for longer than an interpreter may.
 const FAIL: [&str; 3] = ["without_arguments", "while_true", "found"];
 
-/// Of which the second derivatives are not compared: of a stencil with clamped indices in two dimensions the adjoint has a nest for each side
-/// and corner, and the adjoint of that is fourteen times as long, so that it alone took as long as all other kernels together.
-const NOT_TWICE: [&str; 1] = ["clamped"];
-
 /// The work that an interpreter may do for a kernel: some make arrays that no computer has.
 const WORK: u64 = 3_000_000;
 
@@ -270,7 +266,7 @@ fn check(name: &str, f: &Function) -> Result<Derived, String> {
         }
         agreed += 1;
         let stopped = printed.contains("stop_gradient");
-        let order = if agreed == 1 && !NOT_TWICE.contains(&name) { 2 } else { 1 };
+        let order = if agreed == 1 { 2 } else { 1 };
         total += limited(WORK, || derivatives(&args, seed, order, stopped))?;
         if agreed >= 3 && seed >= 2 {
             break;

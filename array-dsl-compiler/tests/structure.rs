@@ -109,6 +109,22 @@ fn the_gradient_of_a_matrix_product_is_two_contractions() {
 }
 
 #[test]
+fn complex_numbers_are_what_their_parts_are() {
+    // Of the host's array as it is: no loop takes it apart.
+    let energy = "fn f(z: [Complex<f64>; n]) -> f64 { z.map(|w| (w * w).norm_sqr()).sum() }";
+    let p = program(energy);
+    assert_eq!(counts(&p), Counts { trees: 1, loops: 1, ..Counts::default() }, "{}", shown(&p));
+    let d = derivative(energy, Derivative::Grad);
+    assert_eq!(counts(&d), Counts { trees: 1, ..Counts::default() }, "{}", shown(&d));
+    // A product of matrices is four of real ones, which one loop puts together; the way back is eight more.
+    let product = "fn f(a: [[Complex<f64>; k]; n], b: [[Complex<f64>; m]; k]) -> [[Complex<f64>; m]; n] { matmul(a, b) }";
+    let p = program(product);
+    assert_eq!(counts(&p), Counts { contracts: 4, heap_arrays: 4, trees: 1, ..Counts::default() }, "{}", shown(&p));
+    let d = derivative(product, Derivative::Vjp);
+    assert_eq!(counts(&d).contracts, 12, "{}", shown(&d));
+}
+
+#[test]
 fn the_gradient_of_a_stencil_is_a_gather() {
     let d = derivative(STENCIL, Derivative::Vjp);
     assert_eq!(counts(&d), Counts { trees: 2, ..Counts::default() }, "{}", shown(&d));

@@ -206,17 +206,8 @@ pub fn row<T: Zeroable + Copy + Send + Sync>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::testing::SIGNATURE;
     use ndarray::{Array2, Ix2, array};
-
-    static SIGNATURE: Signature = Signature {
-        kernel: "f",
-        sizes: &[],
-        strips: &[],
-        arrays: &[],
-        results: &[],
-        file: "src/lib.rs",
-        line: 12,
-    };
 
     #[test]
     fn what_cannot_be_had_is_an_error_that_names_it() {

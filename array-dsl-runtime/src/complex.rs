@@ -1,13 +1,14 @@
 //! Complex numbers at the host: arrays of `Complex<T>` in and out, of which the code of kernels knows the parts alone, in one more
 //! dimension of 2.
 
+use std::ops::Neg;
+
 use bytemuck::allocation::try_cast_vec;
 use bytemuck::{Pod, cast_slice};
 use ndarray::{Array, ArrayRef, ArrayView, ArrayView1, Axis, CowArray, Dimension, Ix1, RemoveAxis};
 pub use num_complex::Complex;
 
 use crate::cpu;
-use crate::directional::Flat;
 use crate::error::Error;
 use crate::program::Signature;
 
@@ -26,10 +27,7 @@ where
     Complex<T>: Pod,
     D: Dimension,
 {
-    let mut dim = D::Larger::zeros(z.ndim() + 1);
-    for (to, from) in dim.slice_mut().iter_mut().zip(z.shape().iter().chain(&[2])) {
-        *to = *from;
-    }
+    let dim = with_parts::<D>(z.shape());
     let owner = sig.owner(sig.arrays.get(position).map_or("", |a| a.name));
     let in_order = match z.as_slice() {
         Some(z) => ArrayView::from_shape(dim, cast_slice(z)).map(CowArray::from),
@@ -39,6 +37,14 @@ where
         }
     };
     in_order.map_err(|e| Error::Internal { kernel: sig.kernel, message: e.to_string() })
+}
+
+/// A shape with the dimension of parts.
+pub(crate) fn with_parts<D: Dimension>(shape: &[usize]) -> D::Larger {
+    let mut dim = D::Larger::zeros(shape.len() + 1);
+    dim.slice_mut()[..shape.len()].copy_from_slice(shape);
+    dim.slice_mut()[shape.len()] = 2;
+    dim
 }
 
 /// The parts of one complex number.
@@ -101,66 +107,24 @@ pub trait Conjugate {
     fn conjugate(&self) -> Self;
 }
 
-macro_rules! floats {
-    ($($t:ident)*) => {$(
-        impl Conjugate for Complex<$t> {
-            fn conjugate(&self) -> Self {
-                self.conj()
-            }
-        }
-
-        impl<D: Dimension> Conjugate for Array<Complex<$t>, D> {
-            fn conjugate(&self) -> Self {
-                self.mapv(|z| z.conj())
-            }
-        }
-
-        impl Flat for Complex<$t> {
-            fn lists(&self) -> Vec<Vec<f64>> {
-                vec![vec![f64::from(self.re), f64::from(self.im)]]
-            }
-            fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Option<Self> {
-                let [re, im] = lists.next()?[..] else { return None };
-                Some(Complex::new(re as $t, im as $t))
-            }
-            fn epsilon() -> f64 {
-                f64::from($t::EPSILON)
-            }
-        }
-
-        impl<D: Dimension> Flat for Array<Complex<$t>, D> {
-            fn lists(&self) -> Vec<Vec<f64>> {
-                vec![self.iter().flat_map(|z| [f64::from(z.re), f64::from(z.im)]).collect()]
-            }
-            fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Option<Self> {
-                let list = lists.next()?;
-                let numbers = list.chunks_exact(2).map(|part| Complex::new(part[0] as $t, part[1] as $t)).collect();
-                Array::from_shape_vec(self.raw_dim(), numbers).ok()
-            }
-            fn epsilon() -> f64 {
-                f64::from($t::EPSILON)
-            }
-        }
-    )*};
+impl<T: Copy + Neg<Output = T>> Conjugate for Complex<T> {
+    fn conjugate(&self) -> Self {
+        Complex::new(self.re, -self.im)
+    }
 }
 
-floats!(f32 f64);
+impl<T: Copy + Neg<Output = T>, D: Dimension> Conjugate for Array<Complex<T>, D> {
+    fn conjugate(&self) -> Self {
+        self.map(Conjugate::conjugate)
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use ndarray::{Array2, array, s};
 
     use super::*;
-
-    static SIGNATURE: Signature = Signature {
-        kernel: "f",
-        sizes: &[],
-        strips: &[],
-        arrays: &[],
-        results: &[],
-        file: "src/lib.rs",
-        line: 12,
-    };
+    use crate::program::testing::SIGNATURE;
 
     #[test]
     fn numbers_there_and_back() {

@@ -4,6 +4,7 @@
 //! arrays and scalars, which [`Flat`] takes apart into lists of numbers.
 
 use ndarray::{Array, Dimension};
+use num_complex::Complex;
 
 use crate::Error;
 use crate::host::Kernel;
@@ -82,37 +83,70 @@ pub trait Flat {
     fn epsilon() -> f64;
 }
 
+/// Floats, and complex numbers as two of them.
+#[doc(hidden)]
+pub trait Number: Copy {
+    /// How many floats it is.
+    const PARTS: usize;
+    /// The spacing of its floats near 1.
+    const EPSILON: f64;
+    /// Its floats.
+    fn parts(self) -> impl Iterator<Item = f64>;
+    /// The number of these floats, which are as many as it has.
+    fn of(parts: &[f64]) -> Self;
+}
+
 macro_rules! float {
-    ($t:ty) => {
-        impl Flat for $t {
-            fn lists(&self) -> Vec<Vec<f64>> {
-                vec![vec![f64::from(*self)]]
+    ($t:ident) => {
+        impl Number for $t {
+            const PARTS: usize = 1;
+            const EPSILON: f64 = $t::EPSILON as f64;
+            fn parts(self) -> impl Iterator<Item = f64> {
+                [f64::from(self)].into_iter()
             }
-            fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Option<Self> {
-                let list = lists.next()?;
-                let [x] = list[..] else { return None };
-                Some(x as $t)
-            }
-            fn epsilon() -> f64 {
-                f64::from(<$t>::EPSILON)
+            fn of(parts: &[f64]) -> $t {
+                parts[0] as $t
             }
         }
-        impl<D: Dimension> Flat for Array<$t, D> {
-            fn lists(&self) -> Vec<Vec<f64>> {
-                vec![self.iter().map(|x| f64::from(*x)).collect()]
+        impl Number for Complex<$t> {
+            const PARTS: usize = 2;
+            const EPSILON: f64 = $t::EPSILON as f64;
+            fn parts(self) -> impl Iterator<Item = f64> {
+                [f64::from(self.re), f64::from(self.im)].into_iter()
             }
-            fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Option<Self> {
-                let list = lists.next()?.into_iter().map(|x| x as $t).collect();
-                Array::from_shape_vec(self.raw_dim(), list).ok()
-            }
-            fn epsilon() -> f64 {
-                f64::from(<$t>::EPSILON)
+            fn of(parts: &[f64]) -> Complex<$t> {
+                Complex::new(parts[0] as $t, parts[1] as $t)
             }
         }
     };
 }
 float!(f32);
 float!(f64);
+
+impl<T: Number> Flat for T {
+    fn lists(&self) -> Vec<Vec<f64>> {
+        vec![self.parts().collect()]
+    }
+    fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Option<T> {
+        lists.next().filter(|list| list.len() == T::PARTS).map(|list| T::of(&list))
+    }
+    fn epsilon() -> f64 {
+        T::EPSILON
+    }
+}
+
+impl<T: Number, D: Dimension> Flat for Array<T, D> {
+    fn lists(&self) -> Vec<Vec<f64>> {
+        vec![self.iter().flat_map(|x| x.parts()).collect()]
+    }
+    fn with(&self, lists: &mut dyn Iterator<Item = Vec<f64>>) -> Option<Self> {
+        let list = lists.next().filter(|list| list.len() == self.len() * T::PARTS)?;
+        Array::from_shape_vec(self.raw_dim(), list.chunks_exact(T::PARTS).map(T::of).collect()).ok()
+    }
+    fn epsilon() -> f64 {
+        T::EPSILON
+    }
+}
 
 macro_rules! tuple {
     ($($t:ident $i:tt),*) => {

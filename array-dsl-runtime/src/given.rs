@@ -164,18 +164,8 @@ tuples!(A B C D E F G H I J K L);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::Signature;
+    use crate::program::testing::SIGNATURE;
     use ndarray::{Array1, Array2, array};
-
-    static SIGNATURE: Signature = Signature {
-        kernel: "f",
-        sizes: &[],
-        strips: &[],
-        arrays: &[],
-        results: &[],
-        file: "src/lib.rs",
-        line: 12,
-    };
 
     #[test]
     fn memory_is_taken_where_it_fits() {

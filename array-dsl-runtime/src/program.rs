@@ -414,3 +414,20 @@ pub struct Carried {
     /// Its value after the trip.
     pub next: usize,
 }
+
+/// What tests of this crate share.
+#[cfg(test)]
+pub mod testing {
+    use super::Signature;
+
+    /// That of a kernel without arguments.
+    pub static SIGNATURE: Signature = Signature {
+        kernel: "f",
+        sizes: &[],
+        strips: &[],
+        arrays: &[],
+        results: &[],
+        file: "src/lib.rs",
+        line: 12,
+    };
+}

@@ -56,7 +56,7 @@ macro_rules! functions {
 functions! {
     f_exp exp; f_ln ln; f_sqrt sqrt; f_cbrt cbrt; f_sin sin; f_cos cos; f_tan tan; f_asin asin; f_acos acos; f_atan atan;
     f_sinh sinh; f_cosh cosh; f_tanh tanh; f_asinh asinh; f_acosh acosh; f_atanh atanh; f_exp2 exp2; f_log2 log2; f_log10 log10;
-    f_conj conj; f_inv inv; f_cube powi 3; f_inverse_square powi -2; f_one powi 0; f_root powf 0.3; f_to expf 1.7;
+    f_conj conj; f_inv inv; f_cube powi 3; f_inverse_square powi -2; f_one powi 0; f_fourth powu 4; f_recip finv; f_root powf 0.3; f_to expf 1.7;
 }
 
 #[kernel]
@@ -392,6 +392,38 @@ fn a_complex_system_by_a_real_one() {
 #[kernel]
 fn doubled(z: [Complex<f64>; n]) -> [Complex<f64>; n] {
     z + z
+}
+
+#[kernel(vmap)]
+fn turned(z: [Complex<f64>; n], by: Complex<f64>) -> (Complex<f64>, [Complex<f64>; n]) {
+    (sum(z * by), z / by)
+}
+
+#[test]
+fn batches() {
+    let z = numbers().slice(s![..6]).to_owned().into_shape_with_order((2, 3)).unwrap();
+    let by = array![c(1.0, 2.0), c(0.0, -0.5)];
+    let (sums, quotients) = vmap(turned)(&z, &by);
+    for (i, row) in z.outer_iter().enumerate() {
+        let (sum, quotient) = turned(&row, by[i]);
+        assert_eq!((sums[i], quotients.row(i)), (sum, quotient.view()));
+    }
+}
+
+#[kernel]
+fn to_nothing(z: [Complex<f32>; n]) -> [Complex<f32>; n] {
+    map(|w| w.powi(0), z)
+}
+
+#[test]
+fn the_power_0_of_anything_is_1() {
+    let z = array![Complex::new(f32::INFINITY, 0.0), Complex::new(f32::NAN, 1.0), Complex::new(0.0, 0.0)];
+    assert_eq!(to_nothing(&z), Array1::from_elem(3, Complex::new(1.0, 0.0)));
+}
+
+#[test]
+fn nothing_is_remarked_of_arithmetic() {
+    assert!(!f_exp.explain().contains("has no vectors"), "{}", f_exp.explain());
 }
 
 #[test]

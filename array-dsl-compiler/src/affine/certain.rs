@@ -31,13 +31,22 @@ impl Facts {
 
     /// Whether `e >= 0` is certain.
     pub fn nonnegative(&self, e: &Affine) -> bool {
+        // Only a condition says anything of a name, so those in which other names are, or as many times, need not be subtracted: there are
+        // hundreds of pairs of conditions, and hardly any that are left.
         self.bounded(e)
             || self.here.iter().any(|f| {
+                if self.names_in(e).eq(self.names_in(f)) {
+                    return self.bounded(&e.sub(f));
+                }
                 let rest = e.sub(f);
-                // Only another condition says anything of a name.
-                let named = || rest.axes.keys().any(|v| !self.extents.contains_key(v));
-                self.bounded(&rest) || named() && self.here.iter().any(|g| self.bounded(&rest.sub(g)))
+                let mut others = self.here.iter().filter(|g| self.names_in(&rest).eq(self.names_in(g)));
+                others.any(|g| self.bounded(&rest.sub(g)))
             })
+    }
+
+    /// The names in a polynomial, each with its factor.
+    fn names_in<'a>(&'a self, e: &'a Affine) -> impl Iterator<Item = (&'a Var, &'a Dim)> {
+        e.axes.iter().filter(|(v, _)| !self.extents.contains_key(v))
     }
 
     /// Whether the least value of `e` over the axes' ranges is at least zero. The axes of `e` are not empty: what is computed

@@ -54,6 +54,9 @@ static FUNCTIONS: &[Text] = &[
     text("scale", &[("z", 0), ("t", 0)], "Complex::new(z.re * t, z.im * t)"),
     text("unscale", &[("z", 0), ("t", 0)], "Complex::new(z.re / t, z.im / t)"),
     text("inv", Z, "1.0 / z"),
+    text("finv", Z, "1.0 / z"),
+    text("fdiv", &[("z", 0), ("w", 0)], "z / w"),
+    text("powu", &[("z", 0), ("n", 0)], "powi(z, n)"),
     text("powc", &[("z", 0), ("w", 0)], "{ let r = z.norm(); let t = z.arg(); if r == 0.0 { if w == 0.0 { Complex::ONE } else { Complex::ZERO } } else { Complex::from_polar(powf(r, w.re) * exp(-w.im * t), w.re * t + w.im * ln(r)) } }"),
     text("expf", &[("z", 0), ("base", 0)], "exp(z * ln(base))"),
 
@@ -98,7 +101,10 @@ const PRODUCTS: [([bool; 2], &str); 3] = [
 ];
 
 /// The greatest constant power that is multiplied out.
-const MULTIPLIED: i64 = 64;
+const MULTIPLIED: u64 = 64;
+
+/// One for each number.
+const ONES: Text = text("powi", Z, "Complex::ONE");
 
 /// What a path with `Complex` before its last name is: `Complex::new`, `num_complex::Complex64::I`.
 fn member_of_complex(p: &Path) -> Option<(Option<Elem>, &str)> {
@@ -119,6 +125,11 @@ pub(super) fn constructor(p: &Path) -> Option<Name> {
     let known = name == "new" || CONSTRUCTORS.iter().any(|t| t.name == full);
     let suffix = part.map_or("", |e| if e == Elem::F32 { "32" } else { "64" });
     known.then(|| format!("Complex{suffix}::{name}").into())
+}
+
+/// Whether a function of real numbers is one of complex numbers too.
+pub(super) fn applies(op: Op) -> bool {
+    op.is_of_complex() || FUNCTIONS.iter().any(|t| t.name == op.name())
 }
 
 impl Elaborator<'_> {
@@ -221,7 +232,7 @@ impl Elaborator<'_> {
         }
         if let (Op::Powi, [z, Value::Atom(Atom::Const(n))]) = (op, args)
             && !self.inference.is_float(n.elem)
-            && (n.raw() as i64).unsigned_abs() <= MULTIPLIED as u64
+            && (n.raw() as i64).unsigned_abs() <= MULTIPLIED
         {
             return self.multiplied(z, n.raw() as i64, span);
         }
@@ -297,11 +308,12 @@ impl Elaborator<'_> {
         match power {
             Some(p) if n < 0 => self.apply_operator(Op::Div, "`powi`", &[one, p], span),
             Some(p) => Some(p),
-            // Of the type and the shape of the number.
             None => {
-                let zero = Value::Atom(Atom::Const(Const::float(self.inference.float(), 0.0)));
-                let nothing = self.apply_operator(Op::Mul, "`powi`", &[z.clone(), zero], span)?;
-                self.apply_operator(Op::Add, "`powi`", &[nothing, one], span)
+                let ones = self.complex_text(&ONES, "`powi`".into(), std::slice::from_ref(z), span)?;
+                if let (Value::Atom(a), Value::Atom(z)) = (&ones, z) {
+                    self.unify(self.elem(*a), self.elem(*z), span, "`powi`")?;
+                }
+                Some(ones)
             }
         }
     }

@@ -5,6 +5,7 @@
 //! compile (`kernel/renamed.rs`).
 
 use super::builtins::{Builtin, Part, Ranks, find};
+use super::complex;
 use super::names::usage;
 use crate::scalar::{Gives, Op, Row};
 
@@ -48,7 +49,8 @@ fn scalar_function(row: &Row, lines: &mut Vec<String>) {
         Gives::Same => "",
         Gives::Bool => "; gives a `bool`",
     };
-    lines.push(format!("Takes: {}{gives}", row.class.describe()));
+    let complex = if complex::applies(row.op) { ", or a complex number" } else { "" };
+    lines.push(format!("Takes: {}{complex}{gives}", row.class.describe()));
     let partials: Vec<String> = row.partials.iter().map(|text| readable(text)).collect();
     lines.push(match partials.as_slice() {
         [] => "Derivative: 0".into(),

@@ -1,11 +1,12 @@
 //! Complex numbers on a device: the same buffer as one of floats, with one dimension more.
 
-use ndarray::{Axis, Dimension, RemoveAxis};
+use ndarray::{Axis, Dimension, Ix1, RemoveAxis};
 use num_complex::Complex;
 
 use super::Gpu;
 use super::array::GpuArray;
 use super::elem::GpuElem;
+use crate::complex::with_parts;
 use crate::error::Error;
 
 /// The parts of complex numbers.
@@ -14,18 +15,14 @@ where
     T: GpuElem,
     Complex<T>: GpuElem,
 {
-    let mut dim = D::Larger::zeros(z.shape().len() + 1);
-    for (to, from) in dim.slice_mut().iter_mut().zip(z.shape().iter().chain(&[2])) {
-        *to = *from;
-    }
-    GpuArray::from_buffer(z.gpu(), z.buffer().clone(), dim)
+    GpuArray::from_buffer(z.gpu(), z.buffer().clone(), with_parts::<D>(z.shape()))
 }
 
 /// The parts of a number that the host has.
 ///
 /// # Errors
 /// See [`Gpu::upload`].
-pub fn parts_of_one<T>(gpu: &Gpu, z: Complex<T>) -> Result<GpuArray<T, ndarray::Ix1>, Error>
+pub fn parts_of_one<T>(gpu: &Gpu, z: Complex<T>) -> Result<GpuArray<T, Ix1>, Error>
 where
     T: GpuElem + bytemuck::Pod,
     Complex<T>: bytemuck::Pod,

@@ -63,4 +63,16 @@ fn field(z: Complex<f64>) -> f64 {
     z.real
 }
 
+const TURN: Complex<f64> = Complex::new(0.0, 1.0);
+
+#[kernel]
+fn constant(z: Complex<f64>) -> Complex<f64> {
+    z * Complex::new(1.0, 0.0) + TURN
+}
+
+#[derive(Record)]
+struct Signal {
+    samples: ndarray::Array1<Complex<f64>>,
+}
+
 fn main() {}
