@@ -12,6 +12,22 @@ use array_dsl_compiler::{bulk, pipeline};
 /// What was wrong, and a program.
 const FOUND: &[(&str, &str)] = &[
     (
+        "where two floats are neither less than each other nor equal, anything was taken for certain",
+        "fn f(x: [f64; n], y: [f64; n]) -> [f64; n] {
+            build(n, |i| {
+                if x[i] < y[i] {
+                    x[i]
+                } else if x[i] >= y[i] {
+                    y[i]
+                } else if i + 1 < n {
+                    x[i + 1]
+                } else {
+                    0.5
+                }
+            })
+        }",
+    ),
+    (
         "a place that moves along an axis was taken for the one that was chosen there",
         "fn f(x: [[f64; m]; n], w: [f64; n]) -> f64 {
             let b = build(n, |i| argmin(x[i]));

@@ -111,6 +111,15 @@ pub(crate) struct Types<'a> {
     pub vars: &'a [Elem],
 }
 
+impl Types<'_> {
+    fn elem(&self, a: Atom) -> Elem {
+        match a {
+            Atom::Var(v) => self.vars[v.0 as usize],
+            Atom::Const(c) => c.elem,
+        }
+    }
+}
+
 impl<'a> From<&'a Program> for Types<'a> {
     fn from(p: &'a Program) -> Self {
         Types { arrays: &p.arrays, vars: &p.vars }
@@ -310,7 +319,10 @@ impl Facts {
             }
             Exp::Op(op, args) if t.vars[v.0 as usize] == Elem::Bool => match args[..] {
                 [a] => drop(self.conditions.insert(v, (*op, a, a))),
-                [a, b] => drop(self.conditions.insert(v, (*op, a, b))),
+                // Of floats nothing follows: two of which none is less than the other need not be equal.
+                [a, b] if [a, b].into_iter().all(|a| !t.elem(a).is_float()) => {
+                    self.conditions.insert(v, (*op, a, b));
+                }
                 _ => {}
             },
             Exp::Op(op, args) if t.vars[v.0 as usize] == Elem::I64 => {
