@@ -25,6 +25,7 @@ pub mod optimize;
 pub mod pipeline;
 pub mod record;
 pub mod reducer;
+pub mod routine;
 pub mod scalar;
 pub mod schedule;
 pub mod syntax;

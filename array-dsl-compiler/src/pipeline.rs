@@ -29,7 +29,7 @@ use crate::bulk;
 use crate::core;
 use crate::derive::{self, Derivative, Derived, NotDifferentiable};
 use crate::diagnostics::Diagnostics;
-use crate::elaborate::{self, Callees, Elaborated};
+use crate::elaborate::{self, Callees, Elaborated, OwnRule};
 use crate::flatten;
 use crate::internal::stage;
 use crate::loops;
@@ -45,10 +45,10 @@ pub fn parse(item: &syn::ItemFn, diagnostics: &mut Diagnostics) -> ast::Function
     syntax::parse_function(item, diagnostics)
 }
 
-/// A syntax tree to Core; `rule` is the kernel whose derivative the function has, if not its own. `None` when errors were recorded.
+/// A syntax tree to Core; `rule` is the derivative that the function has, if not its own. `None` when errors were recorded.
 pub fn front(
     f: &ast::Function,
-    rule: Option<&ast::Path>,
+    rule: Option<OwnRule<'_>>,
     callees: &Callees,
     diagnostics: &mut Diagnostics,
 ) -> Option<Elaborated> {
@@ -111,7 +111,7 @@ pub const LAST: [(Pass, Takes); 3] = [
 pub fn finish(p: &mut bulk::Program, target: Target) {
     stage("the last steps");
     let can = target.can();
-    if optimize::without_rules(p) {
+    if optimize::without_rules(p, can.routines) {
         optimize::optimize(p);
     }
     if !can.lanes && optimize::kept_by_threads(p) {

@@ -24,6 +24,8 @@ pub struct Capabilities {
     pub arrays: usize,
     /// The runtime multiplies parts of arrays.
     pub parts: bool,
+    /// The runtime has the routines of kernels.
+    pub routines: bool,
     /// Points may be executed in order.
     pub orders_points: bool,
     /// Arrays are changed in place where nothing else needs what they were.
@@ -72,6 +74,7 @@ impl Target {
                 lanes: true,
                 arrays: usize::MAX,
                 parts: true,
+                routines: true,
                 orders_points: true,
                 updates: true,
                 exact_trips: true,
@@ -89,6 +92,7 @@ impl Target {
                 lanes: false,
                 arrays: 12,
                 parts: false,
+                routines: false,
                 orders_points: false,
                 updates: false,
                 exact_trips: false,

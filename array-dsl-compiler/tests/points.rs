@@ -194,6 +194,7 @@ fn asked(steps: &[Step]) -> Vec<String> {
         Step::Repeat(r) => format!("repeat ({})", asked(&r.steps).join(", ")),
         Step::Check(..) => String::new(),
         Step::Sort(_) => "sort".into(),
+        Step::Call(c) => c.routine.name().into(),
     };
     steps.iter().map(named).filter(|name| !name.is_empty()).collect()
 }

@@ -99,12 +99,17 @@ fn library() -> BTreeMap<String, syn::ItemFn> {
         paths
     };
     for path in entries(&source) {
-        let module = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
+        let stem = |path: &Path| path.file_stem().expect("it has a name").to_string_lossy().into_owned();
+        let module = stem(&path);
+        let read = |file: &Path| std::fs::read_to_string(file).expect("a file of the library can be read");
+        let head = if path.is_dir() { read(&path.with_extension("rs")) } else { String::new() };
         let files = if path.is_dir() { entries(&path) } else { vec![path] };
         for file in files.into_iter().filter(|f| f.extension().is_some_and(|e| e == "rs")) {
-            let text = std::fs::read_to_string(&file).expect("a file of the library can be read");
-            let items = syn::parse_file(&text).expect("a file of the library is Rust").items;
-            functions(items, &format!("{module}::"), &mut found);
+            let items = syn::parse_file(&read(&file)).expect("a file of the library is Rust").items;
+            // What is a module for users too has names of its own.
+            let own = head.contains(&format!("pub mod {};", stem(&file)));
+            let inner = if own { format!("{module}::{}::", stem(&file)) } else { format!("{module}::") };
+            functions(items, &inner, &mut found);
         }
     }
     found

@@ -119,7 +119,12 @@ fn complex_numbers_are_what_their_parts_are() {
     // A product of matrices is four of real ones, which one loop puts together; the way back is eight more.
     let product = "fn f(a: [[Complex<f64>; k]; n], b: [[Complex<f64>; m]; k]) -> [[Complex<f64>; m]; n] { matmul(a, b) }";
     let p = program(product);
-    assert_eq!(counts(&p), Counts { contracts: 4, heap_arrays: 4, trees: 1, ..Counts::default() }, "{}", shown(&p));
+    assert_eq!(
+        counts(&p),
+        Counts { contracts: 4, heap_arrays: 4, trees: 1, ..Counts::default() },
+        "{}",
+        shown(&p)
+    );
     let d = derivative(product, Derivative::Vjp);
     assert_eq!(counts(&d).contracts, 12, "{}", shown(&d));
 }

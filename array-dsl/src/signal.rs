@@ -20,30 +20,16 @@
 //! | file | functions |
 //! |---|---|
 //! | `fourier` | [`fft`], [`ifft`], [`rfft`], [`irfft`], [`fft2`], [`ifft2`] |
+//! | [`complex`] | the same for arrays of complex numbers |
 //! | `convolution` | [`convolve`], [`convolve_same`], [`convolve_valid`], [`correlate`], [`correlate_same`], [`correlate_valid`], [`fft_convolve`] |
 //!
 //! All are generic kernels over `f32` and `f64`, on the CPU and on GPUs, with derivatives of both modes and of any order. They work
 //! on vectors; an argument of one more dimension is a batch, each row by itself. Points of a `build` or a `map` may call them too.
 //! From the host they are called through a kernel.
 //!
-//! **Complex numbers** are two arrays, of real and of imaginary parts. Of an array of them these are `z.re` and `z.im`, and
-//! `Complex::new(re, im)` makes one:
-//!
-//! ```
-//! use array_dsl::prelude::*;
-//! use array_dsl::signal::fft;
-//! use ndarray::Array1;
-//!
-//! #[kernel]
-//! fn spectrum(z: [Complex<f64>; n]) -> [Complex<f64>; n] {
-//!     let (re, im) = fft(z.re, z.im);
-//!     Complex::new(re, im)
-//! }
-//!
-//! let turning = Array1::from_shape_fn(8, |i| Complex::cis(std::f64::consts::TAU * 3.0 * i as f64 / 8.0));
-//! assert!((spectrum(&turning)[3] - 8.0).norm() < 1e-12);
-//! ```
+//! **Complex numbers** are two arrays here, of real and of imaginary parts; in [`complex`] they are what they are.
 
+pub mod complex;
 mod convolution;
 mod fourier;
 mod transform;

@@ -17,7 +17,7 @@ pub fn single(f: &Function) -> Function {
     }
     body(&mut f.body);
     for rule in &mut f.rules {
-        *rule = Rc::new(Rule { by: rule.by.clone(), function: single(&rule.function) });
+        *rule = Rc::new(Rule { by: rule.by.clone(), function: single(&rule.function), ..(**rule).clone() });
     }
     f
 }

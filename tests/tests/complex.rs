@@ -395,7 +395,7 @@ fn doubled(z: [Complex<f64>; n]) -> [Complex<f64>; n] {
 }
 
 #[kernel(vmap)]
-fn turned(z: [Complex<f64>; n], by: Complex<f64>) -> (Complex<f64>, [Complex<f64>; n]) {
+fn summed_and_divided(z: [Complex<f64>; n], by: Complex<f64>) -> (Complex<f64>, [Complex<f64>; n]) {
     (sum(z * by), z / by)
 }
 
@@ -403,9 +403,9 @@ fn turned(z: [Complex<f64>; n], by: Complex<f64>) -> (Complex<f64>, [Complex<f64
 fn batches() {
     let z = numbers().slice(s![..6]).to_owned().into_shape_with_order((2, 3)).unwrap();
     let by = array![c(1.0, 2.0), c(0.0, -0.5)];
-    let (sums, quotients) = vmap(turned)(&z, &by);
+    let (sums, quotients) = vmap(summed_and_divided)(&z, &by);
     for (i, row) in z.outer_iter().enumerate() {
-        let (sum, quotient) = turned(&row, by[i]);
+        let (sum, quotient) = summed_and_divided(&row, by[i]);
         assert_eq!((sums[i], quotients.row(i)), (sum, quotient.view()));
     }
 }

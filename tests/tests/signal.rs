@@ -3,8 +3,8 @@
 
 use array_dsl::prelude::*;
 use array_dsl::signal::{
-    convolve, convolve_same, convolve_valid, correlate, correlate_same, correlate_valid, fft, fft_convolve,
-    fft2, ifft, ifft2, irfft, rfft,
+    complex, convolve, convolve_same, convolve_valid, correlate, correlate_same, correlate_valid, fft,
+    fft_convolve, fft2, ifft, ifft2, irfft, rfft,
 };
 use ndarray::{Array1, Array2, Axis, array};
 
@@ -29,6 +29,14 @@ host! {
         let (p, q) = fft(re[i], im[i]);
         sum(p * p * q)
     });
+    h_complex(z: [Complex<f64>; n]) -> ([Complex<f64>; n], [Complex<f64>; n]) =
+        (complex::fft(z), complex::ifft(z));
+    h_complex_real(x: [f64; n]) -> ([Complex<f64>; _], [f64; n]) = {
+        let z = complex::rfft(x);
+        (z, complex::irfft(z, n))
+    };
+    h_complex_2(z: [[Complex<f32>; w]; h]) -> ([[Complex<f32>; w]; h], [[Complex<f32>; w]; h]) =
+        (complex::fft2(z), complex::ifft2(complex::fft2(z)));
     h_convolve(x: [f64; n], k: [f64; m]) -> [f64; n + m - 1] = convolve(x, k);
     h_convolve_same(x: [f64; n], k: [f64; m]) -> [f64; n] = convolve_same(x, k);
     h_convolve_valid(x: [f64; n], k: [f64; m]) -> [f64; n - m + 1] = convolve_valid(x, k);
@@ -161,6 +169,28 @@ fn batches_points_and_matrices() {
     }
 }
 
+#[test]
+fn transforms_of_complex_numbers() {
+    for n in [0, 1, 6, 16, 97] {
+        let (re, im) = (noise(n, 5), noise(n, 6));
+        let z = Array1::from_shape_fn(n, |i| Complex::new(re[i], im[i]));
+        let (there, back) = h_complex(&z);
+        let parts = |z: &Array1<Complex<f64>>| (z.mapv(|z| z.re), z.mapv(|z| z.im));
+        assert!(off(&parts(&there), &transformed(&re, &im, -1.0)) < 1e-13, "n = {n}");
+        let (p, q) = transformed(&re, &im, 1.0);
+        let scale = 1.0 / n.max(1) as f64;
+        assert!(off(&parts(&back), &(p * scale, q * scale)) < 1e-13, "n = {n}");
+        let (half, again) = h_complex_real(&re);
+        let (p, _) = h_rfft(&re);
+        assert!(half.iter().zip(&p).all(|(z, p)| z.re == *p), "n = {n}");
+        assert!((again - &re).iter().all(|d| d.abs() < 1e-14), "n = {n}");
+    }
+    let z = Array2::from_shape_fn((3, 5), |(i, j)| Complex::new((i * j) as f32, i as f32 - j as f32));
+    let (there, back) = h_complex_2(&z);
+    assert!((there[[0, 0]] - z.sum()).norm() < 1e-5);
+    assert!((back - &z).iter().all(|d| d.norm() < 1e-5));
+}
+
 /// The whole convolution.
 fn product(x: &Vector, k: &Vector) -> Vector {
     let mut y = Array1::zeros(x.len() + k.len() - 1);
@@ -241,7 +271,7 @@ macro_rules! derivatives {
     };
 }
 
-derivatives! { of_fft of_ifft of_real of_convolutions of_batch }
+derivatives! { of_fft of_ifft of_complex of_real of_convolutions of_batch }
 
 /// A batch of one row has the derivatives of the row.
 #[test]

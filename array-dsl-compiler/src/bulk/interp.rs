@@ -256,6 +256,13 @@ impl<'a> Machine<'a> {
                 self.arrays[s.result.0 as usize] = Some(self.array(s.keys)?.argsort()?);
                 Ok(())
             }
+            Stm::Call(c) => {
+                let args = c.args.iter().map(|a| self.array(*a)).collect::<Result<Vec<&Value>, Fault>>()?;
+                for (result, value) in c.results.iter().zip(c.routine.eval(&args)?) {
+                    self.arrays[result.0 as usize] = Some(value);
+                }
+                Ok(())
+            }
             Stm::Custom(c) => {
                 for (result, value) in c.results.iter().zip(&c.values) {
                     self.arrays[result.0 as usize] = Some(self.array(*value)?.clone());

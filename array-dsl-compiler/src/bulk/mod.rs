@@ -24,6 +24,7 @@
 //!   not change places; it stores and reduces only.
 //! * A [`Repeat`] is a sequential loop over statements. What its body binds is visible in the body only; the body sees what is
 //!   bound before, its state and the number of the trip.
+//! * A [`Call`] gives what a routine of the runtime computes; it comes in place of a `Custom` when no more derivatives are taken.
 //! * A [`Sort`] gives the positions that order each row along the last dimension of an array, all rows on their own.
 //! * A size is told by dimensions of parameters (`dim::told`), or is one of a [`Strip`]: then the host chooses it on entry.
 //! * `Reshape` is another view of the same elements.
@@ -51,6 +52,7 @@ pub use crate::reducer::{Prefix, Reducer};
 use std::sync::Arc;
 
 use crate::dim::Dim;
+use crate::routine::Routine;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree};
 
@@ -234,6 +236,22 @@ pub struct Sort {
     pub keys: ArrayId,
 }
 
+/// The arrays that a routine gives, of those that it takes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs, reason = "described by the types")]
+pub struct Call {
+    pub routine: Routine,
+    pub results: Vec<ArrayId>,
+    pub args: Vec<ArrayId>,
+}
+
+impl Call {
+    /// The arrays that it uses.
+    pub fn arrays(&self) -> impl Iterator<Item = ArrayId> + '_ {
+        self.results.iter().chain(&self.args).copied()
+    }
+}
+
 /// The same floats, as a function of `args` whose derivative is a rule's. The arrays may have the axes of a frame in front, which
 /// the rule does not have: then it is the rule at each point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -247,13 +265,15 @@ pub struct Custom {
     pub loc: Loc,
 }
 
-/// How a part of a program is to be differentiated.
+/// How a part of a program is to be differentiated, and what else than its statements may compute it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// Which of the arguments the result has cotangents of, in order.
     pub by: Vec<usize>,
     /// Of the arguments and a cotangent for each value.
     pub program: Program,
+    /// What gives the values on a target that has it.
+    pub routine: Option<Routine>,
 }
 
 /// A statement.
@@ -276,6 +296,8 @@ pub enum Stm {
     Sort(Sort),
     /// See [`Custom`]; gone before scheduling.
     Custom(Custom),
+    /// See [`Call`]; where a [`Custom`] was, once there are no more derivatives to be taken.
+    Call(Call),
 }
 
 /// A parameter; its arrays are bound at entry.
@@ -378,6 +400,7 @@ impl Stm {
             Stm::Repeat(r) => r.carried.iter().map(|c| c.result).collect(),
             Stm::Sort(s) => vec![s.result],
             Stm::Custom(c) => c.results.clone(),
+            Stm::Call(c) => c.results.clone(),
         }
     }
 }

@@ -8,10 +8,11 @@ mod scalars;
 mod tokens;
 
 use super::{
-    ArrayId, ArrayInfo, Atom, Axis, Body, Carried, Check, CheckKind, Nest, Param, Program, Reducer, Repeat,
-    Sort, Stm, Strip, Trips, Yield, YieldKind,
+    ArrayId, ArrayInfo, Atom, Axis, Body, Call, Carried, Check, CheckKind, Nest, Param, Program, Reducer,
+    Repeat, Sort, Stm, Strip, Trips, Yield, YieldKind,
 };
 use crate::dim::Dim;
+use crate::routine::Routine;
 use crate::ty::{Elem, Loc, Name, Place, Tree};
 use tokens::{Token, tokenize};
 
@@ -261,10 +262,17 @@ impl Parser {
             return Ok(Stm::Nest(Nest { axes, body, yields, loc: Loc(0) }));
         }
         let result = self.binding()?;
-        if self.is_symbol(",") || self.is_repeat() {
-            return self.repeat(result).map(Stm::Repeat);
+        let mut results = vec![result];
+        while self.take(",") {
+            results.push(self.binding()?);
         }
         self.expect("=")?;
+        if self.take("call") {
+            return self.call(results).map(Stm::Call);
+        }
+        if results.len() > 1 || self.is_keyword("repeat") {
+            return self.repeat(&results).map(Stm::Repeat);
+        }
         if self.is_keyword("nest") {
             let (axes, body) = self.nest()?;
             let yields = vec![Yield { array: result, kind: self.yield_kind()? }];
@@ -279,16 +287,19 @@ impl Parser {
         Err(self.unexpected("`nest`, `reshape` or `argsort`"))
     }
 
-    fn is_repeat(&self) -> bool {
-        matches!(self.tokens.get(self.at + 1), Some((Token::Word(w), _)) if w == "repeat")
+    /// What follows `call`.
+    fn call(&mut self, results: Vec<ArrayId>) -> Parsed<Call> {
+        let found = Routine::ALL.into_iter().find(|r| self.take(r.name()));
+        let routine = found.ok_or_else(|| self.unexpected("a routine"))?;
+        self.expect("of")?;
+        let mut args = vec![self.array()?];
+        while self.take(",") {
+            args.push(self.array()?);
+        }
+        Ok(Call { routine, results, args })
     }
 
-    fn repeat(&mut self, first: ArrayId) -> Parsed<Repeat> {
-        let mut results = vec![first];
-        while self.take(",") {
-            results.push(self.binding()?);
-        }
-        self.expect("=")?;
+    fn repeat(&mut self, results: &[ArrayId]) -> Parsed<Repeat> {
         self.expect("repeat")?;
         // The state of a `while` is bound later in the text.
         let condition = if self.take("while") { Some(self.word("a state")?) } else { None };
@@ -333,7 +344,7 @@ impl Parser {
             .into_iter()
             .zip(nexts)
             .zip(results)
-            .map(|(((state, start), next), result)| Carried { state, start, next, result })
+            .map(|(((state, start), next), result)| Carried { state, start, next, result: *result })
             .collect();
         Ok(Repeat { trips, carried, body, loc: Loc(0) })
     }

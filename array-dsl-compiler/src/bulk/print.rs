@@ -197,6 +197,11 @@ impl Text {
                 out.push_str(&format!("  {} = reshape {}\n", self.binding(*result), self.array(*source)));
             }
             Stm::Check(c, _) => out.push_str(&format!("  {}\n", self.check(c))),
+            Stm::Call(c) => {
+                let results = list(&c.results, |a| self.binding(*a));
+                let args = list(&c.args, |a| self.array(*a));
+                out.push_str(&format!("  {results} = call {} of {args}\n", c.routine.name()));
+            }
             Stm::Custom(c) => out.push_str(&format!("  {}\n", self.custom(c))),
         }
     }

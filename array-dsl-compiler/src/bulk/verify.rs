@@ -113,6 +113,7 @@ impl<'a> Verifier<'a> {
             }
             Stm::Repeat(r) => self.repeat(r),
             Stm::Sort(s) => self.scope.sort(s.result, s.keys, |_| Elem::I64),
+            Stm::Call(c) => self.scope.call(c),
             Stm::Custom(c) => self.scope.custom(c, self.p.rules.get(c.rule).map(|r| &**r)),
             Stm::Check(c, loc) => {
                 self.scope.loc(*loc);

@@ -95,6 +95,14 @@ macro_rules! walk {
                         self.array(&$($mutability)? s.keys);
                         self.bound_array(&$($mutability)? s.result);
                     }
+                    Stm::Call(c) => {
+                        for a in &$($mutability)? c.args {
+                            self.array(a);
+                        }
+                        for a in &$($mutability)? c.results {
+                            self.bound_array(a);
+                        }
+                    }
                     Stm::Custom(c) => {
                         for a in &$($mutability)? c.values {
                             self.array(a);

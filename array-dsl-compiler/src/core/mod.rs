@@ -43,6 +43,7 @@ use std::rc::Rc;
 pub use crate::check::{Check, CheckKind};
 use crate::dim::Dim;
 pub use crate::reducer::{Prefix, Reducer};
+use crate::routine::Routine;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree};
 
@@ -243,13 +244,15 @@ pub enum Exp {
     Custom { values: Vec<Atom>, args: Vec<Atom>, rule: usize },
 }
 
-/// How a function is to be differentiated.
+/// How a function is to be differentiated, and what else than its text may compute it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// Which of the arguments the result has cotangents of, in order.
     pub by: Vec<usize>,
     /// Of the arguments and a cotangent for each float of the result.
     pub function: Function,
+    /// What gives the values on a target that has it.
+    pub routine: Option<Routine>,
 }
 
 /// What is known of a variable.

@@ -278,12 +278,16 @@ impl Parser {
     fn rule(&mut self) -> Parsed<Rule> {
         self.expect("of")?;
         let by = self.some(|p| p.number("the number of an argument"))?;
+        let routine = match self.take("by") {
+            true => Some(self.routine()?),
+            false => None,
+        };
         self.expect("{")?;
         let outside = (std::mem::take(&mut self.vars), std::mem::take(&mut self.uses));
         let function = self.function()?;
         (self.vars, self.uses) = outside;
         self.expect("}")?;
-        Ok(Rule { by, function })
+        Ok(Rule { by, function, routine })
     }
 
     fn param(&mut self) -> Parsed<Param> {

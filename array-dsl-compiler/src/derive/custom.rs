@@ -16,9 +16,9 @@ use super::forward::Forward;
 use super::part::{Part, pullback};
 use super::reverse::Reverse;
 use super::{NotDifferentiable, lift};
-use crate::bulk::{ArrayId, Check, CheckKind, Custom, Program, Rule, Stm};
+use crate::bulk::{ArrayId, Call, Check, CheckKind, Custom, Program, Rule, Stm};
 use crate::dim::{Dim, told};
-use crate::internal::expect;
+use crate::internal::{broken, expect};
 use crate::ty::{Const, Loc, Name};
 
 impl Reverse {
@@ -56,6 +56,11 @@ impl Forward {
         self.tangents.extend(c.results.iter().copied().zip(found));
         Ok(())
     }
+}
+
+/// Routines come where the derivatives have been taken.
+pub(super) fn called_early(c: &Call) -> ! {
+    broken(format!("a derivative is taken of a call of `{}`", c.routine.name()))
 }
 
 /// Appends a rule's statements. The arrays have the axes of a frame in front, if their ranks are higher than the rule's.

@@ -102,6 +102,7 @@ impl Forward {
                 Ok(())
             }
             Stm::Custom(c) => self.custom(c),
+            Stm::Call(c) => super::custom::called_early(c),
             // Positions are integers: the derivative of sorted values is that of the gather by them.
             Stm::Repeat(_) | Stm::Check(..) | Stm::Sort(_) => Ok(()),
         }

@@ -91,6 +91,7 @@ impl Lift<'_> {
                 Ok(())
             }
             Stm::Repeat(r) => self.repeat(r),
+            Stm::Call(c) => super::custom::called_early(c),
             Stm::Custom(c) => {
                 if !s.inputs().iter().any(|a| self.arrays.contains_key(a)) {
                     self.p.stms.push(s.clone());

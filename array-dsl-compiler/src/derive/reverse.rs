@@ -228,6 +228,7 @@ impl Reverse {
             }
             Stm::Repeat(r) => self.repeat(r),
             Stm::Custom(c) => self.custom(c),
+            Stm::Call(c) => super::custom::called_early(c),
             // Positions are integers: the derivative of sorted values is that of the gather by them.
             Stm::Check(..) | Stm::Sort(_) => Ok(()),
         }

@@ -2,16 +2,19 @@
 //!
 //! * The rule takes the kernel's arguments and a cotangent for each float of its result, in the same structure or one by one; it
 //!   gives the cotangents of the arguments that are differentiated by, a tuple if there are several.
+//! * `cpu = fft` beside it says what gives the values on the CPU: see `routine`.
 //! * Sizes may have other names in it. What cannot be told equal is checked when the kernel's derivative runs.
 
 use std::rc::Rc;
 
+use proc_macro2::Span;
 use rustc_hash::FxHashMap;
 
-use super::Elaborator;
+use super::{Elaborator, OwnRule};
 use crate::core::{self, Atom, Exp, Param, Rule, Stm, Type, Var};
 use crate::diagnostics::Code;
 use crate::dim::{Dim, SizeAtom, told};
+use crate::routine::{Routine, Shaped};
 use crate::syntax::ast;
 use crate::ty::Name;
 
@@ -28,7 +31,7 @@ impl Elaborator<'_> {
     /// The results of the kernel with its rule as their derivative.
     pub(super) fn with_rule(
         &mut self,
-        path: &ast::Path,
+        OwnRule { path, routine }: OwnRule<'_>,
         params: &[Param],
         results: Vec<Atom>,
     ) -> Option<Vec<Atom>> {
@@ -55,7 +58,11 @@ impl Elaborator<'_> {
         let takes: Vec<Type> = args_types.chain(values.iter().cloned()).collect();
         let gives: Vec<Type> = by.iter().map(|i| takes[*i].clone()).collect();
         self.fits_rule(&rule, path, &takes, &gives, values.is_empty())?;
-        let rule = self.add_rule(&Rc::new(Rule { by, function: (*rule).clone() }));
+        if let Some((routine, span)) = routine {
+            self.fits_routine(routine, span, (&takes[..args.len()], &values), results.len())?;
+        }
+        let routine = routine.map(|(routine, _)| routine);
+        let rule = self.add_rule(&Rc::new(Rule { by, function: (*rule).clone(), routine }));
         let loc = self.loc(span);
         let mut out = results.clone();
         let old: Vec<Atom> = floats.iter().map(|i| results[*i]).collect();
@@ -66,6 +73,30 @@ impl Elaborator<'_> {
         let args = args.into_iter().map(Atom::Var).collect();
         self.push(Stm { vars, exp: Exp::Custom { values: old, args, rule }, loc });
         Some(out)
+    }
+
+    /// Requires a kernel to take and give what its routine does.
+    fn fits_routine(
+        &mut self,
+        routine: Routine,
+        span: Span,
+        (takes, gives): (&[Type], &[Type]),
+        results: usize,
+    ) -> Option<()> {
+        fn shaped(types: &[Type]) -> Vec<Shaped<'_, Dim>> {
+            types.iter().map(|t| (t.elem, &t.dims[..])).collect()
+        }
+        let own = takes.first().is_some_and(|t| t.rank() == routine.rank());
+        if own && gives.len() == results && routine.fits(&shaped(takes), &shaped(gives)) {
+            return Some(());
+        }
+        self.error(
+            Code::Attribute,
+            span,
+            format!("kernel `{}` is not what the routine `{}` computes", self.kernel, routine.name()),
+            format!("it computes kernels of the type `{}`, or with `f32`", routine.signature()),
+        );
+        None
     }
 
     /// Requires a rule to take and give what it must. A kernel without float results or arguments has none.

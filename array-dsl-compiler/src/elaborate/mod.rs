@@ -107,6 +107,7 @@ use crate::core::{self, Atom, Body, Param, Stm, Type, Var, VarInfo};
 use crate::diagnostics::{Code, Diagnostics};
 use crate::dim::{Dim, SizeAtom, told};
 use crate::record::{self, Interface, Records};
+use crate::routine::Routine;
 use crate::syntax::ast;
 use crate::ty::{Elem, Loc, Name, Place, Tree, is_constant};
 pub use facts::facts;
@@ -231,10 +232,19 @@ pub struct InOrder {
     pub why: String,
 }
 
+/// What a kernel has instead of its text.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnRule<'a> {
+    /// The kernel that is its derivative.
+    pub path: &'a ast::Path,
+    /// What gives its values on a target that has it, and where that is said.
+    pub routine: Option<(Routine, Span)>,
+}
+
 /// Elaborates a kernel, which may have a rule for its derivative. Returns `None` when errors were recorded.
 pub fn elaborate(
     f: &ast::Function,
-    rule: Option<&ast::Path>,
+    rule: Option<OwnRule<'_>>,
     callees: &Callees,
     diagnostics: &mut Diagnostics,
 ) -> Option<Elaborated> {
@@ -246,7 +256,7 @@ pub fn elaborate(
         return None;
     }
     let mut result = e.body(f);
-    e.take_constants(f, rule, &mut params);
+    e.take_constants(f, rule.map(|r| r.path), &mut params);
     if let (Some(rule), Some((tree, results, types))) = (rule, result.take_if(|_| rule.is_some())) {
         result = e.with_rule(rule, &params, results).map(|results| (tree, results, types));
     }

@@ -3,7 +3,7 @@
 //! A new one is a row of [`Target`](crate::target::Target), with what the stages before have to respect, its part of `lower`, which
 //! gives every tree a plan that it can print, and an implementation of [`BackEnd`].
 
-use crate::bulk::{ArrayId, Check};
+use crate::bulk::{ArrayId, Call, Check};
 use crate::loops::{Contract, Repeat, Sort, Step, Tree};
 use crate::ty::{Const, Loc};
 
@@ -20,6 +20,8 @@ pub(super) trait BackEnd {
     fn contract(&mut self, c: &Contract, label: &str) -> Result<Self::Step, Self::Refusal>;
     /// Rows in order, likewise.
     fn sort(&mut self, s: &Sort, label: &str) -> Result<Self::Step, Self::Refusal>;
+    /// A routine.
+    fn call(&mut self, c: &Call) -> Result<Self::Step, Self::Refusal>;
     /// A condition on sizes.
     fn check(&mut self, c: &Check, loc: Loc) -> Result<Self::Step, Self::Refusal>;
     /// Sets every element; without a value to anything, as nothing reads it before it is written.
@@ -60,6 +62,7 @@ pub(super) fn steps<B: BackEnd>(b: &mut B, list: &[Step], label: &str) -> Result
                 Step::Tree(t) => b.tree(t, &label),
                 Step::Contract(c) => b.contract(c, &label),
                 Step::Sort(s) => b.sort(s, &label),
+                Step::Call(c) => b.call(c),
                 Step::Check(c, loc) => b.check(c, *loc),
                 Step::Fill { array, value } => b.fill(*array, *value),
                 Step::Copy { array, source } => b.copy(*array, *source),

@@ -83,7 +83,8 @@ fn flatten_real(f: &core::Function) -> Result<Program, NotDifferentiable> {
         missing: None,
     };
     for r in &f.rules {
-        t.p.rules.push(Arc::new(Rule { by: r.by.clone(), program: flatten(&r.function)? }));
+        let program = flatten(&r.function)?;
+        t.p.rules.push(Arc::new(Rule { by: r.by.clone(), program, routine: r.routine }));
     }
     t.params();
     t.body(&f.body);

@@ -133,7 +133,7 @@ pub(super) fn build(
     signature: Option<&Signature>,
     diagnostics: &mut Diagnostics,
 ) -> Option<(Elaborated, Vec<Variant>)> {
-    let elaborated = pipeline::front(&kernel.ast, kernel.options.rule(), callees, diagnostics)?;
+    let elaborated = pipeline::front(&kernel.ast, kernel.options.own_rule(), callees, diagnostics)?;
     let program = match pipeline::middle(&elaborated.function) {
         Ok(program) => program,
         Err(reason) => {
@@ -264,7 +264,7 @@ mod tests {
             y.2: f64 = nest [] { %2 = square.1[] } store %2
             => y.2";
         let mut p = parse(text).expect("it parses");
-        p.rules = vec![Rule { by: vec![0], program: parse(rule).expect("it parses") }.into()];
+        p.rules = vec![Rule { by: vec![0], program: parse(rule).expect("it parses"), routine: None }.into()];
         let [x, square, y] = [0, 1, 2].map(|a| vec![ArrayId(a)]);
         p.stms[1] = Stm::Custom(Custom { results: y, values: square, args: x, rule: 0, loc: Loc(0) });
         let made = programs::compile(&p, &[Derivative::Grad], true);

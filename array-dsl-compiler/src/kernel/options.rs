@@ -5,6 +5,8 @@ use syn::ext::IdentExt;
 
 use crate::derive::Derivative;
 use crate::diagnostics::{Code, Diagnostics};
+use crate::elaborate::OwnRule;
+use crate::routine::Routine;
 use crate::syntax::ast;
 use crate::ty::Elem;
 
@@ -20,6 +22,8 @@ pub struct Options {
     pub instances: Vec<(Elem, Span)>,
     /// `vjp = rule`: the kernel that is its derivative.
     pub rule: Option<Rule>,
+    /// `cpu = fft`: the routine that gives its values on the CPU, and where that stands.
+    pub routine: Option<(Routine, Span)>,
 }
 
 /// The kernel that is another one's derivative.
@@ -49,6 +53,14 @@ impl Options {
                 );
             }
         }
+        if let (Some((routine, span)), None) = (options.routine, &options.rule) {
+            diagnostics.error(
+                Code::Attribute,
+                span,
+                format!("a kernel with the routine `{}` has no derivative of its own", routine.name()),
+                "give it one as well: `#[kernel(vjp = rule, cpu = ..)]`",
+            );
+        }
         options
     }
 
@@ -74,8 +86,19 @@ impl Options {
                 self.rule = rule.or(self.rule.take());
                 is_path
             }
+            [TokenTree::Ident(name), TokenTree::Punct(p), TokenTree::Ident(routine)]
+                if name == "cpu" && p.as_char() == '=' =>
+            {
+                self.routine = Routine::of_name(&routine.to_string()).map(|r| (r, routine.span()));
+                self.routine.is_some()
+            }
             _ => false,
         }
+    }
+
+    /// The rule, as the stages take it.
+    pub fn own_rule(&self) -> Option<OwnRule<'_>> {
+        self.rule().map(|path| OwnRule { path, routine: self.routine })
     }
 
     /// The path of the rule.

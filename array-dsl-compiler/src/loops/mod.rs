@@ -22,7 +22,7 @@
 //!   also rewrites trees where that takes other loops. A plan changes nothing of what the program means.
 //! * `Repeat` executes steps again and again. A state has memory of its own; at the end of a trip all states become their next
 //!   values at once. `Move` gives an array the memory of another one, which is not used again.
-//! * `Contract` and `Sort` are done by routines of the runtime.
+//! * `Contract`, `Sort` and `Call` are done by the runtime.
 //! * `Fill` and `Copy` prepare the target of `Accumulate` and `Write` nodes.
 //! * `Read` expressions are as in Bulk (of `bulk::Exp`), with the indices of `Row` arrays shortened.
 
@@ -36,7 +36,7 @@ pub mod uses;
 pub mod verify;
 
 pub use crate::bulk::Check;
-use crate::bulk::{self, ArrayId, Atom, Axis, Let, Param, Reducer, Scan, Strip, Var};
+use crate::bulk::{self, ArrayId, Atom, Axis, Call, Let, Param, Reducer, Scan, Strip, Var};
 use crate::dim::Dim;
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree as Structure};
 pub use covers::Covers;
@@ -211,6 +211,8 @@ pub enum Step {
     Repeat(Repeat),
     /// Rows in order; see `bulk::Sort`.
     Sort(Sort),
+    /// What a library computes; see `routine`.
+    Call(Call),
 }
 
 /// An array that goes from trip to trip; see `bulk::Carried`. The result is a view of the state.

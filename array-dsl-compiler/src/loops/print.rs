@@ -57,8 +57,8 @@ fn contract(text: &Text, c: &Contract) -> String {
     format!("contract [{extents}] [{}] {} * {}", axes(&c.out), operand(&c.a), operand(&c.b))
 }
 
-fn steps(text: &Text, list: &[Step], out: &mut String) {
-    for step in list {
+fn steps(text: &Text, all: &[Step], out: &mut String) {
+    for step in all {
         match step {
             Step::Tree(t) => tree(text, t, out),
             Step::Contract(c) => {
@@ -76,6 +76,11 @@ fn steps(text: &Text, list: &[Step], out: &mut String) {
                 out.push_str(&format!("  move {} = {}\n", text.array(*array), text.array(*source)));
             }
             Step::Repeat(r) => repeat(text, r, out),
+            Step::Call(c) => {
+                let arrays = |arrays: &[ArrayId]| list(arrays, |a: &ArrayId| text.array(*a));
+                let (results, args) = (arrays(&c.results), arrays(&c.args));
+                out.push_str(&format!("  {results} = call {} of {args}\n", c.routine.name()));
+            }
             Step::Sort(s) => {
                 let word = match s.gives {
                     Sorted::Positions => "argsort",
@@ -279,7 +284,7 @@ fn count_steps(steps: &[Step], c: &mut Counts) -> usize {
             Step::Copy { .. } => c.copies += 1,
             Step::Repeat(r) => moves += count_steps(&r.steps, c),
             Step::Move { .. } => moves += 1,
-            Step::Check(..) | Step::Fill { .. } | Step::Sort(_) => {}
+            Step::Check(..) | Step::Fill { .. } | Step::Sort(_) | Step::Call(_) => {}
         }
     }
     moves

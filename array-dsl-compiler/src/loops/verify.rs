@@ -142,6 +142,10 @@ impl<'a> Verifier<'a> {
                     self.sort(s);
                     self.whole(s.result);
                 }
+                Step::Call(c) => {
+                    self.scope.call(c);
+                    c.results.iter().for_each(|a| self.whole(*a));
+                }
                 Step::Contract(c) => {
                     self.contract(c);
                     self.whole(c.result);

@@ -80,6 +80,7 @@ impl Uses {
                     self.fix(p, *array);
                     self.fix(p, *source);
                 }
+                Step::Call(c) => c.arrays().for_each(|a| self.fix(p, a)),
                 Step::Sort(s) => {
                     self.fix(p, s.result);
                     self.fix(p, s.keys);

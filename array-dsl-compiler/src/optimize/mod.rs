@@ -58,7 +58,8 @@ mod writers;
 
 use crate::affine::compare;
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{Exp, Let, Program, Stm};
+use crate::bulk::{Call, Exp, Let, Program, Stm};
+use crate::routine::Routine;
 use crate::scalar::Op;
 use crate::ty::Elem;
 pub use accumulate::gathered;
@@ -125,10 +126,12 @@ pub fn optimize(p: &mut Program) {
 }
 
 /// Drops what is there for derivatives alone, once there are no more to be taken: values with derivatives of their own become ordinary
-/// ones, and what only changes the sign of a cotangent nothing. Whether there was any.
-pub fn without_rules(p: &mut Program) -> bool {
+/// ones, or come from their routines if the target has these, and what only changes the sign of a cotangent nothing. Whether there was
+/// any.
+pub fn without_rules(p: &mut Program, routines: bool) -> bool {
     let mut mirrors = Mirrors { vars: std::mem::take(&mut p.vars), found: !p.rules.is_empty() };
-    p.stms = ordinary(std::mem::take(&mut p.stms));
+    let routines: Vec<Option<Routine>> = p.rules.iter().map(|r| r.routine.filter(|_| routines)).collect();
+    p.stms = ordinary(std::mem::take(&mut p.stms), &routines);
     p.rules.clear();
     p.stms.iter_mut().for_each(|s| mirrors.stm(s));
     p.vars = mirrors.vars;
@@ -151,15 +154,19 @@ impl Rewriter for Mirrors {
     }
 }
 
-fn ordinary(stms: Vec<Stm>) -> Vec<Stm> {
+/// `routines` are those of the rules.
+fn ordinary(stms: Vec<Stm>, routines: &[Option<Routine>]) -> Vec<Stm> {
     let mut out = Vec::new();
     for s in stms {
         match s {
-            Stm::Custom(c) => out.extend(
-                c.results.iter().zip(&c.values).map(|(r, v)| Stm::Reshape { result: *r, source: *v }),
-            ),
+            Stm::Custom(c) => match routines[c.rule] {
+                Some(routine) => out.push(Stm::Call(Call { routine, results: c.results, args: c.args })),
+                None => out.extend(
+                    c.results.iter().zip(&c.values).map(|(r, v)| Stm::Reshape { result: *r, source: *v }),
+                ),
+            },
             Stm::Repeat(mut r) => {
-                r.body = ordinary(r.body);
+                r.body = ordinary(r.body, routines);
                 out.push(Stm::Repeat(r));
             }
             s => out.push(s),

@@ -12,6 +12,7 @@ use crate::bulk::{
     ArrayId, Atom, Axis, Body, Carried, Check, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
+use crate::routine::Routine;
 use crate::ty::Loc;
 
 /// Removes duplicates and dead statements.
@@ -65,8 +66,16 @@ fn equal(seq: &mut Sequence, p: &mut Program) {
     // And their views.
     let mut params: FxHashSet<ArrayId> = p.params.iter().flat_map(|q| q.arrays.leaves()).copied().collect();
     let mut stms = Vec::new();
+    let mut of_params: FxHashMap<ArrayId, ArrayId> = FxHashMap::default();
     for mut s in std::mem::take(&mut seq.stms) {
         replace.stm(&mut s);
+        // What is only read may be the parameter itself.
+        let read: &mut [ArrayId] = match &mut s {
+            Stm::Call(c) => &mut c.args,
+            Stm::Sort(s) => std::slice::from_mut(&mut s.keys),
+            _ => &mut [],
+        };
+        read.iter_mut().for_each(|a| *a = of_params.get(a).copied().unwrap_or(*a));
         if let Stm::Reshape { result, source } = s {
             // A view under the same dimensions is the array itself.
             if p.array(result).dims == p.array(source).dims {
@@ -94,9 +103,13 @@ fn equal(seq: &mut Sequence, p: &mut Program) {
         {
             replace.stm(&mut s);
         }
-        if let Some((copy, source)) = copy_of(p, &s, &params) {
-            replace.arrays.insert(copy, source);
-            continue;
+        if let Some((copy, source)) = copy_of(p, &s) {
+            // A result has memory of its own.
+            if !params.contains(&source) {
+                replace.arrays.insert(copy, source);
+                continue;
+            }
+            of_params.insert(copy, source);
         }
         if let Some((array, size)) = size_of(p, &s, &seq.known) {
             replace.sizes.insert(array, size);
@@ -153,12 +166,11 @@ fn size_of(p: &Program, s: &Stm, known: &Checked) -> Option<(ArrayId, Dim)> {
     named.then(|| (*array, size.clone()))
 }
 
-/// The array that a nest copies as it is. Copies of parameters stay: a result has memory of its own.
-fn copy_of(p: &Program, s: &Stm, params: &FxHashSet<ArrayId>) -> Option<(ArrayId, ArrayId)> {
+/// The array that a nest copies as it is.
+fn copy_of(p: &Program, s: &Stm) -> Option<(ArrayId, ArrayId)> {
     let Stm::Nest(n) = s else { return None };
     let (copy, source) = (n.yields.first()?.array, n.copied()?);
-    let same = p.array(copy).dims == p.array(source).dims && !params.contains(&source);
-    same.then_some((copy, source))
+    (p.array(copy).dims == p.array(source).dims).then_some((copy, source))
 }
 
 /// What equal statements have in common, under the dimensions of their results.
@@ -169,6 +181,7 @@ enum Key {
     Reshape(ArrayId, Vec<Dim>),
     Check(Check),
     Sort(ArrayId, Vec<Dim>),
+    Call(Routine, Vec<ArrayId>),
 }
 
 fn key(p: &Program, s: &Stm) -> Option<Key> {
@@ -184,6 +197,7 @@ fn key(p: &Program, s: &Stm) -> Option<Key> {
         Stm::Reshape { result, source } => Some(Key::Reshape(*source, p.array(*result).dims.clone())),
         Stm::Check(c, _) => Some(Key::Check(c.clone())),
         Stm::Sort(s) => Some(Key::Sort(s.keys, p.array(s.result).dims.clone())),
+        Stm::Call(c) => Some(Key::Call(c.routine, c.args.clone())),
         Stm::Repeat(_) | Stm::Custom(_) => None,
     }
 }

@@ -342,6 +342,7 @@ impl Steps<'_> {
                 let gives = if self.by_value.contains(result) { Sorted::Values } else { Sorted::Positions };
                 f.barrier(Step::Sort(Sort { result: *result, gives, keys: *keys }), &[*result], &[*keys]);
             }
+            Stm::Call(c) => f.barrier(Step::Call(c.clone()), &c.results, &c.args),
             Stm::Custom(_) => panic!("a rule of the user's is still there when loops are made"),
             Stm::Check(c, l) => f.check(Step::Check(c.clone(), *l)),
             Stm::Reshape { .. } => {}

@@ -114,6 +114,7 @@ fn steps(
             }
             Step::Move { array, source } => fixed.extend([*array, *source]),
             Step::Sort(s) => fixed.extend([s.result, s.keys]),
+            Step::Call(c) => fixed.extend(c.arrays()),
             Step::Repeat(r) => {
                 for c in &r.carried {
                     let bulk::Carried { state, start, next, result } = c.arrays;

@@ -204,7 +204,7 @@ impl Sink<'_> {
         stms.iter().try_for_each(|s| match s {
             Stm::Nest(n) => self.nest(n, out),
             Stm::Repeat(r) => self.repeat(r, false, out),
-            Stm::Reshape { .. } | Stm::Check(..) | Stm::Sort(_) | Stm::Custom(_) => None,
+            Stm::Reshape { .. } | Stm::Check(..) | Stm::Sort(_) | Stm::Custom(_) | Stm::Call(_) => None,
         })
     }
 

@@ -31,7 +31,9 @@ impl Uses {
                 u.reads.insert(p.root(*source));
             }
             Step::Move { array, source } => u.changes.extend([array, source].map(|a| p.root(*a))),
-            Step::Contract(_) | Step::Check(..) | Step::Sort(_) | Step::Repeat(_) => return None,
+            Step::Contract(_) | Step::Check(..) | Step::Sort(_) | Step::Call(_) | Step::Repeat(_) => {
+                return None;
+            }
         }
         // Whose memory has a size that is computed needs that.
         let sizes: Vec<ArrayId> =
@@ -149,6 +151,7 @@ fn count(p: &Program, steps: &[Step], uses: &mut FxHashMap<ArrayId, usize>) {
             Step::Fill { array, .. } => all.push(*array),
             Step::Copy { array, source } | Step::Move { array, source } => all.extend([*array, *source]),
             Step::Sort(s) => all.extend([s.result, s.keys]),
+            Step::Call(c) => all.extend(c.arrays()),
             Step::Repeat(r) => {
                 for c in &r.carried {
                     let bulk::Carried { state, start, next, result } = c.arrays;

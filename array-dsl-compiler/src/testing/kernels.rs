@@ -32,7 +32,7 @@ impl Linked {
     /// The messages of the compiler.
     pub fn elaborate(&self) -> Result<Elaborated, Vec<String>> {
         let mut diagnostics = self.diagnostics.clone();
-        let rule = self.kernel.options.rule();
+        let rule = self.kernel.options.own_rule();
         let found = pipeline::front(&self.kernel.ast, rule, &self.callees, &mut diagnostics);
         found.filter(|_| diagnostics.is_empty()).ok_or_else(|| said(&diagnostics))
     }

@@ -172,6 +172,14 @@ impl Machine<'_> {
                 self.set(s.result, value.data().iter().copied().map(Some).collect());
                 Ok(())
             }
+            Step::Call(c) => {
+                let args = c.args.iter().map(|a| self.whole(*a)).collect::<Result<Vec<Value>, Fault>>()?;
+                let results = c.routine.eval(&args.iter().collect::<Vec<_>>())?;
+                for (a, value) in c.results.iter().zip(results) {
+                    self.set(*a, value.data().iter().copied().map(Some).collect());
+                }
+                Ok(())
+            }
             Step::Copy { array, source } => {
                 let data = self.whole(*source)?.data().iter().copied().map(Some).collect();
                 self.set(*array, data);

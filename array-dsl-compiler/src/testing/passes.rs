@@ -201,6 +201,7 @@ fn count_bulk(stms: &[Stm], counts: &mut Counts) {
             Stm::Repeat(_) => add("repeats"),
             Stm::Sort(_) => add("sorts"),
             Stm::Custom(_) => add("custom"),
+            Stm::Call(_) => add("calls"),
         }
     }
     for s in stms {
@@ -221,6 +222,7 @@ fn count_loops(steps: &[Step], counts: &mut Counts) {
             Step::Move { .. } => "moves",
             Step::Repeat(_) => "repeats",
             Step::Sort(_) => "sorts",
+            Step::Call(_) => "calls",
         };
         *counts.entry(what).or_default() += 1;
         if let Step::Repeat(r) = s {

@@ -9,6 +9,7 @@
 mod accumulate;
 mod across;
 mod chunks;
+mod fourier;
 mod lanes;
 mod memory;
 mod scan;
@@ -20,6 +21,7 @@ pub use accumulate::accumulate;
 pub use across::{best, place};
 pub(crate) use across::{pays, transpose};
 pub use chunks::{COLUMNS, fold_chunks, fold_columns, for_blocks, for_chunks, for_wide_chunks};
+pub use fourier::{Plan, Transformed, fft};
 pub use lanes::joined;
 pub(crate) use memory::assume_set;
 pub use memory::{

@@ -6,9 +6,10 @@ use crate::prelude::*;
 /// `fft(re, im)`: the discrete Fourier transform, `X_k = sum_j x_j e^(-2 pi i j k / n)` for `k` from 0 to `n - 1`, as real and
 /// imaginary parts. It is NumPy's `fft.fft`.
 ///
-/// `n` is any number, 0 and primes too. Of both arrays the size is the same. The relative error is a few roundings. Cost: O(n log
-/// n) operations, some 10 times as many where `n` is no power of two; derivatives by either argument cost one transform more, to the
-/// second order. Cooley and Tukey, 1965, in Stockham's order; Bluestein, 1970.
+/// `n` is any number, 0 and primes too. Of both arrays the size is the same. The relative error is a few roundings. Cost: O(n log n)
+/// operations; derivatives by either argument cost one transform more, to the second order. On the CPU each vector is transformed by the
+/// crate `rustfft` on one thread, and those of a batch by several. On a GPU a step is a loop over all elements (Cooley and Tukey, 1965, in
+/// Stockham's order), and where `n` is no power of two the operations are some 10 times as many (Bluestein, 1970).
 ///
 /// ```
 /// # use array_dsl::prelude::*;

@@ -5,6 +5,8 @@
 //! * **other n**: by `2 j k = j^2 + k^2 - (k - j)^2` the sums are a convolution with `e^(pi i j^2 / n)`, which transforms of
 //!   the next power of two from 2 n on make (Bluestein, 1970).
 //!
+//! On the CPU the values come from `rustfft`: this is what the routine `fft` means, and what a GPU executes.
+//!
 //! Both are one program, whose second half has arrays of size 0 in the first case: a choice between two programs would cost
 //! more than what it saves.
 //!
@@ -110,7 +112,7 @@ macro_rules! of_type {
             (p, q)
         }
 
-        #[kernel(vjp = $rule)]
+        #[kernel(vjp = $rule, cpu = fft)]
         pub(super) fn $name(re: [$elem; n], im: [$elem; n]) -> ([$elem; n], [$elem; n]) {
             transform(re, im)
         }

@@ -27,4 +27,24 @@ fn fourth(x: f64) -> f64 {
     x
 }
 
+#[kernel]
+fn fits(x: [f64; n], ct: [f64; n]) -> [f64; n] {
+    x * ct
+}
+
+#[kernel(vjp = fits, cpu = fourier)]
+fn fifth(x: [f64; n]) -> [f64; n] {
+    x
+}
+
+#[kernel(vjp = fits, cpu = fft)]
+fn sixth(x: [f64; n]) -> [f64; n] {
+    x
+}
+
+#[kernel(cpu = fft)]
+fn seventh(re: [f64; n], im: [f64; n]) -> ([f64; n], [f64; n]) {
+    (re, im)
+}
+
 fn main() {}

@@ -2,7 +2,7 @@
 
 use array_dsl::prelude::*;
 use array_dsl::signal::{
-    convolve, convolve_same, correlate_valid, fft, fft_convolve, fft2, ifft, irfft, rfft,
+    complex, convolve, convolve_same, correlate_valid, fft, fft_convolve, fft2, ifft, irfft, rfft,
 };
 
 macro_rules! of_type {
@@ -20,6 +20,13 @@ macro_rules! of_type {
             pub fn of_ifft(x: [$elem; n], y: [$elem; n]) -> $elem {
                 let (p, q) = ifft(x * y, y);
                 sum(p * p * x) + sum(p * q * q)
+            }
+
+            #[kernel $options]
+            pub fn of_complex(x: [$elem; n], y: [$elem; n]) -> $elem {
+                let z = complex::fft(Complex::new(x, y));
+                let w = complex::irfft(z * z, n);
+                sum(y * map(|z| z.norm_sqr(), z)) + sum(w * w * x)
             }
 
             #[kernel $options]

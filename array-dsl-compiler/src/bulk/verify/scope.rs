@@ -2,8 +2,8 @@
 //! sorts.
 
 use super::super::{
-    ArrayId, ArrayInfo, Atom, Axis, Block, Body, Branch, Check, CheckKind, Custom, Exp, Item, Let, Reducer,
-    Rule, Scan, Var,
+    ArrayId, ArrayInfo, Atom, Axis, Block, Body, Branch, Call, Check, CheckKind, Custom, Exp, Item, Let,
+    Reducer, Rule, Scan, Var,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::scalar::{Class, Op};
@@ -366,6 +366,17 @@ impl<'a> Scope<'a> {
         let (Some(result), Some((keys, _))) = (self.info(result), self.readable(keys)) else { return };
         if keys.dims.is_empty() || result.dims != keys.dims || result.elem != gives(keys.elem) {
             self.error(format!("`{}` is no sort of `{}`", result.name, keys.name));
+        }
+    }
+
+    /// A routine takes and gives what it says.
+    pub(crate) fn call(&mut self, c: &Call) {
+        let args: Option<Vec<_>> = c.args.iter().map(|a| self.readable(*a).map(|(info, _)| info)).collect();
+        let results: Option<Vec<_>> = c.results.iter().map(|a| self.info(*a)).collect();
+        let (Some(args), Some(results)) = (args, results) else { return };
+        let shaped = |list: &[&'a ArrayInfo]| list.iter().map(|i| (i.elem, &i.dims[..])).collect::<Vec<_>>();
+        if !c.routine.fits(&shaped(&args), &shaped(&results)) {
+            self.error(format!("`{}` does not take or give these arrays", c.routine.name()));
         }
     }
 

@@ -126,7 +126,7 @@ impl Split<'_> {
         let by = r.by.iter().flat_map(|i| places[*i].0..places[*i].0 + places[*i].1).collect();
         let cotangents = leaves.len() - self.arguments_of(r);
         let function = Split::new(&r.function).function(&Ends::Apart { cotangents });
-        Rc::new(Rule { by, function })
+        Rc::new(Rule { by, function, routine: r.routine })
     }
 
     /// How many of a rule's parameters are arguments of what it is a rule of.

@@ -2,6 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::core::{Derivative, Exp, Mode};
+use crate::routine::Routine;
 
 impl Parser {
     /// What follows `pushforward`.
@@ -20,6 +21,12 @@ impl Parser {
     pub(super) fn pullback(&mut self) -> Parsed<Exp> {
         let point = self.starts()?;
         Ok(Exp::Derivative(Box::new(Derivative { point, body: self.block()?, mode: Mode::Reverse })))
+    }
+
+    /// The name of a routine.
+    pub(super) fn routine(&mut self) -> Parsed<Routine> {
+        let found = Routine::ALL.into_iter().find(|r| self.take(r.name()));
+        found.ok_or_else(|| self.unexpected("a routine"))
     }
 
     /// What follows `custom`.

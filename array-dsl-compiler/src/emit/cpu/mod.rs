@@ -48,7 +48,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::back_end::{BackEnd, steps};
 use super::constants;
 use crate::Verified;
-use crate::bulk::{ArrayId, Check, CheckKind, Trips};
+use crate::bulk::{ArrayId, Call, Check, CheckKind, Trips};
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
 use crate::loops::{Contract, Home, Operand, Program, Repeat, Sort, Sorted, Step, Tree};
@@ -340,6 +340,22 @@ impl BackEnd for Cpu<'_> {
         let (to, from) = (self.name(s.result), self.name(s.keys));
         let owner = self.owner(s.result);
         Ok(format!("{out}{owner}.got(__rt::cpu::{function}(&mut {to}[..], &{from}[..], {row}))?;\n"))
+    }
+
+    /// Arrays one after the other, each with its rows along the last dimension.
+    fn call(&mut self, c: &Call) -> Printed {
+        let mut out: String = c.results.iter().map(|a| self.allocate(*a)).collect();
+        let all = |list: &[ArrayId], by: &str| -> String {
+            let arrays: Vec<String> = list.iter().map(|a| format!("{by} {}[..]", self.name(*a))).collect();
+            arrays.join(", ")
+        };
+        let dims = &self.p.arrays[c.args[0].0 as usize].dims;
+        let own: Vec<String> = dims[dims.len() - c.routine.rank()..].iter().map(|d| self.dim(d)).collect();
+        let (results, args, own) = (all(&c.results, "&mut"), all(&c.args, "&"), own.join(", "));
+        let owner = self.owner(c.results[0]);
+        let name = c.routine.name();
+        out.push_str(&format!("{owner}.got(__rt::cpu::{name}([{results}], [{args}], {own}))?;\n"));
+        Ok(out)
     }
 
     /// A check with the atoms it mentions as its own little list of sizes.

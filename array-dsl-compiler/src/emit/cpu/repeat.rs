@@ -22,6 +22,7 @@ pub(super) fn bound(steps: &[Step], out: &mut BTreeSet<ArrayId>) {
             Step::Tree(t) => tree::stored(&t.body, out),
             Step::Contract(c) => drop(out.insert(c.result)),
             Step::Sort(s) => drop(out.insert(s.result)),
+            Step::Call(c) => out.extend(&c.results),
             Step::Fill { array, .. } | Step::Copy { array, .. } | Step::Move { array, .. } => {
                 out.insert(*array);
             }

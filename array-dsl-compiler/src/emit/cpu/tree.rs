@@ -29,6 +29,7 @@ pub(super) fn arrays_of(c: &Cpu<'_>, s: &Step) -> Vec<ArrayId> {
         Step::Check(..) => {}
         Step::Move { array, source } => out.extend([*array, *source]),
         Step::Sort(s) => out.extend([s.result, s.keys]),
+        Step::Call(c) => out.extend(c.arrays()),
         Step::Repeat(r) => {
             out.extend(r.carried.iter().flat_map(|q| [q.arrays.state, q.arrays.start, q.arrays.next]));
             if let Trips::For(_, count) = &r.trips {

@@ -34,9 +34,9 @@ mod words;
 use self::context::Context;
 use super::back_end::{BackEnd, steps};
 use crate::Verified;
-use crate::bulk::{ArrayId, Check};
+use crate::bulk::{ArrayId, Call, Check};
 use crate::dim::Dim;
-use crate::internal::{self, expect};
+use crate::internal::{self, broken, expect};
 use crate::loops::{ArrayInfo, Contract, Division, Home, Program, Repeat, Sort, Step, Tree};
 pub use crate::lower::gpu::size_scalars;
 use crate::lower::gpu::{
@@ -121,6 +121,10 @@ impl BackEnd for Context<'_> {
 
     fn contract(&mut self, c: &Contract, label: &str) -> Result<String, String> {
         self.contract_step(c, label)
+    }
+
+    fn call(&mut self, c: &Call) -> Result<String, String> {
+        broken(format!("the routine `{}` is called where there are none", c.routine.name()))
     }
 
     fn sort(&mut self, s: &Sort, label: &str) -> Result<String, String> {

@@ -40,6 +40,7 @@ fn uses(s: &Step, is_it: &dyn Fn(ArrayId) -> bool) -> bool {
         Step::Fill { array, .. } => is_it(*array),
         Step::Copy { array, source } | Step::Move { array, source } => is_it(*array) || is_it(*source),
         Step::Sort(s) => is_it(s.result) || is_it(s.keys),
+        Step::Call(c) => c.arrays().any(is_it),
         Step::Check(..) => false,
         Step::Repeat(r) => {
             r.carried.iter().any(|c| is_it(c.arrays.start) || is_it(c.arrays.next))

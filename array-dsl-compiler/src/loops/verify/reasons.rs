@@ -43,7 +43,7 @@ impl Reasons<'_> {
                 let inside = self.inside(r, checked);
                 checked.after(&inside, &carried(r));
             }
-            Step::Fill { .. } | Step::Contract(_) | Step::Sort(_) => {}
+            Step::Fill { .. } | Step::Contract(_) | Step::Sort(_) | Step::Call(_) => {}
         }
         for (i, info) in self.p.arrays.iter().enumerate() {
             if let Home::View(of) = info.home {

@@ -50,6 +50,7 @@ fn count_writers(p: &Program, steps: &[Step], writers: &mut FxHashMap<ArrayId, u
             // The source may change where it has gone.
             Step::Move { array, source } => [*array, *source].into_iter().for_each(&mut wrote),
             Step::Sort(s) => wrote(s.result),
+            Step::Call(c) => c.results.iter().copied().for_each(&mut wrote),
             Step::Repeat(r) => {
                 r.carried.iter().flat_map(|c| [c.arrays.state, c.arrays.result]).for_each(&mut wrote);
             }

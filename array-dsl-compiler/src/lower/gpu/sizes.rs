@@ -115,6 +115,7 @@ pub(crate) fn bound(p: &Program, step: &Step, scalars: &[ArrayId]) -> Vec<ArrayI
         Step::Fill { array, .. } | Step::Copy { array, .. } | Step::Move { array, .. } => made.push(*array),
         Step::Repeat(r) => made.extend(r.carried.iter().map(|c| c.arrays.result)),
         Step::Sort(s) => made.push(s.result),
+        Step::Call(c) => made.extend(&c.results),
         Step::Check(..) => {}
     }
     // What is a view of an integer is bound with it.
@@ -156,7 +157,7 @@ fn host_sizes(steps: &[Step], f: &mut impl FnMut(&Dim)) {
                 }
                 host_sizes(&r.steps, f);
             }
-            Step::Fill { .. } | Step::Copy { .. } | Step::Move { .. } | Step::Sort(_) => {}
+            Step::Fill { .. } | Step::Copy { .. } | Step::Move { .. } | Step::Sort(_) | Step::Call(_) => {}
         }
     }
 }
