@@ -31,6 +31,11 @@ host! {
     h_eigh(a: [[f64; n]; n]) -> ([f64; n], [[f64; n]; n]) = eigh(a);
     h_svd(a: [[f64; n]; m]) -> ([[f64; n]; m], [f64; n], [[f64; n]; n]) = svd(a);
     h_expm(a: [[f64; n]; n]) -> [[f64; n]; n] = expm(a);
+    h_spectra(a: [[[f64; n]; n]; b]) -> ([[f64; n]; b], [[f64; n]; b]) = unzip(map(|m| {
+        let (values, _) = eigh(m);
+        let (_, singular, _) = svd(m);
+        (values, singular)
+    }, a));
     h_single(a: [[f32; n]; n]) -> ([f32; n], [[f32; n]; n]) = eigh(a);
     h_batch(a: [[[f64; n]; n]; b], x: [[f64; n]; b]) -> ([[f64; n]; b], [f64; b]) = (solve(a, x), trace(a));
 }
@@ -128,6 +133,93 @@ fn columns_nearly_dependent_stay_orthogonal() {
     let (_, s, _) = h_svd(&a);
     assert!((s[0] - (3.0f64 + e * e).sqrt()).abs() < 1e-14);
     assert!((s[1] / e - 1.0).abs() < 1e-8 && (s[2] / e - 1.0).abs() < 1e-8, "small values are not lost: {s}");
+}
+
+/// The largest distance of a matrix from the product of these, and of the vectors from being orthogonal.
+fn eigh_off(a: &Matrix) -> (f64, f64) {
+    let (values, x) = h_eigh(a);
+    assert!(values.windows(2).into_iter().all(|w| w[0] <= w[1]), "{values}");
+    let most = |m: Matrix| m.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+    let one = Matrix::eye(a.nrows());
+    (most(x.dot(&Array2::from_diag(&values)).dot(&x.t()) - a), most(x.t().dot(&x) - one))
+}
+
+#[test]
+fn eigenvalues_of_all_kinds() {
+    let n = 40;
+    let (symmetric, q) = (noise(n, n, 11), h_qr(&noise(n, n, 12)).0);
+    let with = |values: &dyn Fn(usize) -> f64| {
+        q.dot(&Array2::from_diag(&Array1::from_shape_fn(n, values))).dot(&q.t())
+    };
+    for (what, a) in [
+        ("of both signs", &symmetric + &symmetric.t()),
+        ("many equal ones", with(&|i| (i / 15) as f64)),
+        ("nearly equal ones", with(&|i| 1.0 + 1e-14 * i as f64)),
+        ("of all magnitudes", with(&|i| 10f64.powi(-(i as i32)))),
+        ("rank one", Matrix::ones((n, n))),
+        ("diagonal", Array2::from_diag(&Array1::from_shape_fn(n, |i| ((7 * i) % n) as f64))),
+        (
+            "two blocks",
+            Matrix::from_shape_fn((n, n), |(i, j)| {
+                if (i < 17) == (j < 17) { symmetric[[i, j]] + symmetric[[j, i]] } else { 0.0 }
+            }),
+        ),
+        (
+            "tridiagonal",
+            Matrix::from_shape_fn((n, n), |(i, j)| {
+                if i == j {
+                    2.0
+                } else if i.abs_diff(j) == 1 {
+                    -1.0
+                } else {
+                    0.0
+                }
+            }),
+        ),
+        ("zero", Matrix::zeros((n, n))),
+    ] {
+        let (of_matrix, of_vectors) = eigh_off(&a);
+        assert!(of_matrix < 2e-13 && of_vectors < 2e-14, "{what}: {of_matrix:e} {of_vectors:e}");
+    }
+    // Known ones, large and small: of a chain of equal springs.
+    let a = Matrix::from_shape_fn((n, n), |(i, j)| match i.abs_diff(j) {
+        0 => 2e200,
+        1 => -1e200,
+        _ => 0.0,
+    });
+    let (values, _) = h_eigh(&a);
+    for (k, value) in values.iter().enumerate() {
+        let half = std::f64::consts::PI * (k + 1) as f64 / (2 * (n + 1)) as f64;
+        assert!((value / 4e200 - half.sin().powi(2)).abs() < 1e-15, "{k}: {value:e}");
+    }
+}
+
+#[test]
+fn small_singular_values_are_accurate() {
+    // Columns of very different lengths: each value is as accurate as if it were alone.
+    let (rows, n) = (9, 6);
+    let q = h_qr(&noise(rows, n, 13)).0;
+    let sizes = Array1::from_shape_fn(n, |i| 10f64.powi(-4 * i as i32));
+    let (u, s, v) = h_svd(&(&q * &sizes));
+    assert!(s.iter().zip(&sizes).all(|(s, size)| (s / size - 1.0).abs() < 1e-13), "{s:e}");
+    near(&u.t().dot(&u), &Matrix::eye(n), 1e-13);
+    near(&v.t().dot(&v), &Matrix::eye(n), 1e-14);
+    for n in [1, 2, 15, 40] {
+        let a = noise(n + 3, n, 14);
+        let (u, s, v) = h_svd(&a);
+        near(&u.dot(&Array2::from_diag(&s)).dot(&v.t()), &a, 1e-13);
+        near(&u.t().dot(&u), &Matrix::eye(n), 1e-12);
+    }
+}
+
+#[test]
+fn batches_of_spectra() {
+    let a = Array3::from_shape_fn((50, 5, 5), |(b, i, j)| ((b * 31 + i * j * 7 + (i + j) * 3) as f64).sin());
+    let found = h_spectra(&a);
+    for (a, (values, singular)) in a.outer_iter().zip(found.0.outer_iter().zip(found.1.outer_iter())) {
+        assert!((&h_eigh(&a).0 - &values).iter().all(|d| d.abs() < 1e-14));
+        assert!((&h_svd(&a).1 - &singular).iter().all(|d| d.abs() < 1e-14));
+    }
 }
 
 #[test]
