@@ -2,7 +2,8 @@
 //!
 //! * Real and imaginary parts are two arrays, and `rustfft` wants them together: a thread puts a few rows at a time into a buffer that
 //!   stays in its cache, or one row that is longer. A row is transformed by one thread, rows by several.
-//! * What a length needs, its factors and the order of its steps, is computed once and kept by each thread, of the last [`KEPT`] lengths.
+//! * What a length needs, its factors and the order of its steps, is computed once and kept by each thread: of the last length, and of
+//!   others before it as long as these are not long.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -13,8 +14,11 @@ use rustfft::{Fft, FftNum, FftPlanner};
 
 use super::memory::{OutOfMemory, alloc};
 
-/// So many lengths a thread remembers.
-const KEPT: usize = 8;
+/// So many lengths a thread remembers at most,
+const LENGTHS: usize = 8;
+
+/// if they are not more than this together: the last one alone may be.
+const NUMBERS: usize = 1 << 20;
 
 /// So many numbers are put together at a time, if rows are not longer.
 const TOGETHER: usize = 1 << 11;
@@ -106,8 +110,14 @@ fn planned<T: Transformed>(n: usize) -> Result<Plan<T>, OutOfMemory> {
         // The tables of a plan are memory that is not asked for: as much as the longest ones need must be there.
         drop(alloc::<Complex<T>>(i64::try_from(n).unwrap_or(i64::MAX).saturating_mul(4))?);
         let plan = FftPlanner::new().plan_fft_forward(n);
-        plans.truncate(KEPT - 1);
         plans.insert(0, plan.clone());
+        let mut numbers = 0;
+        let fits = |p: &&Plan<T>| {
+            numbers += p.len();
+            numbers <= NUMBERS
+        };
+        let kept = plans.iter().take_while(fits).count();
+        plans.truncate(kept.clamp(1, LENGTHS));
         Ok(plan)
     })
 }
@@ -169,6 +179,11 @@ mod tests {
         }
         let lengths = f64::plans(|plans| plans.iter().map(|p| p.len()).collect::<Vec<_>>());
         assert_eq!(lengths, (92..100).rev().collect::<Vec<_>>());
+        // A long one stands alone.
+        for n in [NUMBERS + 1, 6] {
+            planned::<f64>(n).unwrap();
+            assert_eq!(f64::plans(|plans| plans.iter().map(|p| p.len()).collect::<Vec<_>>()), [n]);
+        }
     }
 
     #[test]

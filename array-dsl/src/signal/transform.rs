@@ -10,6 +10,13 @@
 //! Both are one program, whose second half has arrays of size 0 in the first case: a choice between two programs would cost
 //! more than what it saves.
 //!
+//! **Real numbers**, `n = 2 m` of them: the transforms `E` and `O` of those at even and at odd places make theirs, and are in that of `m`
+//! complex numbers `z_j = x_2j + i x_(2j+1)`, whose conjugate has the places turned (Cooley, Lewis and Welch, 1970):
+//!
+//! ```text
+//! Z = E + i O;   E_k = (Z_k + Z*_(m-k)) / 2;   O_k = (Z_k - Z*_(m-k)) / 2i;   X_k = E_k + e^(-2 pi i k / n) O_k
+//! ```
+//!
 //! Every factor is computed by itself, of an angle whose whole turns are taken off in integers, so that its error does not grow
 //! with n.
 //!
