@@ -212,6 +212,33 @@ fn small_singular_values_are_accurate() {
     }
 }
 
+/// Squares of the elements would be infinite, or zero.
+#[test]
+fn spectra_of_all_scales() {
+    let n = 12;
+    let a = noise(n, n, 15);
+    let a = &a + &a.t();
+    let (values, x) = h_eigh(&a);
+    let (_, singular, _) = h_svd(&a);
+    for scale in [1e-300, 1e-170, 1e170, 1e300] {
+        let (found, y) = h_eigh(&(scale * &a));
+        assert!(
+            found.iter().zip(&values).all(|(f, v)| (f / scale - v).abs() < 1e-13),
+            "{scale:e}: {found:e}"
+        );
+        near(&y, &x, 1e-12);
+        let (u, s, v) = h_svd(&(scale * &a));
+        assert!(s.iter().zip(&singular).all(|(f, v)| (f / scale - v).abs() < 1e-13), "{scale:e}: {s:e}");
+        near(&u.dot(&Array2::from_diag(&(s / scale))).dot(&v.t()), &a, 1e-12);
+    }
+    let single = a.mapv(|x| x as f32);
+    let (values, _) = h_single(&single);
+    for scale in [1e-30f32, 1e30] {
+        let (found, _) = h_single(&(scale * &single));
+        assert!(found.iter().zip(&values).all(|(f, v)| (f / scale - v).abs() < 1e-5), "{scale:e}: {found:e}");
+    }
+}
+
 #[test]
 fn batches_of_spectra() {
     let a = Array3::from_shape_fn((50, 5, 5), |(b, i, j)| ((b * 31 + i * j * 7 + (i + j) * 3) as f64).sin());

@@ -41,8 +41,8 @@
 //! * An `i64` constant has no suffix. Floats have all their digits; `inf_f64`, `-inf_f64`, `nan_f64`, and
 //!   `nan_7ff8000000000001_f64` for other bits than the usual ones.
 //! * `@n` is the statement's or parameter's place; the table at the end lists kernel, file, line, column.
-//! * After the places come the rules, as `rule of 0, 2 { fn ... }`, with the arguments that are differentiated by, and `by fft` before the brace where there is
-//!   a routine.
+//! * After the places come the rules, as `rule of 0, 2 { fn ... }`, with the arguments that are differentiated by, and with `by fft`
+//!   before the brace where there is a routine.
 //! * The result types stand in the result's structure. Where that does not have the results in their order, they are
 //!   listed: `-> types f64, i64 as (1, 0)`.
 

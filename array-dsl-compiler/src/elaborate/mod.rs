@@ -232,7 +232,7 @@ pub struct InOrder {
     pub why: String,
 }
 
-/// What a kernel has instead of its text.
+/// What stands for a kernel's text: where it is differentiated, and where its values are computed.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnRule<'a> {
     /// The kernel that is its derivative.

@@ -44,12 +44,14 @@ use crate::prelude::*;
 /// ```
 #[kernel]
 pub fn eigh<T: Float>(a: [[T; n]; n]) -> ([T; n], [[T; n]; n]) {
-    let b = 0.5 * (a + transpose(a));
+    let size = stop_gradient(largest(a));
+    let c = a / size;
+    let b = 0.5 * (c + transpose(c));
     let x = eigenvectors(stop_gradient(b));
     let y = with_derivatives(b, x);
     let values = build(n, |i| dot(y[i], matvec(b, y[i])) / dot(y[i], y[i]));
     let order = argsort(values);
-    (gather(values, order), transpose(gather(y, order)))
+    (size * gather(values, order), transpose(gather(y, order)))
 }
 
 /// `svd(a)`: `(u, values, v)` with `a = u diag(values) vᵀ`: the singular values in descending order, the vectors of length one as
@@ -75,13 +77,22 @@ pub fn eigh<T: Float>(a: [[T; n]; n]) -> ([T; n], [[T; n]; n]) {
 /// ```
 #[kernel]
 pub fn svd<T: Float>(a: [[T; n]; m]) -> ([[T; n]; m], [T; n], [[T; n]; n]) {
-    let x = right_vectors(stop_gradient(a));
-    let y = with_derivatives(matmul(transpose(a), a), x);
-    // The columns of `a v`, as rows.
-    let w = matmul(y, transpose(a));
+    let size = stop_gradient(largest(a));
+    let b = a / size;
+    let x = right_vectors(stop_gradient(b));
+    let y = with_derivatives(matmul(transpose(b), b), x);
+    // The columns of `b v`, as rows.
+    let w = matmul(y, transpose(b));
     let s = map(|r| sqrt(dot(r, r)), w);
     let order = argsort(-s);
-    (build((m, n), |i, j| w[order[j]][i] / s[order[j]]), gather(s, order), transpose(gather(y, order)))
+    (build((m, n), |i, j| w[order[j]][i] / s[order[j]]), size * gather(s, order), transpose(gather(y, order)))
+}
+
+/// The size of the largest element, or 1 if all are zero. Of what is divided by it no square is too large, and none vanishes that counts.
+#[kernel]
+fn largest<T: Float>(a: [[T; m]; n]) -> T {
+    let size = reduce(|x, y| max(x, y), 0.0, map(|r| reduce(|x, y| max(x, y), 0.0, abs(r)), a));
+    if size > 0.0 { size } else { 1.0 }
 }
 
 /// The eigenvectors of a symmetric matrix as rows, each with the largest element positive.

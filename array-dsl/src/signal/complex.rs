@@ -39,6 +39,22 @@ pub fn ifft<T: Float>(z: [Complex<T>; n]) -> [Complex<T>; n] {
 
 /// `rfft(x)`: the first `n / 2 + 1` elements of the transform of real numbers; element `n - k` is the conjugate of element `k`. It is
 /// NumPy's `fft.rfft`. Without elements the result is one zero.
+///
+/// ```
+/// # use array_dsl::prelude::*;
+/// # use ndarray::array;
+/// use array_dsl::signal::complex::{irfft, rfft};
+///
+/// /// The samples without their mean.
+/// #[kernel]
+/// fn centered(x: [f64; n]) -> [f64; n] {
+///     let z = rfft(x);
+///     irfft(build(dim(z, 0), |k| if k > 0 { z[k] } else { Complex::new(0.0, 0.0) }), n)
+/// }
+///
+/// let y = centered(&array![1.0, 2.0, 6.0]);
+/// assert!((y - array![-2.0, -1.0, 3.0]).iter().all(|d| d.abs() < 1e-14));
+/// ```
 #[kernel]
 pub fn rfft<T: Float>(x: [T; n]) -> [Complex<T>; _] {
     let (re, im) = signal::rfft(x);
@@ -53,6 +69,20 @@ pub fn irfft<T: Float>(z: [Complex<T>; m], n: usize) -> [T; n] {
 }
 
 /// `fft2(z)`: the transform of the rows, and then of the columns, of a matrix. It is NumPy's `fft.fft2`.
+///
+/// ```
+/// # use array_dsl::prelude::*;
+/// # use ndarray::Array2;
+/// use array_dsl::signal::complex::fft2;
+///
+/// #[kernel]
+/// fn spectrum(z: [[Complex<f64>; w]; h]) -> [[Complex<f64>; w]; h] {
+///     fft2(z)
+/// }
+///
+/// let z = spectrum(&Array2::from_elem((2, 3), Complex::new(0.0, 1.0)));
+/// assert!((z[[0, 0]] - Complex::new(0.0, 6.0)).norm() < 1e-14 && z[[1, 2]].norm() < 1e-14);
+/// ```
 #[kernel]
 pub fn fft2<T: Float>(z: [[Complex<T>; w]; h]) -> [[Complex<T>; w]; h] {
     let (re, im) = signal::fft2(z.re, z.im);
