@@ -25,6 +25,7 @@ use proc_macro2::Span;
 use rustc_hash::FxHashMap;
 
 use super::call::count;
+use super::infer::{MAKE_COMPLEX, TAKE_PARTS};
 use super::scope::Scope;
 use super::sizes::Declared;
 use super::value::{Function, Given, Value};
@@ -114,6 +115,7 @@ impl Elaborator<'_> {
             );
             return None;
         }
+        self.are_complex(f, args, span)?;
         let types = self.type_arguments(f, args, span)?;
         let f = instantiate(f, &types);
         let mut expected = Vec::new();
@@ -164,6 +166,38 @@ impl Elaborator<'_> {
         ranks?.into_iter().max()
     }
 
+    /// Requires complex numbers where parameters are of `Complex<T>`: of which `T` they are, they say themselves.
+    fn are_complex(&mut self, f: &ast::Function, args: &[Value], span: Span) -> Option<()> {
+        for (p, v) in f.params.iter().zip(args) {
+            if let Some(found) = self.real_for_complex(v, &p.ty) {
+                let (argument, found) =
+                    (p.pattern.name().map_or("_", |n| &n.name), self.inference.describe(found));
+                let message = format!(
+                    "kernel `{}`, argument `{argument}`: expected complex numbers, found {found}",
+                    f.name.name
+                );
+                self.error(Code::ElementType, span, message, MAKE_COMPLEX);
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// The type of real numbers that stand where complex ones should; literals may become either.
+    fn real_for_complex(&self, v: &Value, t: &ast::Type) -> Option<Elem> {
+        match (v, &t.kind) {
+            (Value::Atom(a), TypeKind::Complex(_)) => {
+                let elem = self.inference.resolve(self.elem(*a));
+                (!self.inference.is_complex(elem) && !matches!(elem, Elem::Infer(_))).then_some(elem)
+            }
+            (v, TypeKind::Array(inner, _)) => self.real_for_complex(v, inner),
+            (Value::Tuple(vs), TypeKind::Tuple(ts)) => {
+                vs.iter().zip(ts).find_map(|(v, t)| self.real_for_complex(v, t))
+            }
+            _ => None,
+        }
+    }
+
     /// What the type parameters stand for.
     fn type_arguments(
         &mut self,
@@ -203,7 +237,9 @@ impl Elaborator<'_> {
                 let found = self.inference.describe(elem);
                 let bound = generic.bound.describe();
                 let message = format!("kernel `{}`: `{name}` is {bound}, found {found}", f.name.name);
-                let help = if generic.bound == Bound::Float && int {
+                let help = if self.inference.is_complex(elem) {
+                    TAKE_PARTS
+                } else if generic.bound == Bound::Float && int {
                     "convert the argument with `as f64`, or write the number with a point"
                 } else {
                     "convert the argument with `as`"

@@ -12,6 +12,10 @@ use crate::diagnostics::Code;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 
+/// What to do with real numbers where complex ones are expected, and the other way around.
+pub(super) const MAKE_COMPLEX: &str = "make complex numbers of real ones: `Complex::new(x, 0.0)`";
+pub(super) const TAKE_PARTS: &str = "take the parts of complex numbers, `z.re` and `z.im`, or `z.norm()`";
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Literal {
     Int,
@@ -248,7 +252,15 @@ impl Elaborator<'_> {
             (_, Elem::Infer(_)) if self.inference.is_int(expected) => {
                 format!("write a whole number, or convert the other operand with `as {}`", Elem::F64)
             }
-            _ => format!("convert it with `as {e}`"),
+            _ => match (self.inference.is_complex(expected), self.inference.is_complex(found)) {
+                (true, true) => {
+                    let part = self.inference.describe(self.inference.part(expected));
+                    format!("convert its parts: `Complex::new(z.re as {part}, z.im as {part})`")
+                }
+                (true, false) => MAKE_COMPLEX.to_string(),
+                (false, true) => TAKE_PARTS.to_string(),
+                (false, false) => format!("convert it with `as {e}`"),
+            },
         };
         let what = self.subject(what);
         self.error(Code::ElementType, span, format!("{what}: expected {e}, found {f}"), help);

@@ -75,4 +75,39 @@ struct Signal {
     samples: ndarray::Array1<Complex<f64>>,
 }
 
+#[kernel]
+fn norms<T: Float>(z: [Complex<T>; n]) -> [T; n] {
+    map(|z| z.norm(), z)
+}
+
+#[kernel]
+fn halved<T: Float>(x: [T; n]) -> [T; n] {
+    0.5 * x
+}
+
+#[kernel]
+fn real_for_complex(x: [f64; n]) -> [f64; n] {
+    norms(x)
+}
+
+#[kernel]
+fn complex_for_real(z: [Complex<f64>; n]) -> [f64; n] {
+    halved(z)
+}
+
+#[kernel]
+fn other_parts(z: Complex<f32>, w: Complex<f64>) -> Complex<f64> {
+    z * w
+}
+
+#[kernel]
+fn takes_complex(z: Complex<f64>) -> f64 {
+    z.norm()
+}
+
+#[kernel]
+fn given_real(x: f64) -> f64 {
+    takes_complex(x)
+}
+
 fn main() {}
