@@ -16,8 +16,8 @@
 //!                                place; what is rather computed again than stored. `LAST`: where arrays are changed in place, updates;
 //!                                additions to places of the points' own as writes
 //! schedule    Bulk   -> Loops    loops of points, fusion into loop trees, contractions, sorts of values
-//! lower       Loops  -> Loops    CPU: each tree hoisted, merged, formed. GPU: bounds, separate reductions, elements of
-//!                                a point's own, sizes, division
+//! lower       Loops  -> Loops    what a point wrote is not read again. CPU: each tree hoisted, merged, formed. GPU: bounds, separate
+//!                                reductions, elements of a point's own, sizes, division
 //! emit        Loops  -> Rust, WGSL
 //! ```
 //!
@@ -161,6 +161,7 @@ pub fn scheduled(p: &bulk::Program, target: Target) -> loops::Program {
 /// Has Loops say how they are executed on one target.
 pub fn lower(l: &mut loops::Program, target: Target) {
     stage("lower");
+    lower::forward(l);
     match target {
         Target::Cpu => lower::cpu::lower(l),
         Target::Gpu => {

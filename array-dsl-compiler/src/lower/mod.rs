@@ -5,6 +5,7 @@
 //! * For a GPU (`gpu`) reductions get trees of their own, sizes that only the device knows are read there, and each tree is divided
 //!   among threads or workgroups.
 //!
+//! * Before either, points use the values that they wrote (`forward`).
 //! * Both move what nobody but the points of a loop needs (`own`), have points keep their own few elements (`private`), and end loops
 //!   where a point's own trips do (`ends`).
 //!
@@ -13,6 +14,9 @@
 mod border;
 pub mod cpu;
 pub mod ends;
+mod forward;
 pub mod gpu;
 mod own;
 mod private;
+
+pub use forward::forward;

@@ -1,0 +1,159 @@
+//! What a point has written is not read again: the value that it wrote stands for the element, until something may change it.
+//!
+//! ```text
+//! a[i] := x;  y = a[i];  a[i] := z      y = x;  a[i] := z
+//! ```
+//!
+//! Of two writes to one element without a read in between the first is for nothing. An index that is written may be outside, and then
+//! nothing is; one that is read without a comparison is inside, so it was so when it was written.
+//!
+//! Loops that go backwards through others are full of this: what a trip restores the next statement reads. Through memory it would wait
+//! for the write, and writes of parts of vectors are waited for until they have left the processor.
+
+use std::collections::BTreeSet;
+
+use crate::bulk::build::{Renaming, renamed};
+use crate::bulk::walk::Rewriter;
+use crate::bulk::{ArrayId, Atom, Block, Exp};
+use crate::dim::Dim;
+use crate::loops::uses::{Access, each_tree, visit_arrays};
+use crate::loops::{Node, Program, Rounds};
+
+/// Has the points of all trees use the values that they wrote.
+pub fn forward(p: &mut Program) {
+    let mut steps = std::mem::take(&mut p.steps);
+    each_tree(&mut steps, &mut |t| {
+        let mut point = Point { p, written: Vec::new(), names: Renaming::default() };
+        t.body = point.nodes(std::mem::take(&mut t.body));
+    });
+    p.steps = steps;
+}
+
+/// An element that holds a value. Views under the same dimensions have the same elements.
+#[derive(Clone)]
+struct Written {
+    root: ArrayId,
+    dims: Vec<Dim>,
+    index: Vec<Atom>,
+    value: Atom,
+    /// Where it was written among the nodes around, unless it has been read since.
+    unread: Option<usize>,
+}
+
+/// The code of a point on the way through it.
+struct Point<'a> {
+    p: &'a Program,
+    written: Vec<Written>,
+    names: Renaming,
+}
+
+impl Point<'_> {
+    fn nodes(&mut self, nodes: Vec<Node>) -> Vec<Node> {
+        let mut out: Vec<Option<Node>> = Vec::new();
+        for mut n in nodes {
+            match &mut n {
+                Node::Let(l) => {
+                    self.binding(l);
+                    if let Some(value) = self.value(&l.exp) {
+                        self.names.insert(l.vars[0], value);
+                        continue;
+                    }
+                    self.reads(&n);
+                }
+                Node::Scan(s) => self.scan(s),
+                Node::Loop(l) => {
+                    l.body = self.inside(std::mem::take(&mut l.body));
+                    l.folds.iter_mut().for_each(|f| f.value = renamed(&self.names, f.value));
+                }
+                Node::Recurrence(r) => {
+                    r.states.iter_mut().for_each(|s| s.start = renamed(&self.names, s.start));
+                    if let Rounds::For(_, Some(until)) = &mut r.rounds {
+                        *until = renamed(&self.names, *until);
+                    }
+                    r.body = self.inside(std::mem::take(&mut r.body));
+                    r.states.iter_mut().for_each(|s| s.next = renamed(&self.names, s.next));
+                }
+                Node::Store { array, index, value } | Node::Write { array, index, value } => {
+                    index.iter_mut().chain([&mut *value]).for_each(|a| *a = renamed(&self.names, *a));
+                    let (array, index, value) = (*array, index.clone(), *value);
+                    let before = self.at(array, &index).and_then(|w| w.unread);
+                    if let Some(place) =
+                        before.filter(|place| matches!(out[*place], Some(Node::Write { .. })))
+                    {
+                        out[place] = None;
+                    }
+                    self.changed(array);
+                    let (root, dims) = (self.p.root(array), self.dims(array));
+                    self.written.push(Written { root, dims, index, value, unread: Some(out.len()) });
+                }
+                Node::Accumulate { array, index, value, .. } => {
+                    index.iter_mut().chain([&mut *value]).for_each(|a| *a = renamed(&self.names, *a));
+                    self.changed(*array);
+                }
+            }
+            out.push(Some(n));
+        }
+        out.into_iter().flatten().collect()
+    }
+
+    /// The body of a loop: what it changes is not known before it, nor what it has computed after it.
+    fn inside(&mut self, body: Vec<Node>) -> Vec<Node> {
+        let (mut changed, mut read) = (BTreeSet::new(), BTreeSet::new());
+        visit_arrays(&body, &mut |a, access| {
+            let arrays = if access == Access::Read { &mut read } else { &mut changed };
+            arrays.insert(self.p.root(a));
+        });
+        self.written.retain(|w| !changed.contains(&w.root));
+        self.written.iter_mut().for_each(|w| w.unread = w.unread.filter(|_| !read.contains(&w.root)));
+        let before = self.written.clone();
+        self.written.iter_mut().for_each(|w| w.unread = None);
+        let body = self.nodes(body);
+        self.written = before;
+        body
+    }
+
+    fn dims(&self, a: ArrayId) -> Vec<Dim> {
+        self.p.arrays[a.0 as usize].dims.clone()
+    }
+
+    fn at(&self, array: ArrayId, index: &[Atom]) -> Option<&Written> {
+        let (root, dims) = (self.p.root(array), &self.p.arrays[array.0 as usize].dims);
+        self.written.iter().find(|w| w.root == root && w.index == index && w.dims == *dims)
+    }
+
+    fn value(&self, e: &Exp) -> Option<Atom> {
+        let Exp::Read { array, index, checked: false } = e else { return None };
+        self.at(*array, index).map(|w| w.value)
+    }
+
+    fn changed(&mut self, array: ArrayId) {
+        let root = self.p.root(array);
+        self.written.retain(|w| w.root != root);
+    }
+
+    fn reads(&mut self, n: &Node) {
+        let Point { p, written, .. } = self;
+        visit_arrays(std::slice::from_ref(n), &mut |a, _| {
+            let root = p.root(a);
+            written.iter_mut().filter(|w| w.root == root).for_each(|w| w.unread = None);
+        });
+    }
+}
+
+impl Rewriter for Point<'_> {
+    fn atom(&mut self, a: &mut Atom) {
+        *a = renamed(&self.names, *a);
+    }
+
+    fn block(&mut self, b: &mut Block) {
+        let mut lets = Vec::new();
+        for mut l in std::mem::take(&mut b.lets) {
+            self.binding(&mut l);
+            match self.value(&l.exp) {
+                Some(value) => drop(self.names.insert(l.vars[0], value)),
+                None => lets.push(l),
+            }
+        }
+        b.lets = lets;
+    }
+}
