@@ -155,6 +155,12 @@ impl Elaborator<'_> {
             format!("`{name}` takes {}, found {found}", count(expected, "argument")),
             match (name, found) {
                 ("log", 1) => "write `ln(x)` for the natural logarithm, or `log(x, base)`".into(),
+                ("max", 1) => {
+                    "the greatest element of an array is `maximum(x)`; `max(x, y)` is of two values".into()
+                }
+                ("min", 1) => {
+                    "the least element of an array is `minimum(x)`; `min(x, y)` is of two values".into()
+                }
                 _ => format!("write `{}`; the receiver of a method is its first argument", usage(name)),
             },
         );

@@ -33,6 +33,11 @@ fn squared(x: [f64; n]) -> [f64; n] {
 }
 
 #[kernel]
+fn range(x: [f64; n]) -> f64 {
+    x.max() - min(x)
+}
+
+#[kernel]
 fn collected(x: [f64; n]) -> f64 {
     let found = Vec::new();
     x[0]
