@@ -27,8 +27,10 @@
 //! that every element of an array was set. The tests across crates are run with it. Builds with debug assertions, and without the
 //! feature, assert indices.
 
+mod lanes;
 mod owned;
 
+pub use lanes::Lanes;
 pub use owned::Owned;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;

@@ -9,9 +9,9 @@
 
 use rustc_hash::FxHashSet;
 
-use super::uses::takes_long;
+use super::uses::{places, takes_long};
 use super::{LANES, Loop, Node, Recurrence, Rounds};
-use crate::bulk::{Atom, Axis, Exp, Let, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Var};
 use crate::dim::Dim;
 use crate::ty::Elem;
 
@@ -51,15 +51,38 @@ pub fn together<'a>(axes: impl IntoIterator<Item = &'a Axis>, body: &[Node], var
 /// How many points are in a block: of code with functions that vectors compute faster, between loops that stay as they are, or what is
 /// added at places that may be the same.
 pub fn in_blocks(body: &[Node], vars: &[Elem]) -> Option<usize> {
-    let (loops, code): (Vec<&Node>, Vec<&Node>) = body.iter().partition(|n| matches!(n, Node::Loop(_)));
-    let is_plain = |n: &&Node| match n {
+    let is_between = |n: &Node| matches!(n, Node::Loop(_) | Node::Accumulate { .. });
+    (body.iter().any(is_between) && is_plain(body, vars)).then_some(MANY)
+}
+
+/// How many trips are in a block of a loop over this axis that is made again and again, without loops inside: it may end before a vector
+/// does each time. Of arrays that it changes in place trips have elements of their own. `root` tells what memory an array is in.
+pub fn short_in_blocks(
+    axis: Var,
+    body: &[Node],
+    vars: &[Elem],
+    root: &impl Fn(ArrayId) -> ArrayId,
+) -> Option<usize> {
+    let axis = [axis].into();
+    let is_own = |a: ArrayId| !places(body, &axis, &|b| root(b) == root(a)).is_empty();
+    let can = body.iter().all(|n| match n {
+        Node::Loop(_) => false,
+        Node::Write { array, .. } => is_own(*array),
+        _ => true,
+    });
+    let others: Vec<Node> = body.iter().filter(|n| !matches!(n, Node::Write { .. })).cloned().collect();
+    (can && is_plain(&others, vars)).then_some(MANY)
+}
+
+/// Whether the code between loops can go in lanes, and has functions.
+fn is_plain(body: &[Node], vars: &[Elem]) -> bool {
+    let mut code = body.iter().filter(|n| !matches!(n, Node::Loop(_)));
+    let is_plain = |n: &Node| match n {
         Node::Let(l) => selects(l, vars),
         Node::Store { .. } | Node::Accumulate { .. } => true,
         _ => false,
     };
-    let is_worth = code.iter().any(|n| takes_long(std::slice::from_ref(*n)));
-    let is_between = !loops.is_empty() || code.iter().any(|n| matches!(n, Node::Accumulate { .. }));
-    (is_between && is_worth && code.iter().all(is_plain)).then_some(MANY)
+    code.clone().any(|n| takes_long(std::slice::from_ref(n))) && code.all(is_plain)
 }
 
 /// The extents of loops that fold, in which points go together if they are short.

@@ -29,5 +29,5 @@ pub use memory::{
     room_unset, unset, zeros,
 };
 pub use scan::scan_chunks;
-pub use simd::{Region, simd};
+pub use simd::{Region, in_vectors, simd};
 pub use sort::{Digits, Sortable, argsort, sort};

@@ -6,8 +6,16 @@ pub trait Region {
     /// What it computes.
     type Output;
 
-    /// Does it.
-    fn run(self) -> Self::Output;
+    /// Does it. `VECTOR`: the bytes of a vector, if parts of vectors can be read and written; else 0.
+    fn run<const VECTOR: i64>(self) -> Self::Output;
+}
+
+/// Up to which lane code in lanes goes: to the end of a vector of numbers of so many bytes, of no more than `width` lanes.
+#[inline(always)]
+#[must_use]
+pub const fn in_vectors<const VECTOR: i64>(lanes: i64, bytes: i64, width: i64) -> i64 {
+    let numbers = if VECTOR / bytes < width { VECTOR / bytes } else { width };
+    if numbers > 1 { (lanes + numbers - 1) & !(numbers - 1) } else { lanes }
 }
 
 /// Runs a region with the widest vectors that the processor has. Generated code contains only plain
@@ -20,9 +28,13 @@ pub fn simd<R: Region>(region: R) -> R::Output {
     #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
     let output = x86::widest(region);
     #[cfg(any(not(target_arch = "x86_64"), debug_assertions))]
-    let output = region.run();
+    let output = region.run::<WITHOUT>();
     output
 }
+
+/// The bytes of a vector where no instruction set is chosen. Code whose contracts are asserted goes through lanes without a point too.
+#[cfg(any(not(target_arch = "x86_64"), debug_assertions))]
+const WITHOUT: i64 = if cfg!(feature = "assert-trusted") { 64 } else { 0 };
 
 #[cfg(all(target_arch = "x86_64", any(test, not(debug_assertions))))]
 mod x86 {
@@ -62,7 +74,7 @@ mod x86 {
             Level::Avx512 => unsafe { avx512(region) },
             // SAFETY: as above.
             Level::Avx2 => unsafe { avx2(region) },
-            Level::Baseline => region.run(),
+            Level::Baseline => region.run::<0>(),
         }
     }
 
@@ -82,13 +94,13 @@ mod x86 {
 
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     pub fn avx2<R: Region>(region: R) -> R::Output {
-        region.run()
+        region.run::<32>()
     }
 
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     pub fn avx512<R: Region>(region: R) -> R::Output {
-        region.run()
+        region.run::<64>()
     }
 }
 
@@ -102,7 +114,7 @@ mod tests {
         type Output = f64;
 
         #[inline(always)]
-        fn run(self) -> f64 {
+        fn run<const VECTOR: i64>(self) -> f64 {
             self.0.iter().fold(0.0, |s, x| s + x * 0.3)
         }
     }
@@ -110,7 +122,7 @@ mod tests {
     #[test]
     fn all_variants_give_the_same_bits() {
         let xs: Vec<f64> = (0..1000).map(|i| 1.0 / (1.0 + f64::from(i))).collect();
-        let plain = Sum(&xs).run();
+        let plain = Sum(&xs).run::<0>();
         assert_eq!(simd(Sum(&xs)).to_bits(), plain.to_bits());
         #[cfg(target_arch = "x86_64")]
         assert_eq!(x86::widest(Sum(&xs)).to_bits(), plain.to_bits());
@@ -119,5 +131,15 @@ mod tests {
             // SAFETY: the level is at least AVX2.
             assert_eq!(unsafe { x86::avx2(Sum(&xs)) }.to_bits(), plain.to_bits());
         }
+    }
+
+    #[test]
+    fn lanes_go_on_to_the_end_of_a_vector() {
+        assert_eq!([1, 7, 8, 9, 64].map(|n| in_vectors::<64>(n, 8, 64)), [8, 8, 8, 16, 64]);
+        assert_eq!([1, 16, 17].map(|n| in_vectors::<64>(n, 4, 64)), [16, 16, 32]);
+        assert_eq!([1, 4, 5].map(|n| in_vectors::<32>(n, 8, 64)), [4, 4, 8]);
+        // No further than there are lanes.
+        assert_eq!([1, 8].map(|n| in_vectors::<64>(n, 4, 8)), [8, 8]);
+        assert_eq!([1, 7].map(|n| in_vectors::<0>(n, 8, 64)), [1, 7]);
     }
 }

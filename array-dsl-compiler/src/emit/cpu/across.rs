@@ -75,7 +75,7 @@ impl Cpu<'_> {
         if let (Reducer::Min | Reducer::Max | Reducer::ArgMin | Reducer::ArgMax, true, Atom::Var(v)) =
             (f.reducer, is_array, f.value)
         {
-            let (t, values) = (self.atom_elem(f.value), format!("&s{}", v.0));
+            let (t, values) = (self.atom_elem(f.value), format!("unsafe {{ s{}.all() }}", v.0));
             let neutral = expr::constant(f.reducer.neutral(t));
             let best =
                 format!("let best = __rt::cpu::best({values}, {neutral}, |x: {t}, y: {t}| x {less} y);\n");
@@ -90,7 +90,7 @@ impl Cpu<'_> {
         let mut value = String::new();
         if let (Atom::Var(v), true) = (f.value, is_array) {
             r.bound(v);
-            value = format!("let v{0} = unsafe {{ __rt::trusted::get(&s{0}[..], t) }};\n", v.0);
+            value = format!("let v{0} = unsafe {{ s{0}.get(t) }};\n", v.0);
         }
         let step = fold::step(self, f, axis, r);
         format!(

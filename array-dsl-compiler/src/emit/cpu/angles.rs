@@ -29,8 +29,8 @@ pub(super) struct Run {
 
 /// A region without angles, whose function takes `names`.
 pub(super) fn plain(id: &str, names: &str) -> Run {
-    let code = format!("{id}_run(lo, hi, status, {names})");
-    Run { constants: "", parameter: "", functions: String::new(), code }
+    let code = format!("{id}_run::<VECTOR>(lo, hi, status, {names})");
+    Run { constants: "<const VECTOR: i64>", parameter: "", functions: String::new(), code }
 }
 
 /// A region with angles. `fields` are the names and types of what it uses, `parameters` the same as the function declares them;
@@ -43,9 +43,9 @@ pub(super) fn angles(
     again: Option<&str>,
 ) -> Run {
     let names: String = fields.iter().map(|(n, ..)| format!("{n}, ")).collect();
-    let (constants, parameter) = ("<const LONG: bool>", "long: &mut bool, ");
+    let (constants, parameter) = ("<const LONG: bool, const VECTOR: i64>", "long: &mut bool, ");
     let Some(reset) = again else {
-        let code = format!("{id}_run::<true>(&mut false, lo, hi, status, {names})");
+        let code = format!("{id}_run::<true, VECTOR>(&mut false, lo, hi, status, {names})");
         return Run { constants, parameter, functions: String::new(), code };
     };
     // What is written is lent to the first.
@@ -58,10 +58,10 @@ pub(super) fn angles(
     // A constant that it is asked for: so it is compiled where it is used, and not in a library whose kernel nobody calls.
     let functions = format!(
         "#[cold]\n#[inline(never)]\nfn {id}_long<const LONG: bool>(lo: i64, hi: i64, status: &__rt::status::Status, {parameters}) -> {output} {{\n\
-         {id}_run::<LONG>(&mut false, lo, hi, status, {names})\n}}\n"
+         {id}_run::<LONG, 0>(&mut false, lo, hi, status, {names})\n}}\n"
     );
     let code = format!(
-        "let mut long = false;\nlet out = {id}_run::<false>(&mut long, lo, hi, status, {lent});\n\
+        "let mut long = false;\nlet out = {id}_run::<false, VECTOR>(&mut long, lo, hi, status, {lent});\n\
          if long {{ {reset}{id}_long::<true>(lo, hi, status, {names}) }} else {{ out }}"
     );
     Run { constants, parameter, functions, code }

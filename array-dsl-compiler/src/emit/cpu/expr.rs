@@ -150,8 +150,14 @@ impl Cpu<'_> {
                     r.uses_array(self.root(*array));
                     return self.name(*array);
                 }
+                let zero = constant(Const::of(self.elem(*array), 0));
+                let masked = r.masked;
+                let where_there_is_a_point = |read: String| match masked {
+                    true => format!("if inside {{ {read} }} else {{ {zero} }}"),
+                    false => read,
+                };
                 if let (false, Some(column)) = (checked, self.of_columns(*array, index, r)) {
-                    return column;
+                    return where_there_is_a_point(column);
                 }
                 let at = self.linear(*array, index, r);
                 let name = r.array(self, *array);
@@ -160,11 +166,10 @@ impl Cpu<'_> {
                     false => format!("unsafe {{ __rt::trusted::get({name}, {at}) }}"),
                 };
                 if !checked {
-                    return read;
+                    return where_there_is_a_point(read);
                 }
                 let dims = self.memory_dims(*array).to_vec();
                 let inside = self.compared(index, &dims, l.loc, r);
-                let zero = constant(Const::of(self.elem(*array), 0));
                 format!("if {inside} {{ {read} }} else {{ {zero} }}")
             }
             Exp::Inside { index, dims, .. } => self.compared(index, dims, l.loc, r),

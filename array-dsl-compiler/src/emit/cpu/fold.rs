@@ -3,7 +3,7 @@
 //! In lanes they are done in [`LANES`] independent ones, combined in a fixed tree; the values that are left, and all of fewer than
 //! that, are combined one after the other. The order depends on the trip count only.
 
-use super::nodes::leave_if_failed;
+use super::nodes::{in_the_middle, leave_if_failed};
 use super::region::Region;
 use super::{Cpu, expr};
 use crate::bulk::{Reducer, Var};
@@ -86,10 +86,10 @@ impl Cpu<'_> {
         let whole = self.nodes(&l.body, r);
         let body = middle.map_or_else(|| whole.clone(), |m| self.nodes(&m.body, r));
         // Only whole sets of lanes are combined, at constant positions: the lanes then stay in registers. What is left, if it costs
-        // something, goes into an array first, which LLVM computes in vectors.
+        // something, is computed in vectors before it is combined.
         let is_costly = body_is_costly(&l.body);
-        let [mut start, mut declared, mut update, mut rest, mut keep, mut last, mut end_step, mut join] =
-            [const { String::new() }; 8];
+        let [mut start, mut declared, mut update, mut keep, mut end_step, mut join] =
+            [const { String::new() }; 6];
         for (i, f) in l.folds.iter().enumerate() {
             let (k, e, state) = (f.result.0, elem(self, f), state_value(f));
             let neutral = expr::constant(f.reducer.neutral(e));
@@ -111,13 +111,7 @@ impl Cpu<'_> {
             } else {
                 append(&mut update, format!("{lane} = {};\n", accumulated(f, e, &lane, &value)));
             }
-            if is_costly {
-                append(&mut rest, format!("let mut rest{k}: [{e}; {LANES}] = [{neutral}; {LANES}];\n"));
-                append(&mut keep, format!("rest{k}[at] = {value};\n"));
-                append(&mut last, next(f, e, &state, &format!("rest{k}[i]"), "(left + i as i64)"));
-            } else {
-                append(&mut keep, next(f, e, &state, &value, &format!("v{v}")));
-            }
+            append(&mut keep, next(f, e, &state, &value, &format!("v{v}")));
             append(&mut end_step, next(f, e, &state, &end_value, &format!("v{v}")));
             append(&mut join, joined(f, e));
         }
@@ -136,10 +130,9 @@ impl Cpu<'_> {
         };
         let leave = leave_if_failed(&body);
         let left = if is_costly {
-            format!(
-                "if base < end {{\n{rest}let left: i64 = base;\nlet mut at = 0usize;\nwhile base < end && at < {LANES} {{\nlet v{v}: i64 = base;\n{body}{keep}at += 1;\nbase += 1;\n}}\n\
-                 let mut i = 0usize;\nwhile i < at && i < {LANES} {{\n{last}i += 1;\n}}\n}}\n"
-            )
+            let rest =
+                middle.map_or_else(|| l.clone(), |m| Loop { body: m.body.clone(), ..in_the_middle(l, m) });
+            format!("if base < end {{\n{}}}\n", self.together(&rest, LANES, "base", "end", r))
         } else {
             format!("while base < end {{\nlet v{v}: i64 = base;\n{body}{keep}base += 1;\n}}\n")
         };

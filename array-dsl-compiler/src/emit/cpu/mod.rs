@@ -31,6 +31,7 @@ mod addresses;
 mod angles;
 mod expr;
 mod fold;
+mod functions;
 mod nodes;
 mod region;
 mod repeat;

@@ -50,15 +50,16 @@ impl Cpu<'_> {
                         _ => format!("&mut *{name}"),
                     };
                     let set = if self.unset.contains(array) { "init" } else { "set" };
-                    out.push_str(&format!("unsafe {{ __rt::trusted::{set}({target}, {at}, {value}) }};\n"));
+                    let text = format!("unsafe {{ __rt::trusted::{set}({target}, {at}, {value}) }};\n");
+                    out.push_str(&where_there_is_a_point(r, text));
                 }
                 Node::Accumulate { array, reducer, index, value } => {
-                    let update = update_of(*array, r);
-                    out.push_str(&update(self, *array, Some(*reducer), index, *value, r));
+                    let update = update_of(*array, r)(self, *array, Some(*reducer), index, *value, r);
+                    out.push_str(&where_there_is_a_point(r, update));
                 }
                 Node::Write { array, index, value } => {
-                    let update = update_of(*array, r);
-                    out.push_str(&update(self, *array, None, index, *value, r));
+                    let update = update_of(*array, r)(self, *array, None, index, *value, r);
+                    out.push_str(&where_there_is_a_point(r, update));
                 }
             }
         }
@@ -352,8 +353,13 @@ fn update_of<'a>(array: ArrayId, r: &Region) -> Update<'a> {
     }
 }
 
+/// Code that changes memory, left out in lanes without a point.
+fn where_there_is_a_point(r: &Region, code: String) -> String {
+    if r.masked { format!("if inside {{ {code} }}\n") } else { code }
+}
+
 /// The loop with what it folds in its middle.
-fn in_the_middle(l: &Loop, m: &Middle) -> Loop {
+pub(super) fn in_the_middle(l: &Loop, m: &Middle) -> Loop {
     let fold = |(f, value): (&Fold, &Atom)| Fold { value: *value, ..f.clone() };
     let folds = l.folds.iter().zip(&m.values).map(fold).collect();
     Loop { body: Vec::new(), folds, plan: Plan::default(), ..l.clone() }

@@ -52,6 +52,8 @@ pub(super) struct Region {
     pub columns: BTreeMap<ArrayId, Vec<Dim>>,
     /// At the host level nothing is passed: everything is in scope.
     pub host: bool,
+    /// Whether the code is in lanes some of which have no point (`together`).
+    pub masked: bool,
 }
 
 /// How to run a region: what to prepare, and the call for one chunk.
@@ -226,13 +228,13 @@ impl Cpu<'_> {
              impl<'a> __rt::cpu::Region for {id}<'a> {{\n\
              type Output = {output};\n\
              #[inline(always)]\n\
-             fn run(self) -> {output} {{\n\
+             fn run<const VECTOR: i64>(self) -> {output} {{\n\
              let {id} {{ lo, hi, status, {names}}} = self;\n\
              {code}\n}}\n}}\n{functions}\
              #[inline(always)]\n\
              fn {id}_run{constants}({parameter}lo: i64, hi: i64, status: &__rt::status::Status, {plain}) -> {output} {{\n{rows}{run}{finish}\n}}\n"
         ));
-        let by = if r.host { "Region::run" } else { "simd" };
+        let by = if r.host { "Region::run::<0>" } else { "simd" };
         let invoke = format!("__rt::cpu::{by}({id} {{ lo: lo as i64, hi: hi as i64, status, {values}}})");
         let invoke = match can_fail(run) {
             true => format!("status.chunk({at}, || {left_out}, |status| {invoke})"),

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Code between loops becomes **points**, a loop over the tile; scalars that live from one to another, the states of the
-//! folds among them, are arrays of a tile's length, but for `addresses`. If the loop over `j` is all that is parallel, the tiles are few where
+//! folds among them, are arrays of a tile's length, but for `addresses`. Functions are computed in whole vectors, as in `together`. If the loop over `j` is all that is parallel, the tiles are few where
 //! `j` is short: then the trips of the reduction are shared among tasks as well, each with states of its own that are
 //! combined in order.
 
@@ -23,12 +23,13 @@ use rustc_hash::FxHashMap;
 use super::addresses::Addresses;
 use super::nodes::leave_if_failed;
 use super::region::{Given, Region};
+use super::together::mask;
 use super::tree::merged;
 use super::{Cpu, expr, fold};
 use crate::bulk::{Atom, Axis, Var};
 use crate::internal::{self, expect};
 use crate::loops::{Fold, LANES, Node, Tree};
-use crate::ty::{Const, Elem};
+use crate::ty::Elem;
 
 /// The code of a tile.
 enum Part {
@@ -97,6 +98,10 @@ struct Scalars {
     points: usize,
     /// The length of those arrays.
     width: String,
+    /// Where loops over the tile go on to the end of a vector, the bytes of a number (`together`).
+    masked: Option<i64>,
+    /// Whether they are slices that are read.
+    are_slices: bool,
 }
 
 impl Scalars {
@@ -104,6 +109,14 @@ impl Scalars {
         let mut s = Scalars { width: "__rt::cpu::COLUMNS".into(), ..Scalars::default() };
         s.parts(parts);
         s
+    }
+
+    /// Up to where loops over the tile go.
+    fn end(&self) -> String {
+        self.masked.map_or_else(
+            || "width".into(),
+            |bytes| format!("__rt::cpu::in_vectors::<VECTOR>(width, {bytes}, {} as i64)", self.width),
+        )
     }
 
     fn parts(&mut self, parts: &[Part]) {
@@ -162,7 +175,7 @@ impl Cpu<'_> {
         r: &mut Region,
     ) -> String {
         let parts = self.tile_of(body);
-        let scalars = Scalars::new(&parts);
+        let scalars = Scalars { masked: mask(body, &self.p.vars), ..Scalars::new(&parts) };
         let declared = self.tile_arrays(&scalars);
         let inside = self.tile_parts(axis, &parts, &scalars, None, r);
         format!(
@@ -215,7 +228,7 @@ impl Cpu<'_> {
 
     fn tile_array(&self, v: Var, width: &str) -> String {
         let e = self.p.vars[v.0 as usize];
-        format!("let mut s{}: [{e}; {width}] = [{}; {width}];\n", v.0, expr::constant(Const::of(e, 0)))
+        format!("let mut s{} = __rt::trusted::Lanes::<{e}, {{ {width} }}>::unset();\n", v.0)
     }
 
     /// The code for one tile. `range` replaces the range of the outermost loops.
@@ -234,7 +247,8 @@ impl Cpu<'_> {
                 Part::Loop { axes, folds, parts } => {
                     for f in folds {
                         let neutral = expr::constant(f.reducer.neutral(self.atom_elem(f.value)));
-                        out.push_str(&format!("s{}[..width as usize].fill({neutral});\n", f.result.0));
+                        let end = scalars.end();
+                        out.push_str(&format!("unsafe {{ s{}.fill({end}, {neutral}) }};\n", f.result.0));
                     }
                     let extent = self.trips_in(axes.iter(), r);
                     r.bound(axes[0].var);
@@ -254,21 +268,31 @@ impl Cpu<'_> {
     fn points(&mut self, axis: &Axis, p: &Points, scalars: &Scalars, r: &mut Region) -> String {
         let (bound, used) = p.scalars();
         r.bound(axis.var);
-        let mut out =
-            format!("let mut t: i64 = 0;\nwhile t < width {{\nlet v{}: i64 = tile + t;\n", axis.var.0);
+        let end = scalars.end();
+        let inside = if scalars.masked.is_some() { "let inside = VECTOR == 0 || t < width;\n" } else { "" };
+        let mut out = format!(
+            "let end_of_tile: i64 = {end};\nlet mut t: i64 = 0;\nwhile t < end_of_tile {{\n{inside}let v{}: i64 = tile + t;\n",
+            axis.var.0
+        );
         for v in used.intersection(&scalars.arrays) {
             r.bound(*v);
-            out.push_str(&format!("let v{0} = unsafe {{ __rt::trusted::get(&s{0}[..], t) }};\n", v.0));
+            let get = match scalars.are_slices {
+                true => format!("__rt::trusted::get(s{}, t)", v.0),
+                false => format!("s{}.get(t)", v.0),
+            };
+            out.push_str(&format!("let v{} = unsafe {{ {get} }};\n", v.0));
         }
+        r.masked = scalars.masked.is_some();
         out.push_str(&self.nodes(&p.nodes, r));
+        r.masked = false;
         for v in bound.iter().filter(|v| scalars.arrays.contains(v)) {
-            out.push_str(&format!("unsafe {{ __rt::trusted::set(&mut s{0}[..], t, v{0}) }};\n", v.0));
+            out.push_str(&format!("unsafe {{ s{0}.set(t, v{0}) }};\n", v.0));
         }
         for f in &p.folds {
             let value = r.atom(f.value);
             let new = fold::accumulated(f, self.atom_elem(f.value), "state", &value);
             out.push_str(&format!(
-                "let state = unsafe {{ __rt::trusted::get(&s{0}[..], t) }};\nlet new = {new};\nunsafe {{ __rt::trusted::set(&mut s{0}[..], t, new) }};\n",
+                "let state = unsafe {{ s{0}.get(t) }};\nlet new = {new};\nunsafe {{ s{0}.set(t, new) }};\n",
                 f.result.0
             ));
         }
@@ -299,7 +323,7 @@ impl Cpu<'_> {
         let types: Vec<String> = l.folds.iter().map(|f| self.atom_elem(f.value).to_string()).collect();
         let output =
             format!("({})", types.iter().map(|t| format!("::std::vec::Vec<{t}>, ")).collect::<String>());
-        let states = l.folds.iter().map(|f| format!("s{}[..width as usize].to_vec(), ", f.result.0));
+        let states = l.folds.iter().map(|f| format!("unsafe {{ s{}.first(width) }}.to_vec(), ", f.result.0));
         let finish = format!("({})", states.collect::<String>());
         let run = format!("let (tile, width) = (lo, hi - lo);\n{declared}{inside}");
         // As long as others: whoever goes on with it reads it.
@@ -315,7 +339,8 @@ impl Cpu<'_> {
         let mut r = region();
         self.declare_outputs(&t.body, &mut r);
         let nodes: Vec<Node> = before.iter().chain(after).cloned().collect();
-        let scalars = Scalars { arrays: l.folds.iter().map(|f| f.result).collect(), ..Scalars::default() };
+        let arrays = l.folds.iter().map(|f| f.result).collect();
+        let scalars = Scalars { arrays, are_slices: true, ..Scalars::default() };
         let points = self.points(axis, &Points { nodes, folds: Vec::new() }, &scalars, &mut r);
         for (f, t) in l.folds.iter().zip(&types) {
             r.extra.push((format!("s{}", f.result.0), format!("&'a [{t}]"), format!("&s{}[..]", f.result.0)));

@@ -16,11 +16,16 @@
 //!
 //! What the points of a piece combine into an array that they share is put down in lanes, and goes there after them: as one value if all
 //! have the same place, lane by lane otherwise.
+//!
+//! Lanes that fill no vector would be executed one by one, and a function takes as long for one number as for a vector of them: of 14
+//! points with vectors of 8 numbers that would be seven times instead of twice. So where there are functions the lanes go on to the end
+//! of a vector, on processors that read and write parts of vectors. Those without a point compute with zeros, and change nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::addresses::Addresses;
 use super::angles::LEAVE_IF_LONG;
+use super::functions::stages;
 use super::nodes::leave_if_failed;
 use super::region::Region;
 use super::{Cpu, expr, fold};
@@ -31,9 +36,17 @@ use crate::loops::uses::{Access, bound, takes_long, visit_arrays, visit_atoms};
 use crate::loops::{Fold, Form, Loop, Node, Recurrence, Rounds, State};
 use crate::ty::{Const, Elem};
 
+/// The most numbers in a vector.
+const MOST: usize = 16;
+
 /// A loop over the lanes around their code.
 fn lanes(code: &str) -> String {
-    format!("let mut lane: i64 = 0;\nwhile lane < lanes {{\n{code}lane += 1;\n}}\n")
+    lanes_until("lanes", code)
+}
+
+/// The same up to some number of lanes.
+fn lanes_until(end: &str, code: &str) -> String {
+    format!("let mut lane: i64 = 0;\nwhile lane < {end} {{\n{code}lane += 1;\n}}\n")
 }
 
 /// Where the scalars of all pieces are.
@@ -43,6 +56,8 @@ struct Lanes {
     width: usize,
     /// Whether loops are pieces of their own.
     in_blocks: bool,
+    /// Of lanes that go on to the end of a vector the bytes of a number.
+    masked: Option<i64>,
     /// What differs from lane to lane.
     differ: Differ,
     addresses: Addresses,
@@ -52,6 +67,8 @@ struct Lanes {
     apart: BTreeSet<Var>,
     /// The scalars that are a state, before or after its loop, and the name of its lanes.
     states: BTreeMap<Var, Var>,
+    /// What loops that are pieces of their own bind.
+    of_loops: BTreeSet<Var>,
 }
 
 /// A loop that points make together: a recurrence, or a loop whose folds are states.
@@ -159,7 +176,8 @@ impl End {
             };
             code.push_str(&set("state", *state, &value));
         }
-        code + &self.any.map(|on| format!("any |= {};\n", get("state", on))).unwrap_or_default()
+        let is_point = if r.masked { "inside && " } else { "" };
+        code + &self.any.map(|on| format!("any |= {is_point}{};\n", get("state", on))).unwrap_or_default()
     }
 }
 
@@ -167,12 +185,14 @@ impl Lanes {
     fn new(c: &Cpu<'_>, l: &Loop, width: usize) -> Lanes {
         let differ = Differ::of(l.axes(), &l.body);
         let in_blocks = matches!(l.plan.form, Form::Blocks(_));
-        let mut pieces = Pieces { vars: &c.p.vars, in_blocks, ..Pieces::default() };
+        let mut pieces = Pieces::new(&c.p.vars, &differ, in_blocks);
         pieces.nodes(&l.body);
         // What the points fold is taken up in their order, after all lanes.
         pieces.at += 1;
         l.folds.iter().for_each(|f| pieces.uses(f.value));
         let Pieces { bound, used, addresses, states, .. } = pieces;
+        let of_loops =
+            if in_blocks { loops(&l.body).flat_map(Node::binds).collect() } else { BTreeSet::new() };
         let mut changed = BTreeSet::new();
         visit_arrays(&l.body, &mut |a, access| changed.extend((access != Access::Read).then(|| c.root(a))));
         let differs = |a: &Atom| a.var().is_some_and(|v| differ.has(v));
@@ -189,8 +209,56 @@ impl Lanes {
         let elsewhere = used.into_iter().filter(|(v, piece)| bound.get(v).is_some_and(|p| p != piece));
         let is_kept = |v: &Var| differ.has(*v) && !addresses.contains(*v);
         let kept = elsewhere.map(|(v, _)| v).filter(is_kept).chain(apart.iter().copied()).collect();
-        Lanes { axis: l.axis.var, width, in_blocks, kept, apart, differ, addresses, states }
+        let masked = mask(&l.body, &c.p.vars);
+        Lanes { axis: l.axis.var, width, in_blocks, masked, kept, apart, differ, addresses, states, of_loops }
     }
+
+    /// The numbers that lanes have from piece to piece.
+    fn held(&self) -> Vec<(&'static str, Var)> {
+        let states: BTreeSet<Var> = self.states.values().copied().collect();
+        let kept = self.kept.iter().map(|v| ("kept", *v));
+        kept.chain(states.into_iter().map(|v| ("state", v))).collect()
+    }
+
+    /// Code in lanes, up to the end of a vector where some lanes may have no point.
+    fn in_lanes(&self, code: &str) -> String {
+        match self.masked {
+            Some(bytes) => {
+                let end = format!("__rt::cpu::in_vectors::<VECTOR>(lanes, {bytes}, {})", self.width);
+                let inside = "let inside = VECTOR == 0 || lane < lanes;\n";
+                format!(
+                    "let end_of_lanes = {end};\n{}",
+                    lanes_until("end_of_lanes", &format!("{inside}{code}"))
+                )
+            }
+            None => lanes(code),
+        }
+    }
+}
+
+fn loops(nodes: &[Node]) -> impl Iterator<Item = &Node> {
+    nodes.iter().filter(|n| matches!(n, Node::Loop(_)))
+}
+
+/// Whether lanes go on to the end of a vector, and the bytes of its numbers: where there are functions, and lanes without a point cannot
+/// fail.
+pub(super) fn mask(nodes: &[Node], vars: &[Elem]) -> Option<i64> {
+    let mut functions = Vec::new();
+    let can = straight(nodes, &mut |l| {
+        functions.extend(l.takes_long().then(|| vars[l.vars[0].0 as usize].bytes()));
+        !l.may_fail(vars)
+    });
+    functions.into_iter().max().filter(|_| can)
+}
+
+/// Whether something holds for all scalar code.
+fn straight(nodes: &[Node], holds: &mut impl FnMut(&Let) -> bool) -> bool {
+    nodes.iter().all(|n| match n {
+        Node::Let(l) => holds(l),
+        Node::Recurrence(Recurrence { body, .. }) | Node::Loop(Loop { body, .. }) => straight(body, holds),
+        Node::Scan(_) => false,
+        Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => true,
+    })
 }
 
 /// The elements that are read apart, beside functions that take long. They may be if lanes read them in rows of their own, at places that
@@ -213,10 +281,10 @@ fn read_apart(nodes: &[Node], may: &dyn Fn(ArrayId, &[Atom]) -> bool, out: &mut 
 }
 
 /// The pieces of some code on the way through it.
-#[derive(Default)]
 struct Pieces<'a> {
     /// The types of all scalars.
     vars: &'a [Elem],
+    differ: &'a Differ,
     in_blocks: bool,
     /// The number of the piece.
     at: usize,
@@ -226,20 +294,53 @@ struct Pieces<'a> {
     states: BTreeMap<Var, Var>,
 }
 
-impl Pieces<'_> {
+impl<'a> Pieces<'a> {
+    fn new(vars: &'a [Elem], differ: &'a Differ, in_blocks: bool) -> Self {
+        Pieces {
+            vars,
+            differ,
+            in_blocks,
+            at: 0,
+            bound: BTreeMap::new(),
+            used: BTreeSet::new(),
+            addresses: Addresses::default(),
+            states: BTreeMap::new(),
+        }
+    }
+
     fn uses(&mut self, a: Atom) {
         self.used.extend(a.var().map(|v| (v, self.at)));
     }
 
-    fn nodes(&mut self, nodes: &[Node]) {
+    fn straight(&mut self, nodes: &[Node]) {
+        let (stages, rest) = stages(nodes, self.vars, &|v| self.differ.has(v));
+        for s in stages {
+            for part in [s.code, s.functions] {
+                self.piece(&part);
+                self.at += 1;
+            }
+        }
+        self.piece(&rest);
+    }
+
+    fn piece(&mut self, nodes: &[Node]) {
         for n in nodes {
-            let is_piece = self.in_blocks && matches!(n, Node::Loop(_));
-            self.at += usize::from(is_piece);
-            let Some(q) = Trips::of(n, self.vars).filter(|_| !is_piece) else {
-                visit_atoms(std::slice::from_ref(n), &mut |a| self.uses(a));
-                self.addresses.learn(n, self.vars);
-                self.bound.extend(n.binds().into_iter().map(|v| (v, self.at)));
-                self.at += usize::from(is_piece);
+            visit_atoms(std::slice::from_ref(n), &mut |a| self.uses(a));
+            self.addresses.learn(n, self.vars);
+            self.bound.extend(n.binds().into_iter().map(|v| (v, self.at)));
+        }
+    }
+
+    fn nodes(&mut self, nodes: &[Node]) {
+        let mut rest = nodes;
+        while let Some(at) = rest.iter().position(|n| ends_piece(n, self.in_blocks, self.vars)) {
+            self.straight(&rest[..at]);
+            let n = &rest[at];
+            rest = &rest[at + 1..];
+            let Some(q) = Trips::of(n, self.vars).filter(|_| !self.in_blocks) else {
+                self.at += 1;
+                self.piece(std::slice::from_ref(n));
+                self.at += 1;
                 continue;
             };
             for s in &q.states {
@@ -257,7 +358,13 @@ impl Pieces<'_> {
             }
             self.at += 1;
         }
+        self.straight(rest);
     }
+}
+
+/// Whether a node is no straight code.
+fn ends_piece(n: &Node, in_blocks: bool, vars: &[Elem]) -> bool {
+    if in_blocks { matches!(n, Node::Loop(_)) } else { Trips::of(n, vars).is_some() }
 }
 
 impl Cpu<'_> {
@@ -272,14 +379,27 @@ impl Cpu<'_> {
     ) -> String {
         let mut out = String::new();
         let points = Lanes::new(self, l, width);
-        for v in &points.kept {
-            out.push_str(&self.lane_array(&format!("kept{}", v.0), *v, width));
+        for (what, v) in points.held() {
+            let elem = self.p.vars[v.0 as usize];
+            let unset = format!("__rt::trusted::Lanes::<{elem}, {width}>::unset()");
+            out.push_str(&format!("let mut {what}{} = {unset};\n", v.0));
         }
         points.states.keys().for_each(|v| r.bound(*v));
         out.push_str(&format!(
             "let mut base: i64 = {from};\nlet end: i64 = {to};\nwhile base < end {{\n\
              let lanes: i64 = if end - base < {width} {{ end - base }} else {{ {width} }};\n"
         ));
+        // What loops leave is nothing where there is no point.
+        if points.masked.is_some() {
+            for v in points.of_loops.intersection(&points.kept) {
+                let zero = expr::constant(Const::of(self.p.vars[v.0 as usize], 0));
+                out.push_str(&format!(
+                    "unsafe {{ kept{}.set_last::<{}>(lanes, {zero}) }};\n",
+                    v.0,
+                    width.min(MOST)
+                ));
+            }
+        }
         let body = self.pieces(&l.body, End::default(), &points, r) + &self.folded(l, &points, r);
         out.push_str(&body);
         out + "base += lanes;\n" + leave_if_failed(&body) + "}\n"
@@ -297,31 +417,35 @@ impl Cpu<'_> {
     }
 
     /// Code in pieces, and the loops between them.
-    fn pieces<'n>(&mut self, nodes: &'n [Node], end: End, points: &Lanes, r: &mut Region) -> String {
+    fn pieces(&mut self, nodes: &[Node], end: End, points: &Lanes, r: &mut Region) -> String {
         let mut out = String::new();
         let mut rest = nodes;
-        while points.in_blocks
-            && let Some(at) = rest.iter().position(|n| matches!(n, Node::Loop(_)))
-        {
-            out.push_str(&self.piece(&rest[..at], &End::default(), points, r));
-            out.push_str(&self.lanes_of(&rest[at..=at], &End::default(), points, r));
+        while let Some(at) = rest.iter().position(|n| ends_piece(n, points.in_blocks, &self.p.vars)) {
+            let (piece, n) = (&rest[..at], &rest[at]);
             rest = &rest[at + 1..];
-        }
-        let vars = &self.p.vars;
-        let trips =
-            |nodes: &'n [Node]| nodes.iter().enumerate().find_map(|(k, n)| Some((k, Trips::of(n, vars)?)));
-        while let Some((at, q)) = trips(rest) {
-            let piece = &rest[..at];
-            rest = &rest[at + 1..];
-            for s in &q.states {
-                out.push_str(&self.lane_array(&format!("state{}", s.state.0), s.state, points.width));
-            }
+            let Some(q) = Trips::of(n, &self.p.vars).filter(|_| !points.in_blocks) else {
+                out.push_str(&self.straight(piece, &End::default(), points, r));
+                out.push_str(&self.lanes_of(std::slice::from_ref(n), &End::default(), points, r));
+                continue;
+            };
             out.push_str(if q.on.is_some() { "let mut any = false;\n" } else { "" });
             let states = q.states.iter().map(|s| (s.state, Next::Value(s.start))).collect();
-            out.push_str(&self.piece(piece, &End { states, only_where: None, any: q.on }, points, r));
+            out.push_str(&self.straight(piece, &End { states, only_where: None, any: q.on }, points, r));
             out.push_str(&self.trips_together(&q, points, r));
         }
-        out + &self.piece(rest, &end, points, r)
+        out + &self.straight(rest, &end, points, r)
+    }
+
+    /// Straight code in pieces.
+    fn straight(&mut self, nodes: &[Node], end: &End, points: &Lanes, r: &mut Region) -> String {
+        let (stages, rest) = stages(nodes, &self.p.vars, &|v| points.differ.has(v));
+        let mut out = String::new();
+        for s in stages {
+            for part in [s.code, s.functions] {
+                out.push_str(&self.piece(&part, &End::default(), points, r));
+            }
+        }
+        out + &self.piece(&rest, end, points, r)
     }
 
     /// One piece. It begins with what it has from others.
@@ -346,6 +470,9 @@ impl Cpu<'_> {
         let needed: BTreeSet<Var> = needed.into_iter().filter(|v| !inside.contains(v)).collect();
         let is_shared = |n: &Node| matches!(n, Node::Accumulate { array, .. } if r.targets.contains_key(&self.root(*array)));
         let (shared, own): (Vec<Node>, Vec<Node>) = differing.iter().cloned().partition(is_shared);
+        // A loop in each lane makes no vectors.
+        let masked = points.masked.is_some() && !(points.in_blocks && loops(differing).next().is_some());
+        r.masked = masked;
         let mut code = self.begin(&needed, points, r);
         let begin = code.len();
         code.push_str(&self.nodes(&own, r));
@@ -356,11 +483,13 @@ impl Cpu<'_> {
             code.push_str(&set("kept", *v, &format!("v{}", v.0)));
         }
         code.push_str(&end.code(&self.p.vars, r));
+        r.masked = false;
         if code.len() == begin {
             return String::new();
         }
         let text = |part: fn(&Collected) -> &String| shared.iter().map(|c| &**part(c)).collect::<String>();
-        text(|c| &c.before) + &lanes(&code) + &text(|c| &c.after)
+        let code = if masked { points.in_lanes(&code) } else { lanes(&code) };
+        text(|c| &c.before) + &code + &text(|c| &c.after)
     }
 
     /// What the lanes of a piece combine into an array that all points share.
@@ -372,11 +501,16 @@ impl Cpu<'_> {
         let (test, at) = self.place(*array, index, r);
         let neutral = expr::constant(reducer.neutral(elem));
         let mut before = format!("let mut values{k}: [{elem}; {width}] = [{neutral}; {width}];\n");
-        let mut lane =
-            format!("unsafe {{ __rt::trusted::set(&mut values{k}, lane, {}) }};\n", r.atom(*value));
+        let value = if r.masked {
+            format!("if inside {{ {} }} else {{ {neutral} }}", r.atom(*value))
+        } else {
+            r.atom(*value)
+        };
+        let mut lane = format!("unsafe {{ __rt::trusted::set(&mut values{k}, lane, {value}) }};\n");
         let differs = index.iter().any(|a| a.var().is_some_and(|v| points.differ.has(v)));
         let after = if differs {
             before.push_str(&format!("let mut places{k}: [i64; {width}] = [-1; {width}];\n"));
+            let test = if r.masked { format!("inside && {test}") } else { test };
             let place = format!("(if {test} {{ {at} }} else {{ -1 }})");
             lane.push_str(&format!("unsafe {{ __rt::trusted::set(&mut places{k}, lane, {place}) }};\n"));
             let [at, value] =
@@ -425,17 +559,12 @@ impl Cpu<'_> {
             }
         }
     }
-
-    fn lane_array(&self, name: &str, v: Var, width: usize) -> String {
-        let elem = self.p.vars[v.0 as usize];
-        format!("let mut {name}: [{elem}; {width}] = [{}; {width}];\n", expr::constant(Const::of(elem, 0)))
-    }
 }
 
 fn get(what: &str, v: Var) -> String {
-    format!("unsafe {{ __rt::trusted::get(&{what}{}, lane) }}", v.0)
+    format!("unsafe {{ {what}{}.get(lane) }}", v.0)
 }
 
 fn set(what: &str, v: Var, value: &str) -> String {
-    format!("unsafe {{ __rt::trusted::set(&mut {what}{}, lane, {value}) }};\n", v.0)
+    format!("unsafe {{ {what}{}.set(lane, {value}) }};\n", v.0)
 }

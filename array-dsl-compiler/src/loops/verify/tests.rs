@@ -408,8 +408,8 @@ fn copies_are_combined_alike() {
 }
 
 #[test]
-fn blocks_of_points_have_loops_between_functions() {
-    let wrong = "a block of points without loops between code for lanes";
+fn blocks_of_points_have_functions() {
+    let wrong = "a block of points without functions in code for lanes";
     let blocks = |p: &mut Program| {
         body(p).clear();
         tree(p).plan.form = Form::Blocks(64);

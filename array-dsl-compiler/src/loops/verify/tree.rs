@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::together::{folds_are_short, in_blocks, together};
+use super::super::together::{folds_are_short, in_blocks, short_in_blocks, together};
 use super::super::uses::{Access, combined, places, visit_arrays};
 use super::super::{
     Across, Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Sides, Tree, Which, scratch,
@@ -242,7 +242,7 @@ impl<'a> Verifier<'a> {
         let middle = plan.form.middle().map_or(&[][..], |m| &m.body);
         match &plan.form {
             Form::Together(_) => self.together(axes, body, true),
-            Form::Blocks(_) => self.blocks(body),
+            Form::Blocks(_) => self.blocks(axes, body),
             Form::Few(..) => self.sometimes_together(axes, body, false),
             Form::Sided(s) => self.sides(s, body),
             Form::Peeled(m) if m.together.is_some() => self.sometimes_together(axes, &m.body, true),
@@ -339,15 +339,21 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Points whose code goes together, and whose loops do not.
-    fn blocks(&mut self, body: &[Node]) {
-        if in_blocks(body, &self.p.vars).is_none() {
-            self.scope.error("a block of points without loops between code for lanes");
+    /// Points whose code goes together, and whose loops do not. Inside of other loops they have the row of the point around them.
+    fn blocks(&mut self, axes: &[&Axis], body: &[Node]) {
+        let root = |a| self.p.end_of_views(a).unwrap_or(a);
+        let is_short = |a: &&Axis| short_in_blocks(a.var, body, &self.p.vars, &root).is_some();
+        let is_inside = axes.first().is_some_and(is_short);
+        if !is_inside && in_blocks(body, &self.p.vars).is_none() {
+            self.scope.error("a block of points without functions in code for lanes");
         }
+        let outside = if is_inside { self.axes.len() } else { 0 };
+        let is_own = |h: &Home| match h {
+            Home::Row { depth } => *depth > outside,
+            h => *h == Home::Scratch,
+        };
         let mut has_own = false;
-        visit_arrays(body, &mut |a, _| {
-            has_own |= matches!(self.home(a), Some(Home::Row { .. } | Home::Scratch));
-        });
+        visit_arrays(body, &mut |a, _| has_own |= self.home(a).is_some_and(is_own));
         if has_own {
             self.scope.error("points in a block share a row or scratch memory");
         }

@@ -9,7 +9,7 @@
 //! | lanes | innermost, that folds by `+`, `*`, `min` or `max` or tells where these are, unless it is known to be short |
 //! | peeled | whose code is simpler away from its ends |
 //! | sided | that stores, and whose choices are simpler on either side of a place |
-//! | blocks | with loops inside, and functions between them that vectors compute faster |
+//! | blocks | with functions that vectors compute faster, between loops inside or in a loop that is made again and again |
 //! | plain | of any kind |
 //!
 //! A float sum must be added in the order it is written, so a plain loop does not vectorize: hence lanes.
@@ -144,12 +144,25 @@ impl<'a> Place<'a> {
     }
 
     /// How many points are in a block. A row is of one point, and scratch memory of those that go together in all they do.
-    fn in_blocks(&self, body: &[Node]) -> Option<usize> {
+    fn in_blocks(&self, l: &Loop) -> Option<usize> {
+        let is_again = self.cpu.again || !self.around.is_empty();
+        let root = |a| self.cpu.p.root(a);
+        let again = if is_again && l.merged.is_empty() {
+            together::short_in_blocks(l.axis.var, &l.body, &self.cpu.p.vars, &root)
+        } else {
+            None
+        };
+        let outside = if again.is_some() { self.around.len() } else { 0 };
         let mut has_own = false;
-        visit_arrays(body, &mut |a, _| {
-            has_own |= matches!(self.cpu.p.arrays[a.0 as usize].home, Home::Row { .. } | Home::Scratch);
+        visit_arrays(&l.body, &mut |a, _| {
+            has_own |= match self.cpu.p.arrays[a.0 as usize].home {
+                Home::Row { depth } => depth > outside,
+                Home::Scratch => true,
+                _ => false,
+            };
         });
-        if has_own { None } else { together::in_blocks(body, &self.cpu.p.vars) }
+        let width = again.or_else(|| together::in_blocks(&l.body, &self.cpu.p.vars));
+        width.filter(|_| !has_own)
     }
 
     fn has_scratch(&self, body: &[Node]) -> bool {
@@ -245,7 +258,7 @@ impl<'a> Place<'a> {
         }
         if l.plan.form == Form::Plain
             && l.range.is_whole()
-            && let Some(width) = self.in_blocks(&l.body)
+            && let Some(width) = self.in_blocks(&l)
         {
             l.plan.form = Form::Blocks(width);
         }

@@ -36,9 +36,12 @@ use crate::loops::{Division, Loop, Node, Plan, Program, Repeat, Rounds, Step, Tr
 use crate::ty::Loc;
 
 /// A program whose steps are being lowered.
+#[derive(Clone, Copy)]
 struct Cpu<'a> {
     p: &'a Program,
-    arrays: Vec<bulk::ArrayInfo>,
+    arrays: &'a [bulk::ArrayInfo],
+    /// Whether they are executed again and again.
+    again: bool,
 }
 
 /// Decides how the loops of a program are executed.
@@ -48,22 +51,25 @@ pub fn lower(p: &mut Program) {
     ends::on_the_cpu(p, &known);
     ranges::ranges(p, &known);
     let steps = std::mem::take(&mut p.steps);
-    let cpu = Cpu { arrays: types(p), p };
-    p.steps = cpu.steps(steps);
+    let arrays = types(p);
+    p.steps = Cpu { p, arrays: &arrays, again: false }.steps(steps);
 }
 
 impl Cpu<'_> {
     fn steps(&self, steps: Vec<Step>) -> Vec<Step> {
         let lowered = |s| match s {
             Step::Tree(t) => Step::Tree(self.tree(t)),
-            Step::Repeat(r) => Step::Repeat(Repeat { steps: self.steps(r.steps), ..r }),
+            Step::Repeat(r) => {
+                let inside = Cpu { again: true, ..*self };
+                Step::Repeat(Repeat { steps: inside.steps(r.steps), ..r })
+            }
             s => s,
         };
         steps.into_iter().map(lowered).collect()
     }
 
     fn types(&self) -> Types<'_> {
-        Types { arrays: &self.arrays, vars: &self.p.vars }
+        Types { arrays: self.arrays, vars: &self.p.vars }
     }
 
     /// What is known in a tree, within these of its axes.
