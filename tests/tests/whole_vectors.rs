@@ -154,6 +154,22 @@ fn places_outside_are_found() {
     }
 }
 
+/// Angles that lanes without a point would make long.
+#[kernel]
+fn inverse(x: [[f64; k]; n]) -> [f64; n] {
+    map(|r| sum(sin(1.0 / r)), x)
+}
+
+#[test]
+fn angles_of_every_length() {
+    for k in LENGTHS {
+        let x = waves(4, k).mapv(|v| v + 2.0);
+        for (found, r) in inverse(&x).iter().zip(x.rows()) {
+            assert!((found - r.iter().map(|v| (1.0 / v).sin()).sum::<f64>()).abs() < 1e-13, "{k}");
+        }
+    }
+}
+
 /// Trips that data end, of a last vector as well.
 #[kernel]
 fn halved(x: [f64; n]) -> [f64; n] {

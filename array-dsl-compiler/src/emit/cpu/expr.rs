@@ -139,7 +139,12 @@ impl Cpu<'_> {
                 let texts: Vec<String> = args.iter().map(|a| r.atom(*a)).collect();
                 if let (false, Op::Sin | Op::Cos | Op::Tan) = (r.host, op) {
                     r.angles = true;
-                    return format!("__rt::real::{}::<LONG, {}>({}, long)", op.name(), elems[0], texts[0]);
+                    // What a lane without a point computes is no angle that the region would be executed again for.
+                    let angle = match r.masked {
+                        true => format!("if inside {{ {} }} else {{ 0 as {} }}", texts[0], elems[0]),
+                        false => texts[0].clone(),
+                    };
+                    return format!("__rt::real::{}::<LONG, {}>({angle}, long)", op.name(), elems[0]);
                 }
                 apply(*op, &elems, &texts, site)
             }
