@@ -67,7 +67,7 @@ impl<T, F: Fn(&[T]) -> T> Region for Each<'_, T, F> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<const VECTOR: i64>(self) {
         for (row, out) in self.x.chunks_exact(self.m).zip(self.out) {
             *out = (self.one)(row);
         }
@@ -124,7 +124,7 @@ impl Region for Softmax<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run<const VECTOR: i64>(self) {
         for (row, out) in self.x.chunks_exact(self.m).zip(self.out.chunks_exact_mut(self.m)) {
             let max = fold(row, f32::NEG_INFINITY, |x| x, |a, b| if b > a { b } else { a });
             for (e, x) in out.iter_mut().zip(row) {

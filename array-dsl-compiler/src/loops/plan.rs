@@ -66,7 +66,8 @@ pub enum Form {
     Together(usize),
     /// So many at a time where the loops inside make fewer than [`FEW_TRIPS`], which sizes say when running; else in this form.
     Few(usize, Box<Form>),
-    /// So many at a time: the code between the loops inside in lanes, each of these loops one trip after the other.
+    /// So many at a time: the code between the loops inside in lanes, each of these loops one trip after the other. All of the code if
+    /// there are none.
     Blocks(usize),
     /// In tiles of neighboring trips, inside of which the loops of the body change places with the tile.
     Tiles,

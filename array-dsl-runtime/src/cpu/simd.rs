@@ -6,7 +6,8 @@ pub trait Region {
     /// What it computes.
     type Output;
 
-    /// Does it. `VECTOR`: the bytes of a vector, if parts of vectors can be read and written; else 0.
+    /// Does it. `VECTOR`: the bytes of a vector, if code in lanes is to go on to its end ([`in_vectors`]), reading and writing parts of
+    /// vectors there; else 0.
     fn run<const VECTOR: i64>(self) -> Self::Output;
 }
 

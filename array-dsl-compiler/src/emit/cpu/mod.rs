@@ -6,6 +6,8 @@
 //! for each chunk. Chunks are of the points of the tree; of a tree without axes, of the trips of each loop in it; in `tile`, of both.
 //! What is executed in order is one chunk. Where they begin depends on sizes only.
 //!
+//! A region's `run` has a constant `VECTOR`: with AVX-512 the bytes of a vector, up to whose end code in lanes goes (`together`); else 0.
+//!
 //! Names: `n3` size, `a7` array (a scalar if its rank is 0), `v12` scalar; others, as `lo`, `status`, `state12`, are of the code
 //! around these. What is called is a region, or a path of `__rt`, `::core` or `::std`.
 //!
@@ -19,7 +21,8 @@
 //! | `nodes` | loops, stores, updates |
 //! | `fold` | reductions in lanes |
 //! | `scan` | states that go from trip to trip |
-//! | `together` | loops that several points make together |
+//! | `together`, `pieces` | loops that several points make together, and the pieces of their code |
+//! | `functions` | functions apart from code that changes arrays in place |
 //! | `across` | tiles that read columns of arrays as rows |
 //! | `addresses` | integers that loops over lanes compute again |
 //! | `tile` | reductions of many neighbors at once |
@@ -33,6 +36,7 @@ mod expr;
 mod fold;
 mod functions;
 mod nodes;
+mod pieces;
 mod region;
 mod repeat;
 mod runs;

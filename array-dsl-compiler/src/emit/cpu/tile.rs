@@ -22,8 +22,8 @@ use rustc_hash::FxHashMap;
 
 use super::addresses::Addresses;
 use super::nodes::leave_if_failed;
+use super::pieces::mask;
 use super::region::{Given, Region};
-use super::together::mask;
 use super::tree::merged;
 use super::{Cpu, expr, fold};
 use crate::bulk::{Atom, Axis, Var};
