@@ -108,34 +108,50 @@ mod unset {
     use super::MaybeUninit;
     use bytemuck::NoUninit;
 
-    const PATTERN: [u8; 4] = 0xfff5_a3c7_u32.to_be_bytes();
+    /// The bytes of the pattern, the sign first; longer elements have it again and again.
+    const PATTERN: u64 = 0xfff5_a3c7_fff5_a3c7;
 
-    /// The bytes of the pattern, the sign first.
-    fn pattern<T>() -> impl Iterator<Item = u8> {
-        let bytes = PATTERN.iter().copied().cycle().take(size_of::<T>());
-        let mut bytes: Vec<u8> = bytes.collect();
-        if cfg!(target_endian = "little") {
-            bytes.reverse();
+    /// Where an element has the pattern as a number of so many bytes, `None` if there is no such number.
+    fn number<T>() -> Option<u64> {
+        match size_of::<T>() {
+            8 => Some(PATTERN),
+            4 => Some(PATTERN >> 32),
+            2 => Some(PATTERN >> 48),
+            1 => Some(PATTERN >> 56),
+            _ => None,
         }
-        bytes.into_iter()
     }
 
     pub fn mark<T>(x: &mut [MaybeUninit<T>]) {
-        let bytes: Vec<u8> = pattern::<T>().collect();
+        let Some(number) = number::<T>() else { return };
         for element in x {
+            let place = element.as_mut_ptr();
             // SAFETY: as many bytes as the element has, which may hold anything.
             unsafe {
-                element.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
-            };
+                match size_of::<T>() {
+                    8 => place.cast::<u64>().write_unaligned(number),
+                    4 => place.cast::<u32>().write_unaligned(number as u32),
+                    2 => place.cast::<u16>().write_unaligned(number as u16),
+                    _ => place.cast::<u8>().write(number as u8),
+                }
+            }
         }
     }
 
     pub fn check<T: NoUninit>(x: &[MaybeUninit<T>]) {
-        let bytes: Vec<u8> = pattern::<T>().collect();
+        let Some(number) = number::<T>() else { return };
         for (i, element) in x.iter().enumerate() {
+            let place = element.as_ptr();
             // SAFETY: the element was marked, or set to a value without uninitialized bytes.
-            let found = unsafe { std::slice::from_raw_parts(element.as_ptr().cast::<u8>(), bytes.len()) };
-            assert!(bytes.is_empty() || found != bytes, "element {i} of {} was never set", x.len());
+            let found = unsafe {
+                match size_of::<T>() {
+                    8 => place.cast::<u64>().read_unaligned(),
+                    4 => place.cast::<u32>().read_unaligned().into(),
+                    2 => place.cast::<u16>().read_unaligned().into(),
+                    _ => place.cast::<u8>().read().into(),
+                }
+            };
+            assert!(found != number, "element {i} of {} was never set", x.len());
         }
     }
 }
