@@ -111,47 +111,60 @@ mod unset {
     /// The bytes of the pattern, the sign first; longer elements have it again and again.
     const PATTERN: u64 = 0xfff5_a3c7_fff5_a3c7;
 
-    /// Where an element has the pattern as a number of so many bytes, `None` if there is no such number.
-    fn number<T>() -> Option<u64> {
+    /// The bytes of the numbers that an element consists of.
+    const fn width<T>() -> usize {
         match size_of::<T>() {
-            8 => Some(PATTERN),
-            4 => Some(PATTERN >> 32),
-            2 => Some(PATTERN >> 48),
-            1 => Some(PATTERN >> 56),
-            _ => None,
+            0 => 8,
+            n if n % 8 == 0 => 8,
+            n if n % 4 == 0 => 4,
+            n if n % 2 == 0 => 2,
+            _ => 1,
+        }
+    }
+
+    /// The number at `place`, and what the pattern has there.
+    ///
+    /// # Safety
+    /// There are so many bytes, and all of them are set.
+    unsafe fn number<T>(place: *const u8) -> (u64, u64) {
+        // SAFETY: the contract.
+        unsafe {
+            match width::<T>() {
+                8 => (place.cast::<u64>().read_unaligned(), PATTERN),
+                4 => (place.cast::<u32>().read_unaligned().into(), PATTERN >> 32),
+                2 => (place.cast::<u16>().read_unaligned().into(), PATTERN >> 48),
+                _ => (place.read().into(), PATTERN >> 56),
+            }
         }
     }
 
     pub fn mark<T>(x: &mut [MaybeUninit<T>]) {
-        let Some(number) = number::<T>() else { return };
-        for element in x {
-            let place = element.as_mut_ptr();
-            // SAFETY: as many bytes as the element has, which may hold anything.
+        let start = x.as_mut_ptr().cast::<u8>();
+        for at in (0..size_of_val(x)).step_by(width::<T>()) {
+            // SAFETY: inside, where any bytes may stand.
             unsafe {
-                match size_of::<T>() {
-                    8 => place.cast::<u64>().write_unaligned(number),
-                    4 => place.cast::<u32>().write_unaligned(number as u32),
-                    2 => place.cast::<u16>().write_unaligned(number as u16),
-                    _ => place.cast::<u8>().write(number as u8),
+                let place = start.add(at);
+                match width::<T>() {
+                    8 => place.cast::<u64>().write_unaligned(PATTERN),
+                    4 => place.cast::<u32>().write_unaligned((PATTERN >> 32) as u32),
+                    2 => place.cast::<u16>().write_unaligned((PATTERN >> 48) as u16),
+                    _ => place.write((PATTERN >> 56) as u8),
                 }
             }
         }
     }
 
     pub fn check<T: NoUninit>(x: &[MaybeUninit<T>]) {
-        let Some(number) = number::<T>() else { return };
         for (i, element) in x.iter().enumerate() {
-            let place = element.as_ptr();
-            // SAFETY: the element was marked, or set to a value without uninitialized bytes.
-            let found = unsafe {
-                match size_of::<T>() {
-                    8 => place.cast::<u64>().read_unaligned(),
-                    4 => place.cast::<u32>().read_unaligned().into(),
-                    2 => place.cast::<u16>().read_unaligned().into(),
-                    _ => place.cast::<u8>().read().into(),
-                }
+            let start = element.as_ptr().cast::<u8>();
+            let mut numbers = (0..size_of::<T>()).step_by(width::<T>());
+            let is_pattern = |at| {
+                // SAFETY: inside; the element was marked, or set to a value without uninitialized bytes.
+                let (found, pattern) = unsafe { number::<T>(start.add(at)) };
+                found == pattern
             };
-            assert!(found != number, "element {i} of {} was never set", x.len());
+            let unset = size_of::<T>() > 0 && numbers.all(is_pattern);
+            assert!(!unset, "element {i} of {} was never set", x.len());
         }
     }
 }

@@ -52,7 +52,8 @@ pub fn together<'a>(axes: impl IntoIterator<Item = &'a Axis>, body: &[Node], var
 /// added at places that may be the same.
 pub fn in_blocks(body: &[Node], vars: &[Elem]) -> Option<usize> {
     let is_between = |n: &Node| matches!(n, Node::Loop(_) | Node::Accumulate { .. });
-    (body.iter().any(is_between) && is_plain(body, vars)).then_some(MANY)
+    let code = body.iter().filter(|n| !matches!(n, Node::Loop(_)));
+    (body.iter().any(is_between) && is_plain(code, vars)).then_some(MANY)
 }
 
 /// How many trips are in a block of a loop over this axis that is made again and again, without loops inside: it may end before a vector
@@ -65,18 +66,12 @@ pub fn short_in_blocks(
 ) -> Option<usize> {
     let axis = [axis].into();
     let is_own = |a: ArrayId| !places(body, &axis, &|b| root(b) == root(a)).is_empty();
-    let can = body.iter().all(|n| match n {
-        Node::Loop(_) => false,
-        Node::Write { array, .. } => is_own(*array),
-        _ => true,
-    });
-    let others: Vec<Node> = body.iter().filter(|n| !matches!(n, Node::Write { .. })).cloned().collect();
-    (can && is_plain(&others, vars)).then_some(MANY)
+    let is_written_there = |n: &&Node| matches!(n, Node::Write { array, .. } if is_own(*array));
+    is_plain(body.iter().filter(|n| !is_written_there(n)), vars).then_some(MANY)
 }
 
-/// Whether the code between loops can go in lanes, and has functions.
-fn is_plain(body: &[Node], vars: &[Elem]) -> bool {
-    let mut code = body.iter().filter(|n| !matches!(n, Node::Loop(_)));
+/// Whether code can go in lanes, and has functions.
+fn is_plain<'a>(mut code: impl Iterator<Item = &'a Node> + Clone, vars: &[Elem]) -> bool {
     let is_plain = |n: &Node| match n {
         Node::Let(l) => selects(l, vars),
         Node::Store { .. } | Node::Accumulate { .. } => true,

@@ -17,7 +17,7 @@ use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom, Block, Exp};
 use crate::dim::Dim;
 use crate::loops::uses::{Access, each_tree, visit_arrays};
-use crate::loops::{Node, Program, Rounds};
+use crate::loops::{Node, Program, Range, Rounds};
 
 /// Has the points of all trees use the values that they wrote.
 pub fn forward(p: &mut Program) {
@@ -58,10 +58,11 @@ impl Point<'_> {
                         self.names.insert(l.vars[0], value);
                         continue;
                     }
-                    self.reads(&n);
                 }
                 Node::Scan(s) => self.scan(s),
                 Node::Loop(l) => {
+                    let Range { from, to } = &mut l.range;
+                    from.iter_mut().chain(to).for_each(|a| *a = renamed(&self.names, *a));
                     l.body = self.inside(std::mem::take(&mut l.body));
                     l.folds.iter_mut().for_each(|f| f.value = renamed(&self.names, f.value));
                 }
@@ -90,6 +91,9 @@ impl Point<'_> {
                     index.iter_mut().chain([&mut *value]).for_each(|a| *a = renamed(&self.names, *a));
                     self.changed(*array);
                 }
+            }
+            if matches!(n, Node::Let(_) | Node::Scan(_)) {
+                self.reads(&n);
             }
             out.push(Some(n));
         }

@@ -140,10 +140,7 @@ impl Cpu<'_> {
                 if let (false, Op::Sin | Op::Cos | Op::Tan) = (r.host, op) {
                     r.angles = true;
                     // What a lane without a point computes is no angle that the region would be executed again for.
-                    let angle = match r.masked {
-                        true => format!("if inside {{ {} }} else {{ 0 as {} }}", texts[0], elems[0]),
-                        false => texts[0].clone(),
-                    };
+                    let angle = r.in_points(texts[0].clone(), &constant(Const::of(elems[0], 0)));
                     return format!("__rt::real::{}::<LONG, {}>({angle}, long)", op.name(), elems[0]);
                 }
                 apply(*op, &elems, &texts, site)
@@ -156,13 +153,8 @@ impl Cpu<'_> {
                     return self.name(*array);
                 }
                 let zero = constant(Const::of(self.elem(*array), 0));
-                let masked = r.masked;
-                let where_there_is_a_point = |read: String| match masked {
-                    true => format!("if inside {{ {read} }} else {{ {zero} }}"),
-                    false => read,
-                };
                 if let (false, Some(column)) = (checked, self.of_columns(*array, index, r)) {
-                    return where_there_is_a_point(column);
+                    return r.in_points(column, &zero);
                 }
                 let at = self.linear(*array, index, r);
                 let name = r.array(self, *array);
@@ -171,7 +163,7 @@ impl Cpu<'_> {
                     false => format!("unsafe {{ __rt::trusted::get({name}, {at}) }}"),
                 };
                 if !checked {
-                    return where_there_is_a_point(read);
+                    return r.in_points(read, &zero);
                 }
                 let dims = self.memory_dims(*array).to_vec();
                 let inside = self.compared(index, &dims, l.loc, r);

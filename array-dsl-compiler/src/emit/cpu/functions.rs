@@ -4,18 +4,21 @@
 //! x = a[i];  y = exp(x);  a[i] = y + x      for lane { x = a[i] }  for lane { y = exp(x) }  for lane { a[i] = y + x }
 //! ```
 //!
-//! Whether such arrays are the same rustc finds out when running, of few of them in one loop; else it makes no vectors, and functions take
-//! several times as long. So there functions stand in loops of their own.
+//! Whether such arrays overlap others LLVM finds out when running, of few pairs of them in one loop; else it makes no vectors, and
+//! functions take several times as long. So where there are more pairs functions stand in loops of their own.
 //!
 //! Code is cut where a function needs what has been made of another one: there are as many parts as functions stand one inside of the
 //! other. What is moved for that does nothing but compute, or reads what nothing in between changes.
 
 use rustc_hash::FxHashSet;
 
-use crate::bulk::{Let, Var};
+use crate::bulk::{ArrayId, Let, Var};
 use crate::loops::Node;
-use crate::loops::uses::visit_atoms;
+use crate::loops::uses::{visit_arrays, visit_atoms};
 use crate::ty::Elem;
+
+/// The most pairs of arrays that LLVM compares before a loop (`-runtime-memory-check-threshold`).
+const COMPARED: usize = 8;
 
 /// Functions, and the code before them from the last ones on.
 #[derive(Debug, Default)]
@@ -31,8 +34,7 @@ pub(super) fn stages(
     vars: &[Elem],
     differs: &dyn Fn(Var) -> bool,
 ) -> (Vec<Stage>, Vec<Node>) {
-    let is_in_place = |n: &Node| matches!(n, Node::Write { .. } | Node::Accumulate { .. });
-    if !nodes.iter().any(is_in_place) {
+    if pairs(nodes) <= COMPARED {
         return (Vec::new(), nodes.to_vec());
     }
     let mut cut = Cut {
@@ -49,6 +51,22 @@ pub(super) fn stages(
         cut.close();
     }
     (cut.stages, cut.now.code)
+}
+
+/// The pairs of arrays one of which is changed in place.
+fn pairs(nodes: &[Node]) -> usize {
+    let in_place: FxHashSet<ArrayId> = nodes
+        .iter()
+        .filter_map(|n| match n {
+            Node::Write { array, .. } | Node::Accumulate { array, .. } => Some(*array),
+            _ => None,
+        })
+        .collect();
+    let mut all = FxHashSet::default();
+    visit_arrays(nodes, &mut |a, _| {
+        all.insert(a);
+    });
+    in_place.len() * all.len().saturating_sub(1)
 }
 
 struct Cut<'a> {

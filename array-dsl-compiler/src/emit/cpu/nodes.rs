@@ -51,15 +51,15 @@ impl Cpu<'_> {
                     };
                     let set = if self.unset.contains(array) { "init" } else { "set" };
                     let text = format!("unsafe {{ __rt::trusted::{set}({target}, {at}, {value}) }};\n");
-                    out.push_str(&where_there_is_a_point(r, text));
+                    out.push_str(&r.only_in_points(text));
                 }
                 Node::Accumulate { array, reducer, index, value } => {
                     let update = update_of(*array, r)(self, *array, Some(*reducer), index, *value, r);
-                    out.push_str(&where_there_is_a_point(r, update));
+                    out.push_str(&r.only_in_points(update));
                 }
                 Node::Write { array, index, value } => {
                     let update = update_of(*array, r)(self, *array, None, index, *value, r);
-                    out.push_str(&where_there_is_a_point(r, update));
+                    out.push_str(&r.only_in_points(update));
                 }
             }
         }
@@ -351,11 +351,6 @@ fn update_of<'a>(array: ArrayId, r: &Region) -> Update<'a> {
         (_, true) => Cpu::scratch_update,
         (false, false) => Cpu::target_update,
     }
-}
-
-/// Code that changes memory, left out in lanes without a point.
-fn where_there_is_a_point(r: &Region, code: String) -> String {
-    if r.masked { format!("if inside {{ {code} }}\n") } else { code }
 }
 
 /// The loop with what it folds in its middle.

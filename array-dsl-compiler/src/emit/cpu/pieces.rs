@@ -21,7 +21,7 @@ pub(super) fn lanes(code: &str) -> String {
 }
 
 /// The same up to some number of lanes.
-pub(super) fn lanes_until(end: &str, code: &str) -> String {
+fn lanes_until(end: &str, code: &str) -> String {
     format!("let mut lane: i64 = 0;\nwhile lane < {end} {{\n{code}lane += 1;\n}}\n")
 }
 
@@ -205,6 +205,7 @@ impl Lanes {
     }
 }
 
+/// The loops among nodes.
 pub(super) fn loops(nodes: &[Node]) -> impl Iterator<Item = &Node> {
     nodes.iter().filter(|n| matches!(n, Node::Loop(_)))
 }
@@ -213,7 +214,7 @@ pub(super) fn loops(nodes: &[Node]) -> impl Iterator<Item = &Node> {
 /// fail.
 pub(super) fn mask(nodes: &[Node], vars: &[Elem]) -> Option<i64> {
     let mut functions = Vec::new();
-    let can = straight(nodes, &mut |l| {
+    let can = all_lets(nodes, &mut |l| {
         functions.extend(l.takes_long().then(|| vars[l.vars[0].0 as usize].bytes()));
         !l.may_fail(vars)
     });
@@ -221,10 +222,10 @@ pub(super) fn mask(nodes: &[Node], vars: &[Elem]) -> Option<i64> {
 }
 
 /// Whether something holds for all scalar code.
-pub(super) fn straight(nodes: &[Node], holds: &mut impl FnMut(&Let) -> bool) -> bool {
+fn all_lets(nodes: &[Node], holds: &mut impl FnMut(&Let) -> bool) -> bool {
     nodes.iter().all(|n| match n {
         Node::Let(l) => holds(l),
-        Node::Recurrence(Recurrence { body, .. }) | Node::Loop(Loop { body, .. }) => straight(body, holds),
+        Node::Recurrence(Recurrence { body, .. }) | Node::Loop(Loop { body, .. }) => all_lets(body, holds),
         Node::Scan(_) => false,
         Node::Store { .. } | Node::Accumulate { .. } | Node::Write { .. } => true,
     })
@@ -232,7 +233,7 @@ pub(super) fn straight(nodes: &[Node], holds: &mut impl FnMut(&Let) -> bool) -> 
 
 /// The elements that are read apart, beside functions that take long. They may be if lanes read them in rows of their own, at places that
 /// are known without other elements, of arrays that nothing here changes: they are read before the rest of their piece.
-pub(super) fn read_apart(nodes: &[Node], may: &dyn Fn(ArrayId, &[Atom]) -> bool, out: &mut BTreeSet<Var>) {
+fn read_apart(nodes: &[Node], may: &dyn Fn(ArrayId, &[Atom]) -> bool, out: &mut BTreeSet<Var>) {
     if !takes_long(nodes) {
         return;
     }
@@ -250,7 +251,7 @@ pub(super) fn read_apart(nodes: &[Node], may: &dyn Fn(ArrayId, &[Atom]) -> bool,
 }
 
 /// The pieces of some code on the way through it.
-pub(super) struct Pieces<'a> {
+struct Pieces<'a> {
     /// The types of all scalars.
     vars: &'a [Elem],
     differ: &'a Differ,
@@ -336,10 +337,12 @@ pub(super) fn ends_piece(n: &Node, in_blocks: bool, vars: &[Elem]) -> bool {
     if in_blocks { matches!(n, Node::Loop(_)) } else { Trips::of(n, vars).is_some() }
 }
 
+/// What a lane has kept, or its state.
 pub(super) fn get(what: &str, v: Var) -> String {
     format!("unsafe {{ {what}{}.get(lane) }}", v.0)
 }
 
+/// Sets it.
 pub(super) fn set(what: &str, v: Var, value: &str) -> String {
     format!("unsafe {{ {what}{}.set(lane, {value}) }};\n", v.0)
 }

@@ -109,6 +109,16 @@ impl Region {
         reset.filter(|_| !self.rereads)
     }
 
+    /// A value, in lanes without a point another one.
+    pub fn in_points(&self, value: String, otherwise: &str) -> String {
+        if self.masked { format!("if inside {{ {value} }} else {{ {otherwise} }}") } else { value }
+    }
+
+    /// Code that changes memory, in lanes without a point left out.
+    pub fn only_in_points(&self, code: String) -> String {
+        if self.masked { format!("if inside {{ {code} }}\n") } else { code }
+    }
+
     pub fn uses_size(&mut self, k: usize) {
         self.sizes.insert(k);
     }

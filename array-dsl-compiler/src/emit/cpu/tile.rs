@@ -11,10 +11,10 @@
 //! }
 //! ```
 //!
-//! Code between loops becomes **points**, a loop over the tile; scalars that live from one to another, the states of the
-//! folds among them, are arrays of a tile's length, but for `addresses`. Functions are computed in whole vectors, as in `together`. If the loop over `j` is all that is parallel, the tiles are few where
-//! `j` is short: then the trips of the reduction are shared among tasks as well, each with states of its own that are
-//! combined in order.
+//! Code between loops becomes **points**, a loop over the tile, up to the end of a vector where there are functions (`together`); scalars
+//! that live from one to another, the states of the folds among them, are arrays of a tile's length, but for `addresses`. If the loop over
+//! `j` is all that is parallel, the tiles are few where `j` is short: then the trips of the reduction are shared among tasks as well, each
+//! with states of its own that are combined in order.
 
 use std::collections::BTreeSet;
 

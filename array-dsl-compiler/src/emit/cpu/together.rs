@@ -19,7 +19,7 @@
 //!
 //! Lanes that fill no vector would be executed one by one, and a function takes as long for one number as for a vector of them: of 14
 //! points with vectors of 8 numbers that would be seven times instead of twice. So where there are functions the lanes go on to the end
-//! of a vector, on processors that read and write parts of vectors. Those without a point compute with zeros, and change nothing.
+//! of a vector, with instructions that read and write parts of vectors. Those without a point compute with zeros, and change nothing.
 
 use std::collections::BTreeSet;
 
@@ -176,11 +176,8 @@ impl Cpu<'_> {
         let (test, at) = self.place(*array, index, r);
         let neutral = expr::constant(reducer.neutral(elem));
         let mut before = format!("let mut values{k}: [{elem}; {width}] = [{neutral}; {width}];\n");
-        let value = if r.masked {
-            format!("if inside {{ {} }} else {{ {neutral} }}", r.atom(*value))
-        } else {
-            r.atom(*value)
-        };
+        let value = r.atom(*value);
+        let value = r.in_points(value, &neutral);
         let mut lane = format!("unsafe {{ __rt::trusted::set(&mut values{k}, lane, {value}) }};\n");
         let differs = index.iter().any(|a| a.var().is_some_and(|v| points.differ.has(v)));
         let after = if differs {
