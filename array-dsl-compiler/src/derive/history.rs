@@ -13,15 +13,15 @@
 //!   => u }                                         => u, h'' }
 //! ```
 //!
-//! A trip that can go straight back (`repeat/straight.rs`) keeps some of the values that it computes, too, if these take no more memory
-//! than what it overwrites, but for a few numbers.
+//! Trips keep some of the values that they compute, too (`keep`), first those without which they could not go straight back.
 //!
 //! A state that is smaller than what is written into it in a trip, as a vector of three numbers is in steps of steps, is stored whole.
 //! Loops inside that write into the state are logged as well, if the numbers of their trips are polynomials over what is known before
 //! the outer loop and the numbers of trips around; then there is a bound for them (`most`), and the log is an array of that size.
 //!
-//! `log` adds what stores it to the loop, `place` has where a nest writes; here is how it is had again.
+//! `log` adds what stores it to the loop, `keep` what else is kept, `place` has where a nest writes; here is how it is had again.
 
+mod keep;
 mod log;
 mod place;
 
@@ -44,12 +44,15 @@ pub(super) enum History {
     Overwritten(Vec<Update>),
 }
 
-/// What is kept of the trips of a loop besides what they overwrite, by places in the loop's body.
+/// What is kept of the trips of a loop besides what they overwrite, in arrays of the trips of all loops around and of dimensions of their
+/// own; in a plan for it instead of each what is to be kept.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kept {
-    /// Of nests: their results, or the logs of these, arrays of the trips of all loops around and of their own dimensions.
-    pub values: Vec<(usize, Vec<ArrayId>)>,
-    /// The same of loops inside, which are updates.
+    /// Of a loop in a trip of another one: the states that it replaces, by places among those that it carries.
+    pub states: Vec<(usize, ArrayId)>,
+    /// What statements of its body made, by their places in it: of each result that is kept the place among all.
+    pub values: Vec<(usize, Vec<(usize, ArrayId)>)>,
+    /// The same of loops inside that write into states.
     pub inside: Vec<(usize, Kept)>,
 }
 
@@ -110,19 +113,20 @@ impl Kept {
         self.inside.iter().find(|(place, _)| *place == at).map(|(_, kept)| kept.clone()).unwrap_or_default()
     }
 
-    /// The logs of the nest at a place.
-    pub fn of(&self, at: usize) -> Option<&[ArrayId]> {
-        self.values.iter().find(|(place, _)| *place == at).map(|(_, logs)| &logs[..])
+    /// What is kept of the statement at a place.
+    pub fn of(&self, at: usize) -> Option<&[(usize, ArrayId)]> {
+        self.values.iter().find(|(place, _)| *place == at).map(|(_, values)| &values[..])
     }
 
-    /// The places of the nests.
+    /// The places of statements of which something is kept.
     pub fn places(&self) -> FxHashSet<usize> {
         self.values.iter().map(|(at, _)| *at).collect()
     }
 
     fn redirect(&mut self, names: &FxHashMap<ArrayId, ArrayId>) {
         let rename = |a: &mut ArrayId| *a = names.get(a).copied().unwrap_or(*a);
-        self.values.iter_mut().flat_map(|(_, logs)| logs).for_each(rename);
+        self.states.iter_mut().for_each(|(_, log)| rename(log));
+        self.values.iter_mut().flat_map(|(_, values)| values).for_each(|(_, log)| rename(log));
         self.inside.iter_mut().for_each(|(_, kept)| kept.redirect(names));
     }
 }

@@ -36,7 +36,7 @@ mod straight;
 
 use rustc_hash::FxHashMap;
 
-pub(super) use self::straight::Segments;
+pub(super) use self::straight::{Segments, replaced};
 use super::NotDifferentiable;
 use super::forward::Forward;
 use super::history::{History, Kept, Trip, Update, from_the_end, store_history, undone, written_values};
@@ -161,14 +161,19 @@ impl TripAgain<'_> {
     }
 }
 
-/// What a loop inside of a trip overwrote, if that has been stored of all of its states.
+/// What a loop inside of a trip overwrote, and the states that it replaced, if all that has been stored.
 fn within(r: &Repeat, undo: &[(ArrayId, ArrayId, &Update)], trip: &Trip, kept: Kept) -> Option<Within> {
     let mut index = None;
-    let history = r.carried.iter().map(|c| {
-        let update = undo.iter().find(|(_, after, _)| *after == c.result)?.2;
-        let Update::Loop(number, _, updates) = update else { return None };
-        index = Some(*number);
-        Some(History::Overwritten(updates.clone()))
+    let history = r.carried.iter().enumerate().map(|(k, c)| {
+        let update = undo.iter().find(|(_, after, _)| *after == c.result);
+        match update {
+            Some((_, _, Update::Loop(number, _, updates))) => {
+                index = Some(*number);
+                Some(History::Overwritten(updates.clone()))
+            }
+            Some((_, _, Update::Write(_))) => None,
+            None => kept.states.iter().find(|(place, _)| *place == k).map(|(_, log)| History::States(*log)),
+        }
     });
     let history = history.collect::<Option<Vec<History>>>()?;
     Some(Within { trip: trip.clone(), index: index?, history, kept })
@@ -301,7 +306,7 @@ impl Reverse {
             .collect();
         let mut again = TripAgain { body, restored, written, segments: None, kept };
         let written: Vec<Vec<ArrayId>> = again.written.iter().map(|w| w.versions.clone()).collect();
-        again.segments = Segments::of(&self.p, &again.body, &written, &again.kept.places());
+        again.segments = Segments::of(&self.p, &again.body, &written, &again.kept);
         match &again.segments {
             Some(segments) => {
                 for w in &mut again.written {
@@ -310,9 +315,10 @@ impl Reverse {
                 }
                 // What is kept has sizes that are computed, and what is computed may read what is kept.
                 for (at, s) in again.body.iter().enumerate() {
-                    if let Some(logs) = again.kept.of(at) {
-                        for (a, log) in s.results().into_iter().zip(logs) {
-                            self.had_again(a, *log, trip, r.loc);
+                    if let Some(values) = again.kept.of(at) {
+                        let results = s.results();
+                        for (k, log) in values {
+                            self.had_again(results[*k], *log, trip, r.loc);
                         }
                     } else if segments.steady.contains(&at) {
                         self.execute([s].into_iter());

@@ -4,7 +4,8 @@
 //! a[i] := x;  y = a[i];  a[i] := z      y = x;  a[i] := z
 //! ```
 //!
-//! Of two writes to one element without a read in between the first is for nothing. An index that is written may be outside, and then
+//! What is added to such an element is added to that value, and the sum written. Of two writes to one element without a read in between
+//! the first is for nothing. An index that is written may be outside, and then
 //! nothing is; one that is read without a comparison is inside, so it was so when it was written.
 //!
 //! Loops that go backwards through others are full of this: what a trip restores the next statement reads. Through memory it would wait
@@ -14,10 +15,11 @@ use std::collections::BTreeSet;
 
 use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{ArrayId, Atom, Block, Exp};
+use crate::bulk::{ArrayId, Atom, Block, Exp, Let, Reducer};
 use crate::dim::Dim;
 use crate::loops::uses::{Access, each_tree, visit_arrays};
 use crate::loops::{Node, Program, Range, Rounds};
+use crate::ty::Loc;
 
 /// Has the points of all trees use the values that they wrote.
 pub fn forward(p: &mut Program) {
@@ -40,9 +42,20 @@ struct Written {
     unread: Option<usize>,
 }
 
+impl Written {
+    /// Whether it may be the element of an array at this index, or at any. Other constants in one of the dimensions are another place.
+    fn may_be(&self, p: &Program, array: ArrayId, index: Option<&[Atom]>) -> bool {
+        let differ = |(a, b): (&Atom, &Atom)| matches!((a, b), (Atom::Const(a), Atom::Const(b)) if a != b);
+        let is_another = |index: &[Atom]| {
+            self.dims == p.arrays[array.0 as usize].dims && self.index.iter().zip(index).any(differ)
+        };
+        self.root == p.root(array) && !index.is_some_and(is_another)
+    }
+}
+
 /// The code of a point on the way through it.
 struct Point<'a> {
-    p: &'a Program,
+    p: &'a mut Program,
     written: Vec<Written>,
     names: Renaming,
 }
@@ -51,6 +64,10 @@ impl Point<'_> {
     fn nodes(&mut self, nodes: Vec<Node>) -> Vec<Node> {
         let mut out: Vec<Option<Node>> = Vec::new();
         for mut n in nodes {
+            if let Some((sum, write)) = self.combined(&n) {
+                out.push(Some(sum));
+                n = write;
+            }
             match &mut n {
                 Node::Let(l) => {
                     self.binding(l);
@@ -83,13 +100,13 @@ impl Point<'_> {
                     {
                         out[place] = None;
                     }
-                    self.changed(array);
+                    self.changed(array, &index);
                     let (root, dims) = (self.p.root(array), self.dims(array));
                     self.written.push(Written { root, dims, index, value, unread: Some(out.len()) });
                 }
                 Node::Accumulate { array, index, value, .. } => {
                     index.iter_mut().chain([&mut *value]).for_each(|a| *a = renamed(&self.names, *a));
-                    self.changed(*array);
+                    self.changed(*array, index);
                 }
             }
             if matches!(n, Node::Let(_) | Node::Scan(_)) {
@@ -98,6 +115,20 @@ impl Point<'_> {
             out.push(Some(n));
         }
         out.into_iter().flatten().collect()
+    }
+
+    /// What is combined into an element whose value is known, as the new value and a write of it.
+    fn combined(&mut self, n: &Node) -> Option<(Node, Node)> {
+        let Node::Accumulate { array, reducer: reducer @ (Reducer::Add | Reducer::Mul), index, value } = n
+        else {
+            return None;
+        };
+        let index: Vec<Atom> = index.iter().map(|a| renamed(&self.names, *a)).collect();
+        let before = self.at(*array, &index)?.value;
+        let exp = Exp::Op(reducer.op()?, vec![before, renamed(&self.names, *value)]);
+        let sum = self.p.new_var(self.p.arrays[array.0 as usize].elem);
+        let sum_is = Node::Let(Let { vars: vec![sum], exp, loc: Loc::default() });
+        Some((sum_is, Node::Write { array: *array, index, value: Atom::Var(sum) }))
     }
 
     /// The body of a loop: what it changes is not known before it, nor what it has computed after it.
@@ -130,16 +161,19 @@ impl Point<'_> {
         self.at(*array, index).map(|w| w.value)
     }
 
-    fn changed(&mut self, array: ArrayId) {
-        let root = self.p.root(array);
-        self.written.retain(|w| w.root != root);
+    fn changed(&mut self, array: ArrayId, index: &[Atom]) {
+        let p = &*self.p;
+        self.written.retain(|w| !w.may_be(p, array, Some(index)));
     }
 
     fn reads(&mut self, n: &Node) {
         let Point { p, written, .. } = self;
+        let index = match n {
+            Node::Let(Let { exp: Exp::Read { index, .. }, .. }) => Some(&index[..]),
+            _ => None,
+        };
         visit_arrays(std::slice::from_ref(n), &mut |a, _| {
-            let root = p.root(a);
-            written.iter_mut().filter(|w| w.root == root).for_each(|w| w.unread = None);
+            written.iter_mut().filter(|w| w.may_be(p, a, index)).for_each(|w| w.unread = None);
         });
     }
 }

@@ -12,11 +12,12 @@
 //! | `factors` | factors of sums that do not depend on their axes |
 //! | `accumulate` | accumulations into stores, reductions and gathers |
 //! | `renew` | accumulations into what was set to zero, as writes |
-//! | `states` | equal states of scans |
+//! | `states`, `alike` | equal states of scans, and of loops |
 //! | `split` | reshapes: splitting the axes of nests that read them |
 //! | `share` | equal and unused statements |
 //! | `folds` | scans of which the last state is used, as reductions |
 //! | `kept` | reductions over what a filter keeps |
+//! | `restored` | reads of what was just put back into an array |
 //! | `unread` | writes in loops that nothing reads |
 //! | `independent` | loops whose trips do not need each other, as nests |
 //! | `short` | reductions along short axes, as scalar code |
@@ -32,6 +33,7 @@
 
 mod accumulate;
 mod again;
+mod alike;
 mod chosen;
 mod empty;
 mod factors;
@@ -42,10 +44,10 @@ mod invariant;
 mod jam;
 mod kept;
 mod levels;
-
 mod own;
 mod remaining;
 mod renew;
+mod restored;
 mod sequence;
 mod share;
 mod short;
@@ -88,10 +90,12 @@ pub const ROUND: &[Pass] = &[
     ("empty", empty::empty),
     ("simplify", simplify::simplify),
     ("states", states::states),
+    ("alike", alike::alike),
     ("share", share::share),
     ("folds", folds::folds),
     ("kept", kept::kept),
     ("independent", independent::independent),
+    ("restored", restored::restored),
     ("unread", unread::unread),
     ("accumulate", accumulate::accumulate),
     ("renew", renew::renew),

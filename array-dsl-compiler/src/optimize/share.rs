@@ -175,7 +175,7 @@ fn copy_of(p: &Program, s: &Stm) -> Option<(ArrayId, ArrayId)> {
 
 /// What equal statements have in common, under the dimensions of their results.
 #[derive(PartialEq, Eq, Hash)]
-enum Key {
+pub(super) enum Key {
     /// Its scalars numbered from zero.
     Nest(Vec<Axis>, Body, Vec<YieldKind>, Vec<Vec<Dim>>),
     Reshape(ArrayId, Vec<Dim>),
@@ -184,7 +184,8 @@ enum Key {
     Call(Routine, Vec<ArrayId>),
 }
 
-fn key(p: &Program, s: &Stm) -> Option<Key> {
+/// None of loops, and of what has a derivative of its own.
+pub(super) fn key(p: &Program, s: &Stm) -> Option<Key> {
     match s {
         Stm::Nest(n) => {
             let (mut n, mut numbered) = (n.clone(), Numbered::default());

@@ -2,7 +2,6 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::repeat::{Segments, versions};
 use super::super::reverse::guarded_read;
 use super::place::{Place, PlaceCode, unconditional};
 use super::{History, Kept, Log, Trip, Update};
@@ -18,9 +17,6 @@ use crate::internal::expect;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
-/// So many numbers a trip may keep whatever it overwrites: loops in it may have no trips as far as sizes tell.
-const FEW: i64 = 4;
-
 /// Adds to a counted loop what stores its history; arrays that it starts from are made before.
 pub(in crate::derive) fn store_history(p: &mut Program, r: &mut Repeat) -> (Vec<History>, Kept) {
     let Trips::For(index, count) = r.trips.clone() else { return Default::default() };
@@ -35,7 +31,10 @@ pub(in crate::derive) fn store_history(p: &mut Program, r: &mut Repeat) -> (Vec<
     }
     let overwritten: Vec<(Carried, &[Writes])> =
         all.iter().filter_map(|(c, w)| Some((*c, w.as_deref()?))).collect();
-    let plan = logger.keeping(&r.body, &overwritten).unwrap_or_default();
+    let whole =
+        all.iter().filter(|(_, w)| w.is_none()).map(|(c, _)| Dim::product(&logger.p.array(c.state).dims));
+    let whole = whole.fold(Dim::default(), |sum, n| sum.add(&n));
+    let plan = logger.keeping(&r.body, whole, &overwritten).unwrap_or_default();
     let (body, first) = (r.body.clone(), r.carried.len());
     let mut out = Vec::new();
     for (c, writes) in all {
@@ -57,7 +56,7 @@ pub(in crate::derive) fn store_history(p: &mut Program, r: &mut Repeat) -> (Vec<
 }
 
 /// Whether a state of these dimensions takes less memory than what is written into it: then it is stored whole.
-fn is_less(dims: &[Dim], writes: &[Writes]) -> bool {
+pub(super) fn is_less(dims: &[Dim], writes: &[Writes]) -> bool {
     let (state, log) = (Dim::product(dims), size(writes));
     // The whole costs a copy of what no trip may write.
     let more = log.sub(&state.scale(2));
@@ -66,7 +65,7 @@ fn is_less(dims: &[Dim], writes: &[Writes]) -> bool {
 }
 
 /// How many elements are written, at most.
-fn size(writes: &[Writes]) -> Dim {
+pub(super) fn size(writes: &[Writes]) -> Dim {
     let sizes = writes.iter().map(|w| match w {
         Writes::Nest(_, most) => Dim::product(most),
         Writes::Loop(_, level, writes) => level.most.mul(&size(writes)),
@@ -86,7 +85,7 @@ fn made_inside(r: &Repeat, made: &mut FxHashSet<ArrayId>) {
 }
 
 /// A statement that writes into a state, by the array that it makes.
-enum Writes {
+pub(super) enum Writes {
     /// A nest over so many points.
     Nest(ArrayId, Vec<Dim>),
     Loop(ArrayId, Level, Vec<Writes>),
@@ -94,28 +93,28 @@ enum Writes {
 
 /// A loop around what is logged.
 #[derive(Clone)]
-struct Level {
-    index: ArrayId,
+pub(super) struct Level {
+    pub index: ArrayId,
     /// The number of its trips, over what is known before the outermost loop and the numbers of the trips around.
-    count: Dim,
+    pub count: Dim,
     /// As many or more, known before the outermost loop.
-    most: Dim,
+    pub most: Dim,
 }
 
 /// Adds logs to a loop and to those in it.
-struct Logger<'a> {
-    p: &'a mut Program,
+pub(super) struct Logger<'a> {
+    pub p: &'a mut Program,
     /// What the outermost loop makes.
     made: &'a FxHashSet<ArrayId>,
     /// The loops around, from the outside in.
-    levels: Vec<Level>,
+    pub levels: Vec<Level>,
     loc: Loc,
 }
 
 impl Logger<'_> {
     /// What makes the next state out of the state, in order; `None` if it is made in another way, an element may be written more than
     /// once by one nest, or nobody can tell before the outermost loop how much there is to log.
-    fn writes(&mut self, body: &[Stm], c: &Carried) -> Option<Vec<Writes>> {
+    pub fn writes(&mut self, body: &[Stm], c: &Carried) -> Option<Vec<Writes>> {
         if self.p.array(c.state).dims.is_empty() {
             return None;
         }
@@ -156,85 +155,8 @@ impl Logger<'_> {
         Some(out)
     }
 
-    /// What trips with this body keep so that they can go straight back, and what trips in them do; `None` if there is no way or that
-    /// takes more than what they overwrite and a few numbers.
-    fn keeping(&mut self, body: &[Stm], overwritten: &[(Carried, &[Writes])]) -> Option<Kept> {
-        let written: Vec<Vec<ArrayId>> =
-            overwritten.iter().map(|(c, _)| versions(body, c.next, c.state)).collect();
-        let places = Segments::to_keep(self.p, body, &written).filter(|_| !written.is_empty())?;
-        let mut room =
-            overwritten.iter().map(|(_, w)| size(w)).fold(Dim::constant(FEW), |sum, n| sum.add(&n));
-        let mut plan = Kept::default();
-        for (at, s) in body.iter().enumerate() {
-            if places.contains(&at) {
-                for a in s.results() {
-                    room = room.sub(&Dim::product(&self.most_of(body, a)?));
-                }
-                plan.values.push((at, s.results()));
-            }
-            let Stm::Repeat(r) = s else { continue };
-            let Trips::For(index, count) = &r.trips else { continue };
-            let inside = |c: &Carried| {
-                let mut all = overwritten.iter().flat_map(|(_, w)| *w);
-                all.find_map(|w| match w {
-                    Writes::Loop(result, _, inside) if *result == c.result => Some((*c, &inside[..])),
-                    _ => None,
-                })
-            };
-            let Some(inside) = r.carried.iter().map(inside).collect::<Option<Vec<_>>>() else { continue };
-            let count = polynomial(body, count);
-            let Some(most) = self.most(&count) else { continue };
-            self.levels.push(Level { index: *index, count, most });
-            let kept = self.keeping(&r.body, &inside);
-            self.levels.pop();
-            plan.inside.extend(kept.map(|kept| (at, kept)));
-        }
-        // What is no size is a number of trips, of loops that start from the second element on.
-        let fits = !room.is_too_large() && room.terms().all(|(_, times)| times >= 0);
-        fits.then_some(plan)
-    }
-
-    /// Bounds for the dimensions of an array that a trip makes.
-    fn most_of(&self, body: &[Stm], a: ArrayId) -> Option<Vec<Dim>> {
-        self.p.array(a).dims.iter().map(|d| self.most(&polynomial(body, d))).collect()
-    }
-
-    /// Has the trips of a loop, which had this body, keep what is planned; the logs.
-    fn keep(&mut self, r: &mut Repeat, body: &[Stm], plan: &Kept) -> Kept {
-        let mut kept = Kept::default();
-        for (at, results) in &plan.values {
-            let mut logs = Vec::new();
-            for a in results {
-                let info = self.p.array(*a).clone();
-                let axes: Vec<Dim> = info.dims.iter().map(|d| polynomial(body, d)).collect();
-                let most = expect(self.most_of(body, *a), || format!("array {} has no bound", a.0));
-                let most: Vec<Dim> = most.iter().map(|d| self.extent(d)).collect();
-                let read = |p: &mut Program, c: &mut Code, point: &[Atom]| c.read(p, *a, point);
-                logs.push(self.store_in_trip(r, position(r, *a) + 1, &axes, &most, info.elem, read));
-            }
-            kept.values.push((*at, logs));
-        }
-        for (at, inside) in &plan.inside {
-            let Stm::Repeat(before) = &body[*at] else { panic!("statement {at} is no loop") };
-            let Trips::For(index, count) = &before.trips else { panic!("the loop at {at} is not counted") };
-            let count = polynomial(body, count);
-            let most = expect(self.most(&count), || format!("the loop at {at} has no bound"));
-            let most = self.extent(&most);
-            let place = position(r, before.carried[0].result);
-            let Stm::Repeat(inner) = &mut r.body[place] else { panic!("statement {place} is no loop") };
-            let first = inner.carried.len();
-            self.levels.push(Level { index: *index, count, most });
-            let mut logs = self.keep(inner, &before.body, inside);
-            self.levels.pop();
-            let after = self.passed_through(&mut inner.carried[first..], &mut r.carried);
-            logs.redirect(&after);
-            kept.inside.push((*at, logs));
-        }
-        kept
-    }
-
     /// Has a loop carry the logs of a loop inside; their names after it.
-    fn passed_through(
+    pub fn passed_through(
         &mut self,
         logs: &mut [Carried],
         carried: &mut Vec<Carried>,
@@ -253,7 +175,7 @@ impl Logger<'_> {
 
     /// A bound for a number of trips or points: the polynomial at the first trips or at the last ones, with whose numbers it falls or
     /// grows.
-    fn most(&self, count: &Dim) -> Option<Dim> {
+    pub fn most(&self, count: &Dim) -> Option<Dim> {
         let mut most = count.clone();
         for l in self.levels.iter().rev() {
             let at = |number: &Dim| {
@@ -332,7 +254,7 @@ impl Logger<'_> {
     }
 
     /// Has each trip store an array over axes of so many points, and at most so many; the array of all of them.
-    fn store_in_trip(
+    pub fn store_in_trip(
         &mut self,
         r: &mut Repeat,
         at: usize,
@@ -358,7 +280,7 @@ impl Logger<'_> {
     }
 
     /// A bound as a dimension, which is not negative. That it is not less than the bound is a check that always holds, for the proofs.
-    fn extent(&mut self, most: &Dim) -> Dim {
+    pub fn extent(&mut self, most: &Dim) -> Dim {
         let mut stms = Vec::new();
         let extent = not_negative(self.p, most, &Checked::default(), self.loc, &mut stms);
         self.p.stms.extend(stms);
@@ -370,7 +292,7 @@ impl Logger<'_> {
     }
 }
 
-fn position(r: &Repeat, made: ArrayId) -> usize {
+pub(super) fn position(r: &Repeat, made: ArrayId) -> usize {
     let at = r.body.iter().position(|s| s.results().contains(&made));
     expect(at, || format!("nothing in the loop makes array {}", made.0))
 }
@@ -386,7 +308,7 @@ fn written(n: &Nest) -> Option<(ArrayId, &[Atom])> {
 }
 
 /// A number of trips or points; where it has been made of a polynomial (`affine::not_negative`), that.
-fn polynomial(body: &[Stm], count: &Dim) -> Dim {
+pub(super) fn polynomial(body: &[Stm], count: &Dim) -> Dim {
     let made = || {
         let Some(SizeAtom::Scalar(a)) = count.as_atom() else { return None };
         let n = body.iter().find_map(|s| match s {
