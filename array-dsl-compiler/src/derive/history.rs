@@ -17,13 +17,15 @@
 //!
 //! A state that is smaller than what is written into it in a trip, as a vector of three numbers is in steps of steps, is stored whole.
 //! Loops inside that write into the state are logged as well, if the numbers of their trips are polynomials over what is known before
-//! the outer loop and the numbers of trips around; then there is a bound for them (`most`), and the log is an array of that size.
+//! the outer loop and the numbers of trips around; then there is a bound for them (`most`), and the log is an array of that size. Where
+//! trips make these numbers of data from outside the greatest of them is the bound (`told`).
 //!
-//! `log` adds what stores it to the loop, `keep` what else is kept, `place` has where a nest writes; here is how it is had again.
+//! `log` adds what stores it to the loop, `keep` what else is kept, `place` has where a nest writes, `told` bounds; here is how it is had again.
 
 mod keep;
 mod log;
 mod place;
+mod told;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -71,6 +73,8 @@ pub(super) struct Log {
     axes: Vec<Dim>,
     place: Place,
     value: ArrayId,
+    /// Whether only data tell that its elements are inside (`told`).
+    is_told: bool,
 }
 
 /// A trip of the loops around.
@@ -86,6 +90,13 @@ impl Trip {
     /// Of the loop whose trips were numbered by `index`, or that has no number of its own, the trip of this number.
     pub fn of(index: Option<ArrayId>, number: ArrayId) -> Trip {
         Trip::default().then(index.unwrap_or(number), number)
+    }
+
+    /// The same trip, in which integers that it made are had again under other names.
+    pub fn with(&self, again: impl Iterator<Item = (ArrayId, ArrayId)>) -> Trip {
+        let mut trip = self.clone();
+        trip.again.extend(again);
+        trip
     }
 
     /// Its numbers, read.
@@ -132,6 +143,14 @@ impl Kept {
 }
 
 impl Update {
+    /// Whether only data tell how much it is.
+    pub fn is_told(&self) -> bool {
+        match self {
+            Update::Write(log) => log.is_told,
+            Update::Loop(_, _, updates) => updates.iter().any(Update::is_told),
+        }
+    }
+
     /// After the loop around: it gives the logs under other names.
     fn redirect(&mut self, names: &FxHashMap<ArrayId, ArrayId>) {
         let rename = |a: &mut ArrayId| *a = names.get(a).copied().unwrap_or(*a);
@@ -180,7 +199,7 @@ pub(super) fn from_the_end(p: &mut Program, j: ArrayId, count: &Dim, loc: Loc) -
 /// The state before a nest overwrote something.
 fn overwritten(p: &mut Program, state: ArrayId, log: &Log, trip: &Trip, loc: Loc) -> ArrayId {
     let (axes, mut code, at, index) = log.places(p, trip, loc);
-    let value = code.read(p, log.value, &at);
+    let value = log.read(p, &mut code, log.value, &at);
     let info = p.array(state).clone();
     let array = p.new_array(info.name, info.elem, info.dims);
     let yields =
@@ -201,6 +220,10 @@ pub(super) fn written_values(p: &mut Program, left: ArrayId, log: &Log, trip: &T
 }
 
 impl Log {
+    fn read(&self, p: &mut Program, code: &mut Code, array: ArrayId, at: &[Atom]) -> Atom {
+        if self.is_told { guarded_read(p, code, array, at) } else { code.read(p, array, at) }
+    }
+
     /// The nest's points in a trip, where the log has them, and where they wrote.
     fn places(&self, p: &mut Program, trip: &Trip, loc: Loc) -> (Vec<Axis>, Code, Vec<Atom>, Vec<Atom>) {
         let axes: Vec<Dim> = self.axes.iter().map(|d| trip.size(d)).collect();
@@ -210,7 +233,7 @@ impl Log {
         let mut at = trip.index(p, &mut code);
         at.extend(&point);
         let index = match &self.place {
-            Place::Stored(arrays) => arrays.iter().map(|a| code.read(p, *a, &at)).collect(),
+            Place::Stored(arrays) => arrays.iter().map(|a| self.read(p, &mut code, *a, &at)).collect(),
             Place::Recomputed(place) => place.at(p, &mut code, &point, trip),
         };
         (axes, code, at, index)

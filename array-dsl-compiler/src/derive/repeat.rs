@@ -34,7 +34,7 @@
 
 mod straight;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) use self::straight::{Segments, replaced};
 use super::NotDifferentiable;
@@ -233,6 +233,7 @@ impl Reverse {
             None => Trip::of(index, number),
         };
         let (mut carried, again) = self.trip_again(r, &history, kept, &trip, index.map(|i| (i, number)));
+        let trip = self.with_integers(&trip, r, &again.restored);
         let mut adjoints = self.body_adjoint(r, &active, &again, &trip)?;
         for w in &again.written {
             carried[w.carried].next = self.now(w.versions[0]);
@@ -293,6 +294,7 @@ impl Reverse {
             restored.insert(c.state, state);
         }
         let body = self.p.copy_stms(&r.body, &mut restored);
+        let trip = &self.with_integers(trip, r, &restored);
         let copies = restored.iter().filter(|(old, _)| self.active.contains(old)).map(|(_, new)| *new);
         self.active.extend(copies.collect::<Vec<_>>());
         let in_trip = |a: ArrayId| restored.get(&a).copied().unwrap_or(a);
@@ -332,6 +334,13 @@ impl Reverse {
         (carried, again)
     }
 
+    /// A trip, with the integers that it made, of which numbers of trips inside and of points may be made.
+    fn with_integers(&self, trip: &Trip, r: &Repeat, restored: &Restored) -> Trip {
+        let is_integer = |a: &ArrayId| self.p.array(*a).dims.is_empty() && self.p.array(*a).elem == Elem::I64;
+        let made = r.body.iter().flat_map(Stm::results).filter(is_integer);
+        trip.with(made.filter_map(|a| Some((a, *restored.get(&a)?))))
+    }
+
     /// Has what a trip computed from where it was kept.
     fn had_again(&mut self, a: ArrayId, log: ArrayId, trip: &Trip, loc: Loc) {
         let info = self.p.array(a).clone();
@@ -346,6 +355,13 @@ impl Reverse {
     /// Undoes a whole trip and executes it again.
     fn undo_trip(&mut self, r: &Repeat, again: &mut TripAgain<'_>, carried: &[Carried], trip: &Trip) {
         let mut names = FxHashMap::default();
+        // How much is undone may be told by integers that the trip makes of what is there.
+        if again.written.iter().flat_map(|w| w.updates).any(Update::is_told) {
+            let undone = again.written.iter().map(|w| w.versions[0]);
+            let first = self.integers_of_data(&again.body, undone.collect());
+            let mut at = 0..;
+            again.body.retain(|_| at.next().is_none_or(|at| !first.contains(&at)));
+        }
         for w in &mut again.written {
             let after = carried[w.carried].state;
             let undone = |state, u: &Update| undone(&mut self.p, state, u, trip, r.loc);
@@ -357,6 +373,28 @@ impl Reverse {
         again.body.iter_mut().for_each(|s| Redirect(&names).stm(s));
         again.restored.values_mut().for_each(|a| *a = names.get(a).copied().unwrap_or(*a));
         self.p.stms.extend(again.body.iter().cloned());
+    }
+
+    /// Executes the nests of a trip that make integers of what is neither to be undone nor made by other statements; their places.
+    fn integers_of_data(&mut self, body: &[Stm], undone: Vec<ArrayId>) -> Vec<usize> {
+        let mut made: FxHashSet<ArrayId> = body.iter().flat_map(Stm::results).chain(undone).collect();
+        let mut places = Vec::new();
+        for (at, s) in body.iter().enumerate() {
+            let results = s.results();
+            let are_integers = results.iter().all(|a| {
+                let info = self.p.array(*a);
+                info.dims.is_empty() && info.elem == Elem::I64
+            });
+            let is_first = matches!(s, Stm::Nest(n) if n.axes.is_empty())
+                && are_integers
+                && !s.inputs().iter().any(|a| made.contains(a));
+            if is_first {
+                results.iter().for_each(|a| _ = made.remove(a));
+                places.push(at);
+                self.p.stms.push(s.clone());
+            }
+        }
+        places
     }
 
     /// Executes statements of a trip with the states as they are now.

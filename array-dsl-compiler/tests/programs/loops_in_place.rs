@@ -137,3 +137,28 @@ fn sparse_rows(starts: [i64; n], columns: [i64; n], values: [f64; n], y: [f64; n
     }
     x
 }
+
+/// Relaxations along the edges of a graph, whose lists of neighbors data tell.
+#[kernel]
+fn relaxed(first: [i64; n + 1], to: [i64; e], w: [f64; e], start: [f64; n]) -> [f64; n] {
+    let mut d = start;
+    for u in 0..n {
+        for p in first[u]..first[u + 1] {
+            d[to[p]] = min(d[to[p]], d[u] + w[p]);
+        }
+    }
+    d
+}
+
+/// Each trip changes as many elements at the beginning as data tell.
+#[kernel]
+fn at_the_beginning(x: [f64; n], k: [i64; n]) -> [f64; n] {
+    let mut a = x;
+    for i in 0..n {
+        let end = min(max(k[i], 0), n);
+        for j in 0..end {
+            a[j] = a[j] * 0.9 + sin(a[j] + x[i]);
+        }
+    }
+    a
+}

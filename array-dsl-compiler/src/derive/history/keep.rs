@@ -65,7 +65,7 @@ impl Logger<'_> {
                 continue;
             }
             let count = polynomial(body, count);
-            let Some(most) = self.most(&count) else { continue };
+            let Some(most) = self.most(&count).filter(|most| !self.is_told([most])) else { continue };
             self.levels.push(Level { index: *index, count, most: most.clone() });
             let states =
                 replaced(s, &all).map(|(k, c)| self.whole(&r.body, c).map(|size| (k, c.state, size)));

@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::reverse::guarded_read;
 use super::place::{Place, PlaceCode, unconditional};
+use super::told::told;
 use super::{History, Kept, Log, Trip, Update};
 use crate::affine::{Checked, Facts, not_negative};
 use crate::bulk::build::{Code, int};
@@ -23,7 +24,8 @@ pub(in crate::derive) fn store_history(p: &mut Program, r: &mut Repeat) -> (Vec<
     let mut made = FxHashSet::default();
     made_inside(r, &mut made);
     let level = Level { index, count: count.clone(), most: count };
-    let mut logger = Logger { p, made: &made, levels: vec![level], loc: r.loc };
+    let told = told(p, r, &made);
+    let mut logger = Logger { p, made: &made, told: &told, levels: vec![level], loc: r.loc };
     let mut all = Vec::new();
     for c in &r.carried {
         let writes = logger.writes(&r.body, c);
@@ -106,6 +108,8 @@ pub(super) struct Logger<'a> {
     pub p: &'a mut Program,
     /// What the outermost loop makes.
     made: &'a FxHashSet<ArrayId>,
+    /// The most that integers are which its trips make, where data tell (`told`).
+    told: &'a FxHashMap<ArrayId, ArrayId>,
     /// The loops around, from the outside in.
     pub levels: Vec<Level>,
     loc: Loc,
@@ -176,6 +180,11 @@ impl Logger<'_> {
     /// A bound for a number of trips or points: the polynomial at the first trips or at the last ones, with whose numbers it falls or
     /// grows.
     pub fn most(&self, count: &Dim) -> Option<Dim> {
+        if let Some(SizeAtom::Scalar(a)) = count.as_atom()
+            && let Some(most) = self.told.get(&ArrayId(*a))
+        {
+            return Some(Dim::atom(SizeAtom::Scalar(most.0)));
+        }
         let mut most = count.clone();
         for l in self.levels.iter().rev() {
             let at = |number: &Dim| {
@@ -232,6 +241,7 @@ impl Logger<'_> {
         };
         let (into, index) = expect(written(&n), || format!("array {} is not written by element", result.0));
         let axes: Vec<Dim> = n.axes.iter().map(|a| polynomial(&r.body, &a.extent)).collect();
+        let is_told = self.is_told(self.levels.iter().map(|l| &l.most).chain(most));
         let most: Vec<Dim> = most.iter().map(|d| self.extent(d)).collect();
         let code = PlaceCode::new(&n, index);
         let now = Trip::default();
@@ -250,7 +260,7 @@ impl Logger<'_> {
             let place = code.at(p, c, point, &now);
             guarded_read(p, c, into, &place)
         });
-        Log { axes, place, value }
+        Log { axes, place, value, is_told }
     }
 
     /// Has each trip store an array over axes of so many points, and at most so many; the array of all of them.
@@ -279,8 +289,16 @@ impl Logger<'_> {
         result
     }
 
+    /// Whether data tell one of these bounds.
+    pub fn is_told<'d>(&self, bounds: impl IntoIterator<Item = &'d Dim>) -> bool {
+        bounds.into_iter().flat_map(scalars).any(|a| self.told.values().any(|most| *most == a))
+    }
+
     /// A bound as a dimension, which is not negative. That it is not less than the bound is a check that always holds, for the proofs.
     pub fn extent(&mut self, most: &Dim) -> Dim {
+        if self.is_told([most]) {
+            return most.clone();
+        }
         let mut stms = Vec::new();
         let extent = not_negative(self.p, most, &Checked::default(), self.loc, &mut stms);
         self.p.stms.extend(stms);
