@@ -5,7 +5,7 @@
 //! only to be regrouped, which an execution in order does without. The bounds are for the work without these and for all together.
 
 use array_dsl_compiler::bulk::interp::run_counted;
-use array_dsl_compiler::bulk::{ArrayId, Program};
+use array_dsl_compiler::bulk::{ArrayId, Program, Stm};
 use array_dsl_compiler::core::Function;
 use array_dsl_compiler::derive::Derivative;
 use array_dsl_compiler::loops::print::print;
@@ -272,6 +272,31 @@ fn a_short_state_is_not_logged() {
     let wide: Vec<_> = ranks.filter(|(rank, _)| *rank == 2).collect();
     let three = Some(array_dsl_compiler::dim::Dim::constant(3));
     assert!(!wide.is_empty() && wide.iter().all(|(_, last)| *last == three), "{wide:?}");
+}
+
+/// Whatever trips keep, in loops inside as well, is at most four times what they store anyway, and a few numbers.
+#[test]
+fn what_is_kept_has_a_bound() {
+    let n = 50;
+    let stored = |name: &str| match name {
+        "biquads" => n * (2 * n + 1),
+        "layers" => n * n * n,
+        "gated" => 2 * n * n * n,
+        "reservoirs" => n * (2 * n + 1),
+        _ => panic!("what does a trip of {name} store?"),
+    };
+    for (name, text) in kernels_of(include_str!("programs/cascades.rs"), "") {
+        let (_, _, d) = vjp(&text);
+        let size = |a: ArrayId| {
+            let dims = d.array(a).dims.iter().map(|d| d.eval(&mut |_| n).expect("a size"));
+            dims.product::<i64>()
+        };
+        let results = d.stms.iter().filter(|s| matches!(s, Stm::Repeat(_))).flat_map(Stm::results);
+        let logs: Vec<i64> = results.filter(|a| &*d.array(*a).name == "history").map(size).collect();
+        let all: i64 = logs.iter().sum();
+        println!("{name}: {logs:?}");
+        assert!(all > 0 && all <= 5 * stored(&name) + 4 * n, "{name}: {logs:?}");
+    }
 }
 
 /// What the loops for the CPU execute for arrays of `n` elements: the value, and the value with the derivative.

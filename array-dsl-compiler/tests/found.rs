@@ -12,6 +12,17 @@ use array_dsl_compiler::{bulk, pipeline};
 /// What was wrong, and a program.
 const FOUND: &[(&str, &str)] = &[
     (
+        "what a loop without trips would have read was read before it, for a bound of what its trips change",
+        "fn f(x: [f64; n], k: [i64; n]) -> [f64; n] {
+            let mut a = x;
+            for i in 0..n {
+                let end = min(max(k[0], 0), n);
+                for j in 0..end { a[j] = sin(a[i]); }
+            }
+            a
+        }",
+    ),
+    (
         "where two floats are neither less than each other nor equal, anything was taken for certain",
         "fn f(x: [f64; n], y: [f64; n]) -> [f64; n] {
             build(n, |i| {

@@ -31,6 +31,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) use self::log::store_history;
 use self::place::Place;
+pub(super) use self::told::greatest;
 use super::reverse::guarded_read;
 use crate::bulk::build::{Code, redirected};
 use crate::bulk::{ArrayId, Atom, Axis, Carried, Nest, Program, Repeat, Stm, Trips, Yield, YieldKind};

@@ -32,19 +32,23 @@
 //! one element a trip costs one element a trip backwards. Not those of states of which each trip makes all elements anew. Source: thesis 2.6 (loops, strip-mining, in-place updates) with old values in
 //! place of the analysis of false dependences.
 
+mod again;
 mod straight;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
+use self::again::{Restored, TripAgain};
 pub(super) use self::straight::{Segments, replaced};
 use super::NotDifferentiable;
 use super::forward::Forward;
-use super::history::{History, Kept, Trip, Update, from_the_end, store_history, undone, written_values};
+use super::history::{
+    History, Kept, Trip, Update, from_the_end, greatest, store_history, undone, written_values,
+};
 use super::reverse::{Reverse, costly_value};
 use crate::bulk::build::{Redirect, int};
 use crate::bulk::condition::relying_on_condition;
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{ArrayId, Carried, Reducer, Repeat, Stm, Trips, YieldKind};
+use crate::bulk::{ArrayId, Carried, Repeat, Stm, Trips, YieldKind};
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
 use crate::scalar::Op;
@@ -78,87 +82,12 @@ impl Forward {
     }
 }
 
-/// From the arrays that the forward loop binds to those that a backward trip binds in their places.
-type Restored = FxHashMap<ArrayId, ArrayId>;
-
 /// What a backward loop carries of adjoints.
 struct CarriedAdjoints {
     /// Of the active states, in their order.
     states: Vec<Carried>,
     /// Of arrays from outside the loop.
     outer: Vec<(ArrayId, Carried)>,
-}
-
-/// A state that a trip writes into, in a backward trip.
-struct Rewound<'a> {
-    /// Which of the arrays that the backward loop carries.
-    carried: usize,
-    updates: &'a [Update],
-    /// The state before the trip, as it was restored, and what each of the updates made of it when the trip was executed again.
-    versions: Vec<ArrayId>,
-    /// The last of the versions that anything reads: what is made of it is neither made again nor undone.
-    last: usize,
-}
-
-impl Rewound<'_> {
-    fn new<'a>(
-        carried: usize,
-        updates: &'a [Update],
-        body: &[Stm],
-        before: ArrayId,
-        next: ArrayId,
-    ) -> Rewound<'a> {
-        let versions = versions(body, next, before);
-        let is_read = |i: &usize| {
-            let a = versions[*i];
-            let read_by = |s: &Stm| {
-                let is_update = versions.get(i + 1).is_some_and(|next| s.results().contains(next));
-                match s {
-                    Stm::Nest(n) if is_update => {
-                        let mut reads = false;
-                        n.body.visit_reads(&mut |read, _| reads |= read == a);
-                        reads
-                    }
-                    Stm::Repeat(r) if is_update => {
-                        let inside = Stm::Repeat(Repeat { carried: Vec::new(), ..r.clone() });
-                        inside.inputs().contains(&a)
-                    }
-                    s => s.inputs().contains(&a),
-                }
-            };
-            // A loop goes backwards from what it made.
-            let is_loop = |u: usize| matches!(updates[u], Update::Loop(..));
-            i.checked_sub(1).is_some_and(is_loop) || body.iter().any(read_by)
-        };
-        let last = (0..versions.len()).rev().find(is_read).unwrap_or(0);
-        Rewound { carried, updates, versions, last }
-    }
-
-    /// The update that a statement is, if it is to be undone: of what, what it makes, and what undoes it.
-    fn update(&self, s: &Stm) -> Option<(ArrayId, ArrayId, &Update)> {
-        let results = s.results();
-        let u = (0..self.last).find(|u| results.contains(&self.versions[u + 1]))?;
-        Some((self.versions[u], self.versions[u + 1], &self.updates[u]))
-    }
-}
-
-/// A forward trip in a backward one.
-struct TripAgain<'a> {
-    /// Its statements, under names of their own.
-    body: Vec<Stm>,
-    restored: Restored,
-    written: Vec<Rewound<'a>>,
-    /// If it goes straight back.
-    segments: Option<Segments>,
-    /// What it has kept.
-    kept: Kept,
-}
-
-impl TripAgain<'_> {
-    /// The updates that a statement is.
-    fn updates(&self, s: &Stm) -> impl Iterator<Item = (ArrayId, ArrayId, &Update)> {
-        self.written.iter().filter_map(move |w| w.update(s))
-    }
 }
 
 /// What a loop inside of a trip overwrote, and the states that it replaced, if all that has been stored.
@@ -233,8 +162,7 @@ impl Reverse {
             None => Trip::of(index, number),
         };
         let (mut carried, again) = self.trip_again(r, &history, kept, &trip, index.map(|i| (i, number)));
-        let trip = self.with_integers(&trip, r, &again.restored);
-        let mut adjoints = self.body_adjoint(r, &active, &again, &trip)?;
+        let mut adjoints = self.body_adjoint(r, &active, &again)?;
         for w in &again.written {
             carried[w.carried].next = self.now(w.versions[0]);
         }
@@ -261,142 +189,6 @@ impl Reverse {
         Ok(())
     }
 
-    /// Has a forward trip again, as far as that is done before it goes backwards, and gives what the backward loop carries for that:
-    /// states that were only written into, in their order, which go back from trip to trip.
-    fn trip_again<'a>(
-        &mut self,
-        r: &Repeat,
-        history: &'a [History],
-        kept: Kept,
-        trip: &Trip,
-        number: Option<(ArrayId, ArrayId)>,
-    ) -> (Vec<Carried>, TripAgain<'a>) {
-        let mut restored: Restored = number.into_iter().collect();
-        let mut carried = Vec::new();
-        for (c, h) in r.carried.iter().zip(history) {
-            let info = self.p.array(c.state).clone();
-            let state = match h {
-                History::States(all) => {
-                    self.p.store(&info.name, info.elem, &info.dims, r.loc, |p, code, at| {
-                        let mut index = trip.index(p, code);
-                        index.extend(at);
-                        code.read(p, *all, &index)
-                    })
-                }
-                History::Overwritten(_) => {
-                    let [before, after, result] =
-                        [(); 3].map(|()| self.p.new_array(info.name.clone(), info.elem, info.dims.clone()));
-                    carried.push(Carried { state: after, start: self.now(c.result), next: after, result });
-                    self.rewound.insert(c.result, result);
-                    before
-                }
-            };
-            restored.insert(c.state, state);
-        }
-        let body = self.p.copy_stms(&r.body, &mut restored);
-        let trip = &self.with_integers(trip, r, &restored);
-        let copies = restored.iter().filter(|(old, _)| self.active.contains(old)).map(|(_, new)| *new);
-        self.active.extend(copies.collect::<Vec<_>>());
-        let in_trip = |a: ArrayId| restored.get(&a).copied().unwrap_or(a);
-        let overwritten = r.carried.iter().zip(history).filter_map(|(c, h)| match h {
-            History::Overwritten(updates) => Some((in_trip(c.state), in_trip(c.next), &updates[..])),
-            History::States(_) => None,
-        });
-        let written = overwritten
-            .enumerate()
-            .map(|(at, (before, next, updates))| Rewound::new(at, updates, &body, before, next))
-            .collect();
-        let mut again = TripAgain { body, restored, written, segments: None, kept };
-        let written: Vec<Vec<ArrayId>> = again.written.iter().map(|w| w.versions.clone()).collect();
-        again.segments = Segments::of(&self.p, &again.body, &written, &again.kept);
-        match &again.segments {
-            Some(segments) => {
-                for w in &mut again.written {
-                    w.last = w.updates.len();
-                    self.is_again(w.versions[w.last], carried[w.carried].state);
-                }
-                // What is kept has sizes that are computed, and what is computed may read what is kept.
-                for (at, s) in again.body.iter().enumerate() {
-                    if let Some(values) = again.kept.of(at) {
-                        let results = s.results();
-                        for (k, log) in values {
-                            self.had_again(results[*k], *log, trip, r.loc);
-                        }
-                    } else if segments.steady.contains(&at) {
-                        self.execute([s].into_iter());
-                    }
-                }
-                let last = segments.of.last().into_iter().flatten();
-                self.execute(last.map(|at| &again.body[*at]));
-            }
-            None => self.undo_trip(r, &mut again, &carried, trip),
-        }
-        (carried, again)
-    }
-
-    /// A trip, with the integers that it made, of which numbers of trips inside and of points may be made.
-    fn with_integers(&self, trip: &Trip, r: &Repeat, restored: &Restored) -> Trip {
-        let is_integer = |a: &ArrayId| self.p.array(*a).dims.is_empty() && self.p.array(*a).elem == Elem::I64;
-        let made = r.body.iter().flat_map(Stm::results).filter(is_integer);
-        trip.with(made.filter_map(|a| Some((a, *restored.get(&a)?))))
-    }
-
-    /// Has what a trip computed from where it was kept.
-    fn had_again(&mut self, a: ArrayId, log: ArrayId, trip: &Trip, loc: Loc) {
-        let info = self.p.array(a).clone();
-        let now = self.p.store(&info.name, info.elem, &info.dims, loc, |p, code, at| {
-            let mut index = trip.index(p, code);
-            index.extend(at);
-            code.read(p, log, &index)
-        });
-        self.is_again(a, now);
-    }
-
-    /// Undoes a whole trip and executes it again.
-    fn undo_trip(&mut self, r: &Repeat, again: &mut TripAgain<'_>, carried: &[Carried], trip: &Trip) {
-        let mut names = FxHashMap::default();
-        // How much is undone may be told by integers that the trip makes of what is there.
-        if again.written.iter().flat_map(|w| w.updates).any(Update::is_told) {
-            let undone = again.written.iter().map(|w| w.versions[0]);
-            let first = self.integers_of_data(&again.body, undone.collect());
-            let mut at = 0..;
-            again.body.retain(|_| at.next().is_none_or(|at| !first.contains(&at)));
-        }
-        for w in &mut again.written {
-            let after = carried[w.carried].state;
-            let undone = |state, u: &Update| undone(&mut self.p, state, u, trip, r.loc);
-            let before = w.updates.iter().rev().fold(after, undone);
-            self.active.extend(self.active.contains(&w.versions[0]).then_some(before));
-            names.insert(w.versions[0], before);
-            w.versions[0] = before;
-        }
-        again.body.iter_mut().for_each(|s| Redirect(&names).stm(s));
-        again.restored.values_mut().for_each(|a| *a = names.get(a).copied().unwrap_or(*a));
-        self.p.stms.extend(again.body.iter().cloned());
-    }
-
-    /// Executes the nests of a trip that make integers of what is neither to be undone nor made by other statements; their places.
-    fn integers_of_data(&mut self, body: &[Stm], undone: Vec<ArrayId>) -> Vec<usize> {
-        let mut made: FxHashSet<ArrayId> = body.iter().flat_map(Stm::results).chain(undone).collect();
-        let mut places = Vec::new();
-        for (at, s) in body.iter().enumerate() {
-            let results = s.results();
-            let are_integers = results.iter().all(|a| {
-                let info = self.p.array(*a);
-                info.dims.is_empty() && info.elem == Elem::I64
-            });
-            let is_first = matches!(s, Stm::Nest(n) if n.axes.is_empty())
-                && are_integers
-                && !s.inputs().iter().any(|a| made.contains(a));
-            if is_first {
-                results.iter().for_each(|a| _ = made.remove(a));
-                places.push(at);
-                self.p.stms.push(s.clone());
-            }
-        }
-        places
-    }
-
     /// Executes statements of a trip with the states as they are now.
     fn execute<'s>(&mut self, stms: impl Iterator<Item = &'s Stm>) {
         for s in stms {
@@ -413,7 +205,6 @@ impl Reverse {
         r: &Repeat,
         active: &[Carried],
         again: &TripAgain<'_>,
-        trip: &Trip,
     ) -> Result<CarriedAdjoints, NotDifferentiable> {
         let TripAgain { body, restored, .. } = again;
         let around = (std::mem::take(&mut self.adjoints), std::mem::take(&mut self.sums));
@@ -437,7 +228,7 @@ impl Reverse {
         let mut segments = again.segments.iter().flat_map(|s| s.of.iter().rev().skip(1));
         for at in (0..body.len()).rev() {
             let before = again.updates(&body[at]).next().and_then(|_| segments.next());
-            self.statement_of_trip(at, again, before.map_or(&[], |b| b), trip)?;
+            self.statement_of_trip(at, again, before.map_or(&[], |b| b))?;
         }
         for (c, adj) in active.iter().zip(&mut states) {
             adj.next = self.total_or_zero(in_trip(c.state));
@@ -456,9 +247,8 @@ impl Reverse {
         at: usize,
         again: &TripAgain<'_>,
         before: &[usize],
-        trip: &Trip,
     ) -> Result<(), NotDifferentiable> {
-        let s = &again.body[at];
+        let (s, trip) = (&again.body[at], &again.trip);
         let undo: Vec<(ArrayId, ArrayId, &Update)> = again.updates(s).collect();
         if let Stm::Repeat(r) = s {
             let mut now = r.clone();
@@ -575,19 +365,9 @@ impl Reverse {
         q.body = std::mem::replace(&mut p.stms, outside);
         q.carried.push(Carried { state, start, next, result });
         p.stms.push(Stm::Repeat(q));
-        let most = if points.is_empty() { result } else { self.most(result, r.loc) };
+        let most = if points.is_empty() { result } else { greatest(&mut self.p, "trips", result, r.loc) };
         self.p.stms.extend(rest);
         Dim::atom(SizeAtom::Scalar(most.0))
-    }
-
-    /// The greatest of some numbers of trips, and none of none.
-    fn most(&mut self, trips: ArrayId, loc: Loc) -> ArrayId {
-        let p = &mut self.p;
-        let greatest = p.reduced("trips", Reducer::Max, trips, loc);
-        p.store("trips", Elem::I64, &[], loc, |p, code, _| {
-            let greatest = code.read(p, greatest, &[]);
-            code.op(p, Op::Max, &[greatest, int(0)])
-        })
     }
 
     /// The loop again, with its trips counted and its history stored.

@@ -13,8 +13,9 @@ use rustc_hash::FxHashSet;
 use super::Sequence;
 use crate::affine::{Affine, Checked, Facts};
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{ArrayId, Atom, Exp, Item, Let, Nest, Program, Stm, Var, Yield, YieldKind};
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Item, Let, Nest, Program, Stm, Var, Yield, YieldKind};
 use crate::dim::Dim;
+use crate::internal::expect;
 use crate::ty::Elem;
 
 /// Has them read from there.
@@ -88,7 +89,7 @@ impl Copied {
         };
         let place = parts(index)?;
         // Each axis covers a dimension of the array, and one point writes an element.
-        let covers = |(axis, a): (usize, &crate::bulk::Axis)| {
+        let covers = |(axis, a): (usize, &Axis)| {
             let mut of = place.iter().zip(&p.array(*array).dims).filter(|(x, _)| **x == Part::Axis(axis));
             matches!((of.next(), of.next()), (Some((_, d)), None) if *d == a.extent)
         };
@@ -147,7 +148,10 @@ impl Rewriter for Moved<'_> {
     fn binding(&mut self, l: &mut Let) {
         let found = self.from.iter().find(|(v, _)| l.vars == [*v]).map(|(_, c)| *c);
         if let (Some(c), Exp::Read { array, index, checked: false }) = (found, &mut l.exp) {
-            let at = |axis: usize| index[c.place.iter().position(|x| *x == Part::Axis(axis)).unwrap_or(0)];
+            let at = |axis: usize| {
+                let place = c.place.iter().position(|x| *x == Part::Axis(axis));
+                index[expect(place, || format!("array {} is not written along an axis", c.array.0))]
+            };
             let parts: Vec<Result<Atom, &Dim>> = c
                 .source_place
                 .iter()

@@ -10,7 +10,8 @@
 //!   .. v' .. }
 //! ```
 //!
-//! The room is a multiple of what is stored anyway, so that the memory of a history is at most so many times what the states alone need.
+//! The room is a multiple of what the outermost loop stores anyway, so that a history takes at most so many times what the states alone
+//! need. First it goes to what trips need, from the outside in.
 //! What costs a function for each element is computed again, in vectors.
 
 use rustc_hash::FxHashSet;
@@ -18,83 +19,120 @@ use rustc_hash::FxHashSet;
 use super::super::repeat::{Segments, replaced, versions};
 use super::super::reverse::costly_value;
 use super::Kept;
-use super::log::{Level, Logger, Writes, is_less, polynomial, position, size};
+use super::log::{Level, Logger, Writes, is_less, polynomial, position};
 use crate::bulk::build::Code;
 use crate::bulk::{ArrayId, Atom, Carried, Program, Repeat, Stm, Trips, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::internal::expect;
 
-/// So many numbers a trip may keep whatever it stores,
+/// So many numbers a trip of the outermost loop may keep whatever it stores,
 const FEW: i64 = 4;
 /// and so many times of that.
 const TIMES: i64 = 4;
 /// Sums of so many terms cost more than keeping them.
 const LONG: i64 = 16;
 
+/// A loop inside that writes into states, and what it writes into which.
+struct Inner<'a> {
+    r: &'a Repeat,
+    level: Level,
+    overwritten: Vec<(Carried, &'a [Writes])>,
+}
+
+/// The room of trips that store so many numbers.
+pub(super) fn room(stored: &Dim) -> Dim {
+    stored.scale(TIMES).add(&Dim::constant(FEW))
+}
+
 impl Logger<'_> {
     /// What trips with this body keep so that they can go straight back, and of what costs much to compute again what there is room for;
-    /// `None` if there is no way or no room. `whole` is the size of the states that are stored whole.
-    pub fn keeping(
-        &mut self,
-        body: &[Stm],
-        whole: Dim,
-        overwritten: &[(Carried, &[Writes])],
-    ) -> Option<Kept> {
+    /// `None` if there is no way or no room.
+    pub fn keeping(&mut self, body: &[Stm], overwritten: &[(Carried, &[Writes])]) -> Option<Kept> {
+        let before = self.room.clone();
+        let plan = self.needed_and_costly(body, overwritten);
+        if plan.is_none() {
+            self.room = before;
+        }
+        plan
+    }
+
+    fn needed_and_costly(&mut self, body: &[Stm], overwritten: &[(Carried, &[Writes])]) -> Option<Kept> {
         let written: Vec<Vec<ArrayId>> =
             overwritten.iter().map(|(c, _)| versions(body, c.next, c.state)).collect();
         let all: FxHashSet<ArrayId> = written.iter().flatten().copied().collect();
         let mut places = Segments::to_keep(self.p, body, &written)?;
-        let stored = overwritten.iter().map(|(_, w)| size(w)).fold(whole, |sum, n| sum.add(&n));
-        let mut room = stored.scale(TIMES).add(&Dim::constant(FEW));
         for at in &places {
-            room = room.sub(&self.kept_size(body, &body[*at], &all)?);
+            let size = self.kept_size(body, &body[*at], &all)?;
+            self.takes(&size).then_some(())?;
         }
         let mut plan = Kept::default();
+        let mut loops = Vec::new();
         for (at, s) in body.iter().enumerate() {
-            let Stm::Repeat(r) = s else { continue };
-            let Trips::For(index, count) = &r.trips else { continue };
-            let inside = |c: &Carried| {
-                let mut all = overwritten.iter().flat_map(|(_, w)| *w);
-                all.find_map(|w| match w {
-                    Writes::Loop(result, _, inside) if *result == c.result => Some((*c, &inside[..])),
-                    _ => None,
+            let Some(inner) = self.inner_loop(body, s, overwritten) else { continue };
+            self.levels.push(inner.level.clone());
+            let states: Option<Vec<_>> = replaced(s, &all)
+                .map(|(k, c)| {
+                    let size = self.whole(&inner.r.body, c)?;
+                    self.takes(&size).then_some((k, c.state))
                 })
-            };
-            let inside: Vec<_> = r.carried.iter().filter_map(inside).collect();
-            if inside.is_empty() {
-                continue;
-            }
-            let count = polynomial(body, count);
-            let Some(most) = self.most(&count).filter(|most| !self.is_told([most])) else { continue };
-            self.levels.push(Level { index: *index, count, most: most.clone() });
-            let states =
-                replaced(s, &all).map(|(k, c)| self.whole(&r.body, c).map(|size| (k, c.state, size)));
-            let states = states.collect::<Option<Vec<_>>>();
-            let size = states.iter().flatten().fold(Dim::default(), |sum, (.., size)| sum.add(size));
-            let kept = states.as_ref().and_then(|_| self.keeping(&r.body, size.clone(), &inside));
+                .collect();
             self.levels.pop();
-            room = room.sub(&most.mul(&size));
-            let states = states?.into_iter().map(|(k, state, _)| (k, state)).collect();
-            plan.inside.push((at, Kept { states, ..kept.unwrap_or_default() }));
+            plan.inside.push((at, Kept { states: states?, ..Kept::default() }));
+            loops.push(inner);
         }
-        if !fits(&room) {
-            return None;
+        for (inner, (_, plan)) in loops.into_iter().zip(&mut plan.inside) {
+            self.levels.push(inner.level);
+            if let Some(kept) = self.keeping(&inner.r.body, &inner.overwritten) {
+                *plan = Kept { states: std::mem::take(&mut plan.states), ..kept };
+            }
+            self.levels.pop();
         }
         for at in costly(body, &all).into_iter().rev() {
-            if places.contains(&at) {
-                continue;
-            }
-            let size = self.kept_size(body, &body[at], &all);
-            let Some(left) = size.map(|size| room.sub(&size)).filter(fits) else { continue };
             let more: FxHashSet<usize> = places.iter().copied().chain([at]).collect();
-            if Segments::can_keep(self.p, body, &written, &more) {
-                (room, places) = (left, more);
+            if !places.contains(&at)
+                && Segments::can_keep(self.p, body, &written, &more)
+                && self.kept_size(body, &body[at], &all).is_some_and(|size| self.takes(&size))
+            {
+                places = more;
             }
         }
         let mut places: Vec<usize> = places.into_iter().collect();
         places.sort_unstable();
         plan.values = places.into_iter().map(|at| (at, to_keep(body, &body[at], &all))).collect();
         Some(plan)
+    }
+
+    /// A loop that writes into states, if it can be told how much that is before the outermost loop without data.
+    fn inner_loop<'s>(
+        &self,
+        body: &[Stm],
+        s: &'s Stm,
+        overwritten: &[(Carried, &'s [Writes])],
+    ) -> Option<Inner<'s>> {
+        let Stm::Repeat(r) = s else { return None };
+        let Trips::For(index, count) = &r.trips else { return None };
+        let inside = |c: &Carried| {
+            let mut all = overwritten.iter().flat_map(|(_, w)| *w);
+            all.find_map(|w| match w {
+                Writes::Loop(result, _, inside) if *result == c.result => Some((*c, &inside[..])),
+                _ => None,
+            })
+        };
+        let inside: Vec<_> = r.carried.iter().filter_map(inside).collect();
+        let count = polynomial(body, count);
+        let most = self.most(&count).filter(|most| !inside.is_empty() && !self.is_told([most]))?;
+        Some(Inner { r, level: Level { index: *index, count, most }, overwritten: inside })
+    }
+
+    /// Whether there is room for so many numbers in each trip of the loops around; it is taken.
+    fn takes(&mut self, size: &Dim) -> bool {
+        let trips = Dim::product(self.levels[1..].iter().map(|l| &l.most));
+        let left = self.room.sub(&trips.mul(size));
+        let fits = fits(&left);
+        if fits {
+            self.room = left;
+        }
+        fits
     }
 
     /// How much it takes to keep what a statement of this body makes.

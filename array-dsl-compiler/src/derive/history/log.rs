@@ -3,6 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::reverse::guarded_read;
+use super::keep::room;
 use super::place::{Place, PlaceCode, unconditional};
 use super::told::told;
 use super::{History, Kept, Log, Trip, Update};
@@ -25,7 +26,8 @@ pub(in crate::derive) fn store_history(p: &mut Program, r: &mut Repeat) -> (Vec<
     made_inside(r, &mut made);
     let level = Level { index, count: count.clone(), most: count };
     let told = told(p, r, &made);
-    let mut logger = Logger { p, made: &made, told: &told, levels: vec![level], loc: r.loc };
+    let mut logger =
+        Logger { p, made: &made, told: &told, levels: vec![level], room: Dim::default(), loc: r.loc };
     let mut all = Vec::new();
     for c in &r.carried {
         let writes = logger.writes(&r.body, c);
@@ -35,8 +37,9 @@ pub(in crate::derive) fn store_history(p: &mut Program, r: &mut Repeat) -> (Vec<
         all.iter().filter_map(|(c, w)| Some((*c, w.as_deref()?))).collect();
     let whole =
         all.iter().filter(|(_, w)| w.is_none()).map(|(c, _)| Dim::product(&logger.p.array(c.state).dims));
-    let whole = whole.fold(Dim::default(), |sum, n| sum.add(&n));
-    let plan = logger.keeping(&r.body, whole, &overwritten).unwrap_or_default();
+    let stored = overwritten.iter().map(|(_, w)| size(w)).chain(whole);
+    logger.room = room(&stored.fold(Dim::default(), |sum, n| sum.add(&n)));
+    let plan = logger.keeping(&r.body, &overwritten).unwrap_or_default();
     let (body, first) = (r.body.clone(), r.carried.len());
     let mut out = Vec::new();
     for (c, writes) in all {
@@ -67,7 +70,7 @@ pub(super) fn is_less(dims: &[Dim], writes: &[Writes]) -> bool {
 }
 
 /// How many elements are written, at most.
-pub(super) fn size(writes: &[Writes]) -> Dim {
+fn size(writes: &[Writes]) -> Dim {
     let sizes = writes.iter().map(|w| match w {
         Writes::Nest(_, most) => Dim::product(most),
         Writes::Loop(_, level, writes) => level.most.mul(&size(writes)),
@@ -112,6 +115,8 @@ pub(super) struct Logger<'a> {
     told: &'a FxHashMap<ArrayId, ArrayId>,
     /// The loops around, from the outside in.
     pub levels: Vec<Level>,
+    /// How many numbers each trip of the outermost loop may still keep.
+    pub room: Dim,
     loc: Loc,
 }
 

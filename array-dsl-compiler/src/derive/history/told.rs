@@ -17,7 +17,7 @@ use crate::bulk::{
     ArrayId, Atom, Exp, Let, Nest, Program, Reducer, Repeat, Stm, Trips, Var, Yield, YieldKind,
 };
 use crate::scalar::Op;
-use crate::ty::Elem;
+use crate::ty::{Elem, Loc};
 
 /// By integer that is the extent of something in the loop's body: the most that it is, which stands before the loop now. `made` is what
 /// the loop makes.
@@ -47,15 +47,20 @@ pub(super) fn told(p: &mut Program, r: &Repeat, made: &FxHashSet<ArrayId>) -> Fx
             let sizes = p.new_array("sizes", Elem::I64, vec![count.clone()]);
             let yields = vec![Yield { array: sizes, kind: YieldKind::Store(value) }];
             p.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc: r.loc }));
-            let greatest = p.reduced("most", Reducer::Max, sizes, r.loc);
-            let most = p.store("most", Elem::I64, &[], r.loc, |p, code, _| {
-                let greatest = code.read(p, greatest, &[]);
-                code.op(p, Op::Max, &[greatest, int(0)])
-            });
+            let most = greatest(p, "most", sizes, r.loc);
             out.insert(*array, most);
         }
     }
     out
+}
+
+/// The greatest of some numbers of trips, and none of none.
+pub(in crate::derive) fn greatest(p: &mut Program, name: &str, trips: ArrayId, loc: Loc) -> ArrayId {
+    let greatest = p.reduced(name, Reducer::Max, trips, loc);
+    p.store(name, Elem::I64, &[], loc, |p, code, _| {
+        let greatest = code.read(p, greatest, &[]);
+        code.op(p, Op::Max, &[greatest, int(0)])
+    })
 }
 
 /// Whether a nest makes its value of what is known and of the number of the trip, and cannot fail: what it reads without that number would
