@@ -24,6 +24,8 @@ pub(crate) struct Proof<'a> {
     parts: FxHashMap<ArrayId, Vec<Part>>,
     /// Those of which an element is read that may not be.
     pub unset: Vec<ArrayId>,
+    /// Elements that are written, compared or not, and have no reason to be inside.
+    pub outside: Vec<(ArrayId, Vec<Atom>)>,
 }
 
 /// The elements of an array with a place in one dimension that is within ends; none if nothing is known of them.
@@ -43,6 +45,7 @@ impl<'a> Proof<'a> {
             unproven: Vec::new(),
             parts: FxHashMap::default(),
             unset: Vec::new(),
+            outside: Vec::new(),
         }
     }
 
@@ -76,6 +79,14 @@ impl<'a> Proof<'a> {
                 && to.as_ref().is_none_or(|to| self.facts.nonnegative(&last(to).sub(&place)))
         };
         self.parts.get(&array).is_none_or(|parts| parts.iter().all(|p| p.as_ref().is_some_and(within)))
+    }
+
+    /// An element is written.
+    pub fn write(&mut self, array: ArrayId, index: &[Atom]) {
+        let (around, dims) = (self.dims)(array);
+        if !self.facts.all_inside_row(around, index, dims) {
+            self.outside.push((array, index.to_vec()));
+        }
     }
 
     /// The step of a scan, of which nothing is known after it.

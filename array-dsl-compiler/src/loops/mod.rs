@@ -14,6 +14,8 @@
 //! * A `Scan` is as in Bulk, and runs along the loop whose body it stands in: it has a state for each execution of the loop.
 //! * A loop with a [`Range`] makes some of its trips only: the others would fold, store and change nothing. `lower` makes such loops for
 //!   the CPU, where a comparison of the counter is settled in parts, or all trips beyond a point's own do nothing.
+//! * Points that overwrite elements of their own alone are divided, compute in lanes and fold as others do ([`own`]); else a tree with a
+//!   `Write` has its points in order. A `Write` without a comparison is proven to be inside, as a `Read` is.
 //! * Points may combine values into arrays that all of them share: by `Accumulate`s that stand in no recurrence, all of one type and
 //!   operator.
 //! * A [`Recurrence`] is a loop that a point makes by itself: its states are scalars. In it `Write` and `Accumulate` change elements
@@ -27,6 +29,7 @@
 //! * `Read` expressions are as in Bulk (of `bulk::Exp`), with the indices of `Row` arrays shortened.
 
 mod covers;
+pub mod own;
 mod plan;
 pub mod print;
 pub mod rename;
@@ -283,6 +286,8 @@ pub enum Node {
         index: Vec<Atom>,
         /// What.
         value: Atom,
+        /// Whether the index is compared. If not it is always inside.
+        checked: bool,
     },
 }
 

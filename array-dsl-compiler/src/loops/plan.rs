@@ -138,6 +138,17 @@ impl Form {
         }
     }
 
+    /// The code that some trips have instead of the loop's.
+    pub fn codes_mut(&mut self) -> Vec<&mut Vec<Node>> {
+        match self {
+            Form::Sided(s) => s.parts.iter_mut().collect(),
+            Form::Across(Across { otherwise, .. }) => otherwise.codes_mut(),
+            Form::Few(_, otherwise) => otherwise.codes_mut(),
+            Form::Peeled(m) | Form::Lanes(Some(m)) => vec![&mut m.body],
+            Form::Plain | Form::Tiles | Form::Together(_) | Form::Blocks(_) | Form::Lanes(None) => Vec::new(),
+        }
+    }
+
     /// All code that some trips have instead of the loop's, and what it folds.
     pub fn codes(&self) -> Vec<(Which<'_>, &[Node], &[Atom])> {
         match self {

@@ -228,8 +228,10 @@ fn nodes(text: &Text, body: &[Node], depth: usize, out: &mut String) {
                 let (element, how) = (text.element(*array, index), reducer.name());
                 out.push_str(&format!("{pad}{element} {how}= {}\n", atom(*value)));
             }
-            Node::Write { array, index, value } => {
-                out.push_str(&format!("{pad}{} := {}\n", text.element(*array, index), atom(*value)));
+            Node::Write { array, index, value, checked } => {
+                // As a store, of which nobody has to ask where it goes.
+                let sign = if *checked { ":=" } else { "=" };
+                out.push_str(&format!("{pad}{} {sign} {}\n", text.element(*array, index), atom(*value)));
             }
         }
     }

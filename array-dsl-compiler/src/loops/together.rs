@@ -9,7 +9,8 @@
 
 use rustc_hash::FxHashSet;
 
-use super::uses::{places, takes_long};
+use super::own::is_own;
+use super::uses::takes_long;
 use super::{LANES, Loop, Node, Recurrence, Rounds};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Var};
 use crate::dim::Dim;
@@ -64,9 +65,8 @@ pub fn short_in_blocks(
     vars: &[Elem],
     root: &impl Fn(ArrayId) -> ArrayId,
 ) -> Option<usize> {
-    let axis = [axis].into();
-    let is_own = |a: ArrayId| !places(body, &axis, &|b| root(b) == root(a)).is_empty();
-    let is_written_there = |n: &&Node| matches!(n, Node::Write { array, .. } if is_own(*array));
+    let is_written_there =
+        |n: &&Node| matches!(n, Node::Write { array, .. } if is_own(root, &[axis], body, *array));
     is_plain(body.iter().filter(|n| !is_written_there(n)), vars).then_some(MANY)
 }
 

@@ -76,7 +76,7 @@ pub trait Visitor: Scalars {
                 }
                 self.loc(&r.loc);
             }
-            Node::Store { array, index, value } | Node::Write { array, index, value } => {
+            Node::Store { array, index, value } | Node::Write { array, index, value, .. } => {
                 index.iter().chain([value]).for_each(|a| self.atom(a));
                 self.target(*array, Access::Write);
             }

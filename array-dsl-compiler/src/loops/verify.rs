@@ -33,7 +33,7 @@ mod tests;
 mod tree;
 
 use self::reasons::Reasons;
-pub use self::reasons::compare;
+pub use self::reasons::{certain, compare};
 pub(crate) use self::reasons::{established, unset};
 use super::print::types;
 use super::{Covers, Home, Program, Repeat, Step};

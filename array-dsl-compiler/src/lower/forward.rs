@@ -1,7 +1,9 @@
-//! What a point has written is not read again: the value that it wrote stands for the element, until something may change it.
+//! What a point has written is not read again: the value that it wrote stands for the element, until something may change it. What it has
+//! computed, or read of what nobody changes meanwhile, is not computed or read again.
 //!
 //! ```text
 //! a[i] := x;  y = a[i];  a[i] := z      y = x;  a[i] := z
+//! y = cos x;  d[i] := y;  z = cos x     y = cos x;  d[i] := y;  z = y
 //! ```
 //!
 //! What is added to such an element is added to that value, and the sum written. Of two writes to one element without a read in between
@@ -13,9 +15,11 @@
 
 use std::collections::BTreeSet;
 
+use rustc_hash::FxHashMap;
+
 use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{ArrayId, Atom, Block, Exp, Let, Reducer};
+use crate::bulk::{ArrayId, Atom, Block, Exp, Let, Reducer, Var};
 use crate::dim::Dim;
 use crate::loops::uses::{Access, each_tree, visit_arrays};
 use crate::loops::{Node, Program, Range, Rounds};
@@ -25,7 +29,13 @@ use crate::ty::Loc;
 pub fn forward(p: &mut Program) {
     let mut steps = std::mem::take(&mut p.steps);
     each_tree(&mut steps, &mut |t| {
-        let mut point = Point { p, written: Vec::new(), names: Renaming::default() };
+        let mut point = Point {
+            p,
+            written: Vec::new(),
+            computed: FxHashMap::default(),
+            compared: Vec::new(),
+            names: Renaming::default(),
+        };
         t.body = point.nodes(std::mem::take(&mut t.body));
     });
     p.steps = steps;
@@ -57,6 +67,10 @@ impl Written {
 struct Point<'a> {
     p: &'a mut Program,
     written: Vec<Written>,
+    /// Expressions in scope, by what they are; reads as if they were not compared.
+    computed: FxHashMap<Exp, Var>,
+    /// Indices that have been compared with dimensions: one outside has been reported.
+    compared: Vec<(Vec<Atom>, Vec<Dim>)>,
     names: Renaming,
 }
 
@@ -71,10 +85,14 @@ impl Point<'_> {
             match &mut n {
                 Node::Let(l) => {
                     self.binding(l);
-                    if let Some(value) = self.value(&l.exp) {
+                    if let Some(value) = self.value(&l.exp).or_else(|| self.again(&l.exp)) {
                         self.names.insert(l.vars[0], value);
                         continue;
                     }
+                    if let (Some(exp), [v]) = (plain(&l.exp), &l.vars[..]) {
+                        self.computed.insert(exp, *v);
+                    }
+                    self.compares(&l.exp);
                 }
                 Node::Scan(s) => self.scan(s),
                 Node::Loop(l) => {
@@ -91,7 +109,7 @@ impl Point<'_> {
                     r.body = self.inside(std::mem::take(&mut r.body));
                     r.states.iter_mut().for_each(|s| s.next = renamed(&self.names, s.next));
                 }
-                Node::Store { array, index, value } | Node::Write { array, index, value } => {
+                Node::Store { array, index, value } | Node::Write { array, index, value, .. } => {
                     index.iter_mut().chain([&mut *value]).for_each(|a| *a = renamed(&self.names, *a));
                     let (array, index, value) = (*array, index.clone(), *value);
                     let before = self.at(array, &index).and_then(|w| w.unread);
@@ -128,7 +146,7 @@ impl Point<'_> {
         let exp = Exp::Op(reducer.op()?, vec![before, renamed(&self.names, *value)]);
         let sum = self.p.new_var(self.p.arrays[array.0 as usize].elem);
         let sum_is = Node::Let(Let { vars: vec![sum], exp, loc: Loc::default() });
-        Some((sum_is, Node::Write { array: *array, index, value: Atom::Var(sum) }))
+        Some((sum_is, Node::Write { array: *array, index, value: Atom::Var(sum), checked: true }))
     }
 
     /// The body of a loop: what it changes is not known before it, nor what it has computed after it.
@@ -139,11 +157,17 @@ impl Point<'_> {
             arrays.insert(self.p.root(a));
         });
         self.written.retain(|w| !changed.contains(&w.root));
+        let p = &*self.p;
+        self.computed
+            .retain(|e, _| !matches!(e, Exp::Read { array, .. } if changed.contains(&p.root(*array))));
+        let (computed, compared) = (self.computed.clone(), self.compared.len());
         self.written.iter_mut().for_each(|w| w.unread = w.unread.filter(|_| !read.contains(&w.root)));
         let before = self.written.clone();
         self.written.iter_mut().for_each(|w| w.unread = None);
         let body = self.nodes(body);
         self.written = before;
+        self.computed = computed;
+        self.compared.truncate(compared);
         body
     }
 
@@ -157,13 +181,34 @@ impl Point<'_> {
     }
 
     fn value(&self, e: &Exp) -> Option<Atom> {
-        let Exp::Read { array, index, checked: false } = e else { return None };
-        self.at(*array, index).map(|w| w.value)
+        let Exp::Read { array, index, checked } = e else { return None };
+        let is_inside = || {
+            let dims = &self.p.arrays[array.0 as usize].dims;
+            self.compared.iter().any(|(i, d)| i == index && d == dims)
+        };
+        self.at(*array, index).filter(|_| !checked || is_inside()).map(|w| w.value)
+    }
+
+    fn compares(&mut self, e: &Exp) {
+        match e {
+            Exp::Read { array, index, checked: true } => {
+                self.compared.push((index.clone(), self.dims(*array)))
+            }
+            Exp::Inside { index, dims, .. } => self.compared.push((index.clone(), dims.clone())),
+            _ => {}
+        }
+    }
+
+    /// What an expression is that has been computed.
+    fn again(&self, e: &Exp) -> Option<Atom> {
+        self.computed.get(&plain(e)?).map(|v| Atom::Var(*v))
     }
 
     fn changed(&mut self, array: ArrayId, index: &[Atom]) {
         let p = &*self.p;
         self.written.retain(|w| !w.may_be(p, array, Some(index)));
+        let root = p.root(array);
+        self.computed.retain(|e, _| !matches!(e, Exp::Read { array, .. } if p.root(*array) == root));
     }
 
     fn reads(&mut self, n: &Node) {
@@ -175,6 +220,18 @@ impl Point<'_> {
         visit_arrays(std::slice::from_ref(n), &mut |a, _| {
             written.iter_mut().filter(|w| w.may_be(p, a, index)).for_each(|w| w.unread = None);
         });
+    }
+}
+
+/// An expression without branches, by which the same one is found. An index that has been compared is not compared again: one outside has
+/// been reported.
+fn plain(e: &Exp) -> Option<Exp> {
+    match e {
+        Exp::Op(..) | Exp::Size(_) => Some(e.clone()),
+        Exp::Read { array, index, .. } => {
+            Some(Exp::Read { array: *array, index: index.clone(), checked: false })
+        }
+        Exp::Inside { .. } | Exp::StopGradient(_) | Exp::If(..) => None,
     }
 }
 

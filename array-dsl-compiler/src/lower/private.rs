@@ -229,7 +229,7 @@ impl Copies<'_> {
         };
         body.push(match is_new {
             true => Node::Store { array: to, index, value },
-            false => Node::Write { array: to, index, value },
+            false => Node::Write { array: to, index, value, checked: true },
         });
         axes.into_iter().rev().fold(body, |body, axis| {
             let rounds = Rounds::For(axis, None);

@@ -18,6 +18,7 @@
 //! | `ordered` | loops of scalars at points as loops of points |
 //! | `adjoin` | what is made by the same points as a loop of points, joined with it |
 //! | `collect` | sums over the points of a loop as what these add up |
+//! | `updates` | steps that change elements in place at the same points, as one |
 //! | `siblings` | loops of one point that make the same trips |
 //! | `again` | what the points of a loop compute again |
 //! | `fuse` | groups of nests; loop trees |
@@ -49,6 +50,7 @@ mod sink;
 mod sorted;
 mod sums;
 mod unroll;
+mod updates;
 mod users;
 mod values;
 
@@ -180,6 +182,7 @@ fn scheduled(p: &bulk::Program, target: Target, Limits { longest, arrays: most }
         collect::collect(&mut out);
         siblings::siblings(&mut out);
     }
+    updates::updates(&mut out, target);
     std::mem::swap(&mut p.vars, &mut out.vars);
     let memory: Vec<ArrayId> = (0..out.arrays.len()).map(|a| out.root(ArrayId(a as u32))).collect();
     let has_unrolled = unroll::unroll(&mut p, &memory, &mut out.steps, target);
@@ -416,7 +419,9 @@ fn update(n: &bulk::Nest, array: ArrayId, kind: &YieldKind) -> Tree {
         YieldKind::Accumulate { reducer, index, value, .. } => {
             Node::Accumulate { array, reducer: *reducer, index: index.clone(), value: *value }
         }
-        YieldKind::Write { index, value, .. } => Node::Write { array, index: index.clone(), value: *value },
+        YieldKind::Write { index, value, .. } => {
+            Node::Write { array, index: index.clone(), value: *value, checked: true }
+        }
         YieldKind::Store(v) | YieldKind::Reduce { value: v, .. } => {
             let index = n.axes.iter().map(|a| bulk::Atom::Var(a.var)).collect();
             Node::Store { array, index, value: *v }

@@ -293,7 +293,7 @@ impl Sink<'_> {
             YieldKind::Accumulate { reducer, .. } => {
                 Node::Accumulate { array, reducer: *reducer, index, value }
             }
-            _ => Node::Write { array, index, value },
+            _ => Node::Write { array, index, value, checked: true },
         });
         Some(())
     }

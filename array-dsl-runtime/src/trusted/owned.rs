@@ -81,16 +81,25 @@ mod owners {
     use std::collections::HashMap;
     use std::sync::{Mutex, PoisonError};
 
+    /// So many maps, each of neighbors here and there: none is large where all of an array is used, which tests of memory would notice.
+    const MAPS: usize = 256;
+    const NEIGHBORS: usize = 64;
+
     /// By element that is used, the thread that has it: few of a large array are, where a loop changes it in place.
-    #[derive(Default)]
-    pub struct Owners(Mutex<HashMap<usize, usize>>);
+    pub struct Owners([Mutex<HashMap<usize, usize>>; MAPS]);
+
+    impl Default for Owners {
+        fn default() -> Owners {
+            Owners(std::array::from_fn(|_| Mutex::default()))
+        }
+    }
 
     impl Owners {
         /// The thread has the element, now or already.
         pub fn take(&self, i: usize) {
             thread_local!(static HERE: u8 = const { 0 });
             let thread = HERE.with(|here| std::ptr::from_ref(here) as usize);
-            let mut owners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut owners = self.0[i / NEIGHBORS % MAPS].lock().unwrap_or_else(PoisonError::into_inner);
             let owner = *owners.entry(i).or_insert(thread);
             drop(owners);
             assert!(owner == thread, "element {i} is used by two threads");

@@ -54,11 +54,11 @@ impl Cpu<'_> {
                     out.push_str(&r.only_in_points(text));
                 }
                 Node::Accumulate { array, reducer, index, value } => {
-                    let update = update_of(*array, r)(self, *array, Some(*reducer), index, *value, r);
+                    let update = update_of(*array, r)(self, *array, Some(*reducer), (index, true), *value, r);
                     out.push_str(&r.only_in_points(update));
                 }
-                Node::Write { array, index, value } => {
-                    let update = update_of(*array, r)(self, *array, None, index, *value, r);
+                Node::Write { array, index, value, checked } => {
+                    let update = update_of(*array, r)(self, *array, None, (index, *checked), *value, r);
                     out.push_str(&r.only_in_points(update));
                 }
             }
@@ -115,7 +115,7 @@ impl Cpu<'_> {
             tests.push(format!("({0} >= 0 && {0} < {size})", r.atom(index[k])));
             k += merged;
         }
-        if tests.is_empty() { "true".into() } else { tests.join(" && ") }
+        if tests.is_empty() { CERTAINLY.into() } else { tests.join(" && ") }
     }
 
     /// An element that no other point has anything to do with: only this task has it.
@@ -123,11 +123,11 @@ impl Cpu<'_> {
         &mut self,
         a: ArrayId,
         q: Option<Reducer>,
-        index: &[Atom],
+        (index, checked): (&[Atom], bool),
         value: Atom,
         r: &mut Region,
     ) -> String {
-        let test = self.inside(a, index, r);
+        let test = if checked { self.inside(a, index, r) } else { CERTAINLY.into() };
         let (at, value, name) = (self.linear(a, index, r), r.atom(value), self.name(a));
         r.rereads |= q.is_some();
         let new = q.map_or(value.clone(), |q| {
@@ -141,18 +141,19 @@ impl Cpu<'_> {
         &mut self,
         a: ArrayId,
         q: Option<Reducer>,
-        index: &[Atom],
+        (index, checked): (&[Atom], bool),
         value: Atom,
         r: &mut Region,
     ) -> String {
         let points = r.scratch.get(&a).cloned().unwrap_or_default();
         let dims = self.memory_dims(a).to_vec();
         let mut tests = Vec::new();
-        for (_, (i, d)) in index.iter().zip(&dims).enumerate().filter(|(k, _)| !points.contains(k)) {
+        let may_be_outside = |(k, _): &(usize, _)| checked && !points.contains(k);
+        for (_, (i, d)) in index.iter().zip(&dims).enumerate().filter(may_be_outside) {
             let size = self.dim_in(d, r);
             tests.push(format!("({0} >= 0 && {0} < {size})", r.atom(*i)));
         }
-        let test = if tests.is_empty() { "true".into() } else { tests.join(" && ") };
+        let test = if tests.is_empty() { CERTAINLY.into() } else { tests.join(" && ") };
         let (at, value, name) = (self.linear(a, index, r), r.atom(value), self.name(a));
         let old = format!("unsafe {{ __rt::trusted::get(&{name}[..], {at}) }}");
         let new = q.map_or(value.clone(), |q| expr::combine(q, self.elem(a), &old, &value));
@@ -165,11 +166,12 @@ impl Cpu<'_> {
         &mut self,
         a: ArrayId,
         q: Option<Reducer>,
-        index: &[Atom],
+        (index, checked): (&[Atom], bool),
         value: Atom,
         r: &mut Region,
     ) -> String {
-        let (test, at) = self.place(a, index, r);
+        let at = self.linear(a, index, r);
+        let test = if checked { self.inside(a, index, r) } else { CERTAINLY.into() };
         let value = r.atom(value);
         if r.shared {
             let target = &r.targets[&self.root(a)];
@@ -342,7 +344,11 @@ impl Cpu<'_> {
     }
 }
 
-type Update<'a> = fn(&mut Cpu<'a>, ArrayId, Option<Reducer>, &[Atom], Atom, &mut Region) -> String;
+/// Changes an element: of which array, how, where and whether that is compared, and by what.
+type Update<'a> = fn(&mut Cpu<'a>, ArrayId, Option<Reducer>, (&[Atom], bool), Atom, &mut Region) -> String;
+
+/// Where an index is inside.
+const CERTAINLY: &str = "true";
 
 /// How an element of an array is changed.
 fn update_of<'a>(array: ArrayId, r: &Region) -> Update<'a> {

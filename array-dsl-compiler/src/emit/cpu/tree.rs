@@ -8,6 +8,7 @@ use super::{Cpu, END_IF_FAILED, expr, fold, repeat};
 use crate::bulk::uses::scalars;
 use crate::bulk::{ArrayId, Axis, Trips, Var};
 use crate::internal;
+use crate::loops::own::overwrites_in_order;
 use crate::loops::uses::{Access, combined, visit_arrays, visit_sizes};
 use crate::loops::{Covers, Division, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Step, Tree, scratch};
 
@@ -87,7 +88,7 @@ fn reads(c: &Cpu<'_>, a: ArrayId, nodes: &[Node]) -> bool {
     any
 }
 
-/// Calls `f` with the arrays of which recurrences change elements of the point's own.
+/// Calls `f` with the arrays of which recurrences change elements of the point's own, or all code does if `inside`.
 fn changed(nodes: &[Node], inside: bool, f: &mut impl FnMut(ArrayId)) {
     for n in nodes {
         match n {
@@ -168,7 +169,7 @@ impl Cpu<'_> {
 
     /// The code of a tree whose arrays exist.
     fn code(&mut self, t: &Tree) -> String {
-        if !combined(&t.body).is_empty() || writes(&t.body).is_some() {
+        if !combined(&t.body).is_empty() || overwrites_in_order(self.p, t) {
             return self.update(t);
         }
         if !t.axes.is_empty() {
@@ -212,7 +213,7 @@ impl Cpu<'_> {
             (other, _) => internal::broken(format!("a tree is divided as {other:?}")),
         };
         let mut r = Region { groups: merged(t), ..Region::default() };
-        changed(&t.body, false, &mut |a| r.owned.extend([self.root(a)]));
+        changed(&t.body, true, &mut |a| r.owned.extend([self.root(a)]));
         self.declare_scratch(t, &mut r);
         self.declare_outputs(&t.body, &mut r);
         let all = Loop::new(t.axes[0].clone(), t.body.clone(), Vec::new(), t.loc);
@@ -290,6 +291,7 @@ impl Cpu<'_> {
             return self.host_scan(l, host);
         }
         let mut r = Region::default();
+        changed(&l.body, true, &mut |a| r.owned.extend([self.root(a)]));
         self.declare_outputs(&l.body, &mut r);
         let extent = self.dim(&l.axis.extent);
         let work = self.work(&l.body);

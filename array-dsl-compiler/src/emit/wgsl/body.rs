@@ -28,7 +28,7 @@ impl Shader<'_, '_> {
                 Node::Loop(l) => self.looped(l)?,
                 Node::Recurrence(r) => self.recurrence(r)?,
                 Node::Store { array, index, value } => self.assign(*array, index, *value)?,
-                Node::Write { array, index, value } => {
+                Node::Write { array, index, value, .. } => {
                     self.guarded(*array, index, |sh| sh.assign(*array, index, *value))?;
                 }
                 Node::Accumulate { array, reducer, index, value } => {

@@ -264,7 +264,7 @@ fn accumulation_of_every_kind() {
             let (w, read_w) = b.read(y, &[int(0), int(0)], false);
             let index = vec![k, Atom::Var(i.var)];
             let combine = Node::Accumulate { array: y, reducer, index: index.clone(), value: v };
-            let write = Node::Write { array: y, index, value: w };
+            let write = Node::Write { array: y, index, value: w, checked: true };
             b.tree(&[i], vec![read_k, read_v, combine, read_w, write]);
             let text = b.check().shaders[0].wgsl.clone();
             // The first index needs a guard, the second is the axis itself.

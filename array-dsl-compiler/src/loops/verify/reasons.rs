@@ -21,12 +21,17 @@ pub(super) struct Reasons<'a> {
     pub vars: &'a [Elem],
 }
 
-/// What a tree reads without a reason.
+/// Elements of arrays.
+pub(super) type Elements = FxHashSet<(ArrayId, Vec<Atom>)>;
+
+/// What a tree does without a reason.
 pub(super) struct Unproven {
     /// The scalars that may be outside of their arrays.
     pub reads: Vec<(Var, ArrayId)>,
     /// The arrays of which something is read that may not be set.
     pub unset: Vec<ArrayId>,
+    /// The elements written that may be outside of their arrays.
+    pub writes: Vec<(ArrayId, Vec<Atom>)>,
 }
 
 impl Reasons<'_> {
@@ -71,6 +76,18 @@ impl Reasons<'_> {
         }
     }
 
+    /// The elements that are written without a reason in steps.
+    fn writes_of_steps(&self, steps: &[Step], mut checked: Checked, out: &mut Elements) {
+        for s in steps {
+            match s {
+                Step::Tree(t) => out.extend(self.tree(t, &mut checked.clone()).writes),
+                Step::Repeat(r) => self.writes_of_steps(&r.steps, self.inside(r, &checked), out),
+                _ => {}
+            }
+            self.step(s, &mut checked);
+        }
+    }
+
     /// What a tree reads without a reason; adds what it establishes.
     pub fn tree(&self, t: &Tree, checked: &mut Checked) -> Unproven {
         let dims = |a: ArrayId| {
@@ -90,7 +107,7 @@ impl Reasons<'_> {
         // Nor do its elements stay what they were as indices.
         t.body.iter().for_each(|n| changed(n, &mut |a| indexed.forget(a)));
         checked.compared(indexed);
-        Unproven { reads: proof.unproven, unset: proof.unset }
+        Unproven { reads: proof.unproven, unset: proof.unset, writes: proof.outside }
     }
 }
 
@@ -133,6 +150,60 @@ pub fn compare(p: &mut Program) {
         let mut compare = Compare(&unproven);
         each_tree(&mut p.steps, &mut |t| in_nodes(&mut t.body, &mut compare));
     }
+}
+
+/// Has elements written without a comparison that have a reason to be inside.
+pub fn certain(p: &mut Program) {
+    let arrays = types(p);
+    let reasons = Reasons { p, arrays: &arrays, vars: &p.vars };
+    let mut unproven = FxHashSet::default();
+    reasons.writes_of_steps(&p.steps, Checked::executed(), &mut unproven);
+    each_tree(&mut p.steps, &mut |t| {
+        let codes = [&mut t.body].into_iter().chain(t.plan.form.codes_mut());
+        codes.for_each(|nodes| compare_writes(nodes, &unproven));
+    });
+}
+
+/// Has just these elements compared where they are written.
+fn compare_writes(nodes: &mut [Node], unproven: &Elements) {
+    for n in nodes {
+        match n {
+            Node::Write { array, index, checked, .. } => {
+                *checked = unproven.contains(&(*array, index.clone()));
+            }
+            Node::Loop(l) => {
+                compare_writes(&mut l.body, unproven);
+                l.plan.form.codes_mut().into_iter().for_each(|nodes| compare_writes(nodes, unproven));
+            }
+            Node::Recurrence(r) => compare_writes(&mut r.body, unproven),
+            Node::Let(_) | Node::Scan(_) | Node::Store { .. } | Node::Accumulate { .. } => {}
+        }
+    }
+}
+
+/// The elements that a tree writes without a comparison.
+pub(super) fn written_unchecked(t: &Tree) -> Elements {
+    fn inside(nodes: &[Node], out: &mut Elements) {
+        for n in nodes {
+            match n {
+                Node::Write { array, index, checked: false, .. } => drop(out.insert((*array, index.clone()))),
+                Node::Loop(l) => {
+                    inside(&l.body, out);
+                    l.plan.form.codes().into_iter().for_each(|(_, nodes, _)| inside(nodes, out));
+                }
+                Node::Recurrence(r) => inside(&r.body, out),
+                Node::Let(_)
+                | Node::Scan(_)
+                | Node::Store { .. }
+                | Node::Accumulate { .. }
+                | Node::Write { .. } => {}
+            }
+        }
+    }
+    let mut out = FxHashSet::default();
+    inside(&t.body, &mut out);
+    t.plan.form.codes().into_iter().for_each(|(_, nodes, _)| inside(nodes, &mut out));
+    out
 }
 
 struct Compare<'a>(&'a FxHashSet<Var>);
@@ -250,7 +321,8 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, around: &mut Around<'_>) {
             Node::Store { array, index, value } => {
                 around.checked.stored(*array, index.is_empty(), *value, &mut proof.facts);
             }
-            Node::Accumulate { .. } | Node::Write { .. } => {}
+            Node::Write { array, index, .. } => proof.write(*array, index),
+            Node::Accumulate { .. } => {}
         }
     }
 }

@@ -140,7 +140,7 @@ fn tiles_are_of_scalar_code_loops_and_stores() {
     let writes = |p: &mut Program| {
         let l = inner(p, 0);
         let Some(Node::Accumulate { array, index, value, .. }) = l.body.pop() else { panic!("{l:?}") };
-        l.body.push(Node::Write { array, index, value });
+        l.body.push(Node::Write { array, index, value, checked: true });
         l.plan.form = Form::Tiles;
     };
     assert_eq!(errors(writes), wrong);
@@ -341,8 +341,12 @@ fn recurrence(rounds: Rounds, body: Vec<Node>) -> Node {
 
 #[test]
 fn points_change_elements_of_their_own() {
-    let write =
-        |index: &[Atom]| Node::Write { array: ArrayId(3), index: index.to_vec(), value: Atom::Var(Var(6)) };
+    let write = |index: &[Atom]| Node::Write {
+        array: ArrayId(3),
+        index: index.to_vec(),
+        value: Atom::Var(Var(6)),
+        checked: true,
+    };
     let other = ["points change elements of `c.3` that are not their own"];
     // `c` has a dimension that is none of the points'.
     assert_eq!(errors(|p| body(p).push(recurrence(rounds(), vec![write(&[Atom::Var(Var(9))])]))), other);
@@ -361,7 +365,7 @@ fn scratch_memory_is_set_before_it_is_read() {
     let history = |p: &mut Program, reads_first: bool| {
         p.arrays[3].home = Home::Scratch;
         p.arrays[3].dims = vec![tree(p).axes[0].extent.clone(), Dim::name("m")];
-        let write = Node::Write { array: ArrayId(3), index: at(9), value: int(0) };
+        let write = Node::Write { array: ArrayId(3), index: at(9), value: int(0), checked: true };
         let read = Exp::Read { array: ArrayId(3), index: at(9), checked: true };
         let read = Node::Let(Let { vars: vec![Var(6)], exp: read, loc: Loc(0) });
         let loops = [write, read].map(|n| recurrence(rounds(), vec![n]));
@@ -374,7 +378,8 @@ fn scratch_memory_is_set_before_it_is_read() {
     // Of another point's elements there may be none.
     let other = |p: &mut Program| {
         history(p, false);
-        let elsewhere = Node::Write { array: ArrayId(3), index: vec![int(0), int(0)], value: int(0) };
+        let elsewhere =
+            Node::Write { array: ArrayId(3), index: vec![int(0), int(0)], value: int(0), checked: true };
         body(p).push(elsewhere);
     };
     assert!(errors(other).contains(&wrong));
@@ -419,7 +424,7 @@ fn blocks_of_points_have_functions() {
     let scratch = |p: &mut Program| {
         p.arrays[3].home = Home::Scratch;
         let index = vec![Atom::Var(Var(0)), Atom::Var(Var(9))];
-        body(p).push(Node::Write { array: ArrayId(3), index, value: int(0) });
+        body(p).push(Node::Write { array: ArrayId(3), index, value: int(0), checked: true });
         tree(p).plan.form = Form::Blocks(64);
     };
     assert!(errors(scratch).contains(&own.to_string()));
@@ -443,7 +448,7 @@ fn points_together_make_one_loop() {
         p.arrays[3].home = Home::Scratch;
         body(p).clear();
         let index = vec![Atom::Var(Var(0)), Atom::Var(Var(9))];
-        let write = Node::Write { array: ArrayId(3), index, value: int(0) };
+        let write = Node::Write { array: ArrayId(3), index, value: int(0), checked: true };
         let q = recurrence(rounds(), vec![write]);
         body(p).push(q);
         tree(p).plan.form = form;
@@ -466,7 +471,7 @@ fn what_a_tree_changes_teaches_nothing_of_indices() {
         let [_, Step::Tree(first), Step::Tree(_)] = &mut p.steps[..] else { panic!("{:?}", p.steps) };
         if changes {
             let index = vec![Atom::Var(first.axes[0].var)];
-            first.body.push(Node::Write { array: ArrayId(2), index, value: int(7) });
+            first.body.push(Node::Write { array: ArrayId(2), index, value: int(7), checked: true });
         }
         check(&p).join("; ")
     };

@@ -8,6 +8,7 @@ use super::super::{
     Across, Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Sides, Tree, Which, scratch,
 };
 use super::Verifier;
+use super::reasons::written_unchecked;
 use crate::bulk::verify::unproven_read;
 use crate::bulk::{ArrayId, ArrayInfo, Atom, Axis, Var};
 use crate::dim::Dim;
@@ -43,6 +44,11 @@ impl<'a> Verifier<'a> {
             let unproven = self.reasons().tree(t, &mut self.checked.clone());
             for (_, a) in unproven.reads {
                 self.scope.error(unproven_read(&self.arrays[a.0 as usize].name, a));
+            }
+            let unchecked = written_unchecked(t);
+            for (a, _) in unproven.writes.into_iter().filter(|w| unchecked.contains(w)) {
+                let name = self.scope.name(a);
+                self.scope.error(format!("`{name}` is written without a comparison where it may be outside"));
             }
             for a in unproven.unset {
                 let name = self.scope.name(a);
@@ -107,7 +113,7 @@ impl<'a> Verifier<'a> {
                     }
                     self.write(*array, index, *value);
                 }
-                Node::Write { array, index, value } => {
+                Node::Write { array, index, value, .. } => {
                     self.scope.readable(*array);
                     self.write(*array, index, *value);
                 }

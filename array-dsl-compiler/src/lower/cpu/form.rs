@@ -21,9 +21,10 @@ use super::{Cpu, peel, sides};
 use crate::affine::Facts;
 use crate::bulk::{ArrayId, Atom, Axis, Reducer, Var};
 use crate::dim::Dim;
+use crate::loops::own::overwrite_their_own;
 use crate::loops::together::{self, folded_trips, folds_are_short, together};
 use crate::loops::uses::{Access, places, takes_long, visit_arrays};
-use crate::loops::{Across, Fold, Form, Home, LANES, Loop, Middle, Node, Recurrence};
+use crate::loops::{Across, Fold, Form, Home, LANES, Loop, Middle, Node, Program, Recurrence};
 
 /// So many points go together at most that have scratch memory: with more of them it leaves the nearest cache.
 const WITH_SCRATCH: usize = 16;
@@ -220,7 +221,7 @@ impl<'a> Place<'a> {
             return l;
         }
         let has_loops = l.body.iter().any(|n| matches!(n, Node::Loop(_)));
-        let lanes = in_lanes(&l) && !self.is_short(&l);
+        let lanes = in_lanes(self.cpu.p, &l) && !self.is_short(&l);
         let mut middle = None;
         // A plain loop that folds is not vectorized with a middle either.
         if lanes || (has_loops && !self.at_ends) || (!has_loops && l.folds.is_empty()) {
@@ -280,8 +281,8 @@ fn folding(lanes: bool, middle: Option<Middle>) -> Form {
 }
 
 /// Whether a loop's folds go to lanes.
-fn in_lanes(l: &Loop) -> bool {
-    let plain = |n: &Node| matches!(n, Node::Let(_) | Node::Store { .. });
+fn in_lanes(p: &Program, l: &Loop) -> bool {
+    let plain = |n: &Node| matches!(n, Node::Let(_) | Node::Store { .. } | Node::Write { .. });
     let regroups = |f: &Fold| {
         f.reducer.is_extremum()
             || matches!(f.reducer, Reducer::Add | Reducer::Mul | Reducer::Min | Reducer::Max)
@@ -289,6 +290,7 @@ fn in_lanes(l: &Loop) -> bool {
     let is_short = l.extent().as_constant().is_some_and(|n| n < LANES as i64);
     !l.folds.is_empty()
         && l.body.iter().all(plain)
+        && overwrite_their_own(p, std::slice::from_ref(&l.axis), &l.body)
         && l.folds.iter().all(regroups)
         && (!is_short || takes_long(&l.body))
 }

@@ -41,7 +41,7 @@ impl Pair<'_> {
             }
             Node::Store { array, index, value } => self.index(*array, index) && !self.uses(*value),
             // In a recurrence they change elements of the point's own.
-            Node::Accumulate { array, index, value, .. } | Node::Write { array, index, value } => {
+            Node::Accumulate { array, index, value, .. } | Node::Write { array, index, value, .. } => {
                 self.index(*array, index) && !self.uses(*value)
             }
         })

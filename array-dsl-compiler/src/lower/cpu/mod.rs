@@ -29,9 +29,11 @@ use self::form::Place;
 use super::ends;
 use crate::affine::{Checked, Facts, Types};
 use crate::bulk::{self, Axis, Scan};
+use crate::loops::own::overwrites_others;
 use crate::loops::print::types;
 use crate::loops::together;
 use crate::loops::uses::{combined, is_pure};
+use crate::loops::verify::certain;
 use crate::loops::{Division, Loop, Node, Plan, Program, Repeat, Rounds, Step, Tree};
 use crate::ty::Loc;
 
@@ -53,6 +55,7 @@ pub fn lower(p: &mut Program) {
     let steps = std::mem::take(&mut p.steps);
     let arrays = types(p);
     p.steps = Cpu { p, arrays: &arrays, again: false }.steps(steps);
+    certain(p);
 }
 
 impl Cpu<'_> {
@@ -102,7 +105,7 @@ impl Cpu<'_> {
         if combines && t.plan.division != Division::Copies && (t.body.iter().any(is_loop) || in_blocks) {
             return self.collecting(t);
         }
-        let updates = combines || t.body.iter().any(|n| matches!(n, Node::Write { .. }));
+        let updates = combines || overwrites_others(self.p, &t);
         if t.plan.division == Division::Copies {
             return Tree { body: Place::new(self, &t.axes, &[], &t.body).formed(t.body), ..t };
         }

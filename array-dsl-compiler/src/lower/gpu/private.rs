@@ -136,7 +136,7 @@ impl Setting<'_> {
                     let around: Vec<Axis> = around.iter().chain([&*axis]).cloned().collect();
                     is_set |= self.nodes(body, &around);
                 }
-                Node::Write { array, index, value } => {
+                Node::Write { array, index, value, .. } => {
                     let (dims, axes) =
                         (&self.p.arrays[array.0 as usize].dims, around.iter().collect::<Vec<_>>());
                     if Covers::default().store(*array, dims, index, &axes) {

@@ -65,7 +65,12 @@ impl Sink<'_> {
             index.extend(&self.at);
         }
         if index.len() == dims.len() {
-            return Some(vec![Node::Write { array, index: index.clone(), value: Atom::Const(value) }]);
+            return Some(vec![Node::Write {
+                array,
+                index: index.clone(),
+                value: Atom::Const(value),
+                checked: true,
+            }]);
         }
         let mut out = Vec::new();
         let rounds = self.rounds(&dims[index.len()], loc, &mut out)?;

@@ -121,9 +121,9 @@ impl Machine<'_> {
                         combine(*reducer, old, value)
                     })?;
                 }
-                Node::Write { array, index, value } => {
+                Node::Write { array, index, value, checked } => {
                     let value = self.atom(*value)?;
-                    self.update(*array, index, false, |_| Ok(value))?;
+                    self.update(*array, index, !checked, |_| Ok(value))?;
                 }
             }
         }
