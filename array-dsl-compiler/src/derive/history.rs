@@ -18,9 +18,9 @@
 //! A state that is smaller than what is written into it in a trip, as a vector of three numbers is in steps of steps, is stored whole.
 //! Loops inside that write into the state are logged as well, if the numbers of their trips are polynomials over what is known before
 //! the outer loop and the numbers of trips around; then there is a bound for them (`most`), and the log is an array of that size. Where
-//! trips make these numbers of data from outside the greatest of them is the bound (`told`).
+//! trips make these numbers of data from outside it is as long as they are together (`told`).
 //!
-//! `log` adds what stores it to the loop, `keep` what else is kept, `place` has where a nest writes, `told` bounds; here is how it is had again.
+//! `log` adds what stores it to the loop, `keep` what else is kept, `place` has where a nest writes, `told` what data tell; here is how it is had again.
 
 mod keep;
 mod log;
@@ -31,10 +31,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) use self::log::store_history;
 use self::place::Place;
+use self::told::Flat;
 pub(super) use self::told::greatest;
 use super::reverse::guarded_read;
 use crate::bulk::build::{Code, redirected};
-use crate::bulk::{ArrayId, Atom, Axis, Carried, Nest, Program, Repeat, Stm, Trips, Yield, YieldKind};
+use crate::bulk::{ArrayId, Atom, Axis, Carried, Exp, Nest, Program, Repeat, Stm, Trips, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::ty::{Elem, Loc};
@@ -74,8 +75,8 @@ pub(super) struct Log {
     axes: Vec<Dim>,
     place: Place,
     value: ArrayId,
-    /// Whether only data tell that its elements are inside (`told`).
-    is_told: bool,
+    /// If data tell how much it is.
+    flat: Option<Flat>,
 }
 
 /// A trip of the loops around.
@@ -147,7 +148,7 @@ impl Update {
     /// Whether only data tell how much it is.
     pub fn is_told(&self) -> bool {
         match self {
-            Update::Write(log) => log.is_told,
+            Update::Write(log) => log.flat.is_some(),
             Update::Loop(_, _, updates) => updates.iter().any(Update::is_told),
         }
     }
@@ -221,8 +222,12 @@ pub(super) fn written_values(p: &mut Program, left: ArrayId, log: &Log, trip: &T
 }
 
 impl Log {
+    /// An element of it, or of the indices in it. What data tell is compared: that all of it is inside no proof says.
     fn read(&self, p: &mut Program, code: &mut Code, array: ArrayId, at: &[Atom]) -> Atom {
-        if self.is_told { guarded_read(p, code, array, at) } else { code.read(p, array, at) }
+        let Some(flat) = &self.flat else { return code.read(p, array, at) };
+        let index = flat.index(p, code, at.to_vec());
+        let elem = p.array(array).elem;
+        code.bind(p, elem, Exp::Read { array, index, checked: true })
     }
 
     /// The nest's points in a trip, where the log has them, and where they wrote.

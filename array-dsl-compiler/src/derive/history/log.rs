@@ -5,14 +5,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::super::reverse::guarded_read;
 use super::keep::room;
 use super::place::{Place, PlaceCode, unconditional};
-use super::told::told;
+use super::told::{Flat, Told, told};
 use super::{History, Kept, Log, Trip, Update};
 use crate::affine::{Checked, Facts, not_negative};
 use crate::bulk::build::{Code, int};
 use crate::bulk::uses::scalars;
 use crate::bulk::{
-    ArrayId, Atom, Carried, Check, CheckKind, Exp, Item, Nest, Program, Reducer, Repeat, Stm, Trips, Yield,
-    YieldKind,
+    ArrayId, Atom, Carried, Check, CheckKind, Exp, Item, Let, Nest, Program, Reducer, Repeat, Stm, Trips,
+    Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
@@ -111,8 +111,8 @@ pub(super) struct Logger<'a> {
     pub p: &'a mut Program,
     /// What the outermost loop makes.
     made: &'a FxHashSet<ArrayId>,
-    /// The most that integers are which its trips make, where data tell (`told`).
-    told: &'a FxHashMap<ArrayId, ArrayId>,
+    /// What integers that its trips make are in all of them, where data tell.
+    told: &'a FxHashMap<ArrayId, Told>,
     /// The loops around, from the outside in.
     pub levels: Vec<Level>,
     /// How many numbers each trip of the outermost loop may still keep.
@@ -142,7 +142,11 @@ impl Logger<'_> {
                         .axes
                         .iter()
                         .map(|a| self.most(&polynomial(body, &a.extent)))
-                        .collect::<Option<_>>()?;
+                        .collect::<Option<Vec<_>>>()?;
+                    // Of two such numbers the product is not told.
+                    if self.all_dims(&most).iter().filter(|d| self.is_told([*d])).count() > 1 {
+                        return None;
+                    }
                     out.push(Writes::Nest(at, most));
                     distinct.then_some(into)?
                 }
@@ -186,9 +190,9 @@ impl Logger<'_> {
     /// grows.
     pub fn most(&self, count: &Dim) -> Option<Dim> {
         if let Some(SizeAtom::Scalar(a)) = count.as_atom()
-            && let Some(most) = self.told.get(&ArrayId(*a))
+            && let Some(told) = self.told.get(&ArrayId(*a))
         {
-            return Some(Dim::atom(SizeAtom::Scalar(most.0)));
+            return Some(Dim::atom(SizeAtom::Scalar(told.total.0)));
         }
         let mut most = count.clone();
         for l in self.levels.iter().rev() {
@@ -246,7 +250,7 @@ impl Logger<'_> {
         };
         let (into, index) = expect(written(&n), || format!("array {} is not written by element", result.0));
         let axes: Vec<Dim> = n.axes.iter().map(|a| polynomial(&r.body, &a.extent)).collect();
-        let is_told = self.is_told(self.levels.iter().map(|l| &l.most).chain(most));
+        let flat = Flat::of(&self.all_dims(most), self.told);
         let most: Vec<Dim> = most.iter().map(|d| self.extent(d)).collect();
         let code = PlaceCode::new(&n, index);
         let now = Trip::default();
@@ -261,11 +265,16 @@ impl Logger<'_> {
             Place::Stored((0..index.len()).map(component).collect())
         };
         let elem = self.p.array(into).elem;
+        let compared = code.compared(&n, into, &self.p.vars);
         let value = self.store_in_trip(r, position(r, result), &axes, &most, elem, |p, c, point| {
-            let place = code.at(p, c, point, &now);
-            guarded_read(p, c, into, &place)
+            let index = code.at(p, c, point, &now);
+            let Some(loc) = compared else { return guarded_read(p, c, into, &index) };
+            let value = p.new_var(elem);
+            let exp = Exp::Read { array: into, index, checked: true };
+            c.lets.push(Let { vars: vec![value], exp, loc });
+            Atom::Var(value)
         });
-        Log { axes, place, value, is_told }
+        Log { axes, place, value, flat }
     }
 
     /// Has each trip store an array over axes of so many points, and at most so many; the array of all of them.
@@ -278,8 +287,12 @@ impl Logger<'_> {
         elem: Elem,
         value: impl FnOnce(&mut Program, &mut Code, &[Atom]) -> Atom,
     ) -> ArrayId {
+        let mut all = self.all_dims(most);
+        let flat = Flat::of(&all, self.told);
+        if flat.is_some() {
+            all.remove(0);
+        }
         let p = &mut *self.p;
-        let all: Vec<Dim> = self.levels.iter().map(|l| &l.most).chain(most).cloned().collect();
         let [state, next, result] = [(); 3].map(|()| p.new_array("history", elem, all.clone()));
         let axes = p.new_axes(axes);
         let points: Vec<Atom> = axes.iter().map(|a| Atom::Var(a.var)).collect();
@@ -287,6 +300,9 @@ impl Logger<'_> {
         let mut index: Vec<Atom> = self.levels.iter().map(|l| code.read(p, l.index, &[])).collect();
         let value = value(p, &mut code, &points);
         index.extend(points);
+        if let Some(flat) = flat {
+            index = flat.index(p, &mut code, index);
+        }
         let kind = YieldKind::Write { into: state, index, value, contested: false };
         let yields = vec![Yield { array: next, kind }];
         r.body.insert(at, Stm::Nest(Nest { axes, body: code.into(), yields, loc: self.loc }));
@@ -294,9 +310,14 @@ impl Logger<'_> {
         result
     }
 
+    /// The dimensions of a log of so many points in each trip of the loops around, at most.
+    fn all_dims(&self, most: &[Dim]) -> Vec<Dim> {
+        self.levels.iter().map(|l| &l.most).chain(most).cloned().collect()
+    }
+
     /// Whether data tell one of these bounds.
     pub fn is_told<'d>(&self, bounds: impl IntoIterator<Item = &'d Dim>) -> bool {
-        bounds.into_iter().flat_map(scalars).any(|a| self.told.values().any(|most| *most == a))
+        bounds.into_iter().flat_map(scalars).any(|a| self.told.values().any(|t| t.total == a))
     }
 
     /// A bound as a dimension, which is not negative. That it is not less than the bound is a check that always holds, for the proofs.

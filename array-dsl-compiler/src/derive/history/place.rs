@@ -12,6 +12,7 @@ use crate::bulk::uses::scalars;
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Exp, Let, Nest, Program};
 use crate::scalar::Op;
+use crate::ty::{Elem, Loc};
 
 /// Where it wrote.
 #[derive(Clone)]
@@ -61,6 +62,21 @@ impl PlaceCode {
         body.visit_reads(&mut |a, _| known &= !made.contains(&a));
         body.visit_sizes(&mut |d| known &= !scalars(d).any(|a| made.contains(&a)));
         known
+    }
+
+    /// Where in the source the nest itself reads the element that it overwrites, if it compares this index before all else that may fail:
+    /// who reads that element before it reports the same index outside, and first.
+    pub fn compared(&self, n: &Nest, into: ArrayId, vars: &[Elem]) -> Option<Loc> {
+        for l in n.body.unordered() {
+            match &l.exp {
+                Exp::Read { array, index, checked: true } if *array == into && *index == self.index => {
+                    return Some(l.loc);
+                }
+                _ if l.may_fail(vars) && !self.lets.contains(&l) => return None,
+                _ => {}
+            }
+        }
+        None
     }
 
     /// The index at a point of a trip.

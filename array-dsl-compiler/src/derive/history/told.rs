@@ -1,27 +1,63 @@
-//! Bounds that data tell: the most that an integer is in any trip of a loop.
+//! Logs whose sizes data tell.
 //!
 //! ```text
-//! repeat i < n with s { m = f(i, x);  s' = repeat j < m with s { write s at .. } }       most = max(0, max over i < n of f(i, x))
+//! repeat i < n with s { m = f(i, x);  s' = repeat j < m with s { write s at .. } }
+//!       sizes[i] = max(0, f(i, x));   offsets = the sums before each;   total = the sum of all
+//!       the log has `total` elements: that of trip j in trip i is at offsets[i] + j
 //! ```
 //!
 //! What a trip makes of its number and of arrays from outside can be computed before the loop, as the lengths of rows of a sparse matrix
-//! or of lists of neighbors. Then what such a loop overwrites is logged in an array of `n` rows of `most` elements, where the whole state
-//! would take the memory and the time of all its elements in each trip. That a trip makes no more of them the proofs do not know: the log
-//! is written and read under conditions.
+//! or of lists of neighbors. So such a loop costs what it writes as well, where the whole state would take the memory and the time of all
+//! its elements in each trip. That the elements are inside the proofs do not know: an index is compared where the log is written and read.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bulk::build::{Code, Renaming, int, renamed};
 use crate::bulk::uses::scalars;
 use crate::bulk::{
-    ArrayId, Atom, Exp, Let, Nest, Program, Reducer, Repeat, Stm, Trips, Var, Yield, YieldKind,
+    ArrayId, Atom, Block, Body, Branch, Exp, Item, Let, Nest, Prefix, Program, Reducer, Repeat, Scan, Stm,
+    Trips, Var, Yield, YieldKind,
 };
+use crate::dim::{Dim, SizeAtom};
 use crate::scalar::Op;
 use crate::ty::{Elem, Loc};
 
-/// By integer that is the extent of something in the loop's body: the most that it is, which stands before the loop now. `made` is what
+/// The trips of the outermost loop, one after the other in one dimension.
+#[derive(Clone, Copy)]
+pub(super) struct Told {
+    /// Where each begins.
+    offsets: ArrayId,
+    /// How much all are together.
+    pub total: ArrayId,
+}
+
+/// A log in which the dimension of the outermost trips and another one are one.
+#[derive(Clone, Copy)]
+pub(super) struct Flat {
+    offsets: ArrayId,
+    /// The other one.
+    with: usize,
+}
+
+impl Flat {
+    /// Of a log of these dimensions, if data tell one of them.
+    pub fn of(dims: &[Dim], told: &FxHashMap<ArrayId, Told>) -> Option<Flat> {
+        let of = |d: &Dim| told.values().find(|t| *d == Dim::atom(SizeAtom::Scalar(t.total.0)));
+        dims.iter().enumerate().find_map(|(with, d)| Some(Flat { offsets: of(d)?.offsets, with }))
+    }
+
+    /// The index in such a log of an element under all dimensions.
+    pub fn index(&self, p: &mut Program, code: &mut Code, mut index: Vec<Atom>) -> Vec<Atom> {
+        let offset = code.read(p, self.offsets, &index[..1]);
+        index[self.with] = code.op(p, Op::Add, &[offset, index[self.with]]);
+        index.remove(0);
+        index
+    }
+}
+
+/// By integer that is the extent of something in the loop's body: what it is in all trips, which stands before the loop now. `made` is what
 /// the loop makes.
-pub(super) fn told(p: &mut Program, r: &Repeat, made: &FxHashSet<ArrayId>) -> FxHashMap<ArrayId, ArrayId> {
+pub(super) fn told(p: &mut Program, r: &Repeat, made: &FxHashSet<ArrayId>) -> FxHashMap<ArrayId, Told> {
     let Trips::For(index, count) = &r.trips else { return FxHashMap::default() };
     let mut extents = FxHashSet::default();
     r.body.iter().for_each(|s| s.visit_sizes(&mut |d| extents.extend(scalars(d))));
@@ -41,14 +77,11 @@ pub(super) fn told(p: &mut Program, r: &Repeat, made: &FxHashSet<ArrayId>) -> Fx
         }
         known.push((*array, n));
         if extents.contains(array) {
-            let axes = p.new_axes(std::slice::from_ref(count));
-            let mut code = Code::new(r.loc);
-            let value = again(p, &mut code, &known, *index, Atom::Var(axes[0].var));
-            let sizes = p.new_array("sizes", Elem::I64, vec![count.clone()]);
-            let yields = vec![Yield { array: sizes, kind: YieldKind::Store(value) }];
-            p.stms.push(Stm::Nest(Nest { axes, body: code.into(), yields, loc: r.loc }));
-            let most = greatest(p, "most", sizes, r.loc);
-            out.insert(*array, most);
+            let size = |p: &mut Program, code: &mut Code, trip: Atom| {
+                let value = again(p, code, &known, *index, trip);
+                code.op(p, Op::Max, &[value, int(0)])
+            };
+            out.insert(*array, one_after_the_other(p, count, size, r.loc));
         }
     }
     out
@@ -57,10 +90,54 @@ pub(super) fn told(p: &mut Program, r: &Repeat, made: &FxHashSet<ArrayId>) -> Fx
 /// The greatest of some numbers of trips, and none of none.
 pub(in crate::derive) fn greatest(p: &mut Program, name: &str, trips: ArrayId, loc: Loc) -> ArrayId {
     let greatest = p.reduced(name, Reducer::Max, trips, loc);
-    p.store(name, Elem::I64, &[], loc, |p, code, _| {
-        let greatest = code.read(p, greatest, &[]);
-        code.op(p, Op::Max, &[greatest, int(0)])
+    not_negative(p, greatest, loc)
+}
+
+fn not_negative(p: &mut Program, number: ArrayId, loc: Loc) -> ArrayId {
+    let name = p.array(number).name.clone();
+    p.store(&name, Elem::I64, &[], loc, |p, code, _| {
+        let number = code.read(p, number, &[]);
+        code.op(p, Op::Max, &[number, int(0)])
     })
+}
+
+/// Where each of `count` trips begins that lie one after the other, and how much they are together.
+fn one_after_the_other(
+    p: &mut Program,
+    count: &Dim,
+    size: impl Fn(&mut Program, &mut Code, Atom) -> Atom,
+    loc: Loc,
+) -> Told {
+    let axes = p.new_axes(std::slice::from_ref(count));
+    let mut code = Code::new(loc);
+    let values = vec![size(p, &mut code, Atom::Var(axes[0].var))];
+    let [left, right, sum, before] = [(); 4].map(|()| p.new_var(Elem::I64));
+    let add = Exp::Op(Op::Add, vec![Atom::Var(left), Atom::Var(right)]);
+    let block = Block { lets: vec![Let { vars: vec![sum], exp: add, loc }] };
+    let mut body: Body = code.into();
+    body.items.push(Item::Scan(Scan {
+        vars: vec![before],
+        prefix: Prefix::Exclusive,
+        left: vec![left],
+        start: vec![int(0)],
+        right: vec![right],
+        values,
+        step: Branch { block, results: vec![Atom::Var(sum)] },
+        loc,
+    }));
+    let offsets = p.new_array("offsets", Elem::I64, vec![count.clone()]);
+    let yields = vec![Yield { array: offsets, kind: YieldKind::Store(Atom::Var(before)) }];
+    p.stms.push(Stm::Nest(Nest { axes, body, yields, loc }));
+    let total = p.store("total", Elem::I64, &[], loc, |p, code, _| {
+        let last = code.polynomial(p, &count.sub(&Dim::constant(1)));
+        let is_any = code.in_range(p, &[last], std::slice::from_ref(count));
+        code.only_if(p, is_any, int(0), |p, code| {
+            let [offset, size] = [code.read(p, offsets, &[last]), size(p, code, last)];
+            code.op(p, Op::Add, &[offset, size])
+        })
+    });
+    let total = not_negative(p, total, loc);
+    Told { offsets, total }
 }
 
 /// Whether a nest makes its value of what is known and of the number of the trip, and cannot fail: what it reads without that number would
