@@ -307,9 +307,13 @@ fn executed(f: &Function, loops: [&Loops; 2], n: i64) -> [Counts; 2] {
 }
 
 /// The same for integers from 0 to `most`.
-fn executed_with(f: &Function, [value, both]: [&Loops; 2], n: i64, most: i64) -> [Counts; 2] {
+fn executed_with(f: &Function, loops: [&Loops; 2], n: i64, most: i64) -> [Counts; 2] {
     let ranges = Ranges { sizes: (n, n), integers: (0, most), floats: (0.5, 1.5) };
-    let mut args = arguments_within(f, 1, &ranges);
+    executed_on(loops, arguments_within(f, 1, &ranges))
+}
+
+/// The same for these arguments.
+fn executed_on([value, both]: [&Loops; 2], mut args: Vec<Value>) -> [Counts; 2] {
     let (cotangents, of_value) = loops::run_measured(value, Target::Cpu, &args).expect("it runs");
     args.extend(cotangents);
     [of_value, loops::run_measured(both, Target::Cpu, &args).expect("it runs").1]
@@ -390,10 +394,8 @@ fn logs_are_as_long_as_what_is_written() {
         let ranges = Ranges { sizes: (n, n), integers: (0, 1), floats: (0.5, 1.5) };
         let mut args = arguments_within(&f, 1, &ranges);
         args[0] = Value::from_i64(Elem::I64, vec![first.len()], &first).expect("as many");
-        let (cotangents, of_value) = loops::run_measured(&value, Target::Cpu, &args).expect("it runs");
-        args.extend(cotangents);
-        let of_both = loops::run_measured(&both, Target::Cpu, &args).expect("it runs").1;
-        of_both.work() as f64 / of_value.work() as f64
+        let [value, both] = executed_on([&value, &both], args).map(|c| c.work() as f64);
+        both / value
     };
     for n in [16, 64] {
         let in_one = (0..=n).map(|i| if i == 0 { 0 } else { n }).collect();

@@ -24,8 +24,8 @@ pub(crate) struct Proof<'a> {
     parts: FxHashMap<ArrayId, Vec<Part>>,
     /// Those of which an element is read that may not be.
     pub unset: Vec<ArrayId>,
-    /// Elements that are written, compared or not, and have no reason to be inside.
-    pub outside: Vec<(ArrayId, Vec<Atom>)>,
+    /// Elements that are written and have no reason to be inside, and whether they are compared.
+    pub outside: Vec<(ArrayId, Vec<Atom>, bool)>,
 }
 
 /// The elements of an array with a place in one dimension that is within ends; none if nothing is known of them.
@@ -82,10 +82,10 @@ impl<'a> Proof<'a> {
     }
 
     /// An element is written.
-    pub fn write(&mut self, array: ArrayId, index: &[Atom]) {
+    pub fn write(&mut self, array: ArrayId, index: &[Atom], checked: bool) {
         let (around, dims) = (self.dims)(array);
         if !self.facts.all_inside_row(around, index, dims) {
-            self.outside.push((array, index.to_vec()));
+            self.outside.push((array, index.to_vec(), checked));
         }
     }
 

@@ -113,6 +113,18 @@ pub fn each_tree(steps: &mut [Step], f: &mut impl FnMut(&mut Tree)) {
     }
 }
 
+/// An expression without branches, by which the same one is found: reads as if they were not compared, as an index outside has been reported
+/// where the first of them is.
+pub fn same_again(e: &Exp) -> Option<Exp> {
+    match e {
+        Exp::Op(..) | Exp::Size(_) => Some(e.clone()),
+        Exp::Read { array, index, .. } => {
+            Some(Exp::Read { array: *array, index: index.clone(), checked: false })
+        }
+        Exp::Inside { .. } | Exp::StopGradient(_) | Exp::If(..) => None,
+    }
+}
+
 /// Calls `f` with every use of an array, in order.
 pub fn visit_arrays(nodes: &[Node], f: &mut impl FnMut(ArrayId, Access)) {
     Accesses(f).nodes(nodes);

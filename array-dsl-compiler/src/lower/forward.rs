@@ -21,7 +21,7 @@ use crate::bulk::build::{Renaming, renamed};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom, Block, Exp, Let, Reducer, Var};
 use crate::dim::Dim;
-use crate::loops::uses::{Access, each_tree, visit_arrays};
+use crate::loops::uses::{Access, each_tree, same_again, visit_arrays};
 use crate::loops::{Node, Program, Range, Rounds};
 use crate::ty::Loc;
 
@@ -89,7 +89,7 @@ impl Point<'_> {
                         self.names.insert(l.vars[0], value);
                         continue;
                     }
-                    if let (Some(exp), [v]) = (plain(&l.exp), &l.vars[..]) {
+                    if let (Some(exp), [v]) = (same_again(&l.exp), &l.vars[..]) {
                         self.computed.insert(exp, *v);
                     }
                     self.compares(&l.exp);
@@ -201,7 +201,7 @@ impl Point<'_> {
 
     /// What an expression is that has been computed.
     fn again(&self, e: &Exp) -> Option<Atom> {
-        self.computed.get(&plain(e)?).map(|v| Atom::Var(*v))
+        self.computed.get(&same_again(e)?).map(|v| Atom::Var(*v))
     }
 
     fn changed(&mut self, array: ArrayId, index: &[Atom]) {
@@ -220,18 +220,6 @@ impl Point<'_> {
         visit_arrays(std::slice::from_ref(n), &mut |a, _| {
             written.iter_mut().filter(|w| w.may_be(p, a, index)).for_each(|w| w.unread = None);
         });
-    }
-}
-
-/// An expression without branches, by which the same one is found. An index that has been compared is not compared again: one outside has
-/// been reported.
-fn plain(e: &Exp) -> Option<Exp> {
-    match e {
-        Exp::Op(..) | Exp::Size(_) => Some(e.clone()),
-        Exp::Read { array, index, .. } => {
-            Some(Exp::Read { array: *array, index: index.clone(), checked: false })
-        }
-        Exp::Inside { .. } | Exp::StopGradient(_) | Exp::If(..) => None,
     }
 }
 

@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::users::{Users, Uses};
+use super::users::{Users, Uses, join_steps};
 use super::values::{Values, is_own, stored};
 use crate::bulk::build::{Fresh, Renaming, int, renamed};
 use crate::bulk::walk::Rewriter;
@@ -51,7 +51,7 @@ pub(super) fn adjoin(p: &mut Program, target: Target) {
     p.steps = steps;
     let mut users = Users::of(p);
     let steps = std::mem::take(&mut p.steps);
-    p.steps = list(p, steps, &mut users, target);
+    p.steps = join_steps(p, steps, &mut users, &|p, steps, at, users| beside(p, steps, at, users, target));
 }
 
 /// What takes over the memory of another array once is a name of it, and nothing stands between the steps that use one and the other.
@@ -70,27 +70,6 @@ fn moved_for_good(p: &mut Program, steps: &mut Vec<Step>) {
     });
     // Trees name the memory that they use.
     each_tree(steps, &mut |t| in_own_memory(p, &mut t.body));
-}
-
-fn list(p: &mut Program, mut steps: Vec<Step>, users: &mut Users, target: Target) -> Vec<Step> {
-    for s in &mut steps {
-        if let Step::Repeat(r) = s {
-            r.steps = list(p, std::mem::take(&mut r.steps), users, target);
-        }
-    }
-    let mut at = 0;
-    while at < steps.len() {
-        match beside(p, &steps, at, users, target) {
-            Some((neighbor, joined)) => {
-                users.join(p, &steps[at], &steps[neighbor]);
-                steps[at] = Step::Tree(joined);
-                steps.remove(neighbor);
-                at -= usize::from(neighbor < at);
-            }
-            None => at += 1,
-        }
-    }
-    steps
 }
 
 /// A neighbor of the loop of points at `at`, by its place, and both as one.

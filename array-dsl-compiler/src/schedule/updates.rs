@@ -27,13 +27,13 @@ use rustc_hash::FxHashMap;
 
 use super::adjoin::fails;
 use super::shared::fails_alike;
-use super::users::{Users, Uses};
+use super::users::{Users, Uses, join_steps};
 use super::values::Values;
 use crate::bulk::build::{Fresh, Renaming, renamed};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Var};
 use crate::loops::own::{is_own, overwrite_their_own, overwritten};
 use crate::loops::rename::{fresh, redirect};
-use crate::loops::uses::{Access, bound, visit_arrays, visit_indices};
+use crate::loops::uses::{Access, bound, same_again, visit_arrays, visit_indices};
 use crate::loops::{Fold, Loop, Node, Plan, Program, Step, Tree};
 use crate::target::Target;
 use crate::ty::{Elem, Loc};
@@ -45,27 +45,7 @@ pub(super) fn updates(p: &mut Program, target: Target) {
     p.steps = steps;
     let mut users = Users::of(p);
     let steps = std::mem::take(&mut p.steps);
-    p.steps = list(p, steps, &mut users, target);
-}
-
-fn list(p: &mut Program, mut steps: Vec<Step>, users: &mut Users, target: Target) -> Vec<Step> {
-    for s in &mut steps {
-        if let Step::Repeat(r) = s {
-            r.steps = list(p, std::mem::take(&mut r.steps), users, target);
-        }
-    }
-    let mut at = 0;
-    while at < steps.len() {
-        match after(p, &steps, at, users, target) {
-            Some((k, joined)) => {
-                users.join(p, &steps[at], &steps[k]);
-                steps[at] = Step::Tree(joined);
-                steps.remove(k);
-            }
-            None => at += 1,
-        }
-    }
-    steps
+    p.steps = join_steps(p, steps, &mut users, &|p, steps, at, users| after(p, steps, at, users, target));
 }
 
 fn is_update(s: &Step) -> bool {
@@ -117,6 +97,9 @@ fn makes(nodes: &[Node], array: ArrayId) -> bool {
 /// The nearest step that can be joined with the one before at `at`, and both as one.
 fn after(p: &mut Program, steps: &[Step], at: usize, users: &Users, target: Target) -> Option<(usize, Tree)> {
     let Step::Tree(first) = &steps[at] else { return None };
+    if !steps[at..].iter().any(is_update) {
+        return None;
+    }
     let of_first = Points::of(first, target)?;
     let (mut passed, mut may_fail) = (Uses::default(), false);
     for (k, s) in steps.iter().enumerate().skip(at + 1) {
@@ -306,13 +289,8 @@ struct Computed<'a> {
 
 impl Computed<'_> {
     fn plain(&self, e: &Exp) -> Option<Exp> {
-        match e {
-            Exp::Op(..) | Exp::Size(_) => Some(e.clone()),
-            Exp::Read { array, index, .. } if !self.changed.contains(&self.p.root(*array)) => {
-                Some(Exp::Read { array: *array, index: index.clone(), checked: false })
-            }
-            _ => None,
-        }
+        let stays = !matches!(e, Exp::Read { array, .. } if self.changed.contains(&self.p.root(*array)));
+        same_again(e).filter(|_| stays)
     }
 
     fn learn(&mut self, nodes: &[Node]) {

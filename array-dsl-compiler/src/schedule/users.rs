@@ -1,4 +1,4 @@
-//! Which memory a step uses, and how many steps use some memory.
+//! Which memory a step uses, how many steps use some memory, and steps that become one.
 
 use std::collections::BTreeMap;
 
@@ -131,6 +131,36 @@ impl Users {
         visit_arrays(&t.body, &mut |a, access| *all.entry(p.root(a)).or_default() |= access != Access::Write);
         all.into_iter().filter(|(root, is_read)| *is_read || users(*root) > 1).count()
     }
+}
+
+/// What can be joined with the step at a place: where that is, and both as one.
+type Find<'a> = &'a dyn Fn(&mut Program, &[Step], usize, &Users) -> Option<(usize, Tree)>;
+
+/// Joins steps as long as there are some to be joined, those of loops as well.
+pub(super) fn join_steps(
+    p: &mut Program,
+    mut steps: Vec<Step>,
+    users: &mut Users,
+    find: Find<'_>,
+) -> Vec<Step> {
+    for s in &mut steps {
+        if let Step::Repeat(r) = s {
+            r.steps = join_steps(p, std::mem::take(&mut r.steps), users, find);
+        }
+    }
+    let mut at = 0;
+    while at < steps.len() {
+        match find(p, &steps, at, users) {
+            Some((other, joined)) => {
+                users.join(p, &steps[at], &steps[other]);
+                steps[at] = Step::Tree(joined);
+                steps.remove(other);
+                at -= usize::from(other < at);
+            }
+            None => at += 1,
+        }
+    }
+    steps
 }
 
 fn count(p: &Program, steps: &[Step], uses: &mut FxHashMap<ArrayId, usize>) {

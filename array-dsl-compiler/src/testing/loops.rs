@@ -2,8 +2,8 @@
 //!
 //! * Memory starts out undefined, and reading what was not written is a fault: so is reading what another point of the
 //!   parallel axes of the same tree writes, unless it comes earlier. The points are visited in **reverse** order, so
-//!   that whatever relies on the usual one is found. (Not in a tree with `Write` nodes: of several values for one place
-//!   the last is kept, as in the other interpreters.)
+//!   that whatever relies on the usual one is found. (Not in a tree whose points overwrite what is not their own:
+//!   of several values for one place the last is kept, as in the other interpreters.)
 //! * A row array belongs to one point of the parallel axes and of its `depth` leading axes; at another point it is
 //!   undefined again.
 //! * `Accumulate` and `Write` ignore indices outside. Any other index outside is a fault. As in compiled code a fault does not

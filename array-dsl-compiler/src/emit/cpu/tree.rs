@@ -8,7 +8,7 @@ use super::{Cpu, END_IF_FAILED, expr, fold, repeat};
 use crate::bulk::uses::scalars;
 use crate::bulk::{ArrayId, Axis, Trips, Var};
 use crate::internal;
-use crate::loops::own::overwrites_in_order;
+use crate::loops::own::{overwrites_in_order, overwritten};
 use crate::loops::uses::{Access, combined, visit_arrays, visit_sizes};
 use crate::loops::{Covers, Division, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Step, Tree, scratch};
 
@@ -102,18 +102,6 @@ fn changed(nodes: &[Node], inside: bool, f: &mut impl FnMut(ArrayId)) {
             | Node::Store { .. } => {}
         }
     }
-}
-
-/// The array of which points overwrite elements at computed indices.
-fn writes(nodes: &[Node]) -> Option<ArrayId> {
-    nodes.iter().find_map(|n| match n {
-        Node::Write { array, .. } => Some(*array),
-        Node::Loop(l) => writes(&l.body),
-        // What changes in a recurrence belongs to the point.
-        Node::Let(_) | Node::Scan(_) | Node::Recurrence(_) | Node::Store { .. } | Node::Accumulate { .. } => {
-            None
-        }
-    })
 }
 
 /// The axes of a tree that count as one, in groups.
@@ -332,7 +320,7 @@ impl Cpu<'_> {
     /// A tree that accumulates or writes at computed indices.
     fn update(&mut self, t: &Tree) -> String {
         let targets: Vec<ArrayId> = match combined(&t.body) {
-            into if into.is_empty() => writes(&t.body).into_iter().collect(),
+            into if into.is_empty() => overwritten(&t.body).into_iter().collect(),
             into => into.into_iter().map(|(a, _)| a).collect(),
         };
         if t.axes.is_empty() {

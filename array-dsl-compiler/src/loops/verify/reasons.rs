@@ -22,7 +22,7 @@ pub(super) struct Reasons<'a> {
 }
 
 /// Elements of arrays.
-pub(super) type Elements = FxHashSet<(ArrayId, Vec<Atom>)>;
+type Elements = FxHashSet<(ArrayId, Vec<Atom>)>;
 
 /// What a tree does without a reason.
 pub(super) struct Unproven {
@@ -30,8 +30,8 @@ pub(super) struct Unproven {
     pub reads: Vec<(Var, ArrayId)>,
     /// The arrays of which something is read that may not be set.
     pub unset: Vec<ArrayId>,
-    /// The elements written that may be outside of their arrays.
-    pub writes: Vec<(ArrayId, Vec<Atom>)>,
+    /// The elements written that may be outside of their arrays, and whether they are compared.
+    pub writes: Vec<(ArrayId, Vec<Atom>, bool)>,
 }
 
 impl Reasons<'_> {
@@ -62,26 +62,12 @@ impl Reasons<'_> {
         checked.inside(&r.trips, &carried(r), |c| r.steps.iter().for_each(|s| self.step(s, c)))
     }
 
-    /// The scalars that are read without a reason in steps.
-    fn of_steps(&self, steps: &[Step], mut checked: Checked, out: &mut FxHashSet<Var>) {
+    /// Calls `f` with what each tree of some steps does without a reason.
+    fn of_steps(&self, steps: &[Step], mut checked: Checked, f: &mut impl FnMut(Unproven)) {
         for s in steps {
             match s {
-                Step::Tree(t) => {
-                    out.extend(self.tree(t, &mut checked.clone()).reads.into_iter().map(|(v, _)| v))
-                }
-                Step::Repeat(r) => self.of_steps(&r.steps, self.inside(r, &checked), out),
-                _ => {}
-            }
-            self.step(s, &mut checked);
-        }
-    }
-
-    /// The elements that are written without a reason in steps.
-    fn writes_of_steps(&self, steps: &[Step], mut checked: Checked, out: &mut Elements) {
-        for s in steps {
-            match s {
-                Step::Tree(t) => out.extend(self.tree(t, &mut checked.clone()).writes),
-                Step::Repeat(r) => self.writes_of_steps(&r.steps, self.inside(r, &checked), out),
+                Step::Tree(t) => f(self.tree(t, &mut checked.clone())),
+                Step::Repeat(r) => self.of_steps(&r.steps, self.inside(r, &checked), f),
                 _ => {}
             }
             self.step(s, &mut checked);
@@ -145,7 +131,9 @@ pub fn compare(p: &mut Program) {
     let arrays = types(p);
     let reasons = Reasons { p, arrays: &arrays, vars: &p.vars };
     let mut unproven = FxHashSet::default();
-    reasons.of_steps(&p.steps, Checked::executed(), &mut unproven);
+    reasons.of_steps(&p.steps, Checked::executed(), &mut |u| {
+        unproven.extend(u.reads.into_iter().map(|(v, _)| v))
+    });
     if !unproven.is_empty() {
         let mut compare = Compare(&unproven);
         each_tree(&mut p.steps, &mut |t| in_nodes(&mut t.body, &mut compare));
@@ -157,7 +145,9 @@ pub fn certain(p: &mut Program) {
     let arrays = types(p);
     let reasons = Reasons { p, arrays: &arrays, vars: &p.vars };
     let mut unproven = FxHashSet::default();
-    reasons.writes_of_steps(&p.steps, Checked::executed(), &mut unproven);
+    reasons.of_steps(&p.steps, Checked::executed(), &mut |u| {
+        unproven.extend(u.writes.into_iter().map(|(array, index, _)| (array, index)));
+    });
     each_tree(&mut p.steps, &mut |t| {
         let codes = [&mut t.body].into_iter().chain(t.plan.form.codes_mut());
         codes.for_each(|nodes| compare_writes(nodes, &unproven));
@@ -179,31 +169,6 @@ fn compare_writes(nodes: &mut [Node], unproven: &Elements) {
             Node::Let(_) | Node::Scan(_) | Node::Store { .. } | Node::Accumulate { .. } => {}
         }
     }
-}
-
-/// The elements that a tree writes without a comparison.
-pub(super) fn written_unchecked(t: &Tree) -> Elements {
-    fn inside(nodes: &[Node], out: &mut Elements) {
-        for n in nodes {
-            match n {
-                Node::Write { array, index, checked: false, .. } => drop(out.insert((*array, index.clone()))),
-                Node::Loop(l) => {
-                    inside(&l.body, out);
-                    l.plan.form.codes().into_iter().for_each(|(_, nodes, _)| inside(nodes, out));
-                }
-                Node::Recurrence(r) => inside(&r.body, out),
-                Node::Let(_)
-                | Node::Scan(_)
-                | Node::Store { .. }
-                | Node::Accumulate { .. }
-                | Node::Write { .. } => {}
-            }
-        }
-    }
-    let mut out = FxHashSet::default();
-    inside(&t.body, &mut out);
-    t.plan.form.codes().into_iter().for_each(|(_, nodes, _)| inside(nodes, &mut out));
-    out
 }
 
 struct Compare<'a>(&'a FxHashSet<Var>);
@@ -321,7 +286,7 @@ fn nodes(body: &[Node], proof: &mut Proof<'_>, around: &mut Around<'_>) {
             Node::Store { array, index, value } => {
                 around.checked.stored(*array, index.is_empty(), *value, &mut proof.facts);
             }
-            Node::Write { array, index, .. } => proof.write(*array, index),
+            Node::Write { array, index, checked, .. } => proof.write(*array, index, *checked),
             Node::Accumulate { .. } => {}
         }
     }

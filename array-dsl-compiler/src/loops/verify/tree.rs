@@ -8,7 +8,6 @@ use super::super::{
     Across, Division, Fold, Form, Home, Loop, Node, Plan, Recurrence, Rounds, Sides, Tree, Which, scratch,
 };
 use super::Verifier;
-use super::reasons::written_unchecked;
 use crate::bulk::verify::unproven_read;
 use crate::bulk::{ArrayId, ArrayInfo, Atom, Axis, Var};
 use crate::dim::Dim;
@@ -45,8 +44,7 @@ impl<'a> Verifier<'a> {
             for (_, a) in unproven.reads {
                 self.scope.error(unproven_read(&self.arrays[a.0 as usize].name, a));
             }
-            let unchecked = written_unchecked(t);
-            for (a, _) in unproven.writes.into_iter().filter(|w| unchecked.contains(w)) {
+            for (a, ..) in unproven.writes.into_iter().filter(|(_, _, checked)| !checked) {
                 let name = self.scope.name(a);
                 self.scope.error(format!("`{name}` is written without a comparison where it may be outside"));
             }

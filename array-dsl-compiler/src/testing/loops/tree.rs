@@ -2,19 +2,10 @@
 
 use super::Machine;
 use crate::bulk::{ArrayId, Atom, Block, Exp, Let, Prefix, Reducer, Scan, Var};
+use crate::loops::own::overwrites_in_order;
 use crate::loops::{Home, Loop, Node, Plan, Recurrence, Rounds, State, Tree, Which};
 use crate::ty::Elem;
 use crate::value::{Fault, Scalar, apply, combine, improves, work};
-
-/// Whether nodes overwrite elements.
-fn writes(nodes: &[Node]) -> bool {
-    nodes.iter().any(|n| match n {
-        Node::Write { .. } => true,
-        Node::Loop(l) => writes(&l.body),
-        Node::Recurrence(r) => writes(&r.body),
-        _ => false,
-    })
-}
 
 impl Machine<'_> {
     /// The code of a trip, and what it folds if that differs.
@@ -52,9 +43,9 @@ impl Machine<'_> {
         self.parallel = t.axes.len();
         self.rows.clear();
         let count = extents.iter().product::<usize>();
-        let writes = writes(&t.body);
+        let in_order = overwrites_in_order(self.p, t);
         for i in 0..count {
-            let mut rest = if writes { i } else { count - 1 - i };
+            let mut rest = if in_order { i } else { count - 1 - i };
             self.axes = vec![0; extents.len()];
             for (p, n) in self.axes.iter_mut().zip(&extents).rev() {
                 (*p, rest) = ((rest % n) as i64, rest / n);
