@@ -95,12 +95,7 @@ impl Facts {
         }
         let axes = forms.iter().flat_map(|f| f.axes.keys());
         let along: Vec<&Dim> = axes.filter_map(|v| self.extents.get(v)).chain(around).collect();
-        let more: Vec<Dim> = self
-            .guarded
-            .iter()
-            .filter(|(_, guards)| guards.iter().all(|g| along.contains(&g) || self.positive(g)))
-            .map(|(d, _)| d.clone())
-            .collect();
+        let more: Vec<Dim> = self.facts_along(&along).cloned().collect();
         if more.is_empty() {
             return false;
         }
@@ -109,6 +104,12 @@ impl Facts {
         let found = holds(self);
         self.leave(scope);
         found
+    }
+
+    /// The polynomials that are at least zero in loops with these extents, which have points there.
+    pub(super) fn facts_along<'a>(&'a self, extents: &'a [&Dim]) -> impl Iterator<Item = &'a Dim> {
+        let holds = |g: &Dim| extents.contains(&g) || self.positive(g);
+        self.guarded.iter().filter(move |(_, guards)| guards.iter().all(holds)).map(|(d, _)| d)
     }
 
     /// Whether `index` tells the values of all `axes`, so that different points have different indices: each component

@@ -10,7 +10,7 @@ use crate::scalar::Op;
 impl Facts {
     /// An end of a window.
     pub(super) fn end(&mut self, v: Var, op: Op, args: &[Atom]) {
-        let counts = args.iter().map(|a| self.counted(*a)).collect::<Option<Vec<_>>>();
+        let counts = args.iter().map(|a| self.counted(*a, None)).collect::<Option<Vec<_>>>();
         let Some(counts) = counts else { return };
         self.names.push(v);
         self.ends.push(v);
@@ -19,11 +19,11 @@ impl Facts {
         self.here.extend(counts.iter().map(room));
     }
 
-    /// The polynomial that an integer certainly is, over axes, sizes and ends of windows.
-    fn counted(&self, a: Atom) -> Option<Affine> {
+    /// The polynomial that an integer certainly is, over axes, sizes and ends of windows, where a loop of this extent has trips.
+    fn counted(&self, a: Atom, extent: Option<&Dim>) -> Option<Affine> {
         let form = self.form(a).or_else(|| self.named(a, 6))?;
         let known = form.axes.keys().all(|v| self.extents.contains_key(v) || self.ends.contains(v));
-        (known && self.exact(&form)).then_some(form)
+        (known && self.exact_in(&form, extent)).then_some(form)
     }
 
     /// The polynomial an integer is; one that data decide is its own name, which is like an axis of unknown range: conditions on
@@ -43,9 +43,9 @@ impl Facts {
         }
     }
 
-    /// The integer as an exact polynomial; from here on as its own name, if it may have wrapped.
-    pub(super) fn certain(&mut self, a: Atom) -> Option<Affine> {
-        match (self.counted(a), a) {
+    /// The integer as an exact polynomial, where a loop of this extent has trips; from here on as its own name, if it may have wrapped.
+    pub(super) fn certain(&mut self, a: Atom, extent: Option<&Dim>) -> Option<Affine> {
+        match (self.counted(a, extent), a) {
             (Some(form), _) => Some(form),
             (None, Atom::Var(v)) => {
                 self.names.push(v);
@@ -86,7 +86,7 @@ impl Facts {
             (Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Eq | Op::Ne, _) => {}
             _ => return,
         }
-        let [Some(a), Some(b)] = [a, b].map(|a| self.certain(a)) else { return };
+        let [Some(a), Some(b)] = [a, b].map(|a| self.certain(a, None)) else { return };
         let one = Affine::constant(Dim::constant(1));
         let (lt, le) = (|a: &Affine, b: &Affine| b.sub(a).sub(&one), |a: &Affine, b: &Affine| b.sub(a));
         match (op, when) {

@@ -246,7 +246,7 @@ impl Facts {
 
     /// In a loop that begins where its counter is an integer, and ends where it would be another one.
     pub fn within(&mut self, a: &Axis, from: Option<Atom>, to: Option<Atom>) {
-        let [from, to] = [from, to].map(|end| end.and_then(|end| self.certain(end)));
+        let [from, to] = [from, to].map(|end| end.and_then(|end| self.certain(end, Some(&a.extent))));
         self.between(a, from.as_ref(), to.as_ref());
     }
 

@@ -59,9 +59,16 @@ impl<'a> Proof<'a> {
         self.facts.enter(axis);
     }
 
-    /// Only elements of an array are set whose place in this dimension is not before the one integer and before the other one.
-    pub fn sets_part(&mut self, array: ArrayId, dimension: Option<usize>, ends: [Option<Atom>; 2]) {
-        let places = ends.map(|end| end.map(|a| self.facts.certain(a)));
+    /// Only elements of an array are set whose place in this dimension is not before the one integer and before the other one, in a
+    /// loop of this extent.
+    pub fn sets_part(
+        &mut self,
+        array: ArrayId,
+        dimension: Option<usize>,
+        ends: [Option<Atom>; 2],
+        extent: &Dim,
+    ) {
+        let places = ends.map(|end| end.map(|a| self.facts.certain(a, Some(extent))));
         let is_known = places.iter().all(|p| *p != Some(None));
         let part = dimension.filter(|_| is_known).map(|d| (d, places.map(Option::flatten)));
         let parts = self.parts.entry(array).or_default();

@@ -472,9 +472,9 @@ fn place(facts: &Facts, outside: &BTreeSet<Var>, axis: &Axis, c: &Let) -> Option
         (Op::Gt, 1) | (Op::Lt, -1) => Limit::From(after),
         _ => return None,
     };
-    // Computed, it must not wrap either.
+    // Computed, it must not wrap either, if there are trips.
     let (Limit::From(place) | Limit::To(place)) = &limit else { return None };
-    facts.exact(place).then_some(limit)
+    facts.exact_in(place, Some(&axis.extent)).then_some(limit)
 }
 
 /// What a comparison of a loop's counter with a count says of the trips that do something; with one that is no polynomial if those

@@ -176,7 +176,7 @@ fn copy_of(p: &Program, s: &Stm) -> Option<(ArrayId, ArrayId)> {
 /// What equal statements have in common, under the dimensions of their results.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) enum Key {
-    /// Its scalars numbered from zero.
+    /// Its scalars numbered.
     Nest(Vec<Axis>, Body, Vec<YieldKind>, Vec<Vec<Dim>>),
     Reshape(ArrayId, Vec<Dim>),
     Check(Check),
@@ -203,17 +203,17 @@ pub(super) fn key(p: &Program, s: &Stm) -> Option<Key> {
     }
 }
 
-/// Numbers the scalars from zero, and forgets places.
+/// Numbers the scalars that are bound, from the last number there is as those that are free have the first ones, and forgets places.
 #[derive(Default)]
-struct Numbered {
+pub(super) struct Numbered {
     map: Renaming,
-    next: u32,
+    bound: u32,
 }
 
 impl Rewriter for Numbered {
     fn bound_var(&mut self, v: &mut Var) {
-        let new = Var(self.next);
-        self.next += 1;
+        let new = Var(u32::MAX - self.bound);
+        self.bound += 1;
         self.map.insert(*v, Atom::Var(new));
         *v = new;
     }

@@ -3,12 +3,14 @@
 
 mod operation;
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::operation::operation;
 use super::Sequence;
+use super::share::Numbered;
 use crate::affine::{Checked, Facts, Scope};
 use crate::bulk::build::{Rename, Renaming, renamed};
 use crate::bulk::live::{live_body, live_lets};
@@ -179,9 +181,17 @@ struct Available {
     given_order: Vec<Rc<Exp>>,
 }
 
+/// What an expression is found by, whatever the scalars in its branches are called.
+fn key(e: &Exp) -> Cow<'_, Exp> {
+    let Exp::If(..) = e else { return Cow::Borrowed(e) };
+    let mut e = e.clone();
+    Numbered::default().walk_exp(&mut e);
+    Cow::Owned(e)
+}
+
 impl Available {
     fn learn(&mut self, l: &Let) {
-        let exp = Rc::new(l.exp.clone());
+        let exp = Rc::new(key(&l.exp).into_owned());
         self.expressions.insert(exp.clone(), l.vars.clone());
         self.definitions.insert(l.vars[0], exp.clone());
         self.order.push(exp);
@@ -237,7 +247,7 @@ impl Available {
 
     /// The scalars that an expression is known to be.
     fn find(&self, e: &Exp) -> Option<&[Var]> {
-        if let Some(vars) = self.expressions.get(e).or_else(|| self.square(e)) {
+        if let Some(vars) = self.expressions.get(&*key(e)).or_else(|| self.square(e)) {
             return Some(vars);
         }
         let given = if self.assumed.is_empty() { None } else { self.given.get(e) };

@@ -17,6 +17,14 @@
 //!     = par i < n { v = f(t[k[i]]); s add= v; u[k[i]] add= g(v); w[k[i]] add= h(v) }
 //! ```
 //!
+//! What points store of their own, and others add to afterwards, as the adjoint of an array that is read at each point and at other places
+//! is made, is added up from zero with the rest:
+//!
+//! ```text
+//! par i < n { c[i] = v }    move d = c    par i < n { d[k[i]] add= u }
+//!     = fill c = 0;  par i < n { c[i] add= v; c[k[i]] add= u }    move d = c
+//! ```
+//!
 //! A sum is collected if
 //!
 //! 1. it reads what the loop makes, at each point's own elements alone, or has something in common with the points that costs much; it
@@ -37,9 +45,9 @@ use super::values::{Values, stored};
 use crate::bulk::build::Renaming;
 use crate::bulk::{ArrayId, Atom, Axis, Reducer, Var};
 use crate::loops::together::{in_blocks, together};
-use crate::loops::uses::{combined, visit_indices};
+use crate::loops::uses::{combined, visit_arrays, visit_indices};
 use crate::loops::{Loop, Node, Program, Step, Tree};
-use crate::ty::Elem;
+use crate::ty::{Const, Elem};
 
 /// Has the points of a program's loops add up what is summed over them.
 pub(super) fn collect(p: &mut Program) {
@@ -145,19 +153,35 @@ fn nearest(
             Step::Contract(c) => contracted(p, points, c),
             _ => None,
         };
-        if let Some(sum) = sum {
+        if let Some(mut sum) = sum {
             let fills = sum.around.fills.iter().map(|(a, _)| *a);
             let prepared = fills.chain(sum.moved.iter().copied());
             let others = passed.without(&prepared.map(|a| p.root(a)).collect());
+            let added = sum.moved.last().and_then(|a| added_up(p, points, *a));
+            let points = added.as_ref().map_or(points, |(t, _)| t);
             if uses.is_apart_from(&others)
                 && let Some(tree) = collecting(p, points, &sum, collects)
             {
+                sum.around.fills.extend(added.map(|(_, fill)| fill));
                 return Some((k, tree, sum.around));
             }
         }
         passed.extend(uses);
     }
     None
+}
+
+/// Points that store their own element of an array, and use it in no other way, with the element added to what the array begins as.
+fn added_up(p: &Program, points: &Tree, array: ArrayId) -> Option<(Tree, (ArrayId, Const))> {
+    let own: Vec<Atom> = points.axes.iter().map(|a| Atom::Var(a.var)).collect();
+    let is_own = |n: &Node| matches!(n, Node::Store { array: a, index, .. } if *a == array && *index == own);
+    let place = points.body.iter().position(is_own)?;
+    let mut uses = 0;
+    visit_arrays(&points.body, &mut |a, _| uses += usize::from(p.root(a) == p.root(array)));
+    let mut tree = points.clone();
+    let Node::Store { index, value, .. } = tree.body[place].clone() else { return None };
+    tree.body[place] = Node::Accumulate { array, reducer: Reducer::Add, index, value };
+    (uses == 1).then(|| (tree, (array, Reducer::Add.neutral(p.arrays[array.0 as usize].elem))))
 }
 
 /// The memory that a step uses, contractions included.

@@ -7,7 +7,8 @@
 //! 2. what it reads of the run's members is read at the shared axes, and those members have stored it by then
 //!    (a reduction over the shared axis has not),
 //! 3. they have an array in common or a function of the same elements that takes long, and do not go through an array crosswise,
-//! 4. where loops do not nest, they have the same space, or are folds over the same points (`same_folds`).
+//! 4. where loops nest, little scalar code at points that the member needs is taken along to an earlier run that it joins,
+//! 5. where loops do not nest, they have the same space, or are folds over the same points (`same_folds`).
 //!
 //! Scalar code is placed at the outermost level where its operands exist, unless it may fail: then it stays where its nest has
 //! points. What a scan starts from and what its steps use is needed before its loop all the same (its chunks are joined outside of
@@ -19,7 +20,7 @@ mod tree;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bulk::uses::scalars;
-use crate::bulk::{ArrayId, Atom, Axis, Nest, Program, Scan, Stm, Yield, YieldKind};
+use crate::bulk::{ArrayId, Atom, Axis, Exp, Item, Let, Nest, Program, Scan, Stm, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::loops::{MOST_FOLDED, Step};
 use crate::target::Target;
@@ -78,7 +79,8 @@ impl<'a> Fuse<'a> {
     /// Adds the yields of a nest with so many folded axes to a group that can take them, or as a new one.
     pub fn nest(&mut self, n: &Nest, over: usize, yields: Vec<Yield>) {
         let m = Member::new(n, over, yields, |a| self.root(a));
-        let first = self.first(&m);
+        self.bring(&m);
+        let first = self.first(&m, self.groups.len());
         for i in (first..self.groups.len()).rev() {
             let joins = match &self.groups[i] {
                 Group::Members(ms) => self.joins(&m, &ms.iter().collect::<Vec<_>>(), 0),
@@ -92,11 +94,39 @@ impl<'a> Fuse<'a> {
         self.groups.push(Group::Members(vec![m]));
     }
 
-    /// The first group that a member may join: it is not before what it reads, and after what its sizes are.
-    fn first(&self, m: &Member) -> usize {
+    /// Has the little that a member needs besides a group join that group, if the member does so as well then.
+    fn bring(&mut self, m: &Member) {
+        let last = self.first(m, self.groups.len());
+        let Some(Group::Members(little)) = self.groups.get(last) else { return };
+        let firsts = little.iter().chain([m]).map(|q| self.first(q, last));
+        let Some(first) = firsts.max().filter(|first| *first < last) else { return };
+        let Group::Members(run) = &self.groups[first] else { return };
+        let [little, run] = [little, run].map(|members| members.iter().collect::<Vec<_>>());
+        if self.go_along(&little, &run, m, 0) {
+            let Group::Members(little) = self.groups.remove(last) else { return };
+            if let Group::Members(run) = &mut self.groups[first] {
+                run.extend(little);
+            }
+        }
+    }
+
+    /// Whether the little that members make at their points can share axis number `depth` with a run, as `m` does then, which needs it.
+    fn go_along(&self, little: &[&Member], run: &[&Member], m: &Member, depth: usize) -> bool {
+        let extent = |q: &Member| q.axes.get(depth).map(|a| a.extent.clone());
+        let can = |q: &&Member| {
+            is_little(q)
+                && extent(q) == extent(m)
+                && run.iter().all(|r| !depends(q, r) || self.pointwise(q, r, depth))
+        };
+        let all: Vec<&Member> = run.iter().chain(little).copied().collect();
+        self.target.can().nests && little.iter().all(can) && self.joins(m, &all, depth)
+    }
+
+    /// The first of so many groups that a member may join: it is not before what it reads, and after what its sizes are.
+    fn first(&self, m: &Member, groups: usize) -> usize {
         let sizes = self.sizes(m);
         let mut first = self.floor;
-        for (i, g) in self.groups.iter().enumerate() {
+        for (i, g) in self.groups[..groups].iter().enumerate() {
             let (depends, sized) = match g {
                 Group::Members(ms) => (
                     ms.iter().any(|q| depends(m, q)),
@@ -281,6 +311,16 @@ impl<'a> Fuse<'a> {
         }
         (steps, self.vars)
     }
+}
+
+/// Whether it stores what a few simple operations give at its points, and cannot fail.
+fn is_little(q: &Member) -> bool {
+    let is_simple = |i: &Item| match i {
+        Item::Let(Let { exp: Exp::Op(op, _), .. }) => op.is_cheap() && !op.can_fail(),
+        Item::Let(Let { exp, .. }) => matches!(exp, Exp::Read { checked: false, .. } | Exp::Size(_)),
+        Item::Scan(_) => false,
+    };
+    stores(q) && !q.axes.is_empty() && q.body.items.iter().all(is_simple)
 }
 
 /// Whether all it does is to fold, in a way that can be divided.

@@ -11,7 +11,8 @@
 //! 1. the trips of the first are in order, so that it has no lanes to lose, and the second one has no functions that vectors compute, or
 //!    the first one has some as well,
 //! 2. the second reads what the first one makes, at each trip's own elements alone, or they have something in common that costs much,
-//! 3. what stands between them and the second one needs can be executed before both, and nothing else there is in its way,
+//! 3. what stands between them and the second one needs can be executed before both, and nothing else there is in its way: what both
+//!    are added to does not matter,
 //! 4. no two of all these may fail, unless the loops do so alike: the first failure is the one that is told.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,8 +22,8 @@ use super::shared::{fails_alike, shares};
 use super::users::Uses;
 use super::values::{Values, stored};
 use crate::bulk::build::{Renaming, renamed};
-use crate::bulk::{Atom, Axis, Var};
-use crate::loops::uses::{bound, each_tree, takes_long, visit_atoms};
+use crate::bulk::{ArrayId, Atom, Axis, Var};
+use crate::loops::uses::{Access, bound, combined, each_tree, takes_long, visit_arrays, visit_atoms};
 use crate::loops::{Fold, Loop, Node, Program, Tree};
 use crate::ty::Loc;
 
@@ -83,6 +84,7 @@ impl Siblings<'_> {
         let alike = || fails_alike(first.axis.var, &first.body, &second_body, &self.p.vars);
         let (needed, rest) = divided(between, first, second)?;
         let [a, b, moved, passed] = [&first.body, &second_body, &needed, &rest].map(|nodes| self.uses(nodes));
+        let sums = self.only_combined(&second_body, &rest);
         let gains = b.reads.iter().any(|r| a.changes.contains(r))
             || shares(first.axis.var, &first.body, &second_body);
         let may_fail_before = fails(&needed, &self.p.vars) || fails(&rest, &self.p.vars) && second_fails;
@@ -94,7 +96,7 @@ impl Siblings<'_> {
             || may_fail_before
             || !moved.is_apart_from(&a)
             || !moved.is_apart_from(&passed)
-            || !b.is_apart_from(&passed)
+            || !b.without(&sums).is_apart_from(&passed.without(&sums))
             || !share_own(self.p, &axes, &first.body, &second_body)
             || !bound(&first.body).is_disjoint(&bound(&second_body))
         {
@@ -109,6 +111,24 @@ impl Siblings<'_> {
         let folds = first.folds.iter().cloned().chain(folds).collect();
         let joined = Node::Loop(Loop { body, folds, ..first.clone() });
         Some(needed.into_iter().chain([joined]).chain(rest).collect())
+    }
+
+    /// The memory of which both of two pieces of code combine values into elements, by one operator, and use it in no other way.
+    fn only_combined(&self, a: &[Node], b: &[Node]) -> FxHashSet<ArrayId> {
+        let mut others = FxHashSet::default();
+        let is_combined = |access| access == Access::Combine;
+        for nodes in [a, b] {
+            visit_arrays(nodes, &mut |a, access| {
+                others.extend((!is_combined(access)).then(|| self.p.root(a)));
+            });
+        }
+        let [a, b] = [a, b].map(|nodes| {
+            let into = combined(nodes).into_iter();
+            into.map(|(a, reducer)| (self.p.root(a), reducer)).collect::<FxHashSet<_>>()
+        });
+        let by_several = |root| a.union(&b).filter(|(array, _)| *array == root).count() > 1;
+        let both = a.intersection(&b).map(|(root, _)| *root);
+        both.filter(|root| !others.contains(root) && !by_several(*root)).collect()
     }
 
     /// The memory that nodes use.

@@ -13,12 +13,13 @@
 //!    is left to vectors,
 //! 3. it is executed at points or trips, changes no memory that is read, and the tree's code does not become too long.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::bulk::build::{Fresh, Rename, Renaming, int, renamed};
 use crate::bulk::live::live_lets;
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{self, ArrayId, Atom, Exp, Item, Let, Prefix, Reducer, Scan, Var};
+use crate::dim::Dim;
 use crate::loops::uses::{Access, each_tree, takes_long, visit_arrays, visit_atoms};
 use crate::loops::{Fold, Loop, Node, Recurrence, Rounds, Step, Tree};
 use crate::optimize::Straight;
@@ -75,22 +76,27 @@ fn tree(p: &mut bulk::Program, memory: &[ArrayId], t: &mut Tree, target: Target)
     any
 }
 
-/// Whether the same is computed twice in a row of statements.
+/// Whether the same is computed twice in a row of statements. Sizes alone are no reason.
 fn has_equal(nodes: &[Node]) -> bool {
-    let mut seen = FxHashSet::default();
-    nodes.iter().any(|n| match n {
-        Node::Let(l) => match &l.exp {
-            Exp::Size(_) => false,
-            // Of what one nest has compared another one has not to compare the index.
-            Exp::Read { array, index, .. } => {
-                !seen.insert(Exp::Read { array: *array, index: index.clone(), checked: false })
+    fn inside(nodes: &[Node], sizes: &mut FxHashMap<Dim, Var>, names: &mut Renaming) -> bool {
+        let mut seen = FxHashSet::default();
+        nodes.iter().any(|n| match n {
+            Node::Let(Let { vars, exp: Exp::Size(d), .. }) => {
+                let first = *sizes.entry(d.clone()).or_insert(vars[0]);
+                names.insert(vars[0], Atom::Var(first));
+                false
             }
-            e => !seen.insert(e.clone()),
-        },
-        Node::Loop(l) => has_equal(&l.body),
-        Node::Recurrence(r) => has_equal(&r.body),
-        _ => false,
-    })
+            Node::Let(l) => match l.exp.renamed(names) {
+                // Of what one nest has compared another one has not to compare the index.
+                Exp::Read { array, index, .. } => !seen.insert(Exp::Read { array, index, checked: false }),
+                e => !seen.insert(e),
+            },
+            Node::Loop(l) => inside(&l.body, sizes, names),
+            Node::Recurrence(r) => inside(&r.body, sizes, names),
+            _ => false,
+        })
+    }
+    inside(nodes, &mut FxHashMap::default(), &mut Renaming::default())
 }
 
 /// Whether elements are changed that may be read before and after. What a point's own loop changes it reads.

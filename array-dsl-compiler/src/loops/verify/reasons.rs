@@ -298,7 +298,7 @@ fn sets_parts(nodes: &[Node], l: &Loop, proof: &mut Proof<'_>) {
         match n {
             Node::Store { array, index, .. } => {
                 let dimension = index.iter().position(|i| *i == Atom::Var(l.axis.var));
-                proof.sets_part(*array, dimension, [l.range.from, l.range.to]);
+                proof.sets_part(*array, dimension, [l.range.from, l.range.to], &l.axis.extent);
             }
             Node::Loop(inside) => sets_parts(&inside.body, l, proof),
             Node::Recurrence(r) => sets_parts(&r.body, l, proof),

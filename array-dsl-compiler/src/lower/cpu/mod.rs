@@ -10,6 +10,7 @@
 //! | `ranges` | loops in parts |
 //! | `scratch` | arrays of which a point needs its own elements |
 //! | `sides` | loops by other code on each side of a place |
+//! | `steps` | what scans compute without their states |
 //! | `strides` | reductions that stride through memory |
 //! | `writes` | writes that never meet |
 //!
@@ -22,11 +23,12 @@ mod peel;
 mod ranges;
 mod scratch;
 mod sides;
+mod steps;
 mod strides;
 mod writes;
 
 use self::form::Place;
-use super::ends;
+use super::{ends, forward};
 use crate::affine::{Checked, Facts, Types};
 use crate::bulk::{self, Axis, Scan};
 use crate::loops::own::overwrites_others;
@@ -52,6 +54,9 @@ pub fn lower(p: &mut Program) {
     let known = ends::known(p);
     ends::on_the_cpu(p, &known);
     ranges::ranges(p, &known);
+    if steps::steps(p) {
+        forward(p);
+    }
     let steps = std::mem::take(&mut p.steps);
     let arrays = types(p);
     p.steps = Cpu { p, arrays: &arrays, again: false }.steps(steps);

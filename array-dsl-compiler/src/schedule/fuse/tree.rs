@@ -68,25 +68,7 @@ impl Fuse<'_> {
         depth: usize,
         computed: &mut Computed,
     ) -> Vec<Node> {
-        // Runs as lists of positions.
-        let mut runs: Vec<Vec<usize>> = Vec::new();
-        for i in shared.iter().copied() {
-            let m = &members[i].m;
-            let mut first = 0;
-            for (r, run) in runs.iter().enumerate() {
-                if run.iter().any(|q| depends(m, &members[*q].m)) {
-                    first = r;
-                }
-            }
-            let fits = (first..runs.len()).rev().find(|r| {
-                let run: Vec<&Member> = runs[*r].iter().map(|q| &members[*q].m).collect();
-                m.axes.len() > depth && run[0].axes.len() > depth && self.joins(m, &run, depth)
-            });
-            match fits {
-                Some(r) => runs[r].push(i),
-                None => runs.push(vec![i]),
-            }
-        }
+        let runs = self.runs(members, shared, depth);
         let mut nodes = Vec::new();
         for run in runs {
             for i in &run {
@@ -134,6 +116,39 @@ impl Fuse<'_> {
             }
         }
         nodes
+    }
+
+    /// The runs of the `shared` ones of the members, which share the first `depth` axes, as lists of positions.
+    fn runs(&self, members: &[Open], shared: &[usize], depth: usize) -> Vec<Vec<usize>> {
+        let member = |i: &usize| &members[*i].m;
+        let mut runs: Vec<Vec<usize>> = Vec::new();
+        for i in shared {
+            let m = member(i);
+            let needed = |runs: &[Vec<usize>], by: &Member| {
+                runs.iter().rposition(|run| run.iter().any(|q| depends(by, member(q)))).unwrap_or(0)
+            };
+            let last = needed(&runs, m);
+            // What is little goes to an earlier run with it.
+            if m.axes.len() > depth && last > 0 {
+                let by = runs[last].iter().map(member).chain([m]);
+                let first = by.map(|q| needed(&runs[..last], q)).max().unwrap_or(0);
+                let [little, run] =
+                    [&runs[last], &runs[first]].map(|r| r.iter().map(member).collect::<Vec<_>>());
+                if run[0].axes.len() > depth && self.go_along(&little, &run, m, depth) {
+                    let little = runs.remove(last);
+                    runs[first].extend(little);
+                }
+            }
+            let fits = (needed(&runs, m)..runs.len()).rev().find(|r| {
+                let run: Vec<&Member> = runs[*r].iter().map(member).collect();
+                m.axes.len() > depth && run[0].axes.len() > depth && self.joins(m, &run, depth)
+            });
+            match fits {
+                Some(r) => runs[r].push(*i),
+                None => runs.push(vec![*i]),
+            }
+        }
+        runs
     }
 
     fn elem(&self, a: Atom) -> Elem {
