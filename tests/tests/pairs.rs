@@ -10,7 +10,7 @@ mod pairs;
 use array_dsl::prelude::*;
 use common::{assert_close, assert_gradient};
 use ndarray::{Array1, Array2, array};
-use pairs::{autocorrelation, discounted, energy, filtered, outward, smoothed, triangle};
+use pairs::{autocorrelation, discounted, energy, filtered, outward, relayed, smoothed, triangle};
 
 /// None, few, and around the numbers of lanes.
 const LENGTHS: [usize; 9] = [0, 1, 2, 3, 7, 31, 33, 64, 100];
@@ -63,6 +63,22 @@ fn triangles() {
         let lower = Array2::from_shape_fn((n, n), |(i, j)| if j <= i { a[[i, j]] } else { 0.0 });
         let x = wave(n);
         assert_values!(triangle(&a, &x), lower.dot(&x));
+    }
+}
+
+#[test]
+fn recurrences_that_start_from_what_is_added() {
+    for n in LENGTHS {
+        let x = wave(n);
+        let by_hand = |i: usize| {
+            let (mut s, mut k) = (x[i], 1.0);
+            for j in i..n {
+                s = (s * 0.8 + x[j]).tanh() * k + x[i];
+                k *= x[j].cos();
+            }
+            s
+        };
+        assert_values!(relayed(&x, 0.8), Array1::from_shape_fn(n, by_hand));
     }
 }
 

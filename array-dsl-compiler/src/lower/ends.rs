@@ -235,7 +235,8 @@ impl Ends<'_> {
     /// The loop of one point, if it ends before it reaches its extent.
     fn recurrence(&mut self, r: &mut Recurrence, facts: &mut Facts, out: &mut Vec<Node>) {
         let (Rounds::For(axis, until @ None), true) = (&mut r.rounds, self.of_threads) else { return };
-        let stay = |idle: &Idle<'_>| r.states.iter().all(|s| idle.at(s.next) == Atom::Var(s.state));
+        let stay =
+            |idle: &Idle<'_>, _: &Limit| r.states.iter().all(|s| idle.at(s.next) == Atom::Var(s.state));
         let limits = self.limits(axis, &r.body, false, stay, facts);
         if let Some(limit) = limits.into_iter().find(Limit::is_end) {
             *until = Some(self.end(limit, &axis.extent, facts, r.loc, out));
@@ -307,7 +308,9 @@ impl Ends<'_> {
             }
             let result = l.folds[k].result;
             let elem = self.vars[result.0 as usize];
-            let Some(start) = state(&l, l.folds[k].value) else { continue };
+            let value = l.folds[k].value;
+            let passed = || passed_on(&l, value).map(|(_, start)| start);
+            let Some(start) = state(&l, value).or_else(passed) else { continue };
             let last = self.var(elem);
             l.folds[k].result = last;
             let any = self.bind(Elem::Bool, Exp::Op(Op::Lt, ends.clone()), loc, &mut after);
@@ -326,9 +329,14 @@ impl Ends<'_> {
         if !l.range.is_whole() || !l.merged.is_empty() {
             return Vec::new();
         }
-        let stay = |idle: &Idle<'_>| {
+        let stay = |idle: &Idle<'_>, limit: &Limit| {
             l.folds.iter().all(|f| match f.reducer {
-                Reducer::Last => state(l, f.value).is_some(),
+                // After the trips that do something the last of them has made it.
+                Reducer::Last if limit.is_end() => state(l, f.value).is_some(),
+                Reducer::Last => {
+                    state(l, f.value).is_some()
+                        || passed_on(l, f.value).is_some_and(|s| idle.at(f.value) == s.0)
+                }
                 reducer => idle.is_neutral(reducer, f.value),
             })
         };
@@ -342,7 +350,7 @@ impl Ends<'_> {
         axis: &Axis,
         body: &[Node],
         left: bool,
-        stays: impl Fn(&Idle<'_>) -> bool,
+        stays: impl Fn(&Idle<'_>, &Limit) -> bool,
         facts: &mut Facts,
     ) -> Vec<Limit> {
         let mut lets = Vec::new();
@@ -355,7 +363,8 @@ impl Ends<'_> {
             let limit = if left { None } else { place(facts, &outside, axis, c) };
             if let Some(limit) = limit.or_else(|| counted(facts, axis, c, left))
                 && found.iter().all(|(_, other)| other.is_end() != limit.is_end())
-                && idle::without(self.vars, &self.rows, body, c.vars[0]).is_some_and(|idle| stays(&idle))
+                && idle::without(self.vars, &self.rows, body, c.vars[0])
+                    .is_some_and(|idle| stays(&idle, &limit))
             {
                 found.push((at, limit));
             }
@@ -502,6 +511,23 @@ fn counted(facts: &Facts, axis: &Axis, c: &Let, left: bool) -> Option<Limit> {
         _ => return None,
     };
     Some(Limit::Counted { count, last_of, code: Vec::new() })
+}
+
+/// The state before each trip that a choice passes on, and what its scan starts from.
+fn passed_on(l: &Loop, a: Atom) -> Option<(Atom, Atom)> {
+    let sides = |l: &Let| match &l.exp {
+        Exp::If(_, yes, no) => {
+            let k = l.vars.iter().position(|v| Atom::Var(*v) == a)?;
+            Some([yes.results[k], no.results[k]])
+        }
+        Exp::Op(Op::Select, args) => (Atom::Var(l.vars[0]) == a).then_some([args[1], args[2]]),
+        _ => None,
+    };
+    let sides = l.body.iter().find_map(|n| if let Node::Let(l) = n { sides(l) } else { None })?;
+    let scans = l.body.iter().filter_map(Node::as_scan).filter(|s| s.prefix == Prefix::Exclusive);
+    let states: Vec<(Atom, Atom)> =
+        scans.flat_map(|s| s.vars.iter().map(|v| Atom::Var(*v)).zip(s.start.iter().copied())).collect();
+    sides.into_iter().find_map(|side| states.iter().find(|(state, _)| *state == side).copied())
 }
 
 /// What the scan starts from of which a scalar is the state after each trip.

@@ -95,3 +95,17 @@ pub fn outward(x: [f64; n]) -> ([f64; n], [f64; n]) {
     });
     (before, after)
 }
+
+/// A recurrence from each point to the end, which starts from what each trip adds as well.
+#[kernel]
+pub fn relayed(x: [f64; n], rate: f64) -> [f64; n] {
+    build(n, |i| {
+        let mut s = x[i];
+        let mut k = 1.0;
+        for j in i..n {
+            s = tanh(s * rate + x[j]) * k + x[i];
+            k *= cos(x[j]);
+        }
+        s
+    })
+}

@@ -21,7 +21,7 @@ const MAX_ELEMENTS: usize = 1 << 24;
 /// What combines the contributions of iterations from one to another one into arrays.
 type Body<'b, T, const N: usize> = dyn Fn(usize, usize, [&mut [T]; N]) + Sync + 'b;
 
-/// Combines into `targets` the contributions of iterations `0..n`, each of about `work` scalar operations:
+/// Combines into `targets` the contributions of iterations `0..n`, each of about `work` scalar operations, of which `width` go together:
 /// `body(lo, hi, locals)` combines those of `lo..hi` into `locals`, which are as long as `targets` and hold
 /// `neutral`, or, unless all have to be `apart`, their values. `combine(x, y)` combines the values of `y` into those of `x`.
 ///
@@ -29,7 +29,7 @@ type Body<'b, T, const N: usize> = dyn Fn(usize, usize, [&mut [T]; N]) + Sync + 
 /// The memory of a private copy is refused; `targets` then hold some of the contributions.
 pub fn accumulate<T: Copy + Send + Sync, const N: usize>(
     targets: [&mut [T]; N],
-    n: usize,
+    (n, width): (usize, usize),
     work: usize,
     apart: bool,
     neutral: T,
@@ -40,7 +40,7 @@ pub fn accumulate<T: Copy + Send + Sync, const N: usize>(
         return Ok(());
     }
     let lens = targets.each_ref().map(|t| t.len());
-    let chunks = copies(lens.iter().sum(), n, work);
+    let chunks = copies(lens.iter().sum(), n, work, width);
     if chunks.count <= 1 && !apart {
         body(0, n, targets);
         return Ok(());
@@ -148,10 +148,11 @@ impl<'a, T: Copy, const N: usize> Turns<'a, T, N> {
 
 /// The chunks of iterations, one private copy of `len` elements for each: so few that filling and combining the
 /// copies costs at most a quarter of the iterations themselves.
-fn copies(len: usize, n: usize, work: usize) -> Chunks {
+fn copies(len: usize, n: usize, work: usize, width: usize) -> Chunks {
     let len = len.max(1);
     let affordable = n.saturating_mul(work.max(1)) / 4 / len;
-    Chunks::new(n, work, affordable.min(MAX_ELEMENTS / len).clamp(1, MAX_COPIES))
+    let most = affordable.min(MAX_ELEMENTS / len).clamp(1, MAX_COPIES);
+    Chunks::new(n, work, most).of_blocks(width, most)
 }
 
 #[cfg(test)]
@@ -161,7 +162,7 @@ mod tests {
 
     #[test]
     fn copies_pay_for_themselves() {
-        let count = |len, n, work| copies(len, n, work).count;
+        let count = |len, n, work| copies(len, n, work, 1).count;
         assert_eq!(count(10, 1000, 4), 1, "too little work");
         assert_eq!(count(10, 10_000_000, 4), MAX_COPIES);
         assert_eq!(count(1_000_000, 1_000_000, 4), 1, "the target is as large as the work");
@@ -170,11 +171,26 @@ mod tests {
     }
 
     #[test]
+    fn what_goes_together_is_in_whole_blocks() {
+        for (n, work, width, sizes) in [
+            (1000, 3800, 16, 16),
+            (1100, 3800, 16, 32),
+            (500, 1900, 16, 32),
+            (100, 400_000, 16, 8),
+            (20, 1, 64, 64),
+        ] {
+            let chunks = copies(10, n, work, width);
+            assert_eq!(chunks.bounds(0), (0, sizes.min(n)), "{n} of {work}");
+            assert!(chunks.count <= MAX_COPIES && chunks.bounds(chunks.count - 1).1 == n, "{n} of {work}");
+        }
+    }
+
+    #[test]
     fn what_is_apart_begins_with_nothing() {
         let add = |x: &mut [i64], y: &[i64]| combine(x, y, |a, b| a + b);
         for (apart, found) in [(false, 5), (true, 0)] {
             let mut target = [5i64];
-            accumulate([&mut target], 3, 1, apart, 0, &add, &|lo, hi, [local]| {
+            accumulate([&mut target], (3, 1), 1, apart, 0, &add, &|lo, hi, [local]| {
                 assert_eq!(local, [found]);
                 local[0] += (hi - lo) as i64;
             })
@@ -188,7 +204,7 @@ mod tests {
         let n = 100_000usize;
         let (mut a, mut none, mut b) = (vec![1i64; 3], Vec::new(), vec![2i64; 5]);
         let add = |x: &mut [i64], y: &[i64]| combine(x, y, |a, b| a + b);
-        accumulate([&mut a, &mut none, &mut b], n, 8, false, 0, &add, &|lo, hi, [a, none, b]| {
+        accumulate([&mut a, &mut none, &mut b], (n, 1), 8, false, 0, &add, &|lo, hi, [a, none, b]| {
             assert!(none.is_empty());
             (lo..hi).for_each(|i| {
                 a[i % 3] += 1;
@@ -209,7 +225,7 @@ mod tests {
             let mut target: Vec<i64> = (0..len as i64).collect();
             accumulate(
                 [&mut target],
-                n,
+                (n, 1),
                 8,
                 false,
                 0,
@@ -232,7 +248,7 @@ mod tests {
             let mut target = vec![1.0f32; 5];
             accumulate(
                 [&mut target],
-                n,
+                (n, 1),
                 8,
                 false,
                 0.0,

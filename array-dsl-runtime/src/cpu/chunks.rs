@@ -12,6 +12,8 @@ const MAX_CHUNKS: usize = 1024;
 
 /// The greatest number of columns that are folded together: states of this many fit the first-level cache.
 pub const COLUMNS: usize = 1024;
+/// So many numbers fill a vector.
+const VECTOR: usize = 8;
 /// The greatest number of sets of states that are combined in [`fold_columns`].
 const MAX_PARTS: usize = 64;
 
@@ -31,6 +33,19 @@ impl Chunks {
         // Long chunks start at multiples of 64: no two of them then write to one cache line.
         let size = if size >= 64 { size.next_multiple_of(64) } else { size };
         Chunks { n, size, count: n.div_ceil(size) }
+    }
+
+    /// The same where so many iterations go together: chunks of whole blocks, no more than `max`, or of whole vectors where they
+    /// are shorter than a block.
+    pub fn of_blocks(self, width: usize, max: usize) -> Chunks {
+        let least = VECTOR.min(width).max(1);
+        let whole = self.size / width.max(1) * width;
+        let size = match whole {
+            0 => self.size.next_multiple_of(least),
+            _ if self.n.div_ceil(whole) <= max => whole,
+            _ => self.size.next_multiple_of(width),
+        };
+        Chunks { n: self.n, size, count: self.n.div_ceil(size) }
     }
 
     /// The iterations of a chunk.
@@ -88,7 +103,6 @@ pub fn for_wide_chunks(n: usize, work: usize, f: &(dyn Fn(usize, usize) + Sync))
 /// As [`for_chunks`], with chunks of whole blocks: `width` points go together, or fewer where there are few points, so that there are
 /// blocks for many threads, but enough for a vector.
 pub fn for_blocks(width: usize, n: usize, work: usize, f: &(dyn Fn(usize, usize) + Sync)) {
-    const VECTOR: usize = 8;
     const BLOCKS: usize = 64;
     let block = (n / BLOCKS / VECTOR * VECTOR).clamp(VECTOR.min(width), width);
     for_chunks(n.div_ceil(block), work.saturating_mul(block), &|lo, hi| f(lo * block, (hi * block).min(n)));

@@ -18,9 +18,9 @@ pub(super) const LEAVE_IF_LONG: &str = "if !LONG && *long { break; }\n";
 
 /// How a region is run.
 pub(super) struct Run {
-    /// The function's constants, and its first parameter.
-    pub constants: &'static str,
-    pub parameter: &'static str,
+    /// The function's constants, and its first parameter, each also as it is handed on.
+    pub constants: [&'static str; 2],
+    pub parameter: [&'static str; 2],
     /// More functions.
     pub functions: String,
     /// The code that runs it.
@@ -30,7 +30,12 @@ pub(super) struct Run {
 /// A region without angles, whose function takes `names`.
 pub(super) fn plain(id: &str, names: &str) -> Run {
     let code = format!("{id}_run::<VECTOR>(lo, hi, status, {names})");
-    Run { constants: "<const VECTOR: i64>", parameter: "", functions: String::new(), code }
+    Run {
+        constants: ["<const VECTOR: i64>", "<VECTOR>"],
+        parameter: ["", ""],
+        functions: String::new(),
+        code,
+    }
 }
 
 /// A region with angles. `fields` are the names and types of what it uses, `parameters` the same as the function declares them;
@@ -43,7 +48,8 @@ pub(super) fn angles(
     again: Option<&str>,
 ) -> Run {
     let names: String = fields.iter().map(|(n, ..)| format!("{n}, ")).collect();
-    let (constants, parameter) = ("<const LONG: bool, const VECTOR: i64>", "long: &mut bool, ");
+    let constants = ["<const LONG: bool, const VECTOR: i64>", "<LONG, VECTOR>"];
+    let parameter = ["long: &mut bool, ", "long, "];
     let Some(reset) = again else {
         let code = format!("{id}_run::<true, VECTOR>(&mut false, lo, hi, status, {names})");
         return Run { constants, parameter, functions: String::new(), code };

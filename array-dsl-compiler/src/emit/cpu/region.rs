@@ -170,13 +170,16 @@ impl Cpu<'_> {
         let Given { output, value: finish, left_out, at } = given;
         let id = format!("Region{}", self.regions);
         self.regions += 1;
-        let mut rows: String = r.rows.clone().into_iter().map(|a| self.row_buffer(a, r, left_out)).collect();
-        if let (Some(width), false) = (&r.width, r.scratch.is_empty()) {
-            rows.push_str(&format!("let width: i64 = {width};\n"));
+        let mut rows = Rows::default();
+        for a in r.rows.clone() {
+            let dims: Vec<String> = self.memory_dims(a).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
+            self.buffer(a, &dims, left_out, &mut rows);
         }
-        let mut stack = ON_STACK;
+        if let (Some(width), false) = (&r.width, r.scratch.is_empty()) {
+            rows.width = format!("let width: i64 = {width};\n");
+        }
         for (a, points) in r.scratch.clone() {
-            rows.push_str(&self.scratch_buffer(a, &points, &mut stack, r, left_out));
+            self.scratch_buffer(a, &points, r, left_out, &mut rows);
         }
         let mut fields: Vec<(String, String, String)> = Vec::new();
         let mut shared = String::new();
@@ -241,8 +244,17 @@ impl Cpu<'_> {
              fn run<const VECTOR: i64>(self) -> {output} {{\n\
              let {id} {{ lo, hi, status, {names}}} = self;\n\
              {code}\n}}\n}}\n{functions}\
-             #[inline(always)]\n\
-             fn {id}_run{constants}({parameter}lo: i64, hi: i64, status: &__rt::status::Status, {plain}) -> {output} {{\n{rows}{run}{finish}\n}}\n"
+             {}",
+            rows.functions(
+                &id,
+                constants,
+                [
+                    format!("{}lo: i64, hi: i64, status: &__rt::status::Status, {plain}", parameter[0]),
+                    format!("{}lo, hi, status, {names}", parameter[1]),
+                ],
+                output,
+                &format!("{run}{finish}"),
+            )
         ));
         let by = if r.host { "Region::run::<0>" } else { "simd" };
         let invoke = format!("__rt::cpu::{by}({id} {{ lo: lo as i64, hi: hi as i64, status, {values}}})");
@@ -261,43 +273,83 @@ impl Cpu<'_> {
         if self.unset.contains(&a) { format!("::core::mem::MaybeUninit<{t}>") } else { t.to_string() }
     }
 
-    /// The declaration of a row's buffer, in the region.
-    fn row_buffer(&mut self, a: ArrayId, r: &mut Region, empty: &str) -> String {
-        let dims: Vec<String> = self.memory_dims(a).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
-        self.buffer(a, &dims, empty)
-    }
-
-    /// The same of scratch memory: the lanes of the points are its last dimension. What is little, as constants say, is on the stack,
+    /// Scratch memory in the region: the lanes of the points are its last dimension. What is little, as constants say, is on the stack,
     /// where rustc sees that no two arrays are one.
     fn scratch_buffer(
         &mut self,
         a: ArrayId,
         points: &BTreeSet<usize>,
-        stack: &mut i64,
         r: &mut Region,
         empty: &str,
-    ) -> String {
+        rows: &mut Rows,
+    ) {
         let dims = self.memory_dims(a).to_vec();
         let own: Vec<_> =
             dims.iter().enumerate().filter(|(k, _)| !points.contains(k)).map(|(_, d)| d).collect();
         let elements =
             own.iter().try_fold(r.most_lanes.max(1) as i64, |n, d| n.checked_mul(d.as_constant()?));
         let (name, t) = (self.name(a), self.elem(a));
-        if let Some(n) = elements.filter(|n| (1..=*stack / t.bytes()).contains(n)) {
-            *stack -= n * t.bytes();
-            return format!("let mut {name}: [{t}; {n}] = [{}; {n}];\n", expr::constant(Const::of(t, 0)));
+        if let Some(n) = elements.filter(|n| (1..=(ON_STACK - rows.stack) / t.bytes()).contains(n)) {
+            rows.stack += n * t.bytes();
+            let zero = expr::constant(Const::of(t, 0));
+            rows.locals.push_str(&format!("let mut {name}: [{t}; {n}] = [{zero}; {n}];\n"));
+            return;
         }
         let mut dims: Vec<String> = own.into_iter().map(|d| self.dim_in(d, r)).collect();
         dims.extend(r.width.as_ref().map(|_| "width".into()));
-        self.buffer(a, &dims, empty)
+        self.buffer(a, &dims, empty, rows);
     }
 
-    fn buffer(&self, a: ArrayId, dims: &[String], empty: &str) -> String {
+    /// Memory of a row.
+    fn buffer(&self, a: ArrayId, dims: &[String], empty: &str, rows: &mut Rows) {
         let (name, t) = (self.name(a), self.elem(a));
-        format!(
+        rows.buffers.push_str(&format!(
             "let ::core::option::Option::Some(mut {name}) = __rt::allocate::row::<{t}>(&[{}], {:?}, status) else {{ return {empty}; }};\n",
             dims.join(", "),
             &*self.p.arrays[a.0 as usize].name
-        )
+        ));
+        rows.parameters.push_str(&format!("{name}: &mut [{t}], "));
+        rows.lent.push_str(&format!("&mut {name}[..], "));
+    }
+}
+
+/// The memory of a region's own arrays. What is not on the stack is allocated by a function that lends it to the one that has the code:
+/// as that one's parameters no two of them are one, which LLVM would ask of their addresses before each loop else, and deny where a
+/// loop around it goes backwards through one of them.
+#[derive(Default)]
+struct Rows {
+    /// How many points go together.
+    width: String,
+    /// The declarations of those in memory, and what they are as parameters and as arguments.
+    buffers: String,
+    parameters: String,
+    lent: String,
+    /// The declarations of those on the stack, and how many bytes these have.
+    locals: String,
+    stack: i64,
+}
+
+impl Rows {
+    /// The function of a region that has this code. Its constants and parameters come as declared, and as handed on.
+    fn functions(
+        &self,
+        id: &str,
+        constants: [&str; 2],
+        [parameters, arguments]: [String; 2],
+        output: &str,
+        code: &str,
+    ) -> String {
+        let Rows { width, buffers, parameters: rows, lent, locals, .. } = self;
+        let function = |name: &str, parameters: &str, code: &str| {
+            let declared = constants[0];
+            format!("#[inline(always)]\nfn {id}_{name}{declared}({parameters}) -> {output} {{\n{code}\n}}\n")
+        };
+        if buffers.is_empty() {
+            return function("run", &parameters, &format!("{width}{locals}{code}"));
+        }
+        let [of_width, its_value] = if width.is_empty() { ["", ""] } else { ["width: i64, ", "width, "] };
+        let call = format!("{id}_in::{}({arguments}{its_value}{lent})", constants[1]);
+        function("run", &parameters, &format!("{width}{buffers}{call}"))
+            + &function("in", &format!("{parameters}{of_width}{rows}"), &format!("{locals}{code}"))
     }
 }

@@ -379,10 +379,14 @@ impl Cpu<'_> {
             _ => false,
         };
         let work = if t.body.iter().any(does_more) { format!("({work}) / 16") } else { work };
+        let width = match t.plan.form {
+            Form::Together(width) | Form::Blocks(width) | Form::Few(width, _) => width,
+            _ => 1,
+        };
         let slices = arrays.iter().map(|a| self.slice_mut(*a) + ", ").collect::<String>();
         let combine = expr::combine(reducer, elem, "x", "y");
         format!(
-            "{{\n{}{}.got(__rt::cpu::accumulate([{slices}], {extent}.max(0) as usize, ({work}).max(1) as usize, {apart}, {neutral}, &|x: &mut [{elem}], y: &[{elem}]| __rt::cpu::combine(x, y, |x: {elem}, y: {elem}| {combine}), &|lo, hi, [{names}]| {{ {} }}))?;\n{}}}\n",
+            "{{\n{}{}.got(__rt::cpu::accumulate([{slices}], ({extent}.max(0) as usize, {width}), ({work}).max(1) as usize, {apart}, {neutral}, &|x: &mut [{elem}], y: &[{elem}]| __rt::cpu::combine(x, y, |x: {elem}, y: {elem}| {combine}), &|lo, hi, [{names}]| {{ {} }}))?;\n{}}}\n",
             call.shared,
             self.owner(arrays[0]),
             call.invoke,
