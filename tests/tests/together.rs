@@ -272,3 +272,41 @@ fn what_a_trip_has_changed_it_reads() {
     }
     assert_checks!(stirred, (&waves(1, 9).row(0).to_owned(), &Array1::from_elem(9, 2)));
 }
+
+/// A polynomial through points: few operations in each trip, and coefficients that all points share.
+#[kernel]
+fn misfit(x: [f64; m], t: [f64; n], y: [f64; n], scale: f64) -> f64 {
+    sum(build(n, |i| {
+        let mut fit = 0.0;
+        let mut power = 1.0;
+        for j in 0..m {
+            fit += x[j] * power * scale;
+            power *= t[i];
+        }
+        (fit - y[i]).powi(2)
+    }))
+}
+
+/// Whole blocks and what is left, one block and several, and more coefficients than have lanes of their own.
+#[test]
+fn what_points_share_is_added_up_in_whole_blocks() {
+    let sizes = [0, 1, 15, 16, 17, 63, 64, 65, 200, 3000].map(|n| [0, 1, 2, 40].map(|m| (n, m)));
+    for (n, m) in sizes.into_iter().flatten().chain([(200, 2100)]) {
+        let x = Array1::from_shape_fn(m, |j| (j as f64 * 0.7).sin() / (j + 1) as f64);
+        let t = Array1::from_shape_fn(n, |i| (i as f64 * 1.3).cos());
+        let y = Array1::from_shape_fn(n, |i| (i as f64 * 0.4).sin());
+        let mut powers = Array2::<f64>::ones((n, m));
+        for j in 1..m {
+            let next = &powers.column(j - 1) * &t;
+            powers.column_mut(j).assign(&next);
+        }
+        let rest = powers.dot(&x) * 0.5 - &y;
+        assert_close(misfit(&x, &t, &y, 0.5), rest.mapv(|r| r * r).sum(), 1e-11);
+        let (by_x, by_t, by_y, by_scale) = grad(misfit)(&x, &t, &y, 0.5);
+        assert_close(by_x, powers.t().dot(&rest), 1e-11);
+        assert_close(by_y, -2.0 * &rest, 1e-11);
+        assert_close(by_scale, 2.0 * rest.dot(&powers.dot(&x)), 1e-11);
+        let slopes = Array1::from_shape_fn(n, |i| (1..m).map(|j| x[j] * j as f64 * powers[[i, j - 1]]).sum());
+        assert_close(by_t, rest * &slopes, 1e-9);
+    }
+}

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A scan along an axis is the form that derivatives have rules for, and that a GPU divides among threads; one point's has
-//! an order and no lanes, its neighbors' have. A tree is rewritten as a whole or not at all, and not if its points are few. Where each
+//! an order and no lanes, its neighbors' have. What else stores elements in loops goes along. A tree is rewritten as a whole or not at all, and not if its points are few. Where each
 //! point has a thread of its own the loop is the same in either form, but for what can be joined with it (`adjoin`).
 
 use rustc_hash::FxHashMap;
@@ -110,7 +110,7 @@ fn at_points(vars: &mut Vec<Elem>, t: &Tree, target: Target) -> Option<Vec<Node>
     let mut body = Some(Vec::new());
     for n in &t.body {
         match n {
-            Node::Loop(l) if has_scans(n) => {
+            Node::Loop(l) if has_scans(n) || has_lanes && is_map(l) => {
                 let made =
                     Points { vars, names: Renaming::default(), known: FxHashMap::default() }.rewritten(l);
                 body = body.zip(made).map(|(mut body, made)| {
@@ -131,6 +131,13 @@ fn at_points(vars: &mut Vec<Elem>, t: &Tree, target: Target) -> Option<Vec<Node>
         vars.truncate(before);
     }
     body
+}
+
+/// Whether a loop only stores elements, each trip its own.
+fn is_map(l: &Loop) -> bool {
+    l.range.is_whole()
+        && l.folds.is_empty()
+        && l.body.iter().all(|n| matches!(n, Node::Let(_) | Node::Store { .. }))
 }
 
 /// Numbers the scalars that are bound in an expression in their order: equal code in branches is equal then.

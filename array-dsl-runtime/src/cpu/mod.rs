@@ -22,7 +22,7 @@ pub use across::{best, place};
 pub(crate) use across::{pays, transpose};
 pub use chunks::{COLUMNS, fold_chunks, fold_columns, for_blocks, for_chunks, for_wide_chunks};
 pub use fourier::{Plan, Transformed, fft};
-pub use lanes::joined;
+pub use lanes::{joined, lanes_at};
 pub(crate) use memory::assume_set;
 pub use memory::{
     OutOfMemory, alloc, alloc_any, alloc_unset, collected, combine, copied, copied_out, copy, fill, repeated,

@@ -189,6 +189,11 @@ impl Lanes {
         kept.chain(states.into_iter().map(|v| ("state", v))).collect()
     }
 
+    /// Whether an index differs from lane to lane.
+    pub fn differs(&self, index: &[Atom]) -> bool {
+        index.iter().any(|a| a.var().is_some_and(|v| self.differ.has(v)))
+    }
+
     /// Code in lanes, up to the end of a vector where some lanes may have no point.
     pub fn in_lanes(&self, code: &str) -> String {
         match self.masked {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashSet;
 
 use super::angles::{self, Run};
+use super::together::Wide;
 use super::{Cpu, expr};
 use crate::bulk::{ArrayId, Atom, Var};
 use crate::dim::Dim;
@@ -54,6 +55,11 @@ pub(super) struct Region {
     pub host: bool,
     /// Whether the code is in lanes some of which have no point (`together`).
     pub masked: bool,
+    /// Whether it is that of whole blocks, the condition under which there is one, called `wide`, with the lanes of a block, and the
+    /// arrays that have lanes for each element of those that blocks combine into.
+    pub whole: bool,
+    pub wide_if: Option<(String, i64)>,
+    pub wide: BTreeMap<ArrayId, Wide>,
 }
 
 /// How to run a region: what to prepare, and the call for one chunk.
@@ -173,13 +179,22 @@ impl Cpu<'_> {
         let mut rows = Rows::default();
         for a in r.rows.clone() {
             let dims: Vec<String> = self.memory_dims(a).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
-            self.buffer(a, &dims, left_out, &mut rows);
+            self.buffer(&self.name(a), a, &dims, left_out, &mut rows);
         }
         if let (Some(width), false) = (&r.width, r.scratch.is_empty()) {
             rows.width = format!("let width: i64 = {width};\n");
         }
         for (a, points) in r.scratch.clone() {
             self.scratch_buffer(a, &points, r, left_out, &mut rows);
+        }
+        if let Some((condition, width)) = &r.wide_if {
+            rows.wide = format!("let wide: bool = {condition};\n");
+            for (a, Wide { name, elements, reducer }) in &r.wide {
+                let dims = [format!("if wide {{ {elements} + 1 }} else {{ 0 }}"), width.to_string()];
+                self.buffer(name, *a, &dims, left_out, &mut rows);
+                let neutral = expr::constant(reducer.neutral(self.elem(*a)));
+                rows.buffers.push_str(&format!("{name}.fill({neutral});\n"));
+            }
         }
         let mut fields: Vec<(String, String, String)> = Vec::new();
         let mut shared = String::new();
@@ -297,12 +312,12 @@ impl Cpu<'_> {
         }
         let mut dims: Vec<String> = own.into_iter().map(|d| self.dim_in(d, r)).collect();
         dims.extend(r.width.as_ref().map(|_| "width".into()));
-        self.buffer(a, &dims, empty, rows);
+        self.buffer(&name, a, &dims, empty, rows);
     }
 
-    /// Memory of a row.
-    fn buffer(&self, a: ArrayId, dims: &[String], empty: &str, rows: &mut Rows) {
-        let (name, t) = (self.name(a), self.elem(a));
+    /// Memory of this name, for a row of an array or what belongs to it.
+    fn buffer(&self, name: &str, a: ArrayId, dims: &[String], empty: &str, rows: &mut Rows) {
+        let t = self.elem(a);
         rows.buffers.push_str(&format!(
             "let ::core::option::Option::Some(mut {name}) = __rt::allocate::row::<{t}>(&[{}], {:?}, status) else {{ return {empty}; }};\n",
             dims.join(", "),
@@ -318,8 +333,9 @@ impl Cpu<'_> {
 /// loop around it goes backwards through one of them.
 #[derive(Default)]
 struct Rows {
-    /// How many points go together.
+    /// How many points go together, and whether there are whole blocks with code of their own.
     width: String,
+    wide: String,
     /// The declarations of those in memory, and what they are as parameters and as arguments.
     buffers: String,
     parameters: String,
@@ -339,17 +355,17 @@ impl Rows {
         output: &str,
         code: &str,
     ) -> String {
-        let Rows { width, buffers, parameters: rows, lent, locals, .. } = self;
+        let Rows { width, wide, buffers, parameters: rows, lent, locals, .. } = self;
         let function = |name: &str, parameters: &str, code: &str| {
             let declared = constants[0];
             format!("#[inline(always)]\nfn {id}_{name}{declared}({parameters}) -> {output} {{\n{code}\n}}\n")
         };
         if buffers.is_empty() {
-            return function("run", &parameters, &format!("{width}{locals}{code}"));
+            return function("run", &parameters, &format!("{width}{wide}{locals}{code}"));
         }
         let [of_width, its_value] = if width.is_empty() { ["", ""] } else { ["width: i64, ", "width, "] };
         let call = format!("{id}_in::{}({arguments}{its_value}{lent})", constants[1]);
-        function("run", &parameters, &format!("{width}{buffers}{call}"))
-            + &function("in", &format!("{parameters}{of_width}{rows}"), &format!("{locals}{code}"))
+        function("run", &parameters, &format!("{width}{wide}{buffers}{call}"))
+            + &function("in", &format!("{parameters}{of_width}{rows}"), &format!("{wide}{locals}{code}"))
     }
 }

@@ -17,6 +17,14 @@
 //! What the points of a piece combine into an array that they share is put down in lanes, and goes there after them: as one value if all
 //! have the same place, lane by lane otherwise.
 //!
+//! Little code is written once more for **whole blocks**, whose lanes are a constant number: states stay in registers then, where it would
+//! take longer to fetch them than to compute with them. What goes to one place from all lanes is combined in lanes there, in memory that
+//! has so many for each element, and as one value when all blocks are done, if that memory is small and there are several blocks:
+//!
+//! ```text
+//! for each block { for trip { for lane { lanes_of_a[at][lane] += value } } }    for at { a[at] += sum of lanes_of_a[at] }
+//! ```
+//!
 //! Lanes that fill no vector would be executed one by one, and a function takes as long for one number as for a vector of them: of 14
 //! points with vectors of 8 numbers that would be seven times instead of twice. So where there are functions the lanes go on to the end
 //! of a vector, with instructions that read and write parts of vectors. Those without a point compute with zeros, and change nothing.
@@ -29,11 +37,53 @@ use super::nodes::leave_if_failed;
 use super::pieces::{End, Lanes, MOST, Next, Trips, ends_piece, get, lanes, loops, set};
 use super::region::Region;
 use super::{Cpu, expr, fold};
-use crate::bulk::Var;
+use crate::bulk::{Atom, Reducer, Var};
 use crate::internal;
-use crate::loops::uses::{bound, visit_atoms};
-use crate::loops::{Loop, Node};
+use crate::loops::uses::{bound, combined, visit_atoms, visit_indices};
+use crate::loops::{Loop, Node, Recurrence};
 use crate::ty::Const;
+
+/// The most statements of code that is written twice.
+const LITTLE: usize = 60;
+/// The most numbers in the memory that has lanes for each element of an array.
+const WIDE: i64 = 1 << 15;
+/// So many blocks are worth it.
+const SEVERAL: i64 = 4;
+
+/// An array that has lanes for each element of one that is combined into, and one more.
+#[derive(Clone)]
+pub(super) struct Wide {
+    pub name: String,
+    pub elements: String,
+    pub reducer: Reducer,
+}
+
+/// Whether code is written once more for whole blocks: it has trips, and is little.
+fn is_little(points: &Lanes, body: &[Node]) -> bool {
+    fn statements(nodes: &[Node]) -> usize {
+        let inside = |n: &Node| match n {
+            Node::Let(l) => l.exp.weight().max(1),
+            Node::Loop(l) => statements(&l.body),
+            Node::Recurrence(r) => statements(&r.body),
+            Node::Scan(_) | Node::Store { .. } | Node::Write { .. } | Node::Accumulate { .. } => 1,
+        };
+        nodes.iter().map(inside).sum()
+    }
+    !points.in_blocks
+        && points.masked.is_none()
+        && in_trips(body, &mut |_| true)
+        && statements(body) <= LITTLE
+}
+
+/// Whether loops among nodes have a node of some kind inside.
+fn in_trips(nodes: &[Node], is_one: &mut dyn FnMut(&Node) -> bool) -> bool {
+    nodes.iter().any(|n| match n {
+        Node::Loop(Loop { body, .. }) | Node::Recurrence(Recurrence { body, .. }) => {
+            body.iter().any(&mut *is_one) || in_trips(body, is_one)
+        }
+        _ => false,
+    })
+}
 
 /// Code that combines what lanes put down: before the lanes, in each, and after them.
 struct Collected {
@@ -52,18 +102,84 @@ impl Cpu<'_> {
         to: &str,
         r: &mut Region,
     ) -> String {
-        let mut out = String::new();
         let points = Lanes::new(self, l, width);
+        points.states.keys().for_each(|v| r.bound(*v));
+        let begin = format!("let mut base: i64 = {from};\nlet end: i64 = {to};\n");
+        let is_chunk = from == "lo" && l.folds.is_empty();
+        let is_worth_it = is_chunk && is_little(&points, &l.body) && self.reads_neighbors(l, &points, r);
+        let whole = if is_worth_it { self.whole_blocks(l, &points, r) } else { String::new() };
+        let block = self.block(l, &points, r);
+        begin
+            + &whole
+            + &format!(
+                "while base < end {{\nlet lanes: i64 = if end - base < {width} {{ end - base }} else {{ {width} }};\n\
+                 {block}base += lanes;\n{}}}\n",
+                leave_if_failed(&block)
+            )
+    }
+
+    /// Whether the lanes of a vector have their elements side by side.
+    fn reads_neighbors(&self, l: &Loop, points: &Lanes, r: &Region) -> bool {
+        let mut all = true;
+        visit_indices(&l.body, &mut |a, index| {
+            let is_near = index.last() == Some(&Atom::Var(points.axis)) || !points.differs(index);
+            all &= is_near || r.scratch.contains_key(&self.root(a));
+        });
+        all
+    }
+
+    /// All blocks of a chunk but the last one if that is not whole, and what they have combined in lanes.
+    fn whole_blocks(&mut self, l: &Loop, points: &Lanes, r: &mut Region) -> String {
+        let width = points.width as i64;
+        let mut condition = format!("hi - lo >= {width}");
+        for (array, reducer) in combined(&l.body) {
+            let Some(target) = r.targets.get(&self.root(array)).cloned() else { continue };
+            if !in_trips(
+                &l.body,
+                &mut |n| matches!(n, Node::Accumulate { array: a, index, .. } if *a == array && !points.differs(index)),
+            ) {
+                continue;
+            }
+            let dims: Vec<String> =
+                self.memory_dims(array).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
+            let elements = expr::product(dims.iter().cloned());
+            condition = format!(
+                "{condition} && hi - lo >= {} && ({elements}).saturating_mul({width}) <= {WIDE}",
+                SEVERAL * width
+            );
+            let wide = Wide { name: format!("lanes_of_{target}"), elements, reducer };
+            r.wide.insert(self.root(array), wide);
+        }
+        r.whole = true;
+        let block = self.block(l, points, r);
+        r.whole = false;
+        let mut done = String::new();
+        for (root, Wide { name, elements, reducer }) in r.wide.clone() {
+            let elem = self.elem(root);
+            let all = expr::combine(reducer, elem, "x", "y");
+            let value = format!("__rt::cpu::joined(lanes, |x: {elem}, y: {elem}| {all})");
+            let code = self.combine_at(root, Some(reducer), ("true", "place"), &value, r);
+            done.push_str(&format!(
+                "let mut place: i64 = 0;\nwhile place < {elements} {{\n\
+                 let lanes: [{elem}; {width}] = __rt::cpu::lanes_at(&{name}[..], place);\n{code}place += 1;\n}}\n"
+            ));
+        }
+        r.wide_if = Some((condition, width));
+        let of_rows = if r.width.is_some() { format!("let width: i64 = {width};\n") } else { String::new() };
+        format!(
+            "if wide {{\nlet lanes: i64 = {width};\n{of_rows}while end - base >= lanes {{\n{block}base += lanes;\n{}}}\n{done}}}\n",
+            leave_if_failed(&block)
+        )
+    }
+
+    /// The points from `base` on, as many as `lanes`.
+    fn block(&mut self, l: &Loop, points: &Lanes, r: &mut Region) -> String {
+        let (mut out, width) = (String::new(), points.width);
         for (what, v) in points.held() {
             let elem = self.p.vars[v.0 as usize];
             let unset = format!("__rt::trusted::Lanes::<{elem}, {width}>::unset()");
             out.push_str(&format!("let mut {what}{} = {unset};\n", v.0));
         }
-        points.states.keys().for_each(|v| r.bound(*v));
-        out.push_str(&format!(
-            "let mut base: i64 = {from};\nlet end: i64 = {to};\nwhile base < end {{\n\
-             let lanes: i64 = if end - base < {width} {{ end - base }} else {{ {width} }};\n"
-        ));
         // What loops leave is nothing where there is no point.
         if points.masked.is_some() {
             for v in points.of_loops.intersection(&points.kept) {
@@ -75,9 +191,7 @@ impl Cpu<'_> {
                 ));
             }
         }
-        let body = self.pieces(&l.body, End::default(), &points, r) + &self.folded(l, &points, r);
-        out.push_str(&body);
-        out + "base += lanes;\n" + leave_if_failed(&body) + "}\n"
+        out + &self.pieces(&l.body, End::default(), points, r) + &self.folded(l, points, r)
     }
 
     /// What the points fold, one after the other.
@@ -174,12 +288,24 @@ impl Cpu<'_> {
         };
         let (elem, width) = (self.elem(*array), points.width);
         let (test, at) = self.place(*array, index, r);
+        let differs = points.differs(index);
+        let wide = r.wide.get(&self.root(*array)).filter(|_| r.whole && !differs).cloned();
         let neutral = expr::constant(reducer.neutral(elem));
         let mut before = format!("let mut values{k}: [{elem}; {width}] = [{neutral}; {width}];\n");
         let value = r.atom(*value);
         let value = r.in_points(value, &neutral);
+        if let Some(Wide { name, elements, .. }) = wide {
+            // What is at no place is combined beyond the last element.
+            let place =
+                format!("let row{k}: i64 = (if {test} {{ {at} }} else {{ {elements} }}) * {width};\n");
+            let new = expr::combine(*reducer, elem, "old", &format!("({value})"));
+            let lane = format!(
+                "let old = unsafe {{ __rt::trusted::get(&{name}[..], row{k} + lane) }};\nlet new = {new};\n\
+                 unsafe {{ __rt::trusted::set(&mut {name}[..], row{k} + lane, new) }};\n"
+            );
+            return Collected { before: place, lane, after: String::new() };
+        }
         let mut lane = format!("unsafe {{ __rt::trusted::set(&mut values{k}, lane, {value}) }};\n");
-        let differs = index.iter().any(|a| a.var().is_some_and(|v| points.differ.has(v)));
         let after = if differs {
             before.push_str(&format!("let mut places{k}: [i64; {width}] = [-1; {width}];\n"));
             let test = if r.masked { format!("inside && {test}") } else { test };
