@@ -306,7 +306,8 @@ fn what_points_share_is_added_up_in_whole_blocks() {
         assert_close(by_x, powers.t().dot(&rest), 1e-11);
         assert_close(by_y, -2.0 * &rest, 1e-11);
         assert_close(by_scale, 2.0 * rest.dot(&powers.dot(&x)), 1e-11);
-        let slopes = Array1::from_shape_fn(n, |i| (1..m).map(|j| x[j] * j as f64 * powers[[i, j - 1]]).sum());
+        let slope = |i: usize| (1..m).map(|j| x[j] * j as f64 * powers[[i, j - 1]]).sum::<f64>();
+        let slopes = Array1::from_shape_fn(n, slope);
         assert_close(by_t, rest * &slopes, 1e-9);
     }
 }

@@ -19,7 +19,7 @@
 //!
 //! Little code is written once more for **whole blocks**, whose lanes are a constant number: states stay in registers then, where it would
 //! take longer to fetch them than to compute with them. What goes to one place from all lanes is combined in lanes there, in memory that
-//! has so many for each element, and as one value when all blocks are done, if that memory is small and there are several blocks:
+//! has so many for each element, and as one value when all blocks are done, if that memory is small and is used several times:
 //!
 //! ```text
 //! for each block { for trip { for lane { lanes_of_a[at][lane] += value } } }    for at { a[at] += sum of lanes_of_a[at] }
@@ -37,17 +37,17 @@ use super::nodes::leave_if_failed;
 use super::pieces::{End, Lanes, MOST, Next, Trips, ends_piece, get, lanes, loops, set};
 use super::region::Region;
 use super::{Cpu, expr, fold};
-use crate::bulk::{Atom, Reducer, Var};
+use crate::bulk::{Atom, Axis, Reducer, Var};
 use crate::internal;
 use crate::loops::uses::{bound, combined, visit_atoms, visit_indices};
-use crate::loops::{Loop, Node, Recurrence};
+use crate::loops::{Loop, Node, Recurrence, Rounds};
 use crate::ty::Const;
 
 /// The most statements of code that is written twice.
 const LITTLE: usize = 60;
 /// The most numbers in the memory that has lanes for each element of an array.
 const WIDE: i64 = 1 << 15;
-/// So many blocks are worth it.
+/// How many times its lanes are combined into on the average, at least.
 const SEVERAL: i64 = 4;
 
 /// An array that has lanes for each element of one that is combined into, and one more.
@@ -71,17 +71,22 @@ fn is_little(points: &Lanes, body: &[Node]) -> bool {
     }
     !points.in_blocks
         && points.masked.is_none()
-        && in_trips(body, &mut |_| true)
+        && around(body, &|_| true).is_some()
         && statements(body) <= LITTLE
 }
 
-/// Whether loops among nodes have a node of some kind inside.
-fn in_trips(nodes: &[Node], is_one: &mut dyn FnMut(&Node) -> bool) -> bool {
-    nodes.iter().any(|n| match n {
-        Node::Loop(Loop { body, .. }) | Node::Recurrence(Recurrence { body, .. }) => {
-            body.iter().any(&mut *is_one) || in_trips(body, is_one)
-        }
-        _ => false,
+/// The axes of the loops around the first of some nodes in loops, none of which data end.
+fn around<'n>(nodes: &'n [Node], is_one: &dyn Fn(&Node) -> bool) -> Option<Vec<&'n Axis>> {
+    nodes.iter().find_map(|n| {
+        let (axis, body) = match n {
+            Node::Loop(l) => (&l.axis, &l.body),
+            Node::Recurrence(Recurrence { rounds: Rounds::For(axis, _), body, .. }) => (axis, body),
+            _ => return None,
+        };
+        let inside = || body.iter().any(is_one).then(Vec::new);
+        let mut axes = around(body, is_one).or_else(inside)?;
+        axes.insert(0, axis);
+        Some(axes)
     })
 }
 
@@ -134,17 +139,15 @@ impl Cpu<'_> {
         let mut condition = format!("hi - lo >= {width}");
         for (array, reducer) in combined(&l.body) {
             let Some(target) = r.targets.get(&self.root(array)).cloned() else { continue };
-            if !in_trips(
-                &l.body,
-                &mut |n| matches!(n, Node::Accumulate { array: a, index, .. } if *a == array && !points.differs(index)),
-            ) {
-                continue;
-            }
+            let is_there = |n: &Node| matches!(n, Node::Accumulate { array: a, index, .. } if *a == array && !points.differs(index));
+            let Some(axes) = around(&l.body, &is_there) else { continue };
+            let trips: Vec<String> = axes.iter().map(|a| self.dim_in(&a.extent, r)).collect();
             let dims: Vec<String> =
                 self.memory_dims(array).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
-            let elements = expr::product(dims.iter().cloned());
+            let [elements, trips] = [dims, trips].map(expr::product);
             condition = format!(
-                "{condition} && hi - lo >= {} && ({elements}).saturating_mul({width}) <= {WIDE}",
+                "{condition} && ({elements}).saturating_mul({}) <= (hi - lo).saturating_mul({trips}) \
+                 && ({elements}).saturating_mul({width}) <= {WIDE}",
                 SEVERAL * width
             );
             let wide = Wide { name: format!("lanes_of_{target}"), elements, reducer };
