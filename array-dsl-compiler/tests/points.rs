@@ -8,6 +8,7 @@ use array_dsl_compiler::loops::{Form, Home, Node, Program, Step, Tree};
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::kernels::program;
+use array_dsl_compiler::testing::passes::Stage;
 use quote::ToTokens;
 
 /// The loops of a kernel for the CPU.
@@ -279,5 +280,50 @@ fn few_points_with_long_loops_stay_at_the_host() {
     for (n, m, stays) in [("n", "m", false), ("100", "m", false), ("4", "m", true), ("4", "50", false)] {
         let (found, shown) = asked_of_gpu(&program(&text(n, m)));
         assert_eq!(found.contains("repeat"), stays, "{n}, {m}: {found}\n{shown}");
+    }
+}
+
+/// What a recurrence goes back through, and what its way back stores at each trip, is in lanes as the value is.
+#[test]
+fn ways_there_and_back_with_maps_go_together() {
+    let text = "fn f(x: [[f64; m]; n]) -> [f64; n] {
+        build(n, |i| {
+            let mut s = 0.0;
+            let mut c = 0.0;
+            for j in 0..m { let d = x[i][j] - s; c = c * 0.9 + d * d; s = s + 0.1 * d; }
+            c
+        })
+    }";
+    let value = program(text);
+    let pullback = pipeline::derivative(&value, Derivative::Vjp).expect("it is differentiable");
+    let pullback = Program::clone(&pipeline::back(&pullback, Target::Cpu).expect("it verifies"));
+    assert_eq!(parallel(&loops(text)), (1, vec![Form::Together(64)]), "{}", print(&loops(text)));
+    assert_eq!(parallel(&pullback), (1, vec![Form::Together(16)]), "{}", print(&pullback));
+}
+
+/// Little code in lanes has another form for whole blocks, which adds up in lanes what all points share; code with functions, and code
+/// whose lanes read elements that are far from each other, has not.
+#[test]
+fn little_code_is_there_for_whole_blocks() {
+    let fit = |trip: &str| {
+        format!(
+            "fn f(x: [f64; m], t: [f64; n], u: [[f64; m]; n]) -> f64 {{
+                sum(build(n, |i| {{
+                    let mut fit = 0.0;
+                    let mut power = 1.0;
+                    for j in 0..m {{ fit += x[j] * power; power = {trip}; }}
+                    fit * fit
+                }}))
+            }}"
+        )
+    };
+    let passes = "flatten, optimize, grad, optimize, finish cpu, schedule cpu, lower cpu, emit cpu";
+    for (trip, expected) in [("power * t[i]", true), ("sin(power * t[i])", false), ("power * u[i][j]", false)]
+    {
+        let stage = Stage::read(&fit(trip)).expect("it is a kernel");
+        let stage = passes.split(", ").try_fold(stage, Stage::then).expect("the passes apply");
+        let code = stage.to_string();
+        assert_eq!(code.contains("if wide {"), expected, "{trip}\n{code}");
+        assert_eq!(code.contains("lanes_of_target"), expected, "{trip}\n{code}");
     }
 }

@@ -72,7 +72,7 @@ fn recurrences_that_start_from_what_is_added() {
         let x = wave(n);
         let by_hand = |i: usize| {
             let (mut s, mut k) = (x[i], 1.0);
-            for j in i..n {
+            for j in i + 1..n {
                 s = (s * 0.8 + x[j]).tanh() * k + x[i];
                 k *= x[j].cos();
             }

@@ -93,6 +93,31 @@ impl Rewriter for Fresh<'_> {
     }
 }
 
+/// Numbers the scalars that are bound, from the last number there is as those that are free have the first ones, and forgets places: what
+/// is computed alike is equal then.
+#[derive(Default)]
+pub struct Numbered {
+    names: Renaming,
+    bound: u32,
+}
+
+impl Rewriter for Numbered {
+    fn bound_var(&mut self, v: &mut Var) {
+        let new = Var(u32::MAX - self.bound);
+        self.bound += 1;
+        self.names.insert(*v, Atom::Var(new));
+        *v = new;
+    }
+
+    fn atom(&mut self, a: &mut Atom) {
+        *a = renamed(&self.names, *a);
+    }
+
+    fn loc(&mut self, l: &mut Loc) {
+        *l = Loc::default();
+    }
+}
+
 /// Gives new names to the scalars and arrays that are bound, and theirs to those that are used.
 struct Copy<'a> {
     p: &'a mut Program,

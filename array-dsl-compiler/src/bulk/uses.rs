@@ -226,6 +226,23 @@ impl Let {
     }
 }
 
+/// The statements that need some scalars, directly or by others that do, or have to stay with those for another reason; and all others.
+pub fn depending(
+    lets: Vec<Let>,
+    on: impl IntoIterator<Item = Var>,
+    stays: impl Fn(&Let) -> bool,
+) -> (Vec<Let>, Vec<Let>) {
+    let mut needed: FxHashSet<Var> = on.into_iter().collect();
+    lets.into_iter().partition(|l| {
+        let mut depends = stays(l);
+        l.exp.visit_atoms(&mut |a| depends |= matches!(a, Atom::Var(v) if needed.contains(&v)));
+        if depends {
+            needed.extend(&l.vars);
+        }
+        depends
+    })
+}
+
 impl Item {
     /// Whether executing it may report an error. `vars` are the types of all scalars.
     pub fn may_fail(&self, vars: &[Elem]) -> bool {

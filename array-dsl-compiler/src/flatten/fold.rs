@@ -17,6 +17,7 @@ use super::counts::Counted;
 use super::nest::Frame;
 use super::values::Val;
 use crate::bulk::build::{Code, Renaming, int, renamed};
+use crate::bulk::uses::depending;
 use crate::bulk::{ArrayId, Atom, Block, Branch, Exp, Item, Let, Prefix, Reducer, Scan, Var, YieldKind};
 use crate::core;
 use crate::dim::Dim;
@@ -166,18 +167,7 @@ impl Flatten<'_> {
         let left = self.state(&state);
         let (lets, results) = self.step_code(&l.body);
         // What does not depend on the state is the same whatever came before.
-        let mut inside: FxHashSet<Var> = left.iter().copied().collect();
-        let (mut step_lets, mut point_lets) = (Vec::new(), Vec::new());
-        for l in lets {
-            let mut depends = false;
-            l.exp.visit_atoms(&mut |a| depends |= matches!(a, Atom::Var(v) if inside.contains(&v)));
-            if depends {
-                inside.extend(&l.vars);
-                step_lets.push(l);
-            } else {
-                point_lets.push(l);
-            }
-        }
+        let (step_lets, point_lets) = depending(lets, left.iter().copied(), |_| false);
         self.add_lets(point_lets);
         let step = Step {
             left,

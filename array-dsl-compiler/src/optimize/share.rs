@@ -4,16 +4,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Sequence;
 use crate::affine::{Checked, Facts};
-use crate::bulk::build::{Renaming, renamed};
+use crate::bulk::build::Numbered;
 use crate::bulk::uses::scalars;
 use crate::bulk::verify::same_product;
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{
-    ArrayId, Atom, Axis, Body, Carried, Check, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
+    ArrayId, Atom, Axis, Body, Carried, Check, Nest, Program, Repeat, Stm, Trips, Yield, YieldKind,
 };
 use crate::dim::{Dim, SizeAtom};
 use crate::routine::Routine;
-use crate::ty::Loc;
 
 /// Removes duplicates and dead statements.
 pub(super) fn share(seq: &mut Sequence, p: &mut Program) {
@@ -200,30 +199,6 @@ pub(super) fn key(p: &Program, s: &Stm) -> Option<Key> {
         Stm::Sort(s) => Some(Key::Sort(s.keys, p.array(s.result).dims.clone())),
         Stm::Call(c) => Some(Key::Call(c.routine, c.args.clone())),
         Stm::Repeat(_) | Stm::Custom(_) => None,
-    }
-}
-
-/// Numbers the scalars that are bound, from the last number there is as those that are free have the first ones, and forgets places.
-#[derive(Default)]
-pub(super) struct Numbered {
-    map: Renaming,
-    bound: u32,
-}
-
-impl Rewriter for Numbered {
-    fn bound_var(&mut self, v: &mut Var) {
-        let new = Var(u32::MAX - self.bound);
-        self.bound += 1;
-        self.map.insert(*v, Atom::Var(new));
-        *v = new;
-    }
-
-    fn atom(&mut self, a: &mut Atom) {
-        *a = renamed(&self.map, *a);
-    }
-
-    fn loc(&mut self, l: &mut Loc) {
-        *l = Loc::default();
     }
 }
 

@@ -10,9 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::operation::operation;
 use super::Sequence;
-use super::share::Numbered;
 use crate::affine::{Checked, Facts, Scope};
-use crate::bulk::build::{Rename, Renaming, renamed};
+use crate::bulk::build::{Numbered, Rename, Renaming, renamed};
 use crate::bulk::live::{live_body, live_lets};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Body, Branch, Exp, Item, Let, Nest, Program, Scan, Stm, Var};
@@ -185,7 +184,7 @@ struct Available {
 fn key(e: &Exp) -> Cow<'_, Exp> {
     let Exp::If(..) = e else { return Cow::Borrowed(e) };
     let mut e = e.clone();
-    Numbered::default().walk_exp(&mut e);
+    Numbered::default().exp(&mut e);
     Cow::Owned(e)
 }
 

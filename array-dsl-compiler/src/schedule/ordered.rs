@@ -11,7 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::bulk::build::{Fresh, Renaming, int, renamed};
+use crate::bulk::build::{Fresh, Numbered, Renaming, int, renamed};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom, Exp, Let, Prefix, Reducer, Scan, Var};
 use crate::dim::Dim;
@@ -140,28 +140,6 @@ fn is_map(l: &Loop) -> bool {
         && l.body.iter().all(|n| matches!(n, Node::Let(_) | Node::Store { .. }))
 }
 
-/// Numbers the scalars that are bound in an expression in their order: equal code in branches is equal then.
-struct Numbered {
-    next: u32,
-    names: Renaming,
-}
-
-impl Rewriter for Numbered {
-    fn bound_var(&mut self, v: &mut Var) {
-        let new = Var(self.next);
-        self.next += 1;
-        self.names.insert(*v, Atom::Var(new));
-        *v = new;
-    }
-
-    fn atom(&mut self, a: &mut Atom) {
-        *a = renamed(&self.names, *a);
-    }
-}
-
-/// Beyond the number of any scalar.
-const BOUND: u32 = 1 << 31;
-
 /// One loop on its way.
 struct Points<'a> {
     vars: &'a mut Vec<Elem>,
@@ -216,7 +194,7 @@ impl Points<'_> {
         let mut new = Let { vars: Vec::new(), ..l.clone() };
         Fresh { vars: self.vars, names: &mut self.names }.exp(&mut new.exp);
         let mut key = new.exp.clone();
-        Numbered { next: BOUND, names: Renaming::default() }.exp(&mut key);
+        Numbered::default().exp(&mut key);
         let known = self.known.entry(key).or_insert_with(|| {
             new.vars = Fresh { vars: self.vars, names: &mut self.names }.bind(&l.vars);
             new.vars.clone()

@@ -96,13 +96,13 @@ pub fn outward(x: [f64; n]) -> ([f64; n], [f64; n]) {
     (before, after)
 }
 
-/// A recurrence from each point to the end, which starts from what each trip adds as well.
+/// A recurrence from beyond each point to the end, which starts from what each trip adds as well; the last point has no trips.
 #[kernel]
 pub fn relayed(x: [f64; n], rate: f64) -> [f64; n] {
     build(n, |i| {
         let mut s = x[i];
         let mut k = 1.0;
-        for j in i..n {
+        for j in i + 1..n {
             s = tanh(s * rate + x[j]) * k + x[i];
             k *= cos(x[j]);
         }

@@ -55,10 +55,11 @@ pub(super) struct Region {
     pub host: bool,
     /// Whether the code is in lanes some of which have no point (`together`).
     pub masked: bool,
-    /// Whether it is that of whole blocks, the condition under which there is one, called `wide`, with the lanes of a block, and the
-    /// arrays that have lanes for each element of those that blocks combine into.
+    /// Whether it is that of whole blocks (`together`).
     pub whole: bool,
+    /// Where there is such code: the condition under which a chunk has a whole block, called `wide`, and the lanes of one.
     pub wide_if: Option<(String, i64)>,
+    /// The arrays that whole blocks combine into in lanes, and the memory for that.
     pub wide: BTreeMap<ArrayId, Wide>,
 }
 

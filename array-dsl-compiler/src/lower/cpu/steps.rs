@@ -7,9 +7,8 @@
 //! There functions are computed in vectors, and what the trip computes besides has it as well. Where a condition decides whether there
 //! is a step, nothing of it may be executed before; so this comes after loops have ended where their trips do nothing.
 
-use rustc_hash::FxHashSet;
-
-use crate::bulk::{Atom, Let, Scan, Var};
+use crate::bulk::uses::depending;
+use crate::bulk::{Let, Scan};
 use crate::loops::uses::each_tree;
 use crate::loops::{Node, Program};
 use crate::ty::Elem;
@@ -51,18 +50,8 @@ fn without_states(s: &mut Scan, vars: &[Elem]) -> Vec<Let> {
     if s.is_associative() {
         return Vec::new();
     }
-    let mut inside: FxHashSet<Var> = s.left.iter().copied().collect();
-    let (mut free, mut kept) = (Vec::new(), Vec::new());
-    for l in std::mem::take(&mut s.step.block.lets) {
-        let mut needs = l.may_fail(vars);
-        l.exp.visit_atoms(&mut |a| needs |= matches!(a, Atom::Var(v) if inside.contains(&v)));
-        if needs {
-            inside.extend(&l.vars);
-            kept.push(l);
-        } else {
-            free.push(l);
-        }
-    }
+    let lets = std::mem::take(&mut s.step.block.lets);
+    let (kept, free) = depending(lets, s.left.iter().copied(), |l| l.may_fail(vars));
     s.step.block.lets = kept;
     free
 }
