@@ -193,6 +193,7 @@ fn asked(steps: &[Step]) -> Vec<String> {
         Step::Copy { .. } | Step::Move { .. } => "copy".into(),
         Step::Contract(_) => "contract".into(),
         Step::Repeat(r) => format!("repeat ({})", asked(&r.steps).join(", ")),
+        Step::Bands(b) => format!("bands ({})", asked(&b.steps).join(", ")),
         Step::Check(..) => String::new(),
         Step::Sort(_) => "sort".into(),
         Step::Call(c) => c.routine.name().into(),

@@ -36,12 +36,17 @@ impl Given {
         self
     }
 
-    /// The memory at a position, without elements, if there are `len` of them in it.
-    fn take<T: 'static>(&mut self, position: usize, len: usize) -> Option<Vec<T>> {
+    /// The memory at a position, with the elements that it has, if there is room for `len`.
+    fn held<T: 'static>(&mut self, position: usize, len: usize) -> Option<Vec<T>> {
         let held = self.0.get_mut(position)?.take()?;
-        let mut x = held.downcast::<Vec<T>>().ok().filter(|x| x.capacity() >= len)?;
+        held.downcast::<Vec<T>>().ok().filter(|x| x.capacity() >= len).map(|x| *x)
+    }
+
+    /// The same without elements.
+    fn take<T: 'static>(&mut self, position: usize, len: usize) -> Option<Vec<T>> {
+        let mut x = self.held(position, len)?;
         x.clear();
-        Some(*x)
+        Some(x)
     }
 
     /// As [`Owner::alloc`].
@@ -56,6 +61,24 @@ impl Given {
         match self.take(position, len as usize) {
             Some(mut x) => {
                 x.resize(len as usize, T::zeroed());
+                Ok(x.into())
+            }
+            None => owner.zeros(dims),
+        }
+    }
+
+    /// As [`Owner::alloc_any`].
+    #[doc(hidden)]
+    pub fn alloc_any<T: Pod>(
+        &mut self,
+        position: usize,
+        owner: Owner,
+        dims: &[i64],
+    ) -> Result<Buffer<T>, Error> {
+        let len = owner.elements::<T>(dims)? as usize;
+        match self.held::<T>(position, len) {
+            Some(mut x) => {
+                x.resize(len, T::zeroed());
                 Ok(x.into())
             }
             None => owner.zeros(dims),

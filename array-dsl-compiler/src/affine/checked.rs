@@ -190,6 +190,18 @@ impl Checked {
         }
     }
 
+    /// In a band: the number of its first row and how many it has are counts, within that of all rows.
+    pub fn band(&mut self, first: ArrayId, rows: ArrayId, total: &Dim) {
+        self.trips.extend([first, rows]);
+        let [first, rows] = [first, rows].map(|a| Dim::atom(SizeAtom::Scalar(a.0)));
+        let end = first.add(&rows);
+        let known = [CheckKind::NonNegative(first), CheckKind::NonNegative(rows)];
+        // Where there are rows at all.
+        let within = Check { kind: CheckKind::AtLeast(end, total.clone()), guards: vec![total.clone()] };
+        known.into_iter().for_each(|kind| self.check(&Check { kind, guards: Vec::new() }));
+        self.check(&within);
+    }
+
     fn of_trip(&self, trips: &Trips) -> Vec<CheckKind> {
         let Trips::For(index, count) = trips else { return Vec::new() };
         let index = Dim::atom(SizeAtom::Scalar(index.0));

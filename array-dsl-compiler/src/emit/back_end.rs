@@ -4,7 +4,7 @@
 //! gives every tree a plan that it can print, and an implementation of [`BackEnd`].
 
 use crate::bulk::{ArrayId, Call, Check};
-use crate::loops::{Contract, Repeat, Sort, Step, Tree};
+use crate::loops::{Bands, Contract, Repeat, Sort, Step, Tree};
 use crate::ty::{Const, Loc};
 
 /// A back end at work on one program.
@@ -32,6 +32,8 @@ pub(super) trait BackEnd {
     fn take(&mut self, array: ArrayId, source: ArrayId) -> Result<Self::Step, Self::Refusal>;
     /// Steps again and again: made by [`steps`], with labels that begin with this one.
     fn repeat(&mut self, r: &Repeat, label: &str) -> Result<Self::Step, Self::Refusal>;
+    /// Steps for some rows at a time, likewise.
+    fn bands(&mut self, b: &Bands, label: &str) -> Result<Self::Step, Self::Refusal>;
     /// How many of these steps, from the first one on, may go together.
     fn team(&self, _: &[Step]) -> usize {
         1
@@ -68,6 +70,7 @@ pub(super) fn steps<B: BackEnd>(b: &mut B, list: &[Step], label: &str) -> Result
                 Step::Copy { array, source } => b.copy(*array, *source),
                 Step::Move { array, source } => b.take(*array, *source),
                 Step::Repeat(r) => b.repeat(r, &format!("{label}.")),
+                Step::Bands(bands) => b.bands(bands, &format!("{label}.")),
             }?);
             printed.extend(b.after(list, at)?);
         }

@@ -24,6 +24,8 @@
 //!   also rewrites trees where that takes other loops. A plan changes nothing of what the program means.
 //! * `Repeat` executes steps again and again. A state has memory of its own; at the end of a trip all states become their next
 //!   values at once. `Move` gives an array the memory of another one, which is not used again.
+//! * [`Bands`] executes steps for some rows at a time, of arrays that have as many: what these steps hand on to each other is memory for
+//!   the rows of one band, and what they add up is summed over all bands. `lower` makes them for the CPU.
 //! * `Contract`, `Sort` and `Call` are done by the runtime.
 //! * `Fill` and `Copy` prepare the target of `Accumulate` and `Write` nodes.
 //! * `Read` expressions are as in Bulk (of `bulk::Exp`), with the indices of `Row` arrays shortened.
@@ -35,12 +37,14 @@ pub mod print;
 pub mod rename;
 pub mod scratch;
 pub mod together;
+pub mod touched;
 pub mod uses;
 pub mod verify;
 
 pub use crate::bulk::Check;
 use crate::bulk::{self, ArrayId, Atom, Axis, Call, Let, Param, Reducer, Scan, Strip, Var};
-use crate::dim::Dim;
+use crate::dim::{Dim, SizeAtom};
+use crate::internal;
 use crate::ty::{Const, Elem, Loc, Name, Place, Tree as Structure};
 pub use covers::Covers;
 pub use plan::{Across, Border, Division, FEW_TRIPS, Form, LANES, MOST_FOLDED, Middle, Plan, Sides, Which};
@@ -62,6 +66,8 @@ pub enum Home {
     Scratch,
     /// The memory of another array, under other dimensions.
     View(ArrayId),
+    /// In [`Bands`] the memory of a band's rows of another array.
+    Band(ArrayId),
     /// Nowhere: fused away.
     Nowhere,
 }
@@ -212,10 +218,30 @@ pub enum Step {
     },
     /// See [`Repeat`].
     Repeat(Repeat),
+    /// See [`Bands`].
+    Bands(Bands),
     /// Rows in order; see `bulk::Sort`.
     Sort(Sort),
     /// What a library computes; see `routine`.
     Call(Call),
+}
+
+impl Step {
+    /// The steps that stand in it.
+    pub fn inside(&self) -> &[Step] {
+        match self {
+            Step::Repeat(Repeat { steps, .. }) | Step::Bands(Bands { steps, .. }) => steps,
+            _ => &[],
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn inside_mut(&mut self) -> Option<&mut Vec<Step>> {
+        match self {
+            Step::Repeat(Repeat { steps, .. }) | Step::Bands(Bands { steps, .. }) => Some(steps),
+            _ => None,
+        }
+    }
 }
 
 /// An array that goes from trip to trip; see `bulk::Carried`. The result is a view of the state.
@@ -235,6 +261,55 @@ pub struct Repeat {
     pub carried: Vec<Carried>,
     pub steps: Vec<Step>,
     pub loc: Loc,
+}
+
+/// An array outside of [`Bands`] and what a band has in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "described above")]
+pub struct Handed {
+    pub outside: ArrayId,
+    pub inside: ArrayId,
+}
+
+/// What passes do with [`Bands`] that run before there are any, or for a target that has none.
+pub fn no_bands() -> ! {
+    internal::broken("steps in bands where there are none".into())
+}
+
+/// Steps executed for a band of rows at a time, in any order, or for all rows at once: again, if one of several bands fails. What they write
+/// is theirs. There is at least one band, which may have no rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bands {
+    /// The number of all rows.
+    pub total: Dim,
+    /// `i64` numbers that the steps know: which row is the first of the band.
+    pub first: ArrayId,
+    /// How many rows it has.
+    pub rows: ArrayId,
+    /// Arrays of `total` rows that the steps read at these rows, and the band's rows of each (`Home::Band`).
+    pub read: Vec<Handed>,
+    /// Arrays of `total` rows that the steps make, and the band's rows of each.
+    pub made: Vec<Handed>,
+    /// Arrays of floats that are sums of what each band has.
+    pub sums: Vec<Handed>,
+    /// What is done in a band.
+    pub steps: Vec<Step>,
+}
+
+impl Bands {
+    /// The bytes of a row of all that the steps hand on to each other.
+    pub fn row_bytes(&self, p: &Program) -> Dim {
+        let rows = Dim::atom(SizeAtom::Scalar(self.rows.0));
+        let is_own = |a: &&ArrayInfo| a.home == Home::Heap && a.dims.first() == Some(&rows);
+        let own = p.arrays.iter().filter(is_own);
+        own.fold(Dim::default(), |sum, a| sum.add(&Dim::product(&a.dims[1..]).scale(a.elem.bytes())))
+    }
+
+    /// The bytes of what a band adds.
+    pub fn sum_bytes(&self, p: &Program) -> Dim {
+        let addends = self.sums.iter().map(|h| &p.arrays[h.inside.0 as usize]);
+        addends.fold(Dim::default(), |sum, a| sum.add(&Dim::product(&a.dims).scale(a.elem.bytes())))
+    }
 }
 
 /// Parallel axes and what is done at each point.

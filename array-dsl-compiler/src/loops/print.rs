@@ -12,13 +12,13 @@
 //!   => s.1
 //! ```
 //!
-//! `heap`, `row(depth)`, `scratch` and `view ... of` say where arrays live; arrays that are nowhere are left out. `once` is
+//! `heap`, `row(depth)`, `scratch`, `view ... of` and `band ... of` say where arrays live; arrays that are nowhere are left out. `once` is
 //! a tree without axes; `y.1[%0] add= %3` accumulates, `y.1[%0] := %3` writes. Let bindings are as in Bulk.
 
 use super::uses::combined;
 use super::{
-    Across, Contract, Division, Form, Home, Loop, Node, Operand, Plan, Program, Repeat, Rounds, Sorted, Step,
-    Tree, Which,
+    Across, Bands, Contract, Division, Form, Handed, Home, Loop, Node, Operand, Plan, Program, Repeat,
+    Rounds, Sorted, Step, Tree, Which,
 };
 use crate::bulk::print::{Text, atom, constant, list};
 use crate::bulk::{ArrayId, ArrayInfo, Axis, Trips};
@@ -37,6 +37,7 @@ pub fn print(p: &Program) -> String {
             Home::Row { depth } => out.push_str(&format!("  row({depth}) {binding}\n")),
             Home::Scratch => out.push_str(&format!("  scratch {binding}\n")),
             Home::View(of) => out.push_str(&format!("  view {binding} of {}\n", text.array(*of))),
+            Home::Band(of) => out.push_str(&format!("  band {binding} of {}\n", text.array(*of))),
         }
     }
     steps(&text, &p.steps, &mut out);
@@ -76,6 +77,7 @@ fn steps(text: &Text, all: &[Step], out: &mut String) {
                 out.push_str(&format!("  move {} = {}\n", text.array(*array), text.array(*source)));
             }
             Step::Repeat(r) => repeat(text, r, out),
+            Step::Bands(b) => bands(text, b, out),
             Step::Call(c) => {
                 let arrays = |arrays: &[ArrayId]| list(arrays, |a: &ArrayId| text.array(*a));
                 let (results, args) = (arrays(&c.results), arrays(&c.args));
@@ -107,6 +109,19 @@ fn repeat(text: &Text, r: &Repeat, out: &mut String) {
     inner.lines().for_each(|l| out.push_str(&format!("  {l}\n")));
     let nexts = list(&r.carried, |c| format!("{}{}", how(c.takes.1), text.array(c.arrays.next)));
     out.push_str(&format!("    => {nexts}\n  }}\n"));
+}
+
+fn bands(text: &Text, b: &Bands, out: &mut String) {
+    let handed = |all: &[Handed]| {
+        list(all, |h: &Handed| format!("{} for {}", text.array(h.inside), text.array(h.outside)))
+    };
+    let (first, rows) = (text.array(b.first), text.array(b.rows));
+    out.push_str(&format!("  bands from {first}, {rows} rows of {}", text.dim(&b.total)));
+    out.push_str(&format!(" reading ({}) making ({}) {{\n", handed(&b.read), handed(&b.made)));
+    let mut inner = String::new();
+    steps(text, &b.steps, &mut inner);
+    inner.lines().for_each(|l| out.push_str(&format!("  {l}\n")));
+    out.push_str(&format!("  }} adding ({})\n", handed(&b.sums)));
 }
 
 /// The arrays as Bulk knows them.
@@ -285,6 +300,7 @@ fn count_steps(steps: &[Step], c: &mut Counts) -> usize {
             Step::Contract(_) => c.contracts += 1,
             Step::Copy { .. } => c.copies += 1,
             Step::Repeat(r) => moves += count_steps(&r.steps, c),
+            Step::Bands(b) => moves += count_steps(&b.steps, c),
             Step::Move { .. } => moves += 1,
             Step::Check(..) | Step::Fill { .. } | Step::Sort(_) | Step::Call(_) => {}
         }

@@ -102,13 +102,12 @@ impl<F: FnMut(ArrayId, Access)> Visitor for Accesses<F> {
     }
 }
 
-/// Calls `f` with every tree of some steps, those of loops included, in order.
+/// Calls `f` with every tree of some steps, those of loops and bands included, in order.
 pub fn each_tree(steps: &mut [Step], f: &mut impl FnMut(&mut Tree)) {
     for s in steps {
         match s {
             Step::Tree(t) => f(t),
-            Step::Repeat(r) => each_tree(&mut r.steps, f),
-            _ => {}
+            s => s.inside_mut().into_iter().for_each(|inside| each_tree(inside, f)),
         }
     }
 }

@@ -13,11 +13,14 @@
 //!   nothing refers to a `Nowhere` array;
 //! * a read that is not compared with its array's dimensions has a reason to be inside (`affine`);
 //! * a loop that does not make all its trips stores elements of `Row` arrays alone, of which nothing else is read in its tree;
+//! * steps in bands are trees that overwrite nothing, contractions and fills; they write the rows of arrays that bands
+//!   make, all of them, what bands add up, and arrays that nothing outside uses;
 //! * the middle of a loop is code of the same form, with the results of the whole; tiles are of scalar code, loops and stores.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `verify` | steps |
+//! | `bands` | steps for some rows at a time |
 //! | `anything` | arrays that begin as anything |
 //! | `memory` | homes and views; from when on an array may be read |
 //! | `tree` | trees and loops, and which elements they write |
@@ -25,6 +28,7 @@
 //! | `routines` | contractions and sorts |
 
 mod anything;
+mod bands;
 mod memory;
 mod reasons;
 mod routines;
@@ -138,6 +142,7 @@ impl<'a> Verifier<'a> {
                     }
                 }
                 Step::Repeat(r) => self.repeat(r),
+                Step::Bands(b) => self.bands(b),
                 Step::Sort(s) => {
                     self.sort(s);
                     self.whole(s.result);

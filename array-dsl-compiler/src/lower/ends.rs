@@ -47,8 +47,7 @@ pub(super) fn known(p: &Program) -> Vec<Checked> {
     fn any(s: &Step) -> bool {
         match s {
             Step::Tree(t) => t.body.iter().any(may_end),
-            Step::Repeat(r) => r.steps.iter().any(any),
-            _ => false,
+            s => s.inside().iter().any(any),
         }
     }
     if p.steps.iter().any(any) { established(p) } else { Vec::new() }

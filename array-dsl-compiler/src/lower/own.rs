@@ -88,6 +88,14 @@ impl Uses {
                 Step::Check(c, _) => {
                     c.dims().into_iter().flat_map(scalars).for_each(|a| self.fix(p, a));
                 }
+                Step::Bands(b) => {
+                    let handed = b.read.iter().chain(&b.made).chain(&b.sums);
+                    handed.flat_map(|h| [h.outside, h.inside]).for_each(|a| self.fix(p, a));
+                    self.fix(p, b.first);
+                    self.fix(p, b.rows);
+                    scalars(&b.total).for_each(|a| self.fix(p, a));
+                    self.steps(p, &b.steps);
+                }
                 Step::Repeat(r) => {
                     for c in &r.carried {
                         let c = c.arrays;

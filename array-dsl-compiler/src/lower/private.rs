@@ -35,8 +35,8 @@ pub(super) fn keep(p: &mut Program, choose: &impl Fn(&Program, &Tree, Vec<(Array
 pub(super) fn without_fills(steps: &mut Vec<Step>, is_it: &impl Fn(ArrayId) -> bool) {
     steps.retain(|s| !matches!(s, Step::Fill { array, .. } | Step::Copy { array, .. } if is_it(*array)));
     for s in steps {
-        if let Step::Repeat(r) = s {
-            without_fills(&mut r.steps, is_it);
+        if let Some(inside) = s.inside_mut() {
+            without_fills(inside, is_it);
         }
     }
 }
@@ -57,8 +57,8 @@ fn keep_in(
 ) {
     let mut at = 0;
     while at < steps.len() {
-        if let Step::Repeat(r) = &mut steps[at] {
-            keep_in(p, &mut r.steps, who, choose);
+        if let Some(inside) = steps[at].inside_mut() {
+            keep_in(p, inside, who, choose);
         }
         let found = match &steps[at] {
             Step::Tree(t) => choose(p, t, candidates(p, t)),

@@ -8,7 +8,7 @@ use crate::bulk::walk::{Rewriter, Visitor};
 use crate::bulk::{self, ArrayId, Atom, Exp};
 use crate::dim::Dim;
 use crate::loops::uses::visit_arrays;
-use crate::loops::{Home, Node, Program, Rounds, Step, scratch, together};
+use crate::loops::{Home, Node, Program, Rounds, Step, no_bands, scratch, together};
 use crate::target::Target;
 
 /// Where an array is touched: the step, and the index variables and extents of the axes around it.
@@ -115,6 +115,7 @@ fn steps(
             Step::Move { array, source } => fixed.extend([*array, *source]),
             Step::Sort(s) => fixed.extend([s.result, s.keys]),
             Step::Call(c) => fixed.extend(c.arrays()),
+            Step::Bands(_) => no_bands(),
             Step::Repeat(r) => {
                 for c in &r.carried {
                     let bulk::Carried { state, start, next, result } = c.arrays;

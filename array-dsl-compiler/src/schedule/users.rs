@@ -8,7 +8,7 @@ use crate::bulk::uses::scalars;
 use crate::bulk::{self, ArrayId};
 use crate::dim::Dim;
 use crate::loops::uses::{Access, visit_arrays, visit_sizes};
-use crate::loops::{Program, Step, Tree};
+use crate::loops::{Program, Step, Tree, no_bands};
 
 /// The memory that a step uses.
 #[derive(Default)]
@@ -34,6 +34,7 @@ impl Uses {
             Step::Contract(_) | Step::Check(..) | Step::Sort(_) | Step::Call(_) | Step::Repeat(_) => {
                 return None;
             }
+            Step::Bands(_) => no_bands(),
         }
         // Whose memory has a size that is computed needs that.
         let sizes: Vec<ArrayId> =
@@ -182,6 +183,7 @@ fn count(p: &Program, steps: &[Step], uses: &mut FxHashMap<ArrayId, usize>) {
             Step::Copy { array, source } | Step::Move { array, source } => all.extend([*array, *source]),
             Step::Sort(s) => all.extend([s.result, s.keys]),
             Step::Call(c) => all.extend(c.arrays()),
+            Step::Bands(_) => no_bands(),
             Step::Repeat(r) => {
                 for c in &r.carried {
                     let bulk::Carried { state, start, next, result } = c.arrays;

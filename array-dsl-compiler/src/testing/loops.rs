@@ -11,6 +11,7 @@
 //!   as careful; an unchecked read outside ends the run as an internal fault. On a CPU the tree is the last one then. On a GPU the steps
 //!   after it are executed, and all that it keeps is that their reads are not outside of memory.
 
+mod bands;
 mod memory;
 mod tree;
 
@@ -163,6 +164,7 @@ impl Machine<'_> {
                 Ok(())
             }
             Step::Repeat(r) => self.repeat(r),
+            Step::Bands(b) => self.bands(b),
             Step::Sort(s) => {
                 let keys = self.whole(s.keys)?;
                 let value = match s.gives {

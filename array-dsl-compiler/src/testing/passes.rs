@@ -221,12 +221,11 @@ fn count_loops(steps: &[Step], counts: &mut Counts) {
             Step::Copy { .. } => "copies",
             Step::Move { .. } => "moves",
             Step::Repeat(_) => "repeats",
+            Step::Bands(_) => "bands",
             Step::Sort(_) => "sorts",
             Step::Call(_) => "calls",
         };
         *counts.entry(what).or_default() += 1;
-        if let Step::Repeat(r) = s {
-            count_loops(&r.steps, counts);
-        }
+        count_loops(s.inside(), counts);
     }
 }

@@ -8,6 +8,7 @@
 
 mod accumulate;
 mod across;
+mod bands;
 mod chunks;
 mod fourier;
 mod lanes;
@@ -20,6 +21,7 @@ mod tasks;
 pub use accumulate::accumulate;
 pub use across::{best, place};
 pub(crate) use across::{pays, transpose};
+pub use bands::{in_bands, rows_of};
 pub use chunks::{COLUMNS, fold_chunks, fold_columns, for_blocks, for_chunks, for_wide_chunks};
 pub use fourier::{Plan, Transformed, fft};
 pub use lanes::{joined, lanes_at};

@@ -15,6 +15,7 @@
 //! |---|---|
 //! | `mod` | the steps of a program |
 //! | `repeat` | loops of steps |
+//! | `bands` | steps for some rows at a time |
 //! | `tree` | trees: regions for what is divided among tasks |
 //! | `region` | the code of one task |
 //! | `angles` | regions with `sin`, `cos`, `tan` |
@@ -32,6 +33,7 @@
 mod across;
 mod addresses;
 mod angles;
+mod bands;
 mod expr;
 mod fold;
 mod functions;
@@ -56,7 +58,7 @@ use crate::Verified;
 use crate::bulk::{ArrayId, Call, Check, CheckKind, Trips};
 use crate::dim::{Dim, SizeAtom};
 use crate::internal::expect;
-use crate::loops::{Contract, Home, Operand, Program, Repeat, Sort, Sorted, Step, Tree};
+use crate::loops::{Bands, Contract, Home, Operand, Program, Repeat, Sort, Sorted, Step, Tree};
 use crate::ty::{Const, Elem, Loc};
 
 /// The generated code of one program.
@@ -117,8 +119,8 @@ fn trips(steps: &[Step], out: &mut FxHashSet<ArrayId>) {
     for s in steps {
         if let Step::Repeat(r) = s {
             out.extend(if let Trips::For(index, _) = r.trips { Some(index) } else { None });
-            trips(&r.steps, out);
         }
+        trips(s.inside(), out);
     }
 }
 
@@ -422,7 +424,14 @@ impl BackEnd for Cpu<'_> {
         printed
     }
 
-    /// Memory that nothing needs any more is given back; inside of a loop that is the end of the trip.
+    fn bands(&mut self, b: &Bands, label: &str) -> Printed {
+        self.depth += 1;
+        let printed = self.in_bands(b, label);
+        self.depth -= 1;
+        printed
+    }
+
+    /// Memory that nothing needs any more is given back; inside of a loop that is the end of the trip, or of the band.
     fn after(&mut self, _: &[Step], at: usize) -> Result<Vec<String>, Infallible> {
         if self.depth > 0 {
             return Ok(Vec::new());

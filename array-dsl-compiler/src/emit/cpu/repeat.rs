@@ -26,6 +26,12 @@ pub(super) fn bound(steps: &[Step], out: &mut BTreeSet<ArrayId>) {
             Step::Fill { array, .. } | Step::Copy { array, .. } | Step::Move { array, .. } => {
                 out.insert(*array);
             }
+            Step::Bands(b) => {
+                out.extend(b.made.iter().chain(&b.sums).map(|h| h.outside));
+                out.extend([b.first, b.rows]);
+                out.extend(b.read.iter().chain(&b.made).map(|h| h.inside));
+                bound(&b.steps, out);
+            }
             Step::Repeat(r) => {
                 out.extend(r.carried.iter().map(|c| c.arrays.state));
                 if let Trips::For(index, _) = &r.trips {

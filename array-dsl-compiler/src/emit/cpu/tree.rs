@@ -31,6 +31,14 @@ pub(super) fn arrays_of(c: &Cpu<'_>, s: &Step) -> Vec<ArrayId> {
         Step::Move { array, source } => out.extend([*array, *source]),
         Step::Sort(s) => out.extend([s.result, s.keys]),
         Step::Call(c) => out.extend(c.arrays()),
+        Step::Bands(b) => {
+            out.extend(b.steps.iter().flat_map(|s| arrays_of(c, s)));
+            let mut inside = BTreeSet::new();
+            repeat::bound(std::slice::from_ref(s), &mut inside);
+            out.retain(|a| !inside.contains(&c.root(*a)));
+            out.extend(b.read.iter().chain(&b.made).chain(&b.sums).map(|h| h.outside));
+            out.extend(scalars(&b.total));
+        }
         Step::Repeat(r) => {
             out.extend(r.carried.iter().flat_map(|q| [q.arrays.state, q.arrays.start, q.arrays.next]));
             if let Trips::For(_, count) = &r.trips {

@@ -13,6 +13,7 @@ use super::types::bits;
 use super::words::Word;
 use crate::bulk::{ArrayId, Check, CheckKind, Trips};
 use crate::dim::{Dim, SizeAtom};
+use crate::internal;
 use crate::loops::uses::Access;
 use crate::loops::{Contract, Home, Repeat, Sort, Sorted};
 use crate::lower;
@@ -86,6 +87,7 @@ impl Context<'_> {
             Home::View(of) => format!("view {}", of.0),
             // A thread's own elements are in its shader.
             Home::Nowhere | Home::Scratch => "nowhere".into(),
+            Home::Band(_) => internal::broken("rows of a band on a GPU".into()),
             Home::Row { .. } => {
                 return Err(format!("`{}` is an array private to one point", a.name));
             }

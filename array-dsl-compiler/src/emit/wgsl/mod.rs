@@ -37,7 +37,7 @@ use crate::Verified;
 use crate::bulk::{ArrayId, Call, Check};
 use crate::dim::Dim;
 use crate::internal::{self, broken, expect};
-use crate::loops::{ArrayInfo, Contract, Division, Home, Program, Repeat, Sort, Step, Tree};
+use crate::loops::{ArrayInfo, Bands, Contract, Division, Home, Program, Repeat, Sort, Step, Tree};
 pub use crate::lower::gpu::size_scalars;
 use crate::lower::gpu::{
     Prefixes, Reduction, Tiles, bound, combined_into, computed, known_scalars, narrow, team as team_of,
@@ -85,6 +85,10 @@ fn scratch(p: &mut Program) -> ArrayId {
 impl BackEnd for Context<'_> {
     type Step = String;
     type Refusal = String;
+
+    fn bands(&mut self, _: &Bands, _: &str) -> Result<String, String> {
+        internal::broken("steps in bands on a GPU".into())
+    }
 
     fn tree(&mut self, tree: &Tree, label: &str) -> Result<String, String> {
         let cx = self;

@@ -9,11 +9,12 @@ use super::Verifier;
 use crate::bulk::{ArrayId, Atom, Exp, Trips, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::Program;
+use crate::loops::touched::Touched;
 
 impl Verifier<'_> {
     /// The rule for an array that begins so before these steps.
     pub(super) fn anything(&mut self, array: ArrayId, after: &[Step]) {
-        let first = after.iter().find(|s| uses(s, &|a| self.p.root(a) == self.p.root(array)));
+        let first = after.iter().find(|s| uses(self.p, s, &|a| self.p.root(a) == self.p.root(array)));
         let is_set = match first {
             Some(Step::Repeat(r)) => {
                 let starts: Vec<&Carried> = r.carried.iter().filter(|c| c.arrays.start == array).collect();
@@ -29,24 +30,9 @@ impl Verifier<'_> {
 }
 
 /// Whether a step uses some memory.
-fn uses(s: &Step, is_it: &dyn Fn(ArrayId) -> bool) -> bool {
-    match s {
-        Step::Tree(t) => {
-            let mut found = false;
-            visit_arrays(&t.body, &mut |a, _| found |= is_it(a));
-            found
-        }
-        Step::Contract(c) => [c.result, c.a.array, c.b.array].into_iter().any(is_it),
-        Step::Fill { array, .. } => is_it(*array),
-        Step::Copy { array, source } | Step::Move { array, source } => is_it(*array) || is_it(*source),
-        Step::Sort(s) => is_it(s.result) || is_it(s.keys),
-        Step::Call(c) => c.arrays().any(is_it),
-        Step::Check(..) => false,
-        Step::Repeat(r) => {
-            r.carried.iter().any(|c| is_it(c.arrays.start) || is_it(c.arrays.next))
-                || r.steps.iter().any(|s| uses(s, is_it))
-        }
-    }
+fn uses(p: &Program, s: &Step, is_it: &dyn Fn(ArrayId) -> bool) -> bool {
+    let Touched { reads, changes } = Touched::of(p, s);
+    reads.iter().chain(&changes).any(|a| is_it(*a))
 }
 
 /// Whether the trips of a loop write all of a state, each its own row, and do nothing else with it.
@@ -59,8 +45,8 @@ fn sets_all(p: &Program, r: &Repeat, c: &Carried) -> bool {
         let has = |a: ArrayId| names.contains(&p.root(a));
         match s {
             Step::Move { array, source } if has(*source) => drop(names.insert(p.root(*array))),
-            Step::Tree(t) if uses(s, &has) && writes_row(t, *trip, dims, &has) => rows += 1,
-            s if uses(s, &has) => return false,
+            Step::Tree(t) if uses(p, s, &has) && writes_row(t, *trip, dims, &has) => rows += 1,
+            s if uses(p, s, &has) => return false,
             _ => {}
         }
     }

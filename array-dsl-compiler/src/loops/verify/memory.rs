@@ -112,7 +112,7 @@ impl<'a> Verifier<'a> {
             return false;
         }
         let memory = self.p.end_of_views(a).and_then(|r| self.home(r));
-        let ok = matches!(memory, Some(Home::Heap | Home::Row { .. } | Home::Scratch));
+        let ok = matches!(memory, Some(Home::Heap | Home::Row { .. } | Home::Scratch | Home::Band(_)));
         if ok {
             self.dims(a);
         } else {

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use super::super::print::types;
 use super::super::uses::each_tree;
 use super::super::{
-    Border, Home, Loop, Node, Plan, Program, Repeat, Rounds, Sort, Sorted, Step, Tree, Which,
+    Bands, Border, Home, Loop, Node, Plan, Program, Repeat, Rounds, Sort, Sorted, Step, Tree, Which,
 };
 use crate::affine::{Affine, Checked, IndexedArrays, Proof, Types};
 use crate::bulk::walk::Rewriter;
@@ -48,6 +48,7 @@ impl Reasons<'_> {
                 let inside = self.inside(r, checked);
                 checked.after(&inside, &carried(r));
             }
+            Step::Bands(_) => {}
             Step::Fill { .. } | Step::Contract(_) | Step::Sort(_) | Step::Call(_) => {}
         }
         for (i, info) in self.p.arrays.iter().enumerate() {
@@ -62,12 +63,21 @@ impl Reasons<'_> {
         checked.inside(&r.trips, &carried(r), |c| r.steps.iter().for_each(|s| self.step(s, c)))
     }
 
+    /// What is established at the start of a band: of its rows what is of all.
+    pub fn in_band(&self, b: &Bands, checked: &Checked) -> Checked {
+        let mut inside = checked.clone();
+        inside.band(b.first, b.rows, &b.total);
+        b.read.iter().for_each(|h| inside.same(h.inside, h.outside));
+        inside
+    }
+
     /// Calls `f` with what each tree of some steps does without a reason.
     fn of_steps(&self, steps: &[Step], mut checked: Checked, f: &mut impl FnMut(Unproven)) {
         for s in steps {
             match s {
                 Step::Tree(t) => f(self.tree(t, &mut checked.clone())),
                 Step::Repeat(r) => self.of_steps(&r.steps, self.inside(r, &checked), f),
+                Step::Bands(b) => self.of_steps(&b.steps, self.in_band(b, &checked), f),
                 _ => {}
             }
             self.step(s, &mut checked);
@@ -116,6 +126,7 @@ pub(crate) fn established(p: &Program) -> Vec<Checked> {
             match s {
                 Step::Tree(_) => out.push(checked.clone()),
                 Step::Repeat(r) => list(reasons, &r.steps, reasons.inside(r, &checked), out),
+                Step::Bands(b) => list(reasons, &b.steps, reasons.in_band(b, &checked), out),
                 _ => {}
             }
             reasons.step(s, &mut checked);

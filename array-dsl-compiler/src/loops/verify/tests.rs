@@ -2,19 +2,20 @@
 
 use super::super::print::tests::sample;
 use super::super::{
-    Across, Border, Division, Form, Home, Loop, Middle, Node, Program, Range, Recurrence, Rounds, Sides,
-    State, Step, Tree,
+    Across, Bands, Border, Division, Form, Home, Loop, Middle, Node, Program, Range, Recurrence, Rounds,
+    Sides, State, Step, Tree,
 };
 use super::{check, verify};
 use crate::bulk::build::int;
 use crate::bulk::parse::parse;
 use crate::bulk::{ArrayId, Atom, Axis, Block, Branch, Exp, Let, Prefix, Reducer, Scan, Trips, Var};
 use crate::derive::Derivative;
-use crate::dim::Dim;
+use crate::dim::{Dim, SizeAtom};
+use crate::loops::touched::Touched;
 use crate::pipeline;
 use crate::target::Target;
 use crate::testing::kernels::program;
-use crate::ty::Loc;
+use crate::ty::{Elem, Loc};
 
 /// The errors of the sample after a change.
 fn errors(change: impl FnOnce(&mut Program)) -> Vec<String> {
@@ -533,4 +534,57 @@ fn loops_set_what_begins_as_anything() {
             }
         }
     })));
+}
+
+/// Bands make what they are said to make, of their own rows, and leave the rest alone.
+#[test]
+fn bands_do_as_they_are_said_to() {
+    let text = "fn f(x: [[f64; d]; n], w: [[f64; m]; d]) -> ([[f64; m]; n], [f64; m]) {
+        let y = matmul(x, w);
+        (build((n, m), |i, j| sin(y[i][j])), build(m, |j| sum(build(n, |i| y[i][j] * y[i][j]))))
+    }";
+    let lowered = Program::clone(&pipeline::back(&program(text), Target::Cpu).expect("it verifies"));
+    let errors = |change: &dyn Fn(&mut Program, &mut Bands)| {
+        let mut p = lowered.clone();
+        let at = p.steps.iter().position(|s| matches!(s, Step::Bands(_))).expect("it has bands");
+        let Step::Bands(mut b) = p.steps.remove(at) else { unreachable!("found above") };
+        change(&mut p, &mut b);
+        p.steps.insert(at, Step::Bands(b));
+        check(&p).join("; ")
+    };
+    assert_eq!(errors(&|_, _| {}), "");
+    let says = |what: &str, change: &dyn Fn(&mut Program, &mut Bands)| {
+        let found = errors(change);
+        assert!(found.contains(what), "{what}: {found}");
+    };
+    says("a band does not make all of", &|p, b| {
+        let made = b.made[0].inside;
+        b.steps.retain(|s| !Touched::of(p, s).changes.contains(&made));
+    });
+    says("is no band of rows", &|p, b| {
+        let rows = p.arrays[b.made[0].inside.0 as usize].dims[0].clone();
+        p.arrays[b.made[0].inside.0 as usize].dims[0] = rows.add(&Dim::constant(1));
+    });
+    says("is no sum of what bands add", &|p, b| p.arrays[b.sums[0].outside.0 as usize].elem = Elem::I64);
+    says("is used before it is bound", &|_, b| b.read.truncate(0));
+    let made = |b: &Bands| b.made[0];
+    says("of all rows", &|_, b| {
+        let all = made(b).outside;
+        b.steps.push(Step::Fill { array: all, value: Some(crate::ty::Const::of(Elem::F64, 0)) });
+    });
+    says("of all rows", &|_, b| {
+        let read = b.read[0].inside;
+        b.steps.push(Step::Fill { array: read, value: Some(crate::ty::Const::of(Elem::F64, 0)) });
+    });
+    says("a step stands in bands that cannot", &|_, b| {
+        b.steps.push(Step::Fill { array: made(b).inside, value: None });
+    });
+    // Nothing of a band is there after it.
+    says("is used before it is bound", &|p, b| {
+        let own = p.arrays.iter().position(|a| {
+            a.home == Home::Heap && a.dims.first() == Some(&Dim::atom(SizeAtom::Scalar(b.rows.0)))
+        });
+        let own = ArrayId(own.expect("what is handed on") as u32);
+        p.steps.push(Step::Copy { array: b.made[0].outside, source: own });
+    });
 }

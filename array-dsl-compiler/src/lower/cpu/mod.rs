@@ -3,6 +3,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `mod` | what is divided among tasks |
+//! | `bands` | steps for some rows at a time |
 //! | `form` | how a loop goes through its trips |
 //! | `hoist` | arithmetic moved out of loops |
 //! | `merge` | several parallel axes as one |
@@ -16,6 +17,7 @@
 //!
 //! After it the axes of a tree count as one, whose points are divided; the others are loops.
 
+mod bands;
 mod form;
 mod hoist;
 mod merge;
@@ -36,7 +38,7 @@ use crate::loops::print::types;
 use crate::loops::together;
 use crate::loops::uses::{combined, is_pure};
 use crate::loops::verify::certain;
-use crate::loops::{Division, Loop, Node, Plan, Program, Repeat, Rounds, Step, Tree};
+use crate::loops::{Bands, Division, Loop, Node, Plan, Program, Repeat, Rounds, Step, Tree};
 use crate::ty::Loc;
 
 /// A program whose steps are being lowered.
@@ -46,10 +48,13 @@ struct Cpu<'a> {
     arrays: &'a [bulk::ArrayInfo],
     /// Whether they are executed again and again.
     again: bool,
+    /// What is known of the numbers of the band that they are in.
+    checked: &'a Checked,
 }
 
 /// Decides how the loops of a program are executed.
 pub fn lower(p: &mut Program) {
+    bands::bands(p);
     scratch::scratch(p);
     let known = ends::known(p);
     ends::on_the_cpu(p, &known);
@@ -59,7 +64,7 @@ pub fn lower(p: &mut Program) {
     }
     let steps = std::mem::take(&mut p.steps);
     let arrays = types(p);
-    p.steps = Cpu { p, arrays: &arrays, again: false }.steps(steps);
+    p.steps = Cpu { p, arrays: &arrays, again: false, checked: &Checked::default() }.steps(steps);
     certain(p);
 }
 
@@ -70,6 +75,12 @@ impl Cpu<'_> {
             Step::Repeat(r) => {
                 let inside = Cpu { again: true, ..*self };
                 Step::Repeat(Repeat { steps: inside.steps(r.steps), ..r })
+            }
+            Step::Bands(b) => {
+                let mut checked = Checked::default();
+                checked.band(b.first, b.rows, &b.total);
+                let inside = Cpu { checked: &checked, ..*self };
+                Step::Bands(Bands { steps: inside.steps(b.steps), ..b })
             }
             s => s,
         };
@@ -82,7 +93,7 @@ impl Cpu<'_> {
 
     /// What is known in a tree, within these of its axes.
     fn facts(&self, axes: &[Axis]) -> Facts {
-        Facts::new(axes, &Checked::default())
+        Facts::new(axes, self.checked)
     }
 
     /// Goes into a loop of one point.

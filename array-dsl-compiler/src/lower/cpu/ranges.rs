@@ -46,7 +46,7 @@ pub(super) fn ranges(p: &mut Program, known: &[Checked]) {
     for apart in [true, false] {
         let (mut all, mut vars) = (std::mem::take(&mut p.steps), p.vars.clone());
         let arrays = types(p);
-        let cpu = Cpu { p, arrays: &arrays, again: false };
+        let cpu = Cpu { p, arrays: &arrays, again: false, checked: &Checked::default() };
         let mut known = known.iter();
         each_tree(&mut all, &mut |t| {
             let facts = known.next().map_or_else(|| cpu.facts(&t.axes), |c| Facts::new(&t.axes, c));

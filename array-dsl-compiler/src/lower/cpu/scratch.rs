@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use crate::bulk::{ArrayId, Atom, Exp, Let};
 use crate::loops::together::{folds_are_short, together};
 use crate::loops::uses::{Access, visit_arrays};
-use crate::loops::{Fold, Home, Loop, Node, Program, Recurrence, Rounds, State, Step, Tree};
+use crate::loops::{Bands, Fold, Home, Loop, Node, Program, Recurrence, Repeat, Rounds, State, Step, Tree};
 use crate::lower::own::{Uses, move_home};
 use crate::lower::private::{candidates, keep, without_fills};
 
@@ -65,7 +65,9 @@ pub(super) fn reread(body: &[Node]) -> BTreeSet<ArrayId> {
 fn in_order(p: &mut Program, steps: &mut [Step], alone: &BTreeSet<ArrayId>) {
     for s in steps {
         match s {
-            Step::Repeat(r) => in_order(p, &mut r.steps, alone),
+            Step::Repeat(Repeat { steps, .. }) | Step::Bands(Bands { steps, .. }) => {
+                in_order(p, steps, alone)
+            }
             Step::Tree(t) if t.body.iter().any(|n| matches!(n, Node::Recurrence(_))) => {
                 let vars = p.vars.len();
                 let body = t.body.iter().cloned().map(|n| ordered(p, n)).collect::<Option<Vec<_>>>();

@@ -17,7 +17,7 @@ use super::narrow::{Interval, intervals};
 use crate::bulk::{ArrayId, Atom, Exp, Let, Reducer, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::uses::{Access, visit_arrays};
-use crate::loops::{Loop, Node, Program, Step};
+use crate::loops::{Loop, Node, Program, Step, no_bands};
 use crate::scalar::Op;
 use crate::ty::Elem;
 
@@ -54,6 +54,7 @@ fn count_writers(p: &Program, steps: &[Step], writers: &mut FxHashMap<ArrayId, u
             Step::Repeat(r) => {
                 r.carried.iter().flat_map(|c| [c.arrays.state, c.arrays.result]).for_each(&mut wrote);
             }
+            Step::Bands(_) => no_bands(),
             Step::Check(..) => {}
         }
     }

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use crate::bulk::{ArrayId, Atom, Exp, Let, Trips, Var};
 use crate::dim::{Dim, SizeAtom};
 use crate::loops::uses::{Access, visit_arrays};
-use crate::loops::{Home, Node, Program, Repeat, Rounds, Step};
+use crate::loops::{Home, Node, Program, Repeat, Rounds, Step, no_bands};
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
@@ -116,6 +116,7 @@ pub(crate) fn bound(p: &Program, step: &Step, scalars: &[ArrayId]) -> Vec<ArrayI
         Step::Repeat(r) => made.extend(r.carried.iter().map(|c| c.arrays.result)),
         Step::Sort(s) => made.push(s.result),
         Step::Call(c) => made.extend(&c.results),
+        Step::Bands(_) => no_bands(),
         Step::Check(..) => {}
     }
     // What is a view of an integer is bound with it.
@@ -157,6 +158,7 @@ fn host_sizes(steps: &[Step], f: &mut impl FnMut(&Dim)) {
                 }
                 host_sizes(&r.steps, f);
             }
+            Step::Bands(_) => no_bands(),
             Step::Fill { .. } | Step::Copy { .. } | Step::Move { .. } | Step::Sort(_) | Step::Call(_) => {}
         }
     }

@@ -89,7 +89,7 @@ impl Machine<'_> {
         match self.p.arrays[array.0 as usize].home {
             Home::Row { .. } => false,
             Home::Scratch => true,
-            Home::Heap | Home::Param | Home::View(_) | Home::Nowhere => is_stored,
+            Home::Heap | Home::Param | Home::View(_) | Home::Band(_) | Home::Nowhere => is_stored,
         }
     }
 
