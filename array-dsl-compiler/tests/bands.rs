@@ -45,6 +45,9 @@ fn products_of_the_same_rows_are_in_bands() {
         ("signs", Derivative::Vjp, [(1, 0), (3, 0)]),
         ("numbered", Derivative::Vjp, [(1, 0), (3, 0)]),
         ("descent", Derivative::Vjp, [(2, 0), (6, 1)]),
+        // Of its way back only what is computed again.
+        ("descent_by_hand", Derivative::Vjp, [(2, 0), (2, 5)]),
+        ("skinned", Derivative::Jacobian, [(1, 0), (1, 0)]),
     ];
     for (name, derivative, counts) in expected {
         let (_, text) = kernels_of(PROGRAMS, name).remove(0);

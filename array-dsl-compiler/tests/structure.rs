@@ -11,6 +11,7 @@ use array_dsl_compiler::loops::{Home, Node, Step, Tree};
 use array_dsl_compiler::pipeline;
 use array_dsl_compiler::target::Target;
 use array_dsl_compiler::testing::kernels::{kernel, kernels_of, program};
+use array_dsl_compiler::testing::passes::Stage;
 use array_dsl_compiler::testing::random::{Ranges, arguments_within};
 
 fn derivative(text: &str, what: Derivative) -> Program {
@@ -347,4 +348,23 @@ fn scans_stay_parallel_in_both_directions() {
     let text = "fn f(x: [f64; n]) -> f64 { let mut h = 0.0; for i in 0..n { h = (h + x[i]).sin(); } h }";
     let found = scans(&derivative(text, Derivative::Vjp));
     assert!(!found.is_empty() && found.iter().all(|s| !s), "{found:?}");
+}
+
+/// Room on the stack is made before anything is decided: see `emit/cpu/region.rs`.
+#[test]
+fn regions_begin_with_their_room() {
+    let text = "fn f(x: [[f64; m]; n], y: [f64; n]) -> [f64; m] {
+        build(m, |j| {
+            let (a, b) = (sin(x[0][j]), cos(x[0][j]));
+            sum(build(n, |i| x[i][j] * a + y[i] * b))
+        })
+    }";
+    let passes = "flatten, optimize, finish cpu, schedule cpu, lower cpu, emit cpu";
+    let stage = Stage::read(text).expect("it is a kernel");
+    let code = passes.split(", ").try_fold(stage, Stage::then).expect("the passes apply").to_string();
+    let functions = code.split("\nfn Region").skip(1);
+    let bodies = functions.filter(|f| f.split(['<', '(']).next().is_some_and(|name| name.ends_with("_run")));
+    let firsts: Vec<_> = bodies.map(|f| f.lines().nth(1)).collect();
+    assert!(!firsts.is_empty(), "{code}");
+    assert!(firsts.iter().all(|line| *line == Some("::core::hint::black_box(0u8);")), "{firsts:?}");
 }

@@ -12,7 +12,8 @@ use array_dsl::prelude::*;
 use common::assert_close;
 use ndarray::{Array1, Array2, Array3, Axis};
 use programs::{
-    attention, causal, centered, classes, descent, layers, mixture, nearest, numbered, of_itself, signs,
+    attention, causal, centered, classes, descent, descent_by_hand, layers, mixture, nearest, numbered,
+    of_itself, signs, skinned,
 };
 
 /// None, one, and around the number of bands.
@@ -132,8 +133,33 @@ fn bands_in_a_loop() {
             let slope = x.t().dot(&(2.0 * (&t - &y) * (1.0 - &t * &t)));
             w = w - 0.1 * slope;
         }
-        assert_close(descent(&start, &x, &y, 4), w, 1e-11);
+        assert_close(descent(&start, &x, &y, 4), w.clone(), 1e-11);
         assert_checks!(descent, (&start, &x, &y, 4));
+        assert_close(descent_by_hand(&start, &x, &y, 4), w, 1e-11);
+        assert_checks!(descent_by_hand, (&start, &x, &y, 4));
+    }
+}
+
+/// Directions of a Jacobian come after its points in memory: then all of them are the columns of one product.
+#[test]
+fn directions_of_points() {
+    for n in ROWS {
+        let angle = Array1::linspace(-1.0, 1.5, 26);
+        let (weights, base) = (matrix(n, 26, 0.37), matrix(n, 2, 0.53));
+        let (points, slopes) = (skinned(&angle, &weights, &base), jacobian(skinned)(&angle, &weights, &base));
+        for v in 0..n {
+            let (x, y) = (base[[v, 0]], base[[v, 1]]);
+            let turned = |a: f64| [a.cos() * x - a.sin() * y, a.sin() * x + a.cos() * y];
+            for i in 0..2 {
+                let by_hand: f64 = (0..26).map(|b| weights[[v, b]] * turned(angle[b])[i]).sum();
+                assert!((points[[v, i]] - by_hand).abs() < 1e-12);
+                for b in 0..26 {
+                    let turned = turned(angle[b] + std::f64::consts::FRAC_PI_2);
+                    assert!((slopes[[v, i, b]] - weights[[v, b]] * turned[i]).abs() < 1e-12);
+                }
+            }
+        }
+        assert_checks!(skinned, (&angle, &weights, &base));
     }
 }
 

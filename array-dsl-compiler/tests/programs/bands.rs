@@ -103,3 +103,30 @@ pub fn numbered(x: [[f64; d]; n], w: [[f64; m]; d]) -> [[f64; m]; n] {
     let y = matmul(x, w);
     build((n, m), |i, j| sin(y[i][j] + (i * m + j) as f64) * if i % 2 == 0 { 1.0 } else { y[i][0] })
 }
+
+/// The same with the slope as one writes it down.
+#[kernel]
+pub fn descent_by_hand(
+    start: [[f64; m]; d],
+    x: [[f64; d]; n],
+    y: [[f64; m]; n],
+    steps: usize,
+) -> [[f64; m]; d] {
+    let mut w = start;
+    for _ in 0..steps {
+        let t = tanh(matmul(x, w));
+        w = w - 0.2 * matmul(transpose(x), (t - y) * (1.0 - t * t));
+    }
+    w
+}
+
+/// Points that move as bones turn, each with some weight.
+#[kernel(jacobian)]
+pub fn skinned(
+    angle: [f64; 26],
+    #[no_grad] weights: [[f64; 26]; n],
+    #[no_grad] base: [[f64; 2]; n],
+) -> [[f64; 2]; n] {
+    let turns = map(|a| [[a.cos(), -a.sin()], [a.sin(), a.cos()]], angle);
+    einsum!("vb,bij,vj->vi", weights, turns, base)
+}

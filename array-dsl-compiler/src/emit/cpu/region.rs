@@ -346,6 +346,11 @@ struct Rows {
     stack: i64,
 }
 
+/// What the code of a region begins with. LLVM may look whether there is anything to do before it makes room on the stack, and where that is
+/// more than some pages it then overwrites a register (r11 on x86) that may hold the answer: the end of a loop, in one case. Room that is
+/// used at once is made at once.
+const ROOM_FIRST: &str = "::core::hint::black_box(0u8);\n";
+
 impl Rows {
     /// The function of a region that has this code. Its constants and parameters come as declared, and as handed on.
     fn functions(
@@ -362,11 +367,11 @@ impl Rows {
             format!("#[inline(always)]\nfn {id}_{name}{declared}({parameters}) -> {output} {{\n{code}\n}}\n")
         };
         if buffers.is_empty() {
-            return function("run", &parameters, &format!("{width}{wide}{locals}{code}"));
+            return function("run", &parameters, &format!("{ROOM_FIRST}{width}{wide}{locals}{code}"));
         }
         let [of_width, its_value] = if width.is_empty() { ["", ""] } else { ["width: i64, ", "width, "] };
         let call = format!("{id}_in::{}({arguments}{its_value}{lent})", constants[1]);
-        function("run", &parameters, &format!("{width}{wide}{buffers}{call}"))
+        function("run", &parameters, &format!("{ROOM_FIRST}{width}{wide}{buffers}{call}"))
             + &function("in", &format!("{parameters}{of_width}{rows}"), &format!("{wide}{locals}{code}"))
     }
 }

@@ -6,6 +6,7 @@
 //! | `bands` | steps for some rows at a time |
 //! | `form` | how a loop goes through its trips |
 //! | `hoist` | arithmetic moved out of loops |
+//! | `layout` | the order of arrays' dimensions |
 //! | `merge` | several parallel axes as one |
 //! | `peel` | the middles of loops |
 //! | `ranges` | loops in parts |
@@ -20,6 +21,7 @@
 mod bands;
 mod form;
 mod hoist;
+mod layout;
 mod merge;
 mod peel;
 mod ranges;
@@ -54,6 +56,7 @@ struct Cpu<'a> {
 
 /// Decides how the loops of a program are executed.
 pub fn lower(p: &mut Program) {
+    layout::layout(p);
     bands::bands(p);
     scratch::scratch(p);
     let known = ends::known(p);
