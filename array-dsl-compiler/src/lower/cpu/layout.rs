@@ -106,8 +106,46 @@ fn products(p: &mut Program, steps: &mut [Step], free: &mut BTreeSet<ArrayId>) {
             }
         }
     });
+    // A tree stores rows of its first axis: what it stores has to have one order.
+    loop {
+        let before = orders.len();
+        list(steps, &mut |s| {
+            if let Step::Tree(t) = s
+                && first_axes(t, &orders).is_none()
+            {
+                stores(&t.body, &mut |a, _| orders.retain(|b, _| *b != a));
+            }
+        });
+        if orders.len() == before {
+            break;
+        }
+    }
+    list(steps, &mut |s| {
+        if let Step::Tree(t) = s
+            && let Some(axes) = first_axes(t, &orders)
+        {
+            t.axes.sort_by_key(|a| axes.iter().position(|v| *v == a.var));
+        }
+    });
     free.retain(|a| !orders.contains_key(a));
     reorder(p, steps, &orders);
+}
+
+/// The parallel axes in the order in which all that a tree stores has them, as its first dimensions, with these orders.
+fn first_axes(t: &Tree, orders: &Orders) -> Option<Vec<Var>> {
+    let own: BTreeSet<Var> = t.axes.iter().map(|a| a.var).collect();
+    let mut found: BTreeSet<Vec<Var>> = BTreeSet::new();
+    let mut reordered = false;
+    stores(&t.body, &mut |a, index| {
+        reordered |= orders.contains_key(&a);
+        let index = orders.get(&a).map_or_else(|| index.to_vec(), |order| in_order(index, order));
+        found.insert(index.iter().take(own.len()).filter_map(|i| i.var()).collect());
+    });
+    if !reordered {
+        return Some(t.axes.iter().map(|a| a.var).collect());
+    }
+    let first = found.pop_first().filter(|first| first.iter().copied().collect::<BTreeSet<Var>>() == own)?;
+    found.is_empty().then_some(first)
 }
 
 /// Whether some of a kind are apart from others of theirs.
@@ -130,11 +168,12 @@ fn trees(p: &mut Program, steps: &mut [Step], free: &mut BTreeSet<ArrayId>) {
         let Step::Tree(t) = s else { return };
         let Some(axes) = order_of_reads(t) else { return };
         let mut own = Orders::new();
-        let fits = stores(&t.body, &mut |a, index| {
+        let mut fits = only_stores(&t.body);
+        stores(&t.body, &mut |a, index| {
             let order = order_by(index, &axes);
             let stays = is_same(&order) || free.contains(&a) && stored.get(&a) == Some(&1);
             let known = own.insert(a, order.clone());
-            stays && known.is_none_or(|known| known == order)
+            fits &= stays && known.is_none_or(|known| known == order);
         });
         own.retain(|_, order| !is_same(order));
         if fits && !own.is_empty() {
@@ -195,13 +234,24 @@ fn visit_reads(nodes: &[Node], f: &mut impl FnMut(&[Atom])) {
     }
 }
 
-/// Whether `f` holds of all elements that a tree changes.
-fn stores(nodes: &[Node], f: &mut impl FnMut(ArrayId, &[Atom]) -> bool) -> bool {
+/// Calls `f` with every element that is stored.
+fn stores(nodes: &[Node], f: &mut impl FnMut(ArrayId, &[Atom])) {
+    for n in nodes {
+        match n {
+            Node::Store { array, index, .. } => f(*array, index),
+            Node::Loop(l) => stores(&l.body, f),
+            Node::Recurrence(r) => stores(&r.body, f),
+            Node::Let(_) | Node::Scan(_) | Node::Accumulate { .. } | Node::Write { .. } => {}
+        }
+    }
+}
+
+/// Whether all that nodes change they store to, each element once.
+fn only_stores(nodes: &[Node]) -> bool {
     nodes.iter().all(|n| match n {
-        Node::Store { array, index, .. } => f(*array, index),
+        Node::Loop(l) => only_stores(&l.body),
         Node::Accumulate { .. } | Node::Write { .. } | Node::Recurrence(_) => false,
-        Node::Loop(l) => stores(&l.body, f),
-        Node::Let(_) | Node::Scan(_) => true,
+        Node::Let(_) | Node::Scan(_) | Node::Store { .. } => true,
     })
 }
 
