@@ -177,6 +177,23 @@ fn determinants(a: [[[f64; 4]; 4]; n]) -> [f64; n] {
     )
 }
 
+/// What their derivatives do: a loop in lanes whose way back is derived again keeps what each of its points has been through.
+#[kernel]
+fn slopes_of_determinants(a: [[[f64; 4]; 4]; n]) -> f64 {
+    let (_, slopes) = vjp(|a| determinants(a))(a, ones(n));
+    sum(flatten(slopes * slopes))
+}
+
+#[test]
+fn derivatives_of_derivatives_of_many_points() {
+    for n in [1, 4, 5, 17, 40] {
+        let off = |k: usize, i: usize, j: usize| ((k * 16 + i * 4 + j) as f64 * 0.7).sin();
+        let a = Array3::from_shape_fn((n, 4, 4), |(k, i, j)| off(k, i, j) + if i == j { 2.0 } else { 0.0 });
+        let check = check_grad(slopes_of_determinants, (&a,)).expect("it runs");
+        assert!(check.agrees(1e-6), "{n}: {check}");
+    }
+}
+
 #[test]
 fn determinants_have_their_derivative() {
     let a = |n: usize| {

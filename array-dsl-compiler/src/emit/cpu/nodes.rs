@@ -37,6 +37,10 @@ impl Cpu<'_> {
                     let text = self.recurrence(q, r);
                     out.push_str(&text);
                 }
+                Node::Store { array, index, value } if r.owned.contains(&self.root(*array)) => {
+                    let update = self.own_update(*array, None, (index, false), *value, r);
+                    out.push_str(&r.only_in_points(update));
+                }
                 Node::Store { array, index, value } => {
                     let at = self.linear(*array, index, r);
                     let value = r.atom(*value);

@@ -6,7 +6,7 @@ use super::nodes::counted;
 use super::region::{Given, Region, can_fail};
 use super::{Cpu, END_IF_FAILED, expr, fold, repeat};
 use crate::bulk::uses::scalars;
-use crate::bulk::{ArrayId, Axis, Trips, Var};
+use crate::bulk::{ArrayId, Atom, Axis, Trips, Var};
 use crate::internal;
 use crate::loops::own::{overwrites_in_order, overwritten};
 use crate::loops::uses::{Access, combined, visit_arrays, visit_sizes};
@@ -112,6 +112,24 @@ fn changed(nodes: &[Node], inside: bool, f: &mut impl FnMut(ArrayId)) {
     }
 }
 
+/// Calls `f` with the arrays that nodes store to at other places than the rows of these points: of these a task is not given its rows.
+fn scattered(c: &Cpu<'_>, points: &[&Axis], nodes: &[Node], f: &mut impl FnMut(ArrayId)) {
+    for n in nodes {
+        match n {
+            Node::Store { array, index, .. } => {
+                let is_row = points.iter().zip(index).all(|(x, i)| *i == Atom::Var(x.var));
+                let shared = matches!(c.p.arrays[c.root(*array).0 as usize].home, Home::Heap | Home::Band(_));
+                if shared && !(is_row && points.len() <= index.len()) {
+                    f(*array);
+                }
+            }
+            Node::Loop(l) => scattered(c, points, &l.body, f),
+            Node::Recurrence(r) => scattered(c, points, &r.body, f),
+            Node::Let(_) | Node::Scan(_) | Node::Accumulate { .. } | Node::Write { .. } => {}
+        }
+    }
+}
+
 /// The axes of a tree that count as one, in groups.
 pub(super) fn merged(t: &Tree) -> Vec<Vec<Var>> {
     fn inside(nodes: &[Node], out: &mut Vec<Vec<Var>>) {
@@ -144,9 +162,11 @@ impl Cpu<'_> {
         written.retain(|a| !matches!(self.p.arrays[a.0 as usize].home, Home::Row { .. } | Home::Scratch));
         for a in &written {
             let fresh = self.p.arrays[a.0 as usize].home == Home::Heap && !self.allocated.contains(a);
-            let mut axes = t.axes.iter().collect();
+            let mut axes: Vec<&Axis> = t.axes.iter().collect();
+            let mut apart = false;
+            scattered(self, &axes, &t.body, &mut |b| apart |= b == *a);
             let mut sets_all = || sets_all(self, *a, &t.body, &mut axes, &mut Covers::default());
-            if fresh && self.rank(*a) > 0 && !reads(self, *a, &t.body) && sets_all() {
+            if fresh && !apart && self.rank(*a) > 0 && !reads(self, *a, &t.body) && sets_all() {
                 self.unset.insert(*a);
             }
             out.push_str(&self.allocate(*a));
@@ -210,6 +230,8 @@ impl Cpu<'_> {
         };
         let mut r = Region { groups: merged(t), ..Region::default() };
         changed(&t.body, true, &mut |a| r.owned.extend([self.root(a)]));
+        let points: Vec<&Axis> = t.axes.iter().collect();
+        scattered(self, &points, &t.body, &mut |a| r.owned.extend([self.root(a)]));
         self.declare_scratch(t, &mut r);
         self.declare_outputs(&t.body, &mut r);
         let all = Loop::new(t.axes[0].clone(), t.body.clone(), Vec::new(), t.loc);
@@ -288,6 +310,8 @@ impl Cpu<'_> {
         }
         let mut r = Region::default();
         changed(&l.body, true, &mut |a| r.owned.extend([self.root(a)]));
+        let points: Vec<&Axis> = l.axes().collect();
+        scattered(self, &points, &l.body, &mut |a| r.owned.extend([self.root(a)]));
         self.declare_outputs(&l.body, &mut r);
         let extent = self.dim(&l.axis.extent);
         let work = self.work(&l.body);
@@ -360,6 +384,8 @@ impl Cpu<'_> {
     fn collected(&mut self, t: &Tree, arrays: &[ArrayId]) -> String {
         let mut r = Region { groups: merged(t), ..Region::default() };
         changed(&t.body, false, &mut |a| r.owned.extend([self.root(a)]));
+        let points: Vec<&Axis> = t.axes.iter().collect();
+        scattered(self, &points, &t.body, &mut |a| r.owned.extend([self.root(a)]));
         let names = self.targets(arrays, &mut r);
         self.declare_scratch(t, &mut r);
         self.declare_outputs(&t.body, &mut r);
