@@ -9,7 +9,7 @@ mod common;
 mod programs;
 
 use array_dsl::prelude::*;
-use common::assert_close;
+use common::{assert_close, assert_gradient};
 use ndarray::{Array1, Array2, Array3, Axis};
 use programs::{
     attention, causal, centered, classes, descent, descent_by_hand, layers, mixture, nearest, numbered,
@@ -43,6 +43,8 @@ fn networks() {
             let off = (x.dot(&w) + &b).mapv(f64::tanh).dot(&v) - &y;
             assert_close(layers(&w, &b, &v, &x, &y), (&off * &off).sum() / n as f64, 1e-12);
             assert_checks!(layers, (&w, &b, &v, &x, &y));
+            let loss = |w: &Array2<f64>| layers(w, &b, &v, &x, &y);
+            assert_gradient(loss, &w, &grad(layers)(&w, &b, &v, &x, &y).0);
         }
         let class = Array1::from_shape_fn(n, |i| (i * 7 % 4) as i64);
         let shares = softmax(&x.dot(&w));
