@@ -34,6 +34,7 @@ use self::member::{Group, Member, Role};
 use crate::bulk::ArrayId;
 use crate::dim::Dim;
 use crate::loops::touched::Touched;
+use crate::loops::verify::compare;
 use crate::loops::{Program, Step};
 
 /// So few rows are not divided.
@@ -43,7 +44,12 @@ const FEW: i64 = 128;
 pub(super) fn bands(p: &mut Program) {
     let steps = std::mem::take(&mut p.steps);
     let elsewhere: BTreeSet<ArrayId> = p.result.leaves().into_iter().map(|a| p.root(*a)).collect();
+    let arrays = p.arrays.len();
     p.steps = in_list(p, steps, &elsewhere);
+    // What a step has established of an array is not known of its rows, nor before that step.
+    if p.arrays.len() > arrays {
+        compare(p);
+    }
 }
 
 /// In a list of steps, of what else uses this memory.
