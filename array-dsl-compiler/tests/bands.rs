@@ -96,3 +96,16 @@ fn what_looks_at_other_rows_is_not_in_bands() {
     let most = bands(&p.steps).into_iter().map(|b| products(&b.steps)).max();
     assert_eq!(most, Some(3), "{}", print(&p));
 }
+
+/// What has been an index of a table before is one in a band as well, and is not compared again.
+#[test]
+fn rows_are_known_to_be_inside() {
+    let (_, text) = kernels_of(PROGRAMS, "letters").remove(0);
+    let p = loops(&text, None);
+    let [b] = bands(&p.steps)[..] else { panic!("{}", print(&p)) };
+    assert_eq!(products(&b.steps), 3);
+    let shown = print(&p);
+    let (before, inside) = shown.split_once("bands from").expect("they are shown");
+    assert_eq!((before.matches("]?").count(), inside.matches("]?").count()), (1, 0), "{shown}");
+    assert!(inside.contains("table.0["), "{shown}");
+}

@@ -12,8 +12,8 @@ use array_dsl::prelude::*;
 use common::{assert_close, assert_gradient};
 use ndarray::{Array1, Array2, Array3, Axis};
 use programs::{
-    attention, causal, centered, classes, descent, descent_by_hand, layers, mixture, nearest, numbered,
-    of_itself, signs, skinned,
+    attention, causal, centered, classes, descent, descent_by_hand, layers, letters, mixture, nearest,
+    numbered, of_itself, signs, skinned, spread,
 };
 
 /// None, one, and around the number of bands.
@@ -162,6 +162,38 @@ fn directions_of_points() {
             }
         }
         assert_checks!(skinned, (&angle, &weights, &base));
+    }
+}
+
+#[test]
+fn rows_of_tables() {
+    let (table, w) = (matrix(4, 3, 0.37), matrix(3, 3, 0.7));
+    for n in [0, 1, 2, 7, 33] {
+        let mut text = Array1::from_shape_fn(n, |i| (i * 7 % 4) as i64);
+        let x = Array2::from_shape_fn((n, 3), |(i, j)| table[[text[i] as usize, j]]);
+        let by_hand = softmax(&x.dot(&w).dot(&x.t())).dot(&x) * &x;
+        assert_close(letters(&table, &text, &w), by_hand, 1e-12);
+        assert_checks!(letters, (&table, &text, &w));
+        if n > 1 {
+            text[n - 1] = 4;
+            let wrong = Cpu.run(letters, (&table, &text, &w)).expect_err("there is no such letter");
+            assert!(matches!(wrong, Error::IndexOutOfRange { index: 4, length: 4, .. }), "{wrong}");
+        }
+    }
+}
+
+#[test]
+fn points_with_rows_of_their_own() {
+    for n in ROWS {
+        let x = Array3::from_shape_fn((n, 5, 4), |(i, j, k)| ((i * 20 + j * 4 + k) as f64 * 0.29).sin());
+        let w = matrix(n, 2, 0.61);
+        let means = Array2::from_shape_fn((5, n), |(j, i)| {
+            let row = x.slice(ndarray::s![i, j, ..]);
+            let weights = row.mapv(f64::exp);
+            weights.dot(&row) / weights.sum()
+        });
+        assert_close(spread(&x, &w), means.dot(&w), 1e-12);
+        assert_checks!(spread, (&x, &w));
     }
 }
 

@@ -120,6 +120,12 @@ impl Checked {
         self.positions.extend(position.map(|d| (array, d)));
     }
 
+    /// What holds of all rows of an array holds of some, under another name.
+    pub fn rows_of(&mut self, rows: ArrayId, array: ArrayId) {
+        self.same(rows, array);
+        self.indexed.iter_mut().for_each(|known| known.rows_of(rows, array));
+    }
+
     /// From here on the elements of an array are not what they were.
     pub fn forget(&mut self, array: ArrayId) {
         self.positions.remove(&array);

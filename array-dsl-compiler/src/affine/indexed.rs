@@ -93,6 +93,13 @@ impl IndexedArrays {
         self.0.extend(new);
     }
 
+    /// What holds at all places of an array's first dimension holds at some, under another name.
+    pub fn rows_of(&mut self, rows: ArrayId, array: ArrayId) {
+        let known = self.of(array).filter(|known| known.place.first() == Some(&None));
+        let known: Vec<_> = known.cloned().map(|known| (rows, known)).collect();
+        self.0.extend(known);
+    }
+
     /// From here on the elements of an array are not what they were.
     pub fn forget(&mut self, array: ArrayId) {
         self.0.retain(|(a, _)| *a != array);

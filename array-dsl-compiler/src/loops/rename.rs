@@ -1,11 +1,14 @@
-//! Other names for the arrays of nodes, and for their scalars.
+//! Other names for the arrays of nodes, and for their scalars; other orders of their dimensions.
+
+use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::{Node, Range, Rounds};
+use super::uses::each_step;
+use super::{ArrayInfo, Node, Range, Rounds, Step};
 use crate::bulk::build::{Fresh, Redirect};
 use crate::bulk::walk::Rewriter;
-use crate::bulk::{ArrayId, Atom};
+use crate::bulk::{ArrayId, Atom, Exp};
 
 /// Gives arrays their new names.
 pub fn redirect(nodes: &mut [Node], names: &FxHashMap<ArrayId, ArrayId>) {
@@ -62,5 +65,69 @@ pub fn fresh(nodes: &mut [Node], names: &mut Fresh<'_>) {
                 index.iter_mut().chain([value]).for_each(|a| names.atom(a));
             }
         }
+    }
+}
+
+/// By array, which of its dimensions comes at each place.
+pub type Orders = BTreeMap<ArrayId, Vec<usize>>;
+
+/// A list in another order.
+pub fn in_order<T: Clone>(all: &[T], order: &[usize]) -> Vec<T> {
+    order.iter().map(|k| all[*k].clone()).collect()
+}
+
+/// Gives arrays that only trees and products use these orders of their dimensions.
+pub fn reorder(arrays: &mut [ArrayInfo], steps: &mut [Step], orders: &Orders) {
+    for (a, order) in orders {
+        let dims = &mut arrays[a.0 as usize].dims;
+        *dims = in_order(dims, order);
+    }
+    each_step(steps, &mut |s| match s {
+        Step::Tree(t) => Reorder(orders).nodes(&mut t.body),
+        Step::Contract(c) => {
+            if let Some(order) = orders.get(&c.result) {
+                c.out = in_order(&c.out, order);
+            }
+            for o in [&mut c.a, &mut c.b] {
+                if let Some(order) = orders.get(&o.array) {
+                    o.places = in_order(&o.places, order);
+                }
+            }
+        }
+        _ => {}
+    });
+}
+
+/// Has code use elements in these orders.
+struct Reorder<'a>(&'a Orders);
+
+impl Reorder<'_> {
+    fn index(&self, array: ArrayId, index: &mut Vec<Atom>) {
+        if let Some(order) = self.0.get(&array) {
+            *index = in_order(index, order);
+        }
+    }
+
+    fn nodes(&mut self, nodes: &mut [Node]) {
+        for n in nodes {
+            match n {
+                Node::Let(l) => self.binding(l),
+                Node::Scan(s) => self.scan(s),
+                Node::Loop(l) => self.nodes(&mut l.body),
+                Node::Recurrence(r) => self.nodes(&mut r.body),
+                Node::Store { array, index, .. }
+                | Node::Accumulate { array, index, .. }
+                | Node::Write { array, index, .. } => self.index(*array, index),
+            }
+        }
+    }
+}
+
+impl Rewriter for Reorder<'_> {
+    fn exp(&mut self, e: &mut Exp) {
+        if let Exp::Read { array, index, .. } = e {
+            self.index(*array, index);
+        }
+        self.walk_exp(e);
     }
 }

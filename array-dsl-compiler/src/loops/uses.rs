@@ -102,14 +102,21 @@ impl<F: FnMut(ArrayId, Access)> Visitor for Accesses<F> {
     }
 }
 
+/// Calls `f` with every step, and with those that stand in it after it.
+pub fn each_step(steps: &mut [Step], f: &mut impl FnMut(&mut Step)) {
+    for s in steps {
+        f(s);
+        s.inside_mut().into_iter().for_each(|inside| each_step(inside, f));
+    }
+}
+
 /// Calls `f` with every tree of some steps, those of loops and bands included, in order.
 pub fn each_tree(steps: &mut [Step], f: &mut impl FnMut(&mut Tree)) {
-    for s in steps {
-        match s {
-            Step::Tree(t) => f(t),
-            s => s.inside_mut().into_iter().for_each(|inside| each_tree(inside, f)),
+    each_step(steps, &mut |s| {
+        if let Step::Tree(t) = s {
+            f(t);
         }
-    }
+    });
 }
 
 /// An expression without branches, by which the same one is found: reads as if they were not compared, as an index outside has been reported

@@ -130,3 +130,18 @@ pub fn skinned(
     let turns = map(|a| [[a.cos(), -a.sin()], [a.sin(), a.cos()]], angle);
     einsum!("vb,bij,vj->vi", weights, turns, base)
 }
+
+/// Vectors of letters, each of which looks at all of them: that there are such letters is known before.
+#[kernel]
+pub fn letters(table: [[f64; d]; c], text: [i64; n], w: [[f64; d]; d]) -> [[f64; d]; n] {
+    let x = gather(table, text);
+    let told = matmul(softmax(matmul(matmul(x, w), transpose(x))), x);
+    build(n, |i| told[i] * table[text[i]])
+}
+
+/// Means by weights that each point makes a row for, in the order of the other operand.
+#[kernel]
+pub fn spread(x: [[[f64; k]; m]; n], w: [[f64; c]; n]) -> [[f64; c]; m] {
+    let means = build((m, n), |j, i| dot(softmax(x[i][j]), x[i][j]));
+    matmul(means, w)
+}

@@ -4,7 +4,8 @@
 //! let (sum0, ..) = in_bands(total, bytes, |lo, hi| { rows of arrays; steps; Ok((addend0, ..)) }, |x, y| x += y)?;
 //! ```
 //!
-//! Each band has a status of its own, and ends where a tree has failed; if there are several, all is done again at once then. What the steps hand on to each other is allocated in the closure: memory of one band.
+//! Each band has a status of its own, and ends where a tree has failed; if there are several, all is done again at once then. What the
+//! steps hand on to each other is allocated in the closure: memory of one band.
 
 use std::convert::Infallible;
 

@@ -72,7 +72,7 @@ impl Cpu<'_> {
             l.folds.iter().enumerate().map(|(i, f)| fold::combine_states(self, f, i) + ", ").collect();
         if l.plan.division != Division::Prefixes {
             let mut r = Region::default();
-            self.declare_outputs(&l.body, &mut r);
+            self.declare_outputs(std::slice::from_ref(&l.axis), &l.body, &mut r);
             let run = self.range_loop(l, "lo", "hi", &mut r);
             let (value, empty) = (format!("({finish})"), format!("({empty})"));
             let given = Given { output: &output, value: &value, left_out: &empty, at: "(lo, 0)" };
@@ -102,7 +102,7 @@ impl Cpu<'_> {
         let alone = self.region(&mut r, &run, &given);
         // The chunk from the state before it.
         let mut r = Region::default();
-        self.declare_outputs(&l.body, &mut r);
+        self.declare_outputs(std::slice::from_ref(&l.axis), &l.body, &mut r);
         for (k, (name, t, _)) in states.iter().enumerate() {
             r.extra.push((format!("mut_{name}"), t.clone(), format!("start.{k}")));
         }

@@ -337,7 +337,7 @@ impl Cpu<'_> {
 
         // The rest, with the complete states.
         let mut r = region();
-        self.declare_outputs(&t.body, &mut r);
+        self.declare_outputs(&t.axes, &t.body, &mut r);
         let nodes: Vec<Node> = before.iter().chain(after).cloned().collect();
         let arrays = l.folds.iter().map(|f| f.result).collect();
         let scalars = Scalars { arrays, are_slices: true, ..Scalars::default() };

@@ -112,22 +112,38 @@ fn changed(nodes: &[Node], inside: bool, f: &mut impl FnMut(ArrayId)) {
     }
 }
 
-/// Calls `f` with the arrays that nodes store to at other places than the rows of these points: of these a task is not given its rows.
-fn scattered(c: &Cpu<'_>, points: &[&Axis], nodes: &[Node], f: &mut impl FnMut(ArrayId)) {
+/// The arrays that nodes store to at other places than the rows of these points: a task is not given its rows of them, but all.
+fn scattered(c: &Cpu<'_>, points: &[Axis], nodes: &[Node], out: &mut BTreeSet<ArrayId>) {
     for n in nodes {
         match n {
             Node::Store { array, index, .. } => {
-                let is_row = points.iter().zip(index).all(|(x, i)| *i == Atom::Var(x.var));
-                let shared = matches!(c.p.arrays[c.root(*array).0 as usize].home, Home::Heap | Home::Band(_));
-                if shared && !(is_row && points.len() <= index.len()) {
-                    f(*array);
+                let root = c.root(*array);
+                let rows = points.iter().map(|x| Atom::Var(x.var));
+                let is_shared = matches!(c.p.arrays[root.0 as usize].home, Home::Heap | Home::Band(_));
+                if is_shared && !rows.eq(index.iter().copied().take(points.len())) {
+                    out.insert(root);
                 }
             }
-            Node::Loop(l) => scattered(c, points, &l.body, f),
-            Node::Recurrence(r) => scattered(c, points, &r.body, f),
+            Node::Loop(l) => scattered(c, points, &l.body, out),
+            Node::Recurrence(r) => scattered(c, points, &r.body, out),
             Node::Let(_) | Node::Scan(_) | Node::Accumulate { .. } | Node::Write { .. } => {}
         }
     }
+}
+
+/// The same of a tree, or of the loops of one without axes, each of which is divided.
+fn scattered_in(c: &Cpu<'_>, t: &Tree) -> BTreeSet<ArrayId> {
+    let mut out = BTreeSet::new();
+    if !t.axes.is_empty() {
+        scattered(c, &t.axes, &t.body, &mut out);
+    } else if !t.body.iter().any(|n| matches!(n, Node::Recurrence(_))) {
+        for n in &t.body {
+            if let Node::Loop(l) = n {
+                scattered(c, &l.axes().cloned().collect::<Vec<_>>(), &l.body, &mut out);
+            }
+        }
+    }
+    out
 }
 
 /// The axes of a tree that count as one, in groups.
@@ -160,13 +176,13 @@ impl Cpu<'_> {
         let mut written = BTreeSet::new();
         stored(&t.body, &mut written);
         written.retain(|a| !matches!(self.p.arrays[a.0 as usize].home, Home::Row { .. } | Home::Scratch));
+        let scattered = scattered_in(self, t);
         for a in &written {
             let fresh = self.p.arrays[a.0 as usize].home == Home::Heap && !self.allocated.contains(a);
-            let mut axes: Vec<&Axis> = t.axes.iter().collect();
-            let mut apart = false;
-            scattered(self, &axes, &t.body, &mut |b| apart |= b == *a);
+            let mut axes = t.axes.iter().collect();
             let mut sets_all = || sets_all(self, *a, &t.body, &mut axes, &mut Covers::default());
-            if fresh && !apart && self.rank(*a) > 0 && !reads(self, *a, &t.body) && sets_all() {
+            if fresh && !scattered.contains(a) && self.rank(*a) > 0 && !reads(self, *a, &t.body) && sets_all()
+            {
                 self.unset.insert(*a);
             }
             out.push_str(&self.allocate(*a));
@@ -230,10 +246,8 @@ impl Cpu<'_> {
         };
         let mut r = Region { groups: merged(t), ..Region::default() };
         changed(&t.body, true, &mut |a| r.owned.extend([self.root(a)]));
-        let points: Vec<&Axis> = t.axes.iter().collect();
-        scattered(self, &points, &t.body, &mut |a| r.owned.extend([self.root(a)]));
         self.declare_scratch(t, &mut r);
-        self.declare_outputs(&t.body, &mut r);
+        self.declare_outputs(&t.axes, &t.body, &mut r);
         let all = Loop::new(t.axes[0].clone(), t.body.clone(), Vec::new(), t.loc);
         let points = Loop { merged: t.axes[1..].to_vec(), plan: t.plan.clone(), ..all };
         let run = self.range_loop(&points, "lo", "hi", &mut r);
@@ -249,7 +263,7 @@ impl Cpu<'_> {
     fn point(&mut self, t: &Tree) -> String {
         let mut r = Region { host: true, ..Region::default() };
         changed(&t.body, false, &mut |a| r.owned.extend([self.root(a)]));
-        self.declare_outputs(&t.body, &mut r);
+        self.declare_outputs(&[], &t.body, &mut r);
         let run = self.nodes(&t.body, &mut r);
         let call = self.region(&mut r, &run, &Given::NOTHING);
         format!("{{\n{}let (lo, hi) = (0usize, 1usize);\n{};\n{}}}\n", call.shared, call.invoke, call.after)
@@ -286,7 +300,10 @@ impl Cpu<'_> {
         expr::product(t.axes.iter().map(|a| self.dim(&a.extent)))
     }
 
-    pub(super) fn declare_outputs(&self, nodes: &[Node], r: &mut Region) {
+    /// What the code of some points writes: rows that belong to the region, rows of arrays, and whole arrays where it stores to other
+    /// places as well. `points` are the axes that are divided.
+    pub(super) fn declare_outputs(&self, points: &[Axis], nodes: &[Node], r: &mut Region) {
+        scattered(self, points, nodes, &mut r.owned);
         let mut written = BTreeSet::new();
         stored(nodes, &mut written);
         for a in written {
@@ -310,9 +327,7 @@ impl Cpu<'_> {
         }
         let mut r = Region::default();
         changed(&l.body, true, &mut |a| r.owned.extend([self.root(a)]));
-        let points: Vec<&Axis> = l.axes().collect();
-        scattered(self, &points, &l.body, &mut |a| r.owned.extend([self.root(a)]));
-        self.declare_outputs(&l.body, &mut r);
+        self.declare_outputs(&l.axes().cloned().collect::<Vec<_>>(), &l.body, &mut r);
         let extent = self.dim(&l.axis.extent);
         let work = self.work(&l.body);
         let types: Vec<String> = l.folds.iter().map(|f| fold::state_type(self, f)).collect();
@@ -384,11 +399,9 @@ impl Cpu<'_> {
     fn collected(&mut self, t: &Tree, arrays: &[ArrayId]) -> String {
         let mut r = Region { groups: merged(t), ..Region::default() };
         changed(&t.body, false, &mut |a| r.owned.extend([self.root(a)]));
-        let points: Vec<&Axis> = t.axes.iter().collect();
-        scattered(self, &points, &t.body, &mut |a| r.owned.extend([self.root(a)]));
         let names = self.targets(arrays, &mut r);
         self.declare_scratch(t, &mut r);
-        self.declare_outputs(&t.body, &mut r);
+        self.declare_outputs(&t.axes, &t.body, &mut r);
         let all = Loop::new(t.axes[0].clone(), t.body.clone(), Vec::new(), t.loc);
         let points = Loop {
             merged: t.axes[1..].to_vec(),

@@ -67,7 +67,7 @@ impl Reasons<'_> {
     pub fn in_band(&self, b: &Bands, checked: &Checked) -> Checked {
         let mut inside = checked.clone();
         inside.band(b.first, b.rows, &b.total);
-        b.read.iter().for_each(|h| inside.same(h.inside, h.outside));
+        b.read.iter().for_each(|h| inside.rows_of(h.inside, h.outside));
         inside
     }
 

@@ -13,15 +13,24 @@
 //!
 //! Of what these steps hand on to each other there are the rows of a band, near the processor, where there were all `n`: memory beside
 //! arguments and results no longer grows with `n`, and a product is used before it has left the cache. Bands are divided among tasks
-//! with all their steps; how many there are the runtime decides by sizes (`array-dsl-runtime/src/cpu/bands.rs`), and where all rows fit
-//! into a cache there is one, whose steps are divided as before.
+//! with all their steps; how many there are the runtime decides by sizes (`array-dsl-runtime/src/cpu/bands.rs`), and of few rows there
+//! is one, whose steps are divided as before.
 //!
 //! A step can be of bands (`member`) if what it makes of some rows needs these rows alone of what other steps in bands make: a tree whose
 //! points are rows, or a product of rows; or if it sums over all rows: a product, what points add to an array, and a fold, of which the
-//! tree around it stays behind (`folds`). **Steps between these go before the
-//! bands where they need nothing of them, else after them**; of what may fail the order stays. Where a band fails all is done again for
-//! all rows at once, so that the error is that of the first step that fails. There has to be a product, without which loops would be one tree
-//! already, and something that one step hands on to another.
+//! tree around it stays behind (`folds`). There has to be a product, without which loops would be one tree already, and something that
+//! one step hands on to another.
+//!
+//! **Steps between these go before the bands where they need nothing of them, else after them**; of what may fail the order stays. Where
+//! a band fails all is done again for all rows at once, so that the error is that of the first step that fails.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `bands` | which steps go together |
+//! | `member` | which step can, with which others |
+//! | `folds` | trees around folds over rows |
+//! | `rows` | what code does at a row |
+//! | `build` | the steps that result |
 
 mod build;
 mod folds;
@@ -46,7 +55,7 @@ pub(super) fn bands(p: &mut Program) {
     let elsewhere: BTreeSet<ArrayId> = p.result.leaves().into_iter().map(|a| p.root(*a)).collect();
     let arrays = p.arrays.len();
     p.steps = in_list(p, steps, &elsewhere);
-    // What a step has established of an array is not known of its rows, nor before that step.
+    // What a step has established is not known where that comes after it now.
     if p.arrays.len() > arrays {
         compare(p);
     }

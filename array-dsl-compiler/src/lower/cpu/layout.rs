@@ -17,11 +17,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::bulk::walk::Rewriter;
-use crate::bulk::{ArrayId, Atom, Exp, Var};
+use crate::bulk::{ArrayId, Atom, Var};
+use crate::loops::rename::{Orders, in_order, reorder};
 use crate::loops::touched::Touched;
-use crate::loops::uses::visit_indices;
-use crate::loops::{Contract, Home, Node, Operand, Program, Step, Tree};
+use crate::loops::uses::{each_step, each_tree, visit_arrays, visit_indices};
+use crate::loops::{Home, Node, Operand, Program, Step, Tree};
 
 /// Gives arrays that only trees and products use the order of dimensions that suits these.
 pub(super) fn layout(p: &mut Program) {
@@ -64,13 +64,10 @@ fn fixed(p: &Program, steps: &[Step], free: &mut BTreeSet<ArrayId>) {
     }
 }
 
-/// By array, which of its dimensions comes at each place.
-type Orders = BTreeMap<ArrayId, Vec<usize>>;
-
 /// Has the axes of each kind together.
 fn products(p: &mut Program, steps: &mut [Step], free: &mut BTreeSet<ArrayId>) {
     let mut orders = Orders::new();
-    list(steps, &mut |s| {
+    each_step(steps, &mut |s| {
         let Step::Contract(c) = s else { return };
         let [of_a, of_b] = [&c.a, &c.b].map(Operand::axes);
         // Of the result: what is in both, rows, columns.
@@ -109,10 +106,8 @@ fn products(p: &mut Program, steps: &mut [Step], free: &mut BTreeSet<ArrayId>) {
     // A tree stores rows of its first axis: what it stores has to have one order.
     loop {
         let before = orders.len();
-        list(steps, &mut |s| {
-            if let Step::Tree(t) = s
-                && first_axes(t, &orders).is_none()
-            {
+        each_tree(steps, &mut |t| {
+            if first_axes(p, t, &orders).is_none() {
                 stores(&t.body, &mut |a, _| orders.retain(|b, _| *b != a));
             }
         });
@@ -120,20 +115,20 @@ fn products(p: &mut Program, steps: &mut [Step], free: &mut BTreeSet<ArrayId>) {
             break;
         }
     }
-    list(steps, &mut |s| {
-        if let Step::Tree(t) = s
-            && let Some(axes) = first_axes(t, &orders)
-        {
+    each_tree(steps, &mut |t| {
+        if let Some(axes) = first_axes(p, t, &orders) {
             t.axes.sort_by_key(|a| axes.iter().position(|v| *v == a.var));
         }
     });
     free.retain(|a| !orders.contains_key(a));
-    reorder(p, steps, &orders);
+    reorder(&mut p.arrays, steps, &orders);
 }
 
-/// The parallel axes in the order in which all that a tree stores has them, as its first dimensions, with these orders.
-fn first_axes(t: &Tree, orders: &Orders) -> Option<Vec<Var>> {
-    let own: BTreeSet<Var> = t.axes.iter().map(|a| a.var).collect();
+/// The parallel axes in the order in which all that a tree stores has them, as its first dimensions, with these orders; if they may have
+/// that order.
+fn first_axes(p: &Program, t: &Tree, orders: &Orders) -> Option<Vec<Var>> {
+    let axes: Vec<Var> = t.axes.iter().map(|a| a.var).collect();
+    let own: BTreeSet<Var> = axes.iter().copied().collect();
     let mut found: BTreeSet<Vec<Var>> = BTreeSet::new();
     let mut reordered = false;
     stores(&t.body, &mut |a, index| {
@@ -142,10 +137,17 @@ fn first_axes(t: &Tree, orders: &Orders) -> Option<Vec<Var>> {
         found.insert(index.iter().take(own.len()).filter_map(|i| i.var()).collect());
     });
     if !reordered {
-        return Some(t.axes.iter().map(|a| a.var).collect());
+        return Some(axes);
     }
     let first = found.pop_first().filter(|first| first.iter().copied().collect::<BTreeSet<Var>>() == own)?;
-    found.is_empty().then_some(first)
+    (found.is_empty() && (first == axes || !has_rows(p, t))).then_some(first)
+}
+
+/// Whether a tree has rows of its own, which lack its first axes.
+fn has_rows(p: &Program, t: &Tree) -> bool {
+    let mut found = false;
+    visit_arrays(&t.body, &mut |a, _| found |= matches!(p.arrays[a.0 as usize].home, Home::Row { .. }));
+    found
 }
 
 /// Whether some of a kind are apart from others of theirs.
@@ -159,14 +161,13 @@ fn is_mixed(kinds: &[usize]) -> bool {
 fn trees(p: &mut Program, steps: &mut [Step], free: &mut BTreeSet<ArrayId>) {
     let mut orders = Orders::new();
     let mut stored = BTreeMap::<ArrayId, usize>::new();
-    list(steps, &mut |s| {
+    each_step(steps, &mut |s| {
         if s.inside().is_empty() {
             Touched::of(p, s).changes.into_iter().for_each(|a| *stored.entry(a).or_default() += 1);
         }
     });
-    list(steps, &mut |s| {
-        let Step::Tree(t) = s else { return };
-        let Some(axes) = order_of_reads(t) else { return };
+    each_tree(steps, &mut |t| {
+        let Some(axes) = order_of_reads(t).filter(|_| !has_rows(p, t)) else { return };
         let mut own = Orders::new();
         let mut fits = only_stores(&t.body);
         stores(&t.body, &mut |a, index| {
@@ -181,7 +182,7 @@ fn trees(p: &mut Program, steps: &mut [Step], free: &mut BTreeSet<ArrayId>) {
             orders.extend(own);
         }
     });
-    reorder(p, steps, &orders);
+    reorder(&mut p.arrays, steps, &orders);
 }
 
 /// The places of an index with those that are axes in the order of these.
@@ -253,74 +254,4 @@ fn only_stores(nodes: &[Node]) -> bool {
         Node::Accumulate { .. } | Node::Write { .. } | Node::Recurrence(_) => false,
         Node::Let(_) | Node::Scan(_) | Node::Store { .. } => true,
     })
-}
-
-/// Calls `f` with every step, those of loops included.
-fn list(steps: &mut [Step], f: &mut impl FnMut(&mut Step)) {
-    for s in steps {
-        f(s);
-        s.inside_mut().into_iter().for_each(|inside| list(inside, f));
-    }
-}
-
-/// Has arrays in these orders.
-fn reorder(p: &mut Program, steps: &mut [Step], orders: &Orders) {
-    for (a, order) in orders {
-        let dims = &mut p.arrays[a.0 as usize].dims;
-        *dims = in_order(dims, order);
-    }
-    list(steps, &mut |s| match s {
-        Step::Tree(t) => Reorder(orders).nodes(&mut t.body),
-        Step::Contract(c) => of_product(c, orders),
-        _ => {}
-    });
-}
-
-fn of_product(c: &mut Contract, orders: &Orders) {
-    if let Some(order) = orders.get(&c.result) {
-        c.out = in_order(&c.out, order);
-    }
-    for o in [&mut c.a, &mut c.b] {
-        if let Some(order) = orders.get(&o.array) {
-            o.places = in_order(&o.places, order);
-        }
-    }
-}
-
-fn in_order<T: Clone>(all: &[T], order: &[usize]) -> Vec<T> {
-    order.iter().map(|k| all[*k].clone()).collect()
-}
-
-/// Has code use elements in these orders.
-struct Reorder<'a>(&'a Orders);
-
-impl Reorder<'_> {
-    fn index(&self, array: ArrayId, index: &mut Vec<Atom>) {
-        if let Some(order) = self.0.get(&array) {
-            *index = in_order(index, order);
-        }
-    }
-
-    fn nodes(&mut self, nodes: &mut [Node]) {
-        for n in nodes {
-            match n {
-                Node::Let(l) => self.binding(l),
-                Node::Scan(s) => self.scan(s),
-                Node::Loop(l) => self.nodes(&mut l.body),
-                Node::Recurrence(r) => self.nodes(&mut r.body),
-                Node::Store { array, index, .. }
-                | Node::Accumulate { array, index, .. }
-                | Node::Write { array, index, .. } => self.index(*array, index),
-            }
-        }
-    }
-}
-
-impl Rewriter for Reorder<'_> {
-    fn exp(&mut self, e: &mut Exp) {
-        if let Exp::Read { array, index, .. } = e {
-            self.index(*array, index);
-        }
-        self.walk_exp(e);
-    }
 }

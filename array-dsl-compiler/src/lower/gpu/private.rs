@@ -12,10 +12,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::bulk::walk::Rewriter;
-use crate::bulk::{ArrayId, Atom, Axis, Exp};
+use crate::bulk::{ArrayId, Axis};
+use crate::loops::rename::{Orders, reorder};
 use crate::loops::uses::{each_tree, visit_arrays};
-use crate::loops::{Covers, Node, Program, Recurrence, Rounds, Step};
+use crate::loops::{Covers, Node, Program, Recurrence, Rounds};
 use crate::lower::own::Uses;
 use crate::lower::private::{self, keep};
 
@@ -51,55 +51,7 @@ fn points_last(p: &mut Program, array: ArrayId, points: &BTreeSet<usize>) {
     if order.is_sorted() {
         return;
     }
-    p.arrays[array.0 as usize].dims = order.iter().map(|k| dims[*k].clone()).collect();
-    reorder(&mut p.steps, array, &order);
-}
-
-fn reorder(steps: &mut [Step], array: ArrayId, order: &[usize]) {
-    for s in steps {
-        match s {
-            Step::Tree(t) => Reorder { array, order }.nodes(&mut t.body),
-            Step::Repeat(r) => reorder(&mut r.steps, array, order),
-            _ => {}
-        }
-    }
-}
-
-/// Puts the indices of an array into another order.
-struct Reorder<'a> {
-    array: ArrayId,
-    order: &'a [usize],
-}
-
-impl Reorder<'_> {
-    fn index(&self, a: ArrayId, index: &mut Vec<Atom>) {
-        if a == self.array {
-            *index = self.order.iter().map(|k| index[*k]).collect();
-        }
-    }
-
-    fn nodes(&mut self, nodes: &mut [Node]) {
-        for n in nodes {
-            match n {
-                Node::Let(l) => self.binding(l),
-                Node::Scan(s) => self.scan(s),
-                Node::Loop(l) => self.nodes(&mut l.body),
-                Node::Recurrence(r) => self.nodes(&mut r.body),
-                Node::Store { array, index, .. }
-                | Node::Write { array, index, .. }
-                | Node::Accumulate { array, index, .. } => self.index(*array, index),
-            }
-        }
-    }
-}
-
-impl Rewriter for Reorder<'_> {
-    fn exp(&mut self, e: &mut Exp) {
-        if let Exp::Read { array, index, .. } = e {
-            self.index(*array, index);
-        }
-        self.walk_exp(e);
-    }
+    reorder(&mut p.arrays, &mut p.steps, &Orders::from([(array, order)]));
 }
 
 /// Takes out the steps that fill an array whose points set all of it before they do anything else with it.

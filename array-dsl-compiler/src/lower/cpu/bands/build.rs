@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::Found;
 use super::folds;
@@ -12,23 +12,22 @@ use crate::bulk::build::{Fresh, Renaming, renamed};
 use crate::bulk::walk::Rewriter;
 use crate::bulk::{ArrayId, Atom, Exp, Let, Var};
 use crate::dim::{Dim, SizeAtom};
+use crate::internal::{self, expect};
 use crate::loops::rename::fresh;
 use crate::loops::uses::visit_arrays;
-use crate::loops::{ArrayInfo, Bands, Contract, Handed, Home, Loop, Node, Program, Step, Tree};
+use crate::loops::{ArrayInfo, Bands, Contract, Handed, Home, Loop, Node, Program, Rounds, Step, Tree};
 use crate::scalar::Op;
-use crate::ty::Elem;
+use crate::ty::{Elem, Loc};
 
 /// The steps with those that were found in bands.
 pub(super) fn build(p: &mut Program, steps: Vec<Step>, found: Found) -> Vec<Step> {
     let Found { total, members, late, own } = found;
-    let first = new_array(
-        p,
-        ArrayInfo { name: "first".into(), elem: Elem::I64, dims: Vec::new(), home: Home::Heap, most: None },
-    );
-    let rows = new_array(
-        p,
-        ArrayInfo { name: "rows".into(), elem: Elem::I64, dims: Vec::new(), home: Home::Heap, most: None },
-    );
+    let number = |p: &mut Program, name: &str| {
+        let info =
+            ArrayInfo { name: name.into(), elem: Elem::I64, dims: Vec::new(), home: Home::Heap, most: None };
+        new_array(p, info)
+    };
+    let (first, rows) = (number(p, "first"), number(p, "rows"));
     let mut b = Build {
         p,
         total: total.clone(),
@@ -141,7 +140,7 @@ impl Build<'_> {
                 inside.push(Step::Copy { array, source });
                 None
             }
-            (role, _) => crate::internal::broken(format!("a step in bands is no {role:?}")),
+            (role, _) => internal::broken(format!("a step in bands is no {role:?}")),
         }
     }
 
@@ -162,7 +161,7 @@ impl Build<'_> {
             t.axes[at].extent = self.rows.clone();
             depth = Some(at);
         }
-        let mut code = Code { b: self, counters: FxHashSet::from_iter([counter]), number: None, used: false };
+        let mut code = Code { b: self, counter, number: None, used: false };
         match depth {
             Some(_) => code.counted(&mut t.body),
             None => code.nodes(&mut t.body),
@@ -214,7 +213,8 @@ impl Build<'_> {
             let mut new = Fresh { vars: &mut self.p.vars, names: &mut names };
             tree.axes.iter_mut().for_each(|a| new.bound_var(&mut a.var));
             fresh(&mut tree.body, &mut new);
-            let Atom::Var(counter) = renamed(&names, Atom::Var(counter)) else { continue };
+            let counter = renamed(&names, Atom::Var(counter)).var();
+            let counter = expect(counter, || "what counts rows is no scalar".into());
             inside.push(Step::Tree(self.tree(tree, counter)));
         }
         let body = folds::reading(t.body, &sums, &mut t.axes.clone());
@@ -234,7 +234,7 @@ fn depth_of(nodes: &[Node], counter: Var, around: usize) -> Option<usize> {
 /// Has code at a row use what the band has of it, and where it computes with the number of the row, that among all.
 struct Code<'b, 'p> {
     b: &'b mut Build<'p>,
-    counters: FxHashSet<Var>,
+    counter: Var,
     /// The number among all rows.
     number: Option<Var>,
     used: bool,
@@ -247,16 +247,12 @@ impl Code<'_, '_> {
         self.number = Some(number);
         self.nodes(body);
         if self.used {
-            let counter = self.counters.iter().next().copied().map(Atom::Var);
-            let before = self.b.p.new_var(Elem::I64);
-            let loc = crate::ty::Loc::default();
-            let read = Exp::Size(Dim::atom(SizeAtom::Scalar(self.b.first.0)));
-            let args = vec![Atom::Var(before), counter.unwrap_or(Atom::Var(before))];
-            let lets = [
-                Let { vars: vec![before], exp: read, loc },
-                Let { vars: vec![number], exp: Exp::Op(Op::Add, args), loc },
-            ];
-            body.splice(0..0, lets.map(Node::Let));
+            let first = self.b.p.new_var(Elem::I64);
+            let size = Exp::Size(Dim::atom(SizeAtom::Scalar(self.b.first.0)));
+            let sum = Exp::Op(Op::Add, vec![Atom::Var(first), Atom::Var(self.counter)]);
+            let lets = [(first, size), (number, sum)];
+            let bind = |(v, exp)| Node::Let(Let { vars: vec![v], exp, loc: Loc::default() });
+            body.splice(0..0, lets.map(bind));
         }
         self.number = None;
     }
@@ -270,7 +266,7 @@ impl Code<'_, '_> {
                     let Loop { axis, range, body, folds, .. } = l;
                     let ends = range.from.iter_mut().chain(&mut range.to);
                     ends.for_each(|a| self.atom(a));
-                    if self.counters.contains(&axis.var) {
+                    if axis.var == self.counter {
                         axis.extent = self.b.rows.clone();
                         self.counted(body);
                     } else {
@@ -279,7 +275,7 @@ impl Code<'_, '_> {
                     folds.iter_mut().for_each(|f| self.atom(&mut f.value));
                 }
                 Node::Recurrence(r) => {
-                    if let crate::loops::Rounds::For(_, until) = &mut r.rounds {
+                    if let Rounds::For(_, until) = &mut r.rounds {
                         until.iter_mut().for_each(|u| self.atom(u));
                     }
                     r.states.iter_mut().for_each(|s| self.atom(&mut s.start));
@@ -301,7 +297,7 @@ impl Code<'_, '_> {
     /// The index of an element: that of a row stays.
     fn index(&mut self, array: &mut ArrayId, index: &mut [Atom]) {
         let rows = [&self.b.total, &self.b.rows];
-        let is_row = rows.into_iter().any(|n| is_row(self.b.p, n, *array, index, &self.counters));
+        let is_row = rows.into_iter().any(|n| is_row(self.b.p, n, *array, index, self.counter));
         if is_row {
             *array = self.b.name(*array);
         }
@@ -312,7 +308,7 @@ impl Code<'_, '_> {
 impl Rewriter for Code<'_, '_> {
     fn atom(&mut self, a: &mut Atom) {
         if let (Atom::Var(v), Some(number)) = (*a, self.number)
-            && self.counters.contains(&v)
+            && v == self.counter
         {
             *a = Atom::Var(number);
             self.used = true;

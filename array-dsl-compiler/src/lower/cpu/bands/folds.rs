@@ -32,9 +32,8 @@ pub(super) fn member(p: &Program, total: &Dim, rows: &BTreeSet<ArrayId>, t: &Tre
         own.extend(made.iter().filter(|a| is_private(p, **a)));
         m.makes.extend(made.into_iter().filter(|a| !is_private(p, *a)));
         for (a, access, index) in accesses(&f.l.body)? {
-            let counters = FxHashSet::from_iter([f.l.axis.var]);
             let is_read = access == Access::Read && !m.makes.contains(&a);
-            m.reads.extend((is_read && is_row(p, total, a, &index, &counters)).then_some(a));
+            m.reads.extend((is_read && is_row(p, total, a, &index, f.l.axis.var)).then_some(a));
         }
     }
     m.needs.extend(t.axes.iter().flat_map(|a| scalars(&a.extent)).map(|a| p.root(a)));
@@ -46,9 +45,10 @@ pub(super) fn member(p: &Program, total: &Dim, rows: &BTreeSet<ArrayId>, t: &Tre
     }
     m.after = Touched::of_tree(p, &Tree::new(t.axes.clone(), rest, t.loc));
     m.folds = folds;
-    // What the loops hand on to themselves nothing else has, and of what they make rows the rest has none.
-    let stays = own.iter().chain(&m.makes).any(|a| m.after.has(a));
-    (!stays).then_some(m)
+    // What the loops hand on to themselves nothing else has, of what they make rows the rest has none, and they need nothing that the
+    // rest, which comes after them, makes.
+    let apart = !own.iter().chain(&m.makes).any(|a| m.after.has(a));
+    (apart && m.needs.is_disjoint(&m.after.changes)).then_some(m)
 }
 
 /// Whether an array belongs to its tree.
@@ -124,7 +124,7 @@ impl<'t> Find<'t, '_> {
     }
 
     fn fold(&mut self, l: &'t Loop) -> bool {
-        let counters = FxHashSet::from_iter([l.axis.var]);
+        let counter = l.axis.var;
         let is_sum =
             |f: &crate::loops::Fold| f.reducer == Reducer::Add && self.p.vars[f.result.0 as usize].is_float();
         let body = &l.body;
@@ -132,14 +132,14 @@ impl<'t> Find<'t, '_> {
             || !l.folds.iter().all(is_sum)
             || l.is_ordered()
             || !l.range.is_whole()
-            || !indexes_apart(self.p, self.total, body, counters.clone())
+            || !indexes_apart(self.p, self.total, body, counter)
         {
             return false;
         }
         let Some(all) = accesses(body) else { return false };
         let alone = self.t.axes.is_empty() && self.around.is_empty();
         let fits = |(a, access, index): &(ArrayId, Access, Vec<Atom>)| {
-            let is_row = is_row(self.p, self.total, *a, index, &counters);
+            let is_row = is_row(self.p, self.total, *a, index, counter);
             match access {
                 Access::Read => !self.rows.contains(&self.p.root(*a)) || is_row && self.p.root(*a) == *a,
                 Access::Write if is_private(self.p, *a) => true,

@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashSet;
-
 use super::folds::{self, Fold};
-use super::rows::{Access, accesses, fails, indexes_apart};
+use super::rows::{Access, accesses, fails, indexes_apart, is_row};
 use crate::bulk::uses::scalars;
-use crate::bulk::{ArrayId, Atom, Reducer};
+use crate::bulk::{ArrayId, Reducer};
 use crate::dim::Dim;
 use crate::loops::touched::Touched;
 use crate::loops::{Contract, Home, Operand, Program, Step, Tree};
@@ -72,7 +70,7 @@ pub(super) fn rows_of(c: &Contract) -> Vec<Dim> {
 /// Steps that go together in bands, found one after the other.
 pub(super) struct Group<'a> {
     p: &'a Program,
-    pub total: &'a Dim,
+    total: &'a Dim,
     pub members: BTreeMap<usize, Member>,
     /// The places of the steps that come after the bands.
     pub late: BTreeSet<usize>,
@@ -80,11 +78,11 @@ pub(super) struct Group<'a> {
     after: Touched,
     /// What bands use, and which of it they make the rows of, or add up.
     used: BTreeSet<ArrayId>,
-    pub rows: BTreeSet<ArrayId>,
-    pub sums: BTreeSet<ArrayId>,
+    rows: BTreeSet<ArrayId>,
+    sums: BTreeSet<ArrayId>,
     /// Whether bands may report errors, and whether steps after them may: of two the first step's is told.
     fails: [bool; 2],
-    /// Arrays that have been filled, and with zeros, but not used otherwise: by which step.
+    /// Arrays that have been filled, but not used otherwise: by which step, and whether with zeros.
     filled: BTreeMap<ArrayId, (usize, bool)>,
 }
 
@@ -197,15 +195,14 @@ impl<'a> Group<'a> {
 
     fn tree(&self, t: &Tree) -> Option<Member> {
         let axis = t.axes.first().filter(|a| a.extent == *self.total)?;
-        let counters = FxHashSet::from_iter([axis.var]);
-        if !indexes_apart(self.p, self.total, &t.body, counters) {
+        if !indexes_apart(self.p, self.total, &t.body, axis.var) {
             return None;
         }
         let mut m = Member::new(Role::Rows);
         m.fails = fails(self.p, &t.body);
         let all = accesses(&t.body)?;
         for (a, access, index) in &all {
-            let is_row = index.first() == Some(&Atom::Var(axis.var)) && self.has_rows(*a);
+            let is_row = is_row(self.p, self.total, *a, index, axis.var);
             match (access, &self.p.arrays[a.0 as usize].home) {
                 (_, Home::Row { depth }) if *depth > 0 => {}
                 (Access::Read, _) => {}
@@ -226,7 +223,7 @@ impl<'a> Group<'a> {
             if *access != Access::Read || matches!(self.p.arrays[root.0 as usize].home, Home::Row { .. }) {
                 continue;
             }
-            let is_row = index.first() == Some(&Atom::Var(axis.var)) && self.has_rows(*a);
+            let is_row = is_row(self.p, self.total, *a, index, axis.var);
             let is_made = self.rows.contains(&root) || m.makes.contains(&root);
             if m.adds.contains(&root) || is_made && !(is_row && *a == root) {
                 return None;
@@ -251,8 +248,8 @@ impl<'a> Group<'a> {
     }
 
     fn product(&self, c: &Contract) -> Option<Member> {
-        let axes = (0..c.extents.len()).filter(|x| c.extents[*x] == *self.total);
-        axes.into_iter().find_map(|x| self.product_of(c, x))
+        let mut axes = (0..c.extents.len()).filter(|x| c.extents[*x] == *self.total);
+        axes.find_map(|x| self.product_of(c, x))
     }
 
     /// A product with this axis as the rows.

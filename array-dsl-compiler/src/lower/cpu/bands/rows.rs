@@ -65,23 +65,17 @@ pub(super) fn fails(p: &Program, nodes: &[Node]) -> bool {
     f.found
 }
 
-/// Whether an index is the row of an array that has as many.
-pub(super) fn is_row(
-    p: &Program,
-    total: &Dim,
-    a: ArrayId,
-    index: &[Atom],
-    counters: &FxHashSet<Var>,
-) -> bool {
+/// Whether an index is the row, which this scalar counts, of an array that has as many.
+pub(super) fn is_row(p: &Program, total: &Dim, a: ArrayId, index: &[Atom], counter: Var) -> bool {
     let info = &p.arrays[a.0 as usize];
-    let counts = index.first().and_then(|i| i.var()).is_some_and(|v| counters.contains(&v));
+    let counts = index.first() == Some(&Atom::Var(counter));
     counts && info.dims.first() == Some(total) && !matches!(info.home, Home::Row { .. })
 }
 
-/// Whether indices have to do with the number of the row, by one of these scalars, only where it stands for the row itself: then that number
-/// may be another one in a band.
-pub(super) fn indexes_apart(p: &Program, total: &Dim, nodes: &[Node], counters: FxHashSet<Var>) -> bool {
-    let mut d = Depends { p, total, depends: counters.clone(), counters, apart: true };
+/// Whether indices have to do with the number of the row, this scalar, only where it stands for the row itself: then that number may be
+/// another one in a band.
+pub(super) fn indexes_apart(p: &Program, total: &Dim, nodes: &[Node], counter: Var) -> bool {
+    let mut d = Depends { p, total, counter, depends: FxHashSet::from_iter([counter]), apart: true };
     d.nodes(nodes);
     d.apart
 }
@@ -90,7 +84,7 @@ pub(super) fn indexes_apart(p: &Program, total: &Dim, nodes: &[Node], counters: 
 struct Depends<'a> {
     p: &'a Program,
     total: &'a Dim,
-    counters: FxHashSet<Var>,
+    counter: Var,
     depends: FxHashSet<Var>,
     apart: bool,
 }
@@ -102,7 +96,7 @@ impl Depends<'_> {
 
     /// Looks at an index.
     fn index(&mut self, array: ArrayId, index: &[Atom]) {
-        let row = usize::from(is_row(self.p, self.total, array, index, &self.counters));
+        let row = usize::from(is_row(self.p, self.total, array, index, self.counter));
         self.apart &= !index[row..].iter().any(|i| self.has(i));
     }
 
