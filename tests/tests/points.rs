@@ -178,6 +178,57 @@ fn search_by_halves() {
     assert_checks!(interpolated, (&xs, &ys, &array![0.5, 17.2, 40.1]));
 }
 
+// Walks through a table that each element sends on, of very different lengths.
+
+#[kernel]
+fn walks(next: [i64; m], weight: [f64; m], start: [i64; n], most: i64) -> ([i64; n], [f64; n]) {
+    map(
+        |k| {
+            let mut at = k;
+            let mut steps = 0;
+            let mut sum = 0.0;
+            while at >= 0 && steps < most {
+                sum += weight[at] / (1 + steps % 3) as f64;
+                at = next[at];
+                steps += 1;
+            }
+            (steps, sum)
+        },
+        start,
+    )
+}
+
+#[test]
+fn walks_of_different_lengths() {
+    // From 37 it goes to 0 and ends; the last two go round in a circle.
+    let next = Array1::from_shape_fn(40, |i| if i < 38 { i as i64 - 1 } else { 77 - i as i64 });
+    let weight = wave(40);
+    for n in LENGTHS {
+        let start = Array1::from_shape_fn(n, |i| (i * 7 % 42) as i64 - 2);
+        let (steps, sums) = walks(&next, &weight, &start, 60);
+        let expected: Vec<(i64, f64)> = start
+            .iter()
+            .map(|k| {
+                let (mut at, mut steps, mut sum) = (*k, 0, 0.0);
+                while at >= 0 && steps < 60 {
+                    sum += weight[at as usize] / (1 + steps % 3) as f64;
+                    (at, steps) = (next[at as usize], steps + 1);
+                }
+                (steps, sum)
+            })
+            .collect();
+        assert_eq!(steps, expected.iter().map(|e| e.0).collect::<Array1<i64>>());
+        assert_close(sums, expected.iter().map(|e| e.1).collect(), 1e-13);
+    }
+    assert_checks!(walks, (&array![-1, 0, 1, 4, 3], &wave(5), &array![2, -1, 3, 0], 5));
+    // Who has ended reads nothing, and who goes on where nothing is says so.
+    let nothing: Array1<i64> = array![];
+    assert_eq!(walks(&nothing, &array![], &array![-1, -1], 3).0, array![0, 0]);
+    let error =
+        Cpu.run(walks, (&array![-1, 9, 0], &wave(3), &array![2, 0, 1, -1], 5)).unwrap_err().to_string();
+    assert!(error.contains("index 9 is out of range for length 3"), "{error}");
+}
+
 // Particles in a field, by the classical Runge-Kutta method; the number of steps is the same for all.
 
 #[kernel]

@@ -1,11 +1,12 @@
 //! Loops of points that several points make together, in lanes: a recurrence alone cannot be vectorized, neighbors can.
 //!
-//! Of a `for` the trips are the same for all, also in a loop in a loop; a `while` goes on until the last lane ends, and what is computed in those that have
-//! ended is thrown away, so it must not matter: nothing is changed, what is read is the same in all trips, and nothing is computed that
-//! takes as long for one lane as for all. A short loop that folds functions is made together as well, in the order of its trips: alone it
-//! would not fill a vector. Choices that are no more than a selection of values stay lanes, and so do those that the
-//! trip decides, which is the same in all of them; others would be executed one lane after the other. Values that go into an array that
-//! the points share are summed over the lanes where all go to one element, and else go there one after the other.
+//! Of a `for` the trips are the same for all, also in a loop in a loop; a `while` goes on until the last lane ends, and what is computed
+//! in those that have ended is thrown away, so it must not matter: nothing is changed, what is read is the same in all trips, and nothing
+//! is computed that takes as long for one lane as for all. Or lanes that have ended are left out: without vectors, but while one lane
+//! waits for an element that tells what it needs next, others go on. A short loop that folds functions is made together as well, in the
+//! order of its trips: alone it would not fill a vector. Choices that are no more than a selection of values stay lanes, and so do those
+//! that the trip decides, which is the same in all of them; others would be executed one lane after the other. Values that go into an array
+//! that the points share are summed over the lanes where all go to one element, and else go there one after the other.
 
 use rustc_hash::FxHashSet;
 
@@ -20,6 +21,8 @@ use crate::ty::Elem;
 const MANY: usize = 64;
 /// Lanes of loops that wait for the last, and of loops in loops.
 const FEW: usize = 16;
+/// The most states of a loop that waits for elements: each lane fetches them and puts them back in every trip.
+const STATES: usize = 8;
 /// The most functions in a choice that are computed for nothing.
 const FUNCTIONS: usize = 8;
 
@@ -175,8 +178,30 @@ fn lanes(r: &Recurrence, vars: &[Elem], differ: &mut Differ) -> Option<usize> {
                 until.is_none_or(|u| differ.is_same(u)) && r.body.iter().all(|n| is_lane(n, vars, differ));
             fits.then_some(most)
         }
-        Rounds::While(_) => does_not_matter(r, vars).then_some(FEW),
+        Rounds::While(_) => (does_not_matter(r, vars) || waits(r)).then_some(FEW),
     }
+}
+
+/// Whether a trip waits for elements of which it tells the place, as that of a search does: neighbors do not wait for each other, and go
+/// on while one of them does. Lanes that have ended are left out.
+fn waits(r: &Recurrence) -> bool {
+    let inside = inside(r);
+    let mut found = false;
+    let is_code = r.body.iter().all(|n| match n {
+        Node::Let(l) => {
+            l.exp.visit_reads(&mut |_, index| {
+                found |= index.iter().any(|a| a.var().is_some_and(|v| inside.contains(&v)));
+            });
+            true
+        }
+        _ => false,
+    });
+    is_code && found && r.states.len() <= STATES
+}
+
+/// What a loop binds for itself.
+fn inside(r: &Recurrence) -> FxHashSet<Var> {
+    r.bound().into_iter().chain(r.body.iter().flat_map(Node::binds)).collect()
 }
 
 fn is_lane(n: &Node, vars: &[Elem], differ: &mut Differ) -> bool {
@@ -227,10 +252,9 @@ fn is_same_choice(l: &Let, vars: &[Elem], differ: &Differ) -> bool {
 }
 
 /// Whether a point that has ended may go on computing.
-fn does_not_matter(r: &Recurrence, vars: &[Elem]) -> bool {
-    let mut bound: FxHashSet<Var> = r.bound().into_iter().collect();
-    r.body.iter().for_each(|n| bound.extend(n.binds()));
-    let same = |a: &Atom| a.var().is_none_or(|v| !bound.contains(&v));
+pub fn does_not_matter(r: &Recurrence, vars: &[Elem]) -> bool {
+    let inside = inside(r);
+    let same = |a: &Atom| a.var().is_none_or(|v| !inside.contains(&v));
     r.body.iter().all(|n| match n {
         Node::Let(l) => match &l.exp {
             Exp::Read { index, checked, .. } => !checked && index.iter().all(same),

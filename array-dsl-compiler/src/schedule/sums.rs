@@ -7,7 +7,8 @@
 //!
 //! What begins as nothing, as adjoints do, is the sum itself.
 //!
-//! The adjoint of what all points share is such a sum. What is added may be linear in the sum of the points: a multiple, say.
+//! The adjoint of what all points share is such a sum. What is added may be linear in sums over the points: a multiple of one, or of the
+//! sum of two.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -48,10 +49,15 @@ pub(super) fn with_own_sums(
         let (state, result) = (of_points(), of_points());
         let mut next = state;
         for step in steps {
-            let [values, to] = [(), ()].map(|()| p.new_array(name.clone(), elem, points.to_vec()));
-            folded_at_points(&mut q.body, step.sum, values, points.len());
+            let mut terms = FxHashMap::default();
+            for sum in step.sums {
+                let values = p.new_array(name.clone(), elem, points.to_vec());
+                folded_at_points(&mut q.body, sum, values, points.len());
+                terms.insert(sum, values);
+            }
+            let to = p.new_array(name.clone(), elem, points.to_vec());
             if let Stm::Nest(n) = &mut q.body[step.at] {
-                at_points(p, n, step.sum, values, next, to);
+                at_points(p, n, points, &terms, next, to);
             }
             next = to;
         }
@@ -73,7 +79,7 @@ pub(super) fn with_own_sums(
 /// A statement of a loop, by its place, that adds what has been folded over the points.
 struct Step {
     at: usize,
-    sum: ArrayId,
+    sums: Vec<ArrayId>,
 }
 
 /// What a state is added in a trip, in order, if that is all that is done with it.
@@ -93,29 +99,32 @@ fn steps(p: &Program, r: &Repeat, k: usize, points: &[Dim]) -> Option<(Reducer, 
         let ([], [Yield { array, kind }]) = (&n.axes[..], &n.yields[..]) else { return None };
         let YieldKind::Accumulate { reducer, into, value: Atom::Var(v), .. } = kind else { return None };
         let mut sums = Vec::new();
-        n.body.visit_reads(&mut |a, _| sums.extend(Some(a).filter(|a| is_folded(r, *a, *reducer, points))));
-        let [sum] = sums[..] else { return None };
+        n.body.visit_reads(&mut |a, _| {
+            if !sums.contains(&a) && is_folded(r, a, *reducer, points) {
+                sums.push(a);
+            }
+        });
         let is_it = matches!(&n.body.items[..], [Item::Let(Let { vars, .. })] if vars[..] == [*v]);
-        let is_step = is_it || (*reducer == Reducer::Add && is_linear(n, sum, *v));
+        let is_step = is_it && sums.len() == 1 || *reducer == Reducer::Add && is_linear(n, &sums, *v);
         if *into != now || !is_step || found.is_some_and(|f| f != *reducer) {
             return None;
         }
         found = Some(*reducer);
-        steps.push(Step { at, sum });
+        steps.push(Step { at, sums });
         now = *array;
     }
     (now == c.next).then_some(())?;
     Some((found?, steps))
 }
 
-/// Whether a scalar is linear in a sum: then it is the sum of what it is for each term.
-fn is_linear(n: &Nest, sum: ArrayId, value: Var) -> bool {
+/// Whether a scalar is linear in sums: then it is the sum of what it is for the terms of each point.
+fn is_linear(n: &Nest, sums: &[ArrayId], value: Var) -> bool {
     let mut linear: FxHashSet<Var> = FxHashSet::default();
     for i in &n.body.items {
         let Item::Let(l) = i else { return false };
         let is = |a: &Atom| a.var().is_some_and(|v| linear.contains(&v));
         let is_linear = match &l.exp {
-            Exp::Read { array, .. } => *array == sum,
+            Exp::Read { array, .. } => sums.contains(array),
             Exp::Op(Op::Neg, args) => is(&args[0]),
             Exp::Op(Op::Add | Op::Sub, args) if is(&args[0]) && is(&args[1]) => true,
             Exp::Op(Op::Mul, args) if is(&args[0]) != is(&args[1]) => true,
@@ -136,15 +145,22 @@ fn is_linear(n: &Nest, sum: ArrayId, value: Var) -> bool {
     linear.contains(&value)
 }
 
-/// A sum of scalars of the host level as one of each point: its code with the point's own term in place of the sum.
-fn at_points(p: &mut Program, n: &mut Nest, sum: ArrayId, terms: ArrayId, from: ArrayId, to: ArrayId) {
-    n.axes = p.new_axes(&p.array(terms).dims.clone());
+/// A sum of scalars of the host level as one of each point: its code with the point's own terms in place of sums.
+fn at_points(
+    p: &mut Program,
+    n: &mut Nest,
+    points: &[Dim],
+    terms: &FxHashMap<ArrayId, ArrayId>,
+    from: ArrayId,
+    to: ArrayId,
+) {
+    n.axes = p.new_axes(points);
     let at: Vec<Atom> = n.axes.iter().map(|a| Atom::Var(a.var)).collect();
     for i in &mut n.body.items {
         if let Item::Let(Let { exp: Exp::Read { array, index, .. }, .. }) = i
-            && *array == sum
+            && let Some(own) = terms.get(array)
         {
-            (*array, *index) = (terms, at.clone());
+            (*array, *index) = (*own, at.clone());
         }
     }
     for y in &mut n.yields {

@@ -143,6 +143,9 @@ impl Cpu<'_> {
                     let angle = r.in_points(texts[0].clone(), &constant(Const::of(elems[0], 0)));
                     return format!("__rt::real::{}::<LONG, {}>({angle}, long)", op.name(), elems[0]);
                 }
+                if r.guarded && *op == Op::Select {
+                    return format!("::core::hint::select_unpredictable({})", texts.join(", "));
+                }
                 apply(*op, &elems, &texts, site)
             }
             Exp::Size(d) => self.dim_in(d, r),

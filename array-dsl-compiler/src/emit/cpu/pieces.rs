@@ -7,7 +7,7 @@ use super::functions::stages;
 use super::region::Region;
 use super::{Cpu, expr};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
-use crate::loops::together::Differ;
+use crate::loops::together::{Differ, does_not_matter};
 use crate::loops::uses::{Access, takes_long, visit_arrays, visit_atoms};
 use crate::loops::{Fold, Form, Loop, Node, Recurrence, Rounds, State};
 use crate::ty::Elem;
@@ -53,6 +53,8 @@ pub(super) struct Trips<'a> {
     pub counted: Option<(&'a Axis, Option<Atom>)>,
     /// Else it goes on while this state holds.
     pub on: Option<Var>,
+    /// Whether a lane that has ended must not make a trip.
+    pub guarded: bool,
     pub states: Vec<Held>,
     pub body: &'a [Node],
 }
@@ -81,13 +83,15 @@ impl<'a> Trips<'a> {
                     Rounds::For(axis, until) => (Some((axis, *until)), None),
                     Rounds::While(on) => (None, Some(*on)),
                 };
+                let guarded = on.is_some() && !does_not_matter(q, vars);
                 let held = |s: &State| Held {
                     state: s.state,
                     start: s.start,
                     next: Next::Value(s.next),
                     result: s.result,
                 };
-                Some(Trips { counted, on, states: q.states.iter().map(held).collect(), body: &q.body })
+                let states = q.states.iter().map(held).collect();
+                Some(Trips { counted, on, guarded, states, body: &q.body })
             }
             Node::Loop(l) => {
                 let held = |f: &Fold| Held {
@@ -97,7 +101,13 @@ impl<'a> Trips<'a> {
                     result: f.result,
                 };
                 let states = l.folds.iter().map(held).collect();
-                Some(Trips { counted: Some((&l.axis, None)), on: None, states, body: &l.body })
+                Some(Trips {
+                    counted: Some((&l.axis, None)),
+                    on: None,
+                    guarded: false,
+                    states,
+                    body: &l.body,
+                })
             }
             _ => None,
         }
@@ -105,7 +115,7 @@ impl<'a> Trips<'a> {
 
     pub fn end(&self) -> End {
         let states = self.states.iter().map(|s| (s.state, s.next)).collect();
-        End { states, only_where: self.on, any: self.on }
+        End { states, only_where: self.on, any: self.on, guarded: self.guarded }
     }
 }
 
@@ -117,6 +127,8 @@ pub(super) struct End {
     pub only_where: Option<Var>,
     /// It is learned whether this state holds in any lane.
     pub any: Option<Var>,
+    /// Whether the piece is left out in lanes for which it does not hold.
+    pub guarded: bool,
 }
 
 impl End {

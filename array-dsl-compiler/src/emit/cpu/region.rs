@@ -55,6 +55,9 @@ pub(super) struct Region {
     pub host: bool,
     /// Whether the code is in lanes some of which have no point (`together`).
     pub masked: bool,
+    /// Whether lanes that have ended are left out of the code (`together`). What it chooses data decide, and nobody guesses: a processor
+    /// that does is wrong half of the time.
+    pub guarded: bool,
     /// Whether it is that of whole blocks (`together`).
     pub whole: bool,
     /// Where there is such code: the condition under which a chunk has a whole block, called `wide`, and the lanes of one.

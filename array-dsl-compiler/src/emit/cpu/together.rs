@@ -222,7 +222,7 @@ impl Cpu<'_> {
             };
             out.push_str(if q.on.is_some() { "let mut any = false;\n" } else { "" });
             let states = q.states.iter().map(|s| (s.state, Next::Value(s.start))).collect();
-            out.push_str(&self.straight(piece, &End { states, only_where: None, any: q.on }, points, r));
+            out.push_str(&self.straight(piece, &End { states, any: q.on, ..End::default() }, points, r));
             out.push_str(&self.trips_together(&q, points, r));
         }
         out + &self.straight(rest, &end, points, r)
@@ -264,7 +264,7 @@ impl Cpu<'_> {
         let (shared, own): (Vec<Node>, Vec<Node>) = differing.iter().cloned().partition(is_shared);
         // A loop in each lane makes no vectors.
         let masked = points.masked.is_some() && !(points.in_blocks && loops(differing).next().is_some());
-        r.masked = masked;
+        (r.masked, r.guarded) = (masked, end.guarded);
         let mut code = self.begin(&needed, points, r);
         let begin = code.len();
         code.push_str(&self.nodes(&own, r));
@@ -275,9 +275,13 @@ impl Cpu<'_> {
             code.push_str(&set("kept", *v, &format!("v{}", v.0)));
         }
         code.push_str(&end.code(&self.p.vars, r));
-        r.masked = false;
+        (r.masked, r.guarded) = (false, false);
         if code.len() == begin {
             return String::new();
+        }
+        if let Some(on) = end.only_where.filter(|_| end.guarded) {
+            let is_point = if masked { "inside && " } else { "" };
+            code = format!("if {is_point}{} {{\n{code}}}\n", get("state", on));
         }
         let text = |part: fn(&Collected) -> &String| shared.iter().map(|c| &**part(c)).collect::<String>();
         let code = if masked { points.in_lanes(&code) } else { lanes(&code) };
@@ -354,9 +358,13 @@ impl Cpu<'_> {
                 )
             }
             None => {
-                let body = self.pieces(q.body, q.end(), points, r);
+                // Lanes that have ended compute on in vectors, or are left out.
+                let body = match q.guarded {
+                    true => self.lanes_of(q.body, &q.end(), points, r),
+                    false => self.pieces(q.body, q.end(), points, r),
+                };
                 let long = if r.angles { LEAVE_IF_LONG } else { "" };
-                format!("while any {{\nany = false;\n{body}{long}}}\n")
+                format!("while any {{\nany = false;\n{body}{long}{}}}\n", leave_if_failed(&body))
             }
         }
     }

@@ -23,7 +23,7 @@ use crate::scalar::Op;
 use crate::ty::{Const, Elem};
 
 /// The most trips to leave at either end.
-const MOST: i64 = 8;
+const MOST: i64 = 32;
 
 /// The middle of a loop, if it is simpler than the whole; `facts` are those of the place where the loop stands.
 pub(super) fn middle(c: &Cpu<'_>, facts: &mut Facts, l: &Loop) -> Option<Middle> {
@@ -228,12 +228,19 @@ impl Peel<'_> {
             self.facts.away_from_ends(self.axis, margin);
             let value = certain(self.facts);
             self.facts.leave(scope);
-            value.map(|v| (v, margin))
+            value
         };
         // Most of what is asked is not certain anywhere.
-        at(self.most)?;
-        let (value, margin) = (self.margin..=self.most).find_map(at)?;
-        self.margin = margin;
+        let mut value = at(self.most)?;
+        let (mut least, mut enough) = (self.margin, self.most);
+        while least < enough {
+            let margin = least + (enough - least) / 2;
+            match at(margin) {
+                Some(nearer) => (value, enough) = (nearer, margin),
+                None => least = margin + 1,
+            }
+        }
+        self.margin = enough;
         Some(value)
     }
 

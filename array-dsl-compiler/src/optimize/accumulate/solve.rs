@@ -105,15 +105,17 @@ pub(super) fn solve(forms: &Forms, n: &Nest, index: &[Atom], dims: &[Dim], used:
 enum Length {
     /// As long, but for a few elements.
     AsLong,
-    /// Longer by what other sizes tell, as an array is than what a filter makes of it.
+    /// Longer by what other sizes tell or by a constant, as an array is than what a filter makes of it; at most twice as long if both are
+    /// constants.
     Related,
 }
 
 fn length(extent: &Dim, dim: &Dim) -> Option<Length> {
     let shared = |(m, c): (&Monomial, i64)| c > 0 && !m.is_empty() && extent.coefficient(m) == c;
-    match dim.sub(extent).as_constant() {
-        Some(more) => (more <= FEW).then_some(Length::AsLong),
-        None => dim.terms().any(shared).then_some(Length::Related),
+    match (dim.sub(extent).as_constant(), extent.as_constant()) {
+        (Some(more), _) if more <= FEW => Some(Length::AsLong),
+        (Some(more), Some(extent)) => (more <= extent).then_some(Length::Related),
+        _ => dim.terms().any(shared).then_some(Length::Related),
     }
 }
 
