@@ -1,5 +1,5 @@
 //! What the author of a legal kernel may not have meant, for `explain`: where no gradient goes through, and where it is zero
-//! altogether; which functions are slow. Why loops run in order is found where they are elaborated; not all of them stay so.
+//! altogether; which functions are slow; what steps cost. Why loops run in order is found where they are elaborated; not all of them stay so.
 //!
 //! A float **varies** with a parameter if it is computed from it by functions whose derivatives are not zero everywhere. What
 //! varies with a parameter is a superset of what has a gradient by it, so a note that there is none is certain.
@@ -18,6 +18,7 @@ use crate::bulk;
 use crate::bulk::walk::Visitor;
 use crate::core::{Atom, Body, Derivative, Exp, Function, Operator, Stm, Var};
 use crate::elaborate::InOrder;
+use crate::loops;
 use crate::scalar::{Gives, Op};
 use crate::ty::{Loc, Place};
 
@@ -109,6 +110,12 @@ pub fn section(title: &str, kernel: &str, places: &[Place], remarks: &[(Loc, Str
         }
     }
     if lines.is_empty() { String::new() } else { format!("== {title} ==\n{}\n", lines.concat()) }
+}
+
+/// What `explain` says that the steps of a program for CPUs cost; nothing of one that always costs the same.
+pub fn costs(p: &loops::Program) -> String {
+    let costs = loops::costs::print(p);
+    if costs.is_empty() { costs } else { format!("== costs ==\n{costs}\n") }
 }
 
 struct Flow<'a> {

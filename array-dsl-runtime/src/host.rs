@@ -98,7 +98,8 @@ pub trait Kernel: Copy + Default + 'static {
     }
 
     /// The text of the program after every stage, each section under a title between `==`: notes on what may not be meant, the
-    /// typed program with what rank lifting inserted, the checks that remain and why, the flat program, its loops, Rust, WGSL.
+    /// typed program with what rank lifting inserted, the checks that remain and why, what each step on the CPU costs (operations, and
+    /// bytes that are read and written, by sizes), the flat program, its loops, Rust, WGSL.
     ///
     /// ```
     /// # use array_dsl::prelude::*;

@@ -102,6 +102,15 @@ fn which_checks_remain() {
 }
 
 #[test]
+fn what_steps_cost() {
+    let cost = |of: &str| section(of, "costs");
+    assert_eq!(cost(&total.explain()), ["lines 17, 18: n trips: 2 * n operations; reads 8 * n bytes"]);
+    let gradient = "n points: n operations; reads 8 * n bytes, writes 8 * n bytes";
+    let found = cost(&grad(total).explain());
+    assert!(found.len() == 1 && found[0].ends_with(gradient), "{found:?}");
+}
+
+#[test]
 fn every_stage() {
     let text = grad(total).explain();
     for stage in ["== bulk ==", "== loops ==", "== rust =="] {

@@ -108,7 +108,9 @@ fn whole(path: Vec<Derivative>, program: &bulk::Program) -> Made {
     };
     internal::stage("emit");
     let mut compiled = Compiled::new(path, cpu, gpu);
-    compiled.explain = format!("{checks}== bulk ==\n{}\n{}", bulk::print::print(program), compiled.explain);
+    let costs = notes::costs(&compiled.cpu);
+    let bulk = bulk::print::print(program);
+    compiled.explain = format!("{checks}{costs}== bulk ==\n{bulk}\n{}", compiled.explain);
     Made::Program(compiled.into())
 }
 

@@ -30,6 +30,7 @@
 //! * `Fill` and `Copy` prepare the target of `Accumulate` and `Write` nodes.
 //! * `Read` expressions are as in Bulk (of `bulk::Exp`), with the indices of `Row` arrays shortened.
 
+pub mod costs;
 mod covers;
 pub mod own;
 mod plan;
