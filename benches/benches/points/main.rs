@@ -1,10 +1,14 @@
-//! Loops that points make by themselves, against the same loops in Rust, whose points rayon divides among all cores; gradients
-//! against the values.
+//! What points do by themselves, against the same loops in Rust, whose points rayon divides among all cores, values and derivatives:
+//! escape times, rays that march, factors of small matrices, a search by halves, particles, a filter of sixteen taps, and errors of
+//! bundle adjustment with their derivatives by all that they depend on. Before they are timed, both are compared.
+
+mod by_hand;
 
 use array_dsl::prelude::*;
 use array_dsl_benches::{criterion, pair};
-use ndarray::{Array1, Array3};
-use rayon::prelude::*;
+use by_hand::Scene;
+use criterion::Criterion;
+use ndarray::{Array1, Array2, Array3, s};
 
 #[kernel]
 fn escape(cx: [f64; n], cy: [f64; n], most: i64) -> [i64; n] {
@@ -22,18 +26,6 @@ fn escape(cx: [f64; n], cy: [f64; n], most: i64) -> [i64; n] {
     })
 }
 
-fn escape_by_hand(cx: &Array1<f64>, cy: &Array1<f64>, most: i64) -> Array1<i64> {
-    let one = |i: usize| {
-        let (mut x, mut y, mut k) = (0.0, 0.0, 0);
-        while x * x + y * y <= 4.0 && k < most {
-            (x, y) = (x * x - y * y + cx[i], 2.0 * x * y + cy[i]);
-            k += 1;
-        }
-        k
-    };
-    (0..cx.len()).into_par_iter().map(one).collect::<Vec<_>>().into()
-}
-
 #[kernel]
 fn march(start: [f64; n], slope: [f64; n], radius: f64) -> f64 {
     sum(build(n, |i| {
@@ -46,19 +38,6 @@ fn march(start: [f64; n], slope: [f64; n], radius: f64) -> f64 {
         }
         t
     }))
-}
-
-fn march_by_hand(start: &Array1<f64>, slope: &Array1<f64>, radius: f64) -> f64 {
-    let one = |i: usize| {
-        let (mut t, mut d) = (0.0, 1.0);
-        while d > 0.001 && t < 100.0 {
-            let p: f64 = start[i] + t * slope[i];
-            d = (p * p + 1.0).sqrt() - radius;
-            t += d;
-        }
-        t
-    };
-    (0..start.len()).into_par_iter().map(one).sum()
 }
 
 #[kernel]
@@ -86,64 +65,172 @@ fn factors(a: [[[f64; 8]; 8]; n]) -> [[[f64; 8]; 8]; n] {
     )
 }
 
-fn factors_by_hand(a: &Array3<f64>) -> Array3<f64> {
-    let mut all = vec![0.0; a.len()];
-    all.par_chunks_mut(64).enumerate().for_each(|(p, l)| {
-        for j in 0..8 {
-            let mut s = a[[p, j, j]];
-            for k in 0..j {
-                s -= l[8 * j + k] * l[8 * j + k];
-            }
-            l[8 * j + j] = s.sqrt();
-            for i in j + 1..8 {
-                let mut t = a[[p, i, j]];
-                for k in 0..j {
-                    t -= l[8 * i + k] * l[8 * j + k];
+#[kernel]
+fn interpolated(xs: [f64; m], ys: [f64; m], at: [f64; n]) -> [f64; n] {
+    map(
+        |x| {
+            let mut lo = 0;
+            let mut hi = m - 1;
+            while hi - lo > 1 {
+                let mid = (lo + hi) / 2;
+                if xs[mid] > x {
+                    hi = mid;
+                } else {
+                    lo = mid;
                 }
-                l[8 * i + j] = t / l[8 * j + j];
             }
-        }
-    });
-    Array3::from_shape_vec(a.raw_dim(), all).expect("as many elements")
+            ys[lo] + (ys[hi] - ys[lo]) * (x - xs[lo]) / (xs[hi] - xs[lo])
+        },
+        at,
+    )
 }
 
+/// Pendulums, by the classical Runge-Kutta method.
 #[kernel]
-fn grown(x: [f64; n], steps: usize) -> [f64; n] {
-    let mut u = x;
+fn flown(start: [f64; n], speed: [f64; n], k: f64, dt: f64, steps: usize) -> ([f64; n], [f64; n]) {
+    let mut x = start;
+    let mut v = speed;
     for _ in 0..steps {
-        u = u * 0.99 + 0.01 * u * u;
+        let a1 = -k * x.sin();
+        let (x2, v2) = (x + 0.5 * dt * v, v + 0.5 * dt * a1);
+        let a2 = -k * x2.sin();
+        let (x3, v3) = (x + 0.5 * dt * v2, v + 0.5 * dt * a2);
+        let a3 = -k * x3.sin();
+        let (x4, v4) = (x + dt * v3, v + dt * a3);
+        let a4 = -k * x4.sin();
+        x += dt / 6.0 * (v + 2.0 * v2 + 2.0 * v3 + v4);
+        v += dt / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4);
     }
-    u
+    (x, v)
 }
 
-fn grown_by_hand(x: &Array1<f64>, steps: usize) -> Array1<f64> {
-    let one = |i: usize| (0..steps).fold(x[i], |u, _| u * 0.99 + 0.01 * u * u);
-    (0..x.len()).into_par_iter().map(one).collect::<Vec<_>>().into()
-}
-
-/// A pendulum at every point, by symplectic Euler steps.
 #[kernel]
-fn pendulums(angle: [f64; n], g: f64, dt: f64, steps: usize) -> [f64; n] {
+fn filtered(x: [f64; n + 15], w: [f64; 16]) -> [f64; n] {
     build(n, |i| {
-        let mut q = angle[i];
-        let mut p = 0.0;
-        for _ in 0..steps {
-            p -= dt * g * q.sin();
-            q += dt * p;
+        let mut s = 0.0;
+        for k in 0..16 {
+            s += w[k] * x[i + k];
         }
-        q
+        s
     })
 }
 
-fn pendulums_by_hand(angle: &Array1<f64>, g: f64, dt: f64, steps: usize) -> Array1<f64> {
-    let one = |i: usize| {
-        let step = |(q, p): (f64, f64), _| {
-            let p = p - dt * g * q.sin();
-            (q + dt * p, p)
-        };
-        (0..steps).fold((angle[i], 0.0), step).0
-    };
-    (0..angle.len()).into_par_iter().map(one).collect::<Vec<_>>().into()
+#[kernel(value)]
+fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+#[kernel(value)]
+fn turned(r: [f64; 3], z: [f64; 3]) -> [f64; 3] {
+    let squared = dot(r, r);
+    if squared != 0.0 {
+        let angle = squared.sqrt();
+        let axis = r / angle;
+        z * angle.cos() + cross(axis, z) * angle.sin() + axis * (dot(axis, z) * (1.0 - angle.cos()))
+    } else {
+        z + cross(r, z)
+    }
+}
+
+#[kernel(value)]
+fn reprojection(camera: [f64; 11], x: [f64; 3], w: f64, feature: [f64; 2]) -> [f64; 2] {
+    let y = turned(camera[0..3], x - camera[3..6]);
+    let p = y[0..2] / y[2];
+    let squared = dot(p, p);
+    let distorted = p * (1.0 + camera[9] * squared + camera[10] * squared * squared);
+    w * (camera[6] * distorted + camera[7..9] - feature)
+}
+
+#[kernel(value)]
+fn errors(
+    cameras: [[f64; 11]; c],
+    xs: [[f64; 3]; m],
+    ws: [f64; p],
+    features: [[f64; 2]; p],
+    seen: [[i64; 2]; p],
+) -> [[f64; 2]; p] {
+    build(p, |i| reprojection(cameras[seen[i][0]], xs[seen[i][1]], ws[i], features[i]))
+}
+
+#[kernel(value)]
+fn blocks(
+    cameras: [[f64; 11]; c],
+    xs: [[f64; 3]; m],
+    ws: [f64; p],
+    features: [[f64; 2]; p],
+    seen: [[i64; 2]; p],
+) -> [[[f64; 15]; 2]; p] {
+    build(p, |i| {
+        let parameters = concat(cameras[seen[i][0]], xs[seen[i][1]], [ws[i]]);
+        jacobian(|v| reprojection(v[0..11], v[11..14], v[14], features[i]))(parameters)
+    })
+}
+
+/// Numbers of a result, in an order that both sides have in common.
+trait Numbers {
+    fn numbers(&self) -> Vec<f64>;
+}
+
+impl Numbers for f64 {
+    fn numbers(&self) -> Vec<f64> {
+        vec![*self]
+    }
+}
+
+impl<D: ndarray::Dimension> Numbers for ndarray::Array<f64, D> {
+    fn numbers(&self) -> Vec<f64> {
+        self.iter().copied().collect()
+    }
+}
+
+impl Numbers for Array1<i64> {
+    fn numbers(&self) -> Vec<f64> {
+        self.mapv(|k| k as f64).to_vec()
+    }
+}
+
+impl<T: Numbers> Numbers for Vec<T> {
+    fn numbers(&self) -> Vec<f64> {
+        self.iter().flat_map(T::numbers).collect()
+    }
+}
+
+impl<T: Numbers, const N: usize> Numbers for [T; N] {
+    fn numbers(&self) -> Vec<f64> {
+        self.iter().flat_map(T::numbers).collect()
+    }
+}
+
+impl<A: Numbers, B: Numbers> Numbers for (A, B) {
+    fn numbers(&self) -> Vec<f64> {
+        [self.0.numbers(), self.1.numbers()].concat()
+    }
+}
+
+impl<A: Numbers, B: Numbers, C: Numbers> Numbers for (A, B, C) {
+    fn numbers(&self) -> Vec<f64> {
+        [self.0.numbers(), self.1.numbers(), self.2.numbers()].concat()
+    }
+}
+
+impl<A: Numbers, B: Numbers, C: Numbers, D: Numbers> Numbers for (A, B, C, D) {
+    fn numbers(&self) -> Vec<f64> {
+        [self.0.numbers(), self.1.numbers(), self.2.numbers(), self.3.numbers()].concat()
+    }
+}
+
+/// Measures two programs that give the same numbers.
+fn same<X: Numbers, Y: Numbers>(
+    c: &mut Criterion,
+    name: &str,
+    ours: impl Fn() -> X,
+    by_hand: impl Fn() -> Y,
+) {
+    let (x, y) = (ours().numbers(), by_hand().numbers());
+    let largest = y.iter().fold(1.0, |a: f64, y| a.max(y.abs()));
+    let close = |(x, y): (&f64, &f64)| (x - y).abs() <= 1e-9 * largest;
+    assert!(x.len() == y.len() && x.iter().zip(&y).all(close), "{name}: the two disagree");
+    pair(c, name, "Rust", ours, by_hand);
 }
 
 fn main() {
@@ -151,22 +238,61 @@ fn main() {
     let n = 250_000;
     let x = Array1::from_shape_fn(n, |i| -2.0 + 3.0 * (i % 500) as f64 / 500.0);
     let y = Array1::from_shape_fn(n, |i| -1.5 + 3.0 * (i / 500) as f64 / 500.0);
-    pair(&mut c, "escape", "Rust", || escape(&x, &y, 200), || escape_by_hand(&x, &y, 200));
+    same(&mut c, "escape", || escape(&x, &y, 200), || by_hand::escape(&x, &y, 200));
+
     let (start, slope) = (&x * 0.5, &y * 0.1 + 0.3);
     let value = || march(&start, &slope, 0.5);
-    pair(&mut c, "march", "Rust", value, || march_by_hand(&start, &slope, 0.5));
-    pair(&mut c, "gradient of march", "value", || grad(march)(&start, &slope, 0.5), value);
+    same(&mut c, "march", value, || by_hand::march(&start, &slope, 0.5));
+    let gradient = || grad(march)(&start, &slope, 0.5);
+    same(&mut c, "gradient of march", gradient, || by_hand::march_gradient(&start, &slope, 0.5));
+    pair(&mut c, "gradient of march", "value", gradient, value);
+
     let a = Array3::from_shape_fn((10_000, 8, 8), |(p, i, j)| match i == j {
         true => 8.0,
         false => ((i + j) * (p % 7)) as f64 * 0.01,
     });
-    pair(&mut c, "factors", "Rust", || factors(&a), || factors_by_hand(&a));
-    pair(&mut c, "pullback of factors", "value", || vjp(factors)(&a, &a), || factors(&a));
-    let value = || grown(&x, 100);
-    pair(&mut c, "steps of numbers", "Rust", value, || grown_by_hand(&x, 100));
-    pair(&mut c, "pullback of steps of numbers", "value", || vjp(grown)(&x, 100, &y), value);
+    same(&mut c, "factors", || factors(&a), || by_hand::factors(&a));
+    let pullback = || vjp(factors)(&a, &a);
+    same(&mut c, "pullback of factors", pullback, || by_hand::factors_pullback(&a, &a));
+    pair(&mut c, "pullback of factors", "value", pullback, || factors(&a));
+
+    let xs = Array1::from_shape_fn(1000, |i| (i * i) as f64);
+    let ys = xs.mapv(f64::sqrt);
+    let at = Array1::from_shape_fn(n, |i| (i * 7919 % 998_000) as f64 + 0.5);
+    let value = || interpolated(&xs, &ys, &at);
+    same(&mut c, "search", value, || by_hand::interpolated(&xs, &ys, &at));
+    let pullback = || vjp(interpolated)(&xs, &ys, &at, &x);
+    same(&mut c, "pullback of search", pullback, || by_hand::interpolated_pullback(&xs, &ys, &at, &x));
+    pair(&mut c, "pullback of search", "value", pullback, value);
+
     let angle = Array1::from_shape_fn(20_000, |i| (i % 300) as f64 * 0.01);
-    let value = || pendulums(&angle, 9.81, 0.01, 100);
-    pair(&mut c, "pendulums", "Rust", value, || pendulums_by_hand(&angle, 9.81, 0.01, 100));
-    pair(&mut c, "pullback of pendulums", "value", || vjp(pendulums)(&angle, 9.81, 0.01, 100, &angle), value);
+    let speed = &angle * 0.1;
+    let value = || flown(&angle, &speed, 9.81, 0.01, 100);
+    same(&mut c, "particles", value, || by_hand::flown(&angle, &speed, 9.81, 0.01, 100));
+    let pullback = || vjp(flown)(&angle, &speed, 9.81, 0.01, 100, &angle, &speed);
+    let opponent = || by_hand::flown_pullback(&angle, &speed, 9.81, 0.01, 100);
+    same(&mut c, "pullback of particles", pullback, opponent);
+    pair(&mut c, "pullback of particles", "value", pullback, value);
+
+    let taps = Array1::from_shape_fn(16, |k| 1.0 / (k + 1) as f64);
+    let seeds = x.slice(s![..n - 15]).to_owned();
+    same(&mut c, "taps", || filtered(&x, &taps), || by_hand::filtered(&x, &taps));
+    let pullback = || vjp(filtered)(&x, &taps, &seeds);
+    same(&mut c, "pullback of taps", pullback, || by_hand::filtered_pullback(&x, &taps, &seeds));
+    pair(&mut c, "pullback of taps", "value", pullback, || filtered(&x, &taps));
+
+    let camera = [0.1, -0.2, 0.3, 0.5, -0.4, -6.0, 1.0, 0.3, -0.2, 0.01, -0.002];
+    let scene = Scene {
+        cameras: Array2::from_shape_fn((49, 11), |(i, j)| camera[j] * (1.0 + 0.001 * i as f64)),
+        xs: Array2::from_shape_fn((7776, 3), |(i, j)| ((3 * i + j) % 17) as f64 * 0.1),
+        ws: Array1::from_shape_fn(31_843, |i| 1.0 - 0.001 * (i % 10) as f64),
+        features: Array2::from_shape_fn((31_843, 2), |(i, j)| ((i + j) % 5) as f64 * 0.1),
+        seen: Array2::from_shape_fn((31_843, 2), |(i, j)| if j == 0 { i % 49 } else { i % 7776 } as i64),
+    };
+    let Scene { cameras, xs, ws, features, seen } = &scene;
+    let value = || errors(cameras, xs, ws, features, seen);
+    same(&mut c, "reprojections", value, || scene.errors());
+    let jacobian = || blocks(cameras, xs, ws, features, seen);
+    same(&mut c, "jacobian of reprojections", jacobian, || scene.blocks());
+    pair(&mut c, "jacobian of reprojections", "value", jacobian, value);
 }
