@@ -14,23 +14,12 @@ use serde_json::Value;
 
 use crate::{Error, Task, input::Fields, output::As, output::Output, task::unknown};
 
-#[kernel(value)]
-fn det2(a: [f64; 2], b: [f64; 2]) -> f64 {
-    a[0] * b[1] - a[1] * b[0]
-}
-
-#[kernel(value)]
-fn det3(a: [f64; 3], b: [f64; 3], c: [f64; 3]) -> f64 {
-    a[0] * det2(b[1..3], c[1..3]) - a[1] * det2([b[0], b[2]], [c[0], c[2]]) + a[2] * det2(b[0..2], c[0..2])
-}
-
+/// Expansion along the first row, and of the minors' determinants along the next ones.
 #[kernel(value)]
 fn det4(a: [[f64; 4]; 4]) -> f64 {
-    let without = |j| {
-        let left = build(3, |k| if k < j { k } else { k + 1 });
-        det3(gather(a[1], left), gather(a[2], left), gather(a[3], left))
-    };
-    a[0][0] * without(0) - a[0][1] * without(1) + a[0][2] * without(2) - a[0][3] * without(3)
+    let two = |p, q| a[2][p] * a[3][q] - a[2][q] * a[3][p];
+    let three = |p, q, r| a[1][p] * two(q, r) - a[1][q] * two(p, r) + a[1][r] * two(p, q);
+    a[0][0] * three(1, 2, 3) - a[0][1] * three(0, 2, 3) + a[0][2] * three(0, 1, 3) - a[0][3] * three(0, 1, 2)
 }
 
 /// `choices` is the factorial of `n`, which is at least 4, over that of 4. The digits `d_i` of a choice's number are to the bases `n - i`.
@@ -51,15 +40,16 @@ fn det(a: [[f64; n]; n], choices: i64) -> f64 {
                 rest %= minors;
             }
             digits += digit;
-            let mut after = left;
-            for _ in 0..digit {
-                after &= after - 1;
+            // The column before which so many are left.
+            let mut before = 0;
+            let mut column = 0;
+            for k in 0..n {
+                let is_left = left >> k & 1;
+                column = if is_left == 1 && before == digit { k } else { column };
+                before += is_left;
             }
-            let bit = after & -after;
-            left ^= bit;
-            while bit >> columns[i] > 1 {
-                columns[i] += 1;
-            }
+            columns[i] = column;
+            left ^= 1 << column;
         }
         let sign = if digits % 2 == 0 { 1.0 } else { -1.0 };
         let minor = det4(build((4, 4), |i, j| a[n - 4 + i][columns[n - 4 + j]]));
