@@ -1,5 +1,6 @@
 //! What the author of a legal kernel may not have meant, for `explain`: where no gradient goes through, and where it is zero
-//! altogether; which functions are slow; what steps cost. Why loops run in order is found where they are elaborated; not all of them stay so.
+//! altogether; which functions are slow; what steps cost. Why loops run in order is found where they are elaborated; not all of them
+//! stay so.
 //!
 //! A float **varies** with a parameter if it is computed from it by functions whose derivatives are not zero everywhere. What
 //! varies with a parameter is a superset of what has a gradient by it, so a note that there is none is certain.
@@ -97,9 +98,9 @@ impl Visitor for Loops {
 /// Remarks as `explain` shows them, with the lines they are about; nothing if there are none. Each once: of what is written once,
 /// lifting, loops and derivatives may have made several.
 pub fn section(title: &str, kernel: &str, places: &[Place], remarks: &[(Loc, String)]) -> String {
-    let line = |loc: &Loc| match places.get(loc.0 as usize) {
-        Some(p) if &*p.kernel == kernel => format!("line {}: ", p.line),
-        Some(p) => format!("line {} of `{}`: ", p.line, p.kernel),
+    let line = |loc: &Loc| match places.get(loc.0 as usize).map(|p| p.line_in(kernel)) {
+        Some((None, line)) => format!("line {line}: "),
+        Some((Some(other), line)) => format!("line {line} of `{other}`: "),
         None => String::new(),
     };
     let mut lines: Vec<String> = Vec::new();

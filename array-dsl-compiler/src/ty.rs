@@ -248,6 +248,17 @@ pub struct Place {
     pub column: u32,
 }
 
+/// A line, and of which kernel if that is another one than is spoken of.
+pub type Line = (Option<Name>, u32);
+
+impl Place {
+    /// Its line for who reads about a program of this name: a kernel's, or a derivative's, as in `grad(grad(f))`.
+    pub fn line_in(&self, program: &str) -> Line {
+        let kernel = program.rsplit('(').next().unwrap_or(program).trim_end_matches(')');
+        ((*self.kernel != *kernel).then(|| self.kernel.clone()), self.line)
+    }
+}
+
 /// A value or a tuple of values: the structure of arguments and results as the host sees them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tree<T> {

@@ -19,19 +19,25 @@ fn loops(text: &str) -> Program {
 
 /// A kernel of the tests across crates.
 fn kernel(name: &str) -> String {
-    kernel_of(include_str!("../../tests/tests/points.rs"), name)
+    let files = [include_str!("../../tests/tests/points.rs"), include_str!("programs/points.rs")];
+    let found = files.into_iter().find_map(|file| found_in(file, name));
+    found.unwrap_or_else(|| panic!("there is no `{name}`"))
 }
 
 /// A kernel of a file.
 fn kernel_of(file: &str, name: &str) -> String {
+    found_in(file, name).unwrap_or_else(|| panic!("there is no `{name}`"))
+}
+
+fn found_in(file: &str, name: &str) -> Option<String> {
     let file = syn::parse_file(file).expect("it is Rust");
     let mut kernels = file.items.into_iter().filter_map(|i| match i {
         syn::Item::Fn(f) if f.sig.ident == name => Some(f),
         _ => None,
     });
-    let mut f = kernels.next().unwrap_or_else(|| panic!("there is no `{name}`"));
+    let mut f = kernels.next()?;
     f.attrs.clear();
-    f.to_token_stream().to_string()
+    Some(f.to_token_stream().to_string())
 }
 
 fn has_recurrence(nodes: &[Node]) -> bool {
@@ -334,5 +340,20 @@ fn little_code_is_there_for_whole_blocks() {
         let code = stage.to_string();
         assert_eq!(code.contains("if wide {"), expected, "{trip}\n{code}");
         assert_eq!(code.contains("lanes_of_target"), expected, "{trip}\n{code}");
+    }
+}
+
+/// Lanes that wait for elements are left out when they have ended, and where there is no point; what they choose is not guessed.
+#[test]
+fn lanes_that_have_ended_are_left_out() {
+    let passes = "flatten, optimize, finish cpu, schedule cpu, lower cpu, emit cpu";
+    for (name, guard, chooses) in
+        [("interpolated", "\nif unsafe { state", true), ("wandered", "\nif inside && unsafe { state", false)]
+    {
+        let stage = Stage::read(&kernel(name)).expect("it is a kernel");
+        let stage = passes.split(", ").try_fold(stage, Stage::then).expect("the passes apply");
+        let code = stage.to_string();
+        assert!(code.contains(guard), "{name}\n{code}");
+        assert_eq!(code.contains("select_unpredictable"), chooses, "{name}\n{code}");
     }
 }

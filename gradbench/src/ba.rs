@@ -36,8 +36,10 @@ fn turned(r: [f64; 3], z: [f64; 3]) -> [f64; 3] {
 }
 
 /// The error of one observation.
+///
+/// A camera's numbers are its rotation (3), center (3), focal length, principal point (2) and distortion (2).
 #[kernel]
-fn reprojection(camera: [f64; 11], x: [f64; 3], w: f64, #[no_grad] feature: [f64; 2]) -> [f64; 2] {
+pub fn reprojection(camera: [f64; 11], x: [f64; 3], w: f64, #[no_grad] feature: [f64; 2]) -> [f64; 2] {
     let y = turned(camera[0..3], x - camera[3..6]);
     let p = y[0..2] / y[2];
     let squared = dot(p, p);

@@ -108,6 +108,13 @@ fn what_steps_cost() {
     let gradient = "n points: n operations; reads 8 * n bytes, writes 8 * n bytes";
     let found = cost(&grad(total).explain());
     assert!(found.len() == 1 && found[0].ends_with(gradient), "{found:?}");
+    // Its lines are the kernel's own; those of another one are called so.
+    assert!(found[0].starts_with("line") && !found[0].contains(" of `"), "{found:?}");
+    let steps = cost(&called.explain());
+    assert!(
+        steps.iter().any(|step| step.starts_with("line 48, lines 42, 43, 44 of `stepped`: ")),
+        "{steps:?}"
+    );
 }
 
 #[test]

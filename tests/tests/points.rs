@@ -5,11 +5,14 @@
 #[path = "common/checks.rs"]
 mod checks;
 mod common;
+#[path = "../../array-dsl-compiler/tests/programs/points.rs"]
+mod programs;
 
 use array_dsl::Cpu;
 use array_dsl::prelude::*;
 use common::{assert_close, assert_gradient};
 use ndarray::{Array1, Array2, Array3, array};
+use programs::{flown, interpolated};
 
 /// Lanes are of 16 and 64 points.
 const LENGTHS: [usize; 9] = [0, 1, 2, 15, 16, 17, 63, 65, 200];
@@ -143,26 +146,6 @@ fn rays_march() {
 
 // What is found is not differentiated, what is interpolated is.
 
-#[kernel]
-fn interpolated(xs: [f64; m], ys: [f64; m], at: [f64; n]) -> [f64; n] {
-    map(
-        |x| {
-            let mut lo = 0;
-            let mut hi = m - 1;
-            while hi - lo > 1 {
-                let mid = (lo + hi) / 2;
-                if xs[mid] > x {
-                    hi = mid;
-                } else {
-                    lo = mid;
-                }
-            }
-            ys[lo] + (ys[hi] - ys[lo]) * (x - xs[lo]) / (xs[hi] - xs[lo])
-        },
-        at,
-    )
-}
-
 #[test]
 fn search_by_halves() {
     let xs = Array1::from_shape_fn(9, |i| (i * i) as f64);
@@ -229,25 +212,44 @@ fn walks_of_different_lengths() {
     assert!(error.contains("index 9 is out of range for length 3"), "{error}");
 }
 
-// Particles in a field, by the classical Runge-Kutta method; the number of steps is the same for all.
-
+/// Nothing fails: with a function in its trips lanes go on to the end of a vector, and those without a point read nothing.
 #[kernel]
-fn flown(start: [f64; n], speed: [f64; n], k: f64, dt: f64, steps: usize) -> ([f64; n], [f64; n]) {
-    let mut x = start;
-    let mut v = speed;
-    for _ in 0..steps {
-        let a1 = -k * x.sin();
-        let (x2, v2) = (x + 0.5 * dt * v, v + 0.5 * dt * a1);
-        let a2 = -k * x2.sin();
-        let (x3, v3) = (x + 0.5 * dt * v2, v + 0.5 * dt * a2);
-        let a3 = -k * x3.sin();
-        let (x4, v4) = (x + dt * v3, v + dt * a3);
-        let a4 = -k * x4.sin();
-        x += dt / 6.0 * (v + 2.0 * v2 + 2.0 * v3 + v4);
-        v += dt / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4);
-    }
-    (x, v)
+fn wandered(table: [f64; 8], x: [f64; n]) -> [f64; n] {
+    map(
+        |x| {
+            let mut s = x;
+            let mut k = 0;
+            while s < 3.0 && k < 20 {
+                let step = table[clamp(3 * k - 9 + (s > 1.0) as i64, 0, 7)];
+                s += exp(step) * 0.1;
+                k += 1;
+            }
+            s + k as f64
+        },
+        x,
+    )
 }
+
+#[test]
+fn lanes_without_a_point_read_nothing() {
+    let table = wave(8);
+    for n in LENGTHS {
+        let x = wave(n) * 3.0;
+        let one = |x: f64| {
+            let (mut s, mut k) = (x, 0);
+            while s < 3.0 && k < 20 {
+                s += table[(3 * k - 9 + i64::from(s > 1.0)).clamp(0, 7) as usize].exp() * 0.1;
+                k += 1;
+            }
+            s + k as f64
+        };
+        assert_close(wandered(&table, &x), x.mapv(one), 1e-12);
+    }
+    // The first steps are tenths: from these starts none goes to 1 or 3 exactly, where the function jumps.
+    assert_checks!(wandered, (&table, &array![0.37, 2.75, 4.0, -0.96]));
+}
+
+// Particles in a field, by the classical Runge-Kutta method; the number of steps is the same for all.
 
 #[test]
 fn particles_keep_their_energy() {

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Bands, Contract, Division, Form, Home, Node, Program, Repeat, Step, Tree};
 use crate::bulk::{ArrayId, Axis, Trips};
 use crate::dim::{Dim, SizeAtom};
-use crate::ty::Loc;
+use crate::ty::{Line, Loc};
 pub use print::print;
 use print::show;
 use tree::Nodes;
@@ -72,8 +72,8 @@ impl Cost {
 pub struct Item {
     /// The number of loops and bands around it.
     pub depth: usize,
-    /// Lines of the kernel's file.
-    pub lines: BTreeSet<u32>,
+    /// What it comes from.
+    pub lines: BTreeSet<Line>,
     pub what: String,
     pub remarks: Vec<String>,
     /// Of one execution; `None`: of what stands in it.
@@ -145,8 +145,8 @@ struct Steps<'p> {
 }
 
 impl Steps<'_> {
-    fn line(&self, loc: Loc) -> Option<u32> {
-        self.p.places.get(loc.0 as usize).map(|place| place.line)
+    fn line(&self, loc: Loc) -> Option<Line> {
+        self.p.places.get(loc.0 as usize).map(|place| place.line_in(&self.p.name))
     }
 
     /// A size, with all rows instead of those of a band.
@@ -158,7 +158,12 @@ impl Steps<'_> {
     }
 
     fn trips(&self, loc: Loc) -> Dim {
-        Dim::name(format!("trips({})", self.line(loc).unwrap_or_default()))
+        let line = match self.line(loc) {
+            Some((None, line)) => line.to_string(),
+            Some((Some(other), line)) => format!("{line} of {other}"),
+            None => String::new(),
+        };
+        Dim::name(format!("trips({line})"))
     }
 
     fn all(&mut self, steps: &[Step]) -> Cost {
@@ -208,7 +213,7 @@ impl Steps<'_> {
         self.whole(&Dim::product(part)).scale(info.elem.bytes())
     }
 
-    fn item(&mut self, lines: BTreeSet<u32>, what: String, remarks: Vec<String>, cost: Cost) -> Cost {
+    fn item(&mut self, lines: BTreeSet<Line>, what: String, remarks: Vec<String>, cost: Cost) -> Cost {
         if !cost.is_fixed() {
             let cost = Some(cost.clone());
             self.items.push(Item { depth: self.depth, lines, what, remarks, cost });

@@ -178,7 +178,7 @@ fn lanes(r: &Recurrence, vars: &[Elem], differ: &mut Differ) -> Option<usize> {
                 until.is_none_or(|u| differ.is_same(u)) && r.body.iter().all(|n| is_lane(n, vars, differ));
             fits.then_some(most)
         }
-        Rounds::While(_) => (does_not_matter(r, vars) || waits(r)).then_some(FEW),
+        Rounds::While(_) => (may_go_on(r, vars) || waits(r)).then_some(FEW),
     }
 }
 
@@ -252,7 +252,7 @@ fn is_same_choice(l: &Let, vars: &[Elem], differ: &Differ) -> bool {
 }
 
 /// Whether a point that has ended may go on computing.
-pub fn does_not_matter(r: &Recurrence, vars: &[Elem]) -> bool {
+pub fn may_go_on(r: &Recurrence, vars: &[Elem]) -> bool {
     let inside = inside(r);
     let same = |a: &Atom| a.var().is_none_or(|v| !inside.contains(&v));
     r.body.iter().all(|n| match n {

@@ -3,12 +3,16 @@
 //! bundle adjustment with their derivatives by all that they depend on. Before they are timed, both are compared.
 
 mod by_hand;
+#[path = "../../../array-dsl-compiler/tests/programs/points.rs"]
+mod programs;
 
 use array_dsl::prelude::*;
 use array_dsl_benches::{criterion, pair};
+use array_dsl_gradbench::ba::reprojection;
 use by_hand::Scene;
 use criterion::Criterion;
 use ndarray::{Array1, Array2, Array3, s};
+use programs::{flown, interpolated};
 
 #[kernel]
 fn escape(cx: [f64; n], cy: [f64; n], most: i64) -> [i64; n] {
@@ -66,45 +70,6 @@ fn factors(a: [[[f64; 8]; 8]; n]) -> [[[f64; 8]; 8]; n] {
 }
 
 #[kernel]
-fn interpolated(xs: [f64; m], ys: [f64; m], at: [f64; n]) -> [f64; n] {
-    map(
-        |x| {
-            let mut lo = 0;
-            let mut hi = m - 1;
-            while hi - lo > 1 {
-                let mid = (lo + hi) / 2;
-                if xs[mid] > x {
-                    hi = mid;
-                } else {
-                    lo = mid;
-                }
-            }
-            ys[lo] + (ys[hi] - ys[lo]) * (x - xs[lo]) / (xs[hi] - xs[lo])
-        },
-        at,
-    )
-}
-
-/// Pendulums, by the classical Runge-Kutta method.
-#[kernel]
-fn flown(start: [f64; n], speed: [f64; n], k: f64, dt: f64, steps: usize) -> ([f64; n], [f64; n]) {
-    let mut x = start;
-    let mut v = speed;
-    for _ in 0..steps {
-        let a1 = -k * x.sin();
-        let (x2, v2) = (x + 0.5 * dt * v, v + 0.5 * dt * a1);
-        let a2 = -k * x2.sin();
-        let (x3, v3) = (x + 0.5 * dt * v2, v + 0.5 * dt * a2);
-        let a3 = -k * x3.sin();
-        let (x4, v4) = (x + dt * v3, v + dt * a3);
-        let a4 = -k * x4.sin();
-        x += dt / 6.0 * (v + 2.0 * v2 + 2.0 * v3 + v4);
-        v += dt / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4);
-    }
-    (x, v)
-}
-
-#[kernel]
 fn filtered(x: [f64; n + 15], w: [f64; 16]) -> [f64; n] {
     build(n, |i| {
         let mut s = 0.0;
@@ -113,32 +78,6 @@ fn filtered(x: [f64; n + 15], w: [f64; 16]) -> [f64; n] {
         }
         s
     })
-}
-
-#[kernel(value)]
-fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-}
-
-#[kernel(value)]
-fn turned(r: [f64; 3], z: [f64; 3]) -> [f64; 3] {
-    let squared = dot(r, r);
-    if squared != 0.0 {
-        let angle = squared.sqrt();
-        let axis = r / angle;
-        z * angle.cos() + cross(axis, z) * angle.sin() + axis * (dot(axis, z) * (1.0 - angle.cos()))
-    } else {
-        z + cross(r, z)
-    }
-}
-
-#[kernel(value)]
-fn reprojection(camera: [f64; 11], x: [f64; 3], w: f64, feature: [f64; 2]) -> [f64; 2] {
-    let y = turned(camera[0..3], x - camera[3..6]);
-    let p = y[0..2] / y[2];
-    let squared = dot(p, p);
-    let distorted = p * (1.0 + camera[9] * squared + camera[10] * squared * squared);
-    w * (camera[6] * distorted + camera[7..9] - feature)
 }
 
 #[kernel(value)]
@@ -201,23 +140,20 @@ impl<T: Numbers, const N: usize> Numbers for [T; N] {
     }
 }
 
-impl<A: Numbers, B: Numbers> Numbers for (A, B) {
-    fn numbers(&self) -> Vec<f64> {
-        [self.0.numbers(), self.1.numbers()].concat()
-    }
+/// The numbers of a tuple's parts, one after the other.
+macro_rules! tuples {
+    ($(($($part:ident)+))+) => {
+        $(impl<$($part: Numbers),+> Numbers for ($($part,)+) {
+            fn numbers(&self) -> Vec<f64> {
+                #[expect(non_snake_case, reason = "parts have the names of their types")]
+                let ($($part,)+) = self;
+                [$($part.numbers()),+].concat()
+            }
+        })+
+    };
 }
 
-impl<A: Numbers, B: Numbers, C: Numbers> Numbers for (A, B, C) {
-    fn numbers(&self) -> Vec<f64> {
-        [self.0.numbers(), self.1.numbers(), self.2.numbers()].concat()
-    }
-}
-
-impl<A: Numbers, B: Numbers, C: Numbers, D: Numbers> Numbers for (A, B, C, D) {
-    fn numbers(&self) -> Vec<f64> {
-        [self.0.numbers(), self.1.numbers(), self.2.numbers(), self.3.numbers()].concat()
-    }
-}
+tuples!((A B) (A B C) (A B C D));
 
 /// Measures two programs that give the same numbers.
 fn same<X: Numbers, Y: Numbers>(

@@ -7,7 +7,7 @@ use super::functions::stages;
 use super::region::Region;
 use super::{Cpu, expr};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
-use crate::loops::together::{Differ, does_not_matter};
+use crate::loops::together::{Differ, may_go_on};
 use crate::loops::uses::{Access, takes_long, visit_arrays, visit_atoms};
 use crate::loops::{Fold, Form, Loop, Node, Recurrence, Rounds, State};
 use crate::ty::Elem;
@@ -83,7 +83,7 @@ impl<'a> Trips<'a> {
                     Rounds::For(axis, until) => (Some((axis, *until)), None),
                     Rounds::While(on) => (None, Some(*on)),
                 };
-                let guarded = on.is_some() && !does_not_matter(q, vars);
+                let guarded = on.is_some() && !may_go_on(q, vars);
                 let held = |s: &State| Held {
                     state: s.state,
                     start: s.start,

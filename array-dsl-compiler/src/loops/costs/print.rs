@@ -1,12 +1,29 @@
 //! The costs as text.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::{Cost, of};
 use crate::dim::Dim;
 use crate::loops::Program;
+use crate::ty::{Line, Name};
 
 /// A polynomial as users read it.
 pub(super) fn show(p: &Program, d: &Dim) -> String {
     d.show_to_user(&|a| p.arrays[a as usize].name.to_string())
+}
+
+/// `lines 3, 4, line 9 of `f`: `, those of the program's own kernel first.
+fn lines(all: &BTreeSet<Line>) -> String {
+    let mut by_kernel: BTreeMap<Option<&Name>, Vec<String>> = BTreeMap::new();
+    for (other, line) in all {
+        by_kernel.entry(other.as_ref()).or_default().push(line.to_string());
+    }
+    let places = by_kernel.iter().map(|(other, lines)| {
+        let of = other.map_or(String::new(), |name| format!(" of `{name}`"));
+        format!("line{} {}{of}", if lines.len() == 1 { "" } else { "s" }, lines.join(", "))
+    });
+    let places: Vec<String> = places.collect();
+    if places.is_empty() { String::new() } else { format!("{}: ", places.join(", ")) }
 }
 
 /// The costs as text.
@@ -29,12 +46,7 @@ pub fn print(p: &Program) -> String {
     };
     let mut out = String::new();
     for i in &costs.items {
-        let lines: Vec<String> = i.lines.iter().map(u32::to_string).collect();
-        let place = match lines.len() {
-            0 => String::new(),
-            1 => format!("line {}: ", lines[0]),
-            _ => format!("lines {}: ", lines.join(", ")),
-        };
+        let place = lines(&i.lines);
         let what = std::iter::once(&i.what).chain(&i.remarks).cloned().collect::<Vec<_>>().join(", ");
         let cost = i.cost.as_ref().map_or(String::new(), |c| format!(": {}", text(c)));
         out.push_str(&format!("{:indent$}{place}{what}{cost}\n", "", indent = 2 * i.depth));

@@ -10,6 +10,7 @@ use crate::dim::Dim;
 use crate::loops::{Fold, Node, Program, Recurrence, Rounds, Tree};
 use crate::reducer::Reducer;
 use crate::scalar::Op;
+use crate::ty::Line;
 
 /// What one tree has.
 pub(super) struct Nodes<'a, 'p> {
@@ -22,7 +23,7 @@ pub(super) struct Nodes<'a, 'p> {
     /// The part that is read of each array: how many places in each dimension.
     pub read: BTreeMap<ArrayId, Vec<Dim>>,
     pub written: BTreeMap<ArrayId, Vec<Dim>>,
-    pub lines: BTreeSet<u32>,
+    pub lines: BTreeSet<Line>,
     pub copied: BTreeSet<ArrayId>,
     pub has_recurrence: bool,
 }
