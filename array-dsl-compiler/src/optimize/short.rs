@@ -44,14 +44,13 @@ fn at_points(p: &mut Program, n: &Nest, nests: bool) -> Option<Nest> {
     let extents: Option<Vec<i64>> = inner.iter().map(|a| a.extent.as_constant()).collect();
     let extents = extents?;
     let places = extents.iter().try_fold(1, |a: i64, b| a.checked_mul(*b))?;
+    if outer.is_empty() || !(1..=SHORT).contains(&places) {
+        return None;
+    }
     let lets = n.body.unordered();
     let is_long = lets.len() * places as usize > LONGEST;
     let long_axes = outer.iter().filter(|a| a.extent.as_constant().is_none()).count();
-    if outer.is_empty()
-        || !(1..=SHORT).contains(&places)
-        || is_long
-        || nests && (long_axes < 2 || is_product(&lets))
-    {
+    if is_long || nests && (long_axes < 2 || is_product(&lets)) {
         return None;
     }
     let states = n.yields.iter().map(|y| match y.kind {
