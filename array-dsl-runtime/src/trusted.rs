@@ -2,7 +2,7 @@
 //! ([`Owned`]), for many threads.
 //!
 //! All of it is `unsafe`, so that nobody calls it who writes safe Rust, and nothing else in this crate can be made to
-//! touch foreign memory by safe code. Generated code does call it, in `unsafe` blocks of one call each, on the strength of what
+//! touch foreign memory by safe code. Generated code does call it, in `unsafe` blocks of one access each, on the strength of what
 //! the compiler has proven; the lint `unsafe_code` passes over what macros of other crates expand to, so that users may
 //! forbid it.
 //!
@@ -71,6 +71,28 @@ pub unsafe fn set<T: Copy>(x: &mut [T], i: i64, value: T) {
     inside(i, x.len());
     // SAFETY: the contract.
     unsafe { *x.get_unchecked_mut(i as usize) = value };
+}
+
+/// `x[i..]`.
+///
+/// # Safety
+/// `0 <= i <= x.len()`: a row of the array begins there.
+#[inline(always)]
+pub unsafe fn from<T>(x: &[T], i: i64) -> &[T] {
+    inside(i, x.len() + 1);
+    // SAFETY: the contract.
+    unsafe { x.get_unchecked(i as usize..) }
+}
+
+/// [`from`] for an array that is written.
+///
+/// # Safety
+/// As for [`from`].
+#[inline(always)]
+pub unsafe fn from_mut<T>(x: &mut [T], i: i64) -> &mut [T] {
+    inside(i, x.len() + 1);
+    // SAFETY: the contract.
+    unsafe { x.get_unchecked_mut(i as usize..) }
 }
 
 /// [`set`] for an array whose elements were not set before.

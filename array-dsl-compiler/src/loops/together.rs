@@ -15,6 +15,7 @@ use super::uses::takes_long;
 use super::{LANES, Loop, Node, Recurrence, Rounds};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Var};
 use crate::dim::Dim;
+use crate::scalar::Op;
 use crate::ty::Elem;
 
 /// Lanes of loops whose trips are the same for all.
@@ -53,11 +54,32 @@ pub fn together<'a>(axes: impl IntoIterator<Item = &'a Axis>, body: &[Node], var
 }
 
 /// How many points are in a block: of code with functions that vectors compute faster, between loops that stay as they are, or what is
-/// added at places that may be the same.
+/// added at places that may be the same; or with what LLVM makes no vectors of (`is_branch`).
 pub fn in_blocks(body: &[Node], vars: &[Elem]) -> Option<usize> {
-    let is_between = |n: &Node| matches!(n, Node::Loop(_) | Node::Accumulate { .. });
+    let is_between = |n: &Node| match n {
+        Node::Loop(_) | Node::Accumulate { .. } => true,
+        Node::Let(l) => is_branch(l),
+        _ => false,
+    };
     let code = body.iter().filter(|n| !matches!(n, Node::Loop(_)));
     (body.iter().any(is_between) && is_plain(code, vars)).then_some(MANY)
+}
+
+/// Whether something happens on one side of a branch alone: an index is recorded that is outside, or an angle that is long. In blocks the
+/// elements are read first, one lane after the other, and both sides of a choice are computed.
+pub fn is_branch(l: &Let) -> bool {
+    fn has_angles(l: &Let) -> bool {
+        match &l.exp {
+            Exp::Op(op, _) => matches!(op, Op::Sin | Op::Cos | Op::Tan),
+            Exp::If(_, yes, no) => [yes, no].into_iter().flat_map(|b| &b.block.lets).any(has_angles),
+            _ => false,
+        }
+    }
+    match &l.exp {
+        Exp::Read { checked, .. } => *checked,
+        Exp::If(..) => has_angles(l),
+        _ => false,
+    }
 }
 
 /// How many trips are in a block of a loop over this axis that is made again and again, without loops inside: it may end before a vector
@@ -225,7 +247,7 @@ pub fn has_loops(body: &[Node]) -> bool {
 }
 
 /// Whether choices are between values that may as well all be computed: of instructions, and few functions.
-fn selects(l: &Let, vars: &[Elem]) -> bool {
+pub fn selects(l: &Let, vars: &[Elem]) -> bool {
     let Exp::If(_, yes, no) = &l.exp else { return true };
     let mut functions = 0;
     let mut is_straight = |l: &Let| match &l.exp {

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use super::super::constants;
 use super::region::Region;
 use super::{Cpu, runs};
-use crate::bulk::{ArrayId, Atom, Axis, Branch, Exp, Let, Reducer};
+use crate::bulk::{ArrayId, Atom, Axis, Branch, Exp, Let, Reducer, Var};
 use crate::dim::Dim;
 use crate::internal::{self, expect};
 use crate::loops::Home;
+use crate::loops::together::selects;
 use crate::scalar::Op;
 use crate::ty::{Const, Elem, Loc};
 
@@ -110,6 +111,9 @@ impl Cpu<'_> {
                 let left =
                     if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(", ")) };
                 let c = r.atom(*c);
+                if r.flat.is_some() && selects(l, &self.p.vars) {
+                    return self.selection(&l.vars, &c, [x, y], r);
+                }
                 let (x, y) = (self.branch(x, r), self.branch(y, r));
                 runs::marked(&format!("let {left} = if {c} {{\n{x}}} else {{\n{y}}};\n"))
             }
@@ -120,6 +124,24 @@ impl Cpu<'_> {
                 runs::marked(&format!("let v{}: {elem} = {text};\n", l.vars[0].0))
             }
         }
+    }
+
+    /// A choice whose sides are both computed.
+    fn selection(&mut self, vars: &[Var], c: &str, sides: [&Branch; 2], r: &mut Region) -> String {
+        let mut out = String::new();
+        for (side, taken) in sides.into_iter().zip([c.to_owned(), format!("!{c}")]) {
+            r.flat.iter_mut().for_each(|around| around.push(taken.clone()));
+            side.block.lets.iter().for_each(|l| out.push_str(&self.binding(l, r)));
+            r.flat.iter_mut().for_each(|around| drop(around.pop()));
+        }
+        for ((v, x), y) in vars.iter().zip(&sides[0].results).zip(&sides[1].results) {
+            let (elem, x, y) = (self.p.vars[v.0 as usize], r.atom(*x), r.atom(*y));
+            out.push_str(&runs::marked(&format!(
+                "let v{}: {elem} = if {c} {{ {x} }} else {{ {y} }};\n",
+                v.0
+            )));
+        }
+        out
     }
 
     pub(super) fn branch(&mut self, b: &Branch, r: &mut Region) -> String {
@@ -140,7 +162,7 @@ impl Cpu<'_> {
                 if let (false, Op::Sin | Op::Cos | Op::Tan) = (r.host, op) {
                     r.angles = true;
                     // What a lane without a point computes is no angle that the region would be executed again for.
-                    let angle = r.in_points(texts[0].clone(), &constant(Const::of(elems[0], 0)));
+                    let angle = r.where_taken(texts[0].clone(), &constant(Const::of(elems[0], 0)));
                     return format!("__rt::real::{}::<LONG, {}>({angle}, long)", op.name(), elems[0]);
                 }
                 if r.guarded && *op == Op::Select {
@@ -159,11 +181,12 @@ impl Cpu<'_> {
                 if let (false, Some(column)) = (checked, self.of_columns(*array, index, r)) {
                     return r.in_points(column, &zero);
                 }
-                let at = self.linear(*array, index, r);
                 let name = r.array(self, *array);
-                let read = match r.owned.contains(&self.root(*array)) {
-                    true => format!("unsafe {{ {name}.get({at}) }}"),
-                    false => format!("unsafe {{ __rt::trusted::get({name}, {at}) }}"),
+                let read = if r.owned.contains(&self.root(*array)) {
+                    format!("unsafe {{ {name}.get({}) }}", self.linear(*array, index, r))
+                } else {
+                    let (memory, at) = self.located(&name, "from", (*array, index), r);
+                    format!("unsafe {{ __rt::trusted::get({memory}, {at}) }}")
                 };
                 if !checked {
                     return r.in_points(read, &zero);
@@ -193,22 +216,52 @@ impl Cpu<'_> {
         if let Some(points) = r.scratch.get(&array).cloned() {
             return self.in_scratch(array, index, &points, r);
         }
+        let first = index.first().map(|a| r.atom(*a)).unwrap_or_default();
+        let first = if self.is_local(array, r) { format!("({first} - lo)") } else { first };
+        self.after_first(array, index, first, r)
+    }
+
+    /// Memory, and the position of an element in it: in lanes that have rows of their own, memory from the first lane's row on. Then
+    /// positions are less than the lanes times what a row has, and LLVM need not compare them with what a number can be: where it has
+    /// more than 16 of them to compare, it makes no vectors.
+    pub(super) fn located(
+        &mut self,
+        name: &str,
+        from: &str,
+        (array, index): (ArrayId, &[Atom]),
+        r: &mut Region,
+    ) -> (String, String) {
+        let is_lane = r.lanes.is_some() && index.first().and_then(|a| a.var()) == r.lanes;
+        if !is_lane || index.len() == 1 || r.scratch.contains_key(&array) {
+            return (name.to_owned(), self.linear(array, index, r));
+        }
+        let base = if self.is_local(array, r) { "(base - lo)" } else { "base" };
+        let dims = self.memory_dims(array)[r.group(index[0])..].to_vec();
+        let row = dims.iter().fold(base.to_owned(), |row, d| format!("{row} * {}", self.dim_in(d, r)));
+        let at = self.after_first(array, index, "lane".into(), r);
+        (format!("__rt::trusted::{from}({name}, {row})"), at)
+    }
+
+    /// Whether a region's memory of an array starts at the chunk's first row.
+    fn is_local(&self, array: ArrayId, r: &Region) -> bool {
+        r.is_output(self.root(array)) && !matches!(self.p.arrays[array.0 as usize].home, Home::Row { .. })
+    }
+
+    /// The position of an element, of whose index the first number is given.
+    fn after_first(&mut self, array: ArrayId, index: &[Atom], first: String, r: &mut Region) -> String {
         let dims: Vec<String> = self.memory_dims(array).to_vec().iter().map(|d| self.dim_in(d, r)).collect();
-        let local = r.is_output(self.root(array))
-            && !matches!(self.p.arrays[array.0 as usize].home, Home::Row { .. });
         let mut out = String::new();
         let mut k = 0;
         while k < index.len() {
             let merged = r.group(index[k]);
-            let mut text = r.atom(index[k]);
-            if k == 0 && local {
-                text = format!("({text} - lo)");
-            }
             let dims = expect(dims.get(k..k + merged), || {
                 format!("an index of more than {} dimensions", dims.len())
             })
             .join(" * ");
-            out = if k == 0 { text } else { format!("({out} * {dims} + {text})") };
+            out = match k {
+                0 => first.clone(),
+                _ => format!("({out} * {dims} + {})", r.atom(index[k])),
+            };
             k += merged;
         }
         if out.is_empty() { "0i64".into() } else { out }

@@ -3,10 +3,16 @@
 //! In lanes they are done in [`LANES`] independent ones, combined in a fixed tree; the values that are left, and all of fewer than
 //! that, are combined one after the other. The order depends on the trip count only.
 
+use std::collections::BTreeSet;
+
+use super::functions::after_checks;
 use super::nodes::{in_the_middle, leave_if_failed};
+use super::pieces::set;
 use super::region::Region;
 use super::{Cpu, expr};
 use crate::bulk::{Reducer, Var};
+use crate::loops::together::is_branch;
+use crate::loops::uses::visit_atoms;
 use crate::loops::{Fold, LANES, Loop, Middle, Node};
 use crate::ty::Elem;
 
@@ -84,7 +90,11 @@ impl Cpu<'_> {
     ) -> String {
         let v = l.axis.var.0;
         let whole = self.nodes(&l.body, r);
-        let body = middle.map_or_else(|| whole.clone(), |m| self.nodes(&m.body, r));
+        let nodes = middle.map_or(&l.body, |m| &m.body);
+        r.flat = nodes.iter().any(|n| matches!(n, Node::Let(l) if is_branch(l))).then(Vec::new);
+        let body = self.nodes(nodes, r);
+        r.flat = None;
+        let lanes_first = self.checked_in_lanes(l, middle, r);
         // Only whole sets of lanes are combined, at constant positions: the lanes then stay in registers. What is left, if it costs
         // something, is computed in vectors before it is combined.
         let is_costly = body_is_costly(&l.body);
@@ -136,14 +146,53 @@ impl Cpu<'_> {
         } else {
             format!("while base < end {{\nlet v{v}: i64 = base;\n{body}{keep}base += 1;\n}}\n")
         };
+        let (kept, checked, in_lane) = lanes_first.unwrap_or((String::new(), String::new(), body));
         let in_lanes = match l.extent().as_constant() {
             Some(trips) if trips < LANES as i64 => String::new(),
             _ => format!(
-                "if end - base >= {LANES} {{\n{declared}while end - base >= {LANES} {{\nlet mut lane = 0usize;\n\
-                 while lane < {LANES} {{\nlet v{v}: i64 = base + lane as i64;\n{body}{update}lane += 1;\n}}\nbase += {LANES};\n{leave}}}\n{join}}}\n"
+                "if end - base >= {LANES} {{\n{declared}{kept}while end - base >= {LANES} {{\n{checked}let mut lane = 0usize;\n\
+                 while lane < {LANES} {{\nlet v{v}: i64 = base + lane as i64;\n{in_lane}{update}lane += 1;\n}}\nbase += {LANES};\n{leave}}}\n{join}}}\n"
             ),
         };
         format!("{start}{ends}let mut base: i64 = {from};\nlet end: i64 = {to};\n{in_lanes}{left}{at_ends}")
+    }
+
+    /// The code of whole sets of lanes that makes vectors, where what may fail stands before it: the numbers that lanes keep, the loop in
+    /// which these are made, and what comes after it in each lane. None where nothing may fail, or nothing takes long.
+    fn checked_in_lanes(
+        &mut self,
+        l: &Loop,
+        middle: Option<&Middle>,
+        r: &mut Region,
+    ) -> Option<(String, String, String)> {
+        let nodes = middle.map_or(&l.body, |m| &m.body);
+        let (code, rest) = after_checks(self.p, nodes)?;
+        let mut needed: BTreeSet<Var> = BTreeSet::new();
+        visit_atoms(&rest, &mut |a| needed.extend(a.var()));
+        let values = l.folds.iter().map(|f| f.value);
+        needed.extend(
+            middle.map_or_else(|| values.collect(), |m| m.values.clone()).iter().filter_map(|a| a.var()),
+        );
+        let kept = code.iter().flat_map(Node::binds).filter(|v| needed.contains(v));
+        let (mut declared, mut keep, mut again) = (String::new(), String::new(), String::new());
+        for v in kept {
+            let elem = self.p.vars[v.0 as usize];
+            declared.push_str(&format!(
+                "let mut kept{} = __rt::trusted::Lanes::<{elem}, {LANES}>::unset();\n",
+                v.0
+            ));
+            keep.push_str(&set("kept", v, &format!("v{}", v.0)));
+            again.push_str(&format!("let v{}: {elem} = unsafe {{ kept{}.get(lane as i64) }};\n", v.0, v.0));
+        }
+        let axis = l.axis.var.0;
+        let code = self.nodes(&code, r);
+        r.flat = Some(Vec::new());
+        let rest = self.nodes(&rest, r);
+        r.flat = None;
+        let first = format!(
+            "let mut lane: i64 = 0;\nwhile lane < {LANES} {{\nlet v{axis}: i64 = base + lane;\n{code}{keep}lane += 1;\n}}\n"
+        );
+        Some((declared, first, again + &rest))
     }
 }
 

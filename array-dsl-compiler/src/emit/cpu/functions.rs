@@ -7,14 +7,17 @@
 //! Whether such arrays overlap others LLVM finds out when running, of few pairs of them in one loop; else it makes no vectors, and
 //! functions take several times as long. So where there are more pairs functions stand in loops of their own.
 //!
+//! Nor does it make vectors of code that may fail, as a read does of what may be outside of its array: that is a branch. It stands before
+//! the functions, in a loop of its own as well.
+//!
 //! Code is cut where a function needs what has been made of another one: there are as many parts as functions stand one inside of the
 //! other. What is moved for that does nothing but compute, or reads what nothing in between changes.
 
 use rustc_hash::FxHashSet;
 
 use crate::bulk::{ArrayId, Let, Var};
-use crate::loops::Node;
-use crate::loops::uses::{visit_arrays, visit_atoms};
+use crate::loops::uses::{takes_long, visit_arrays, visit_atoms};
+use crate::loops::{Node, Program};
 use crate::ty::Elem;
 
 /// The most pairs of arrays that LLVM compares before a loop (`-runtime-memory-check-threshold`).
@@ -27,15 +30,14 @@ pub(super) struct Stage {
     pub functions: Vec<Node>,
 }
 
-/// Straight code in stages, and what comes after them. `vars` are the types of all scalars; `differs` tells which of them are not the
-/// same in all lanes.
-pub(super) fn stages(
-    nodes: &[Node],
-    vars: &[Elem],
-    differs: &dyn Fn(Var) -> bool,
-) -> (Vec<Stage>, Vec<Node>) {
+/// Straight code in stages, and what comes after them. `differs` tells which scalars are not the same in all lanes.
+pub(super) fn stages(p: &Program, nodes: &[Node], differs: &dyn Fn(Var) -> bool) -> (Vec<Stage>, Vec<Node>) {
+    let vars = &p.vars;
     if pairs(nodes) <= COMPARED {
-        return (Vec::new(), nodes.to_vec());
+        return match after_checks(p, nodes) {
+            Some((code, rest)) => (vec![Stage { code, functions: Vec::new() }], rest),
+            None => (Vec::new(), nodes.to_vec()),
+        };
     }
     let mut cut = Cut {
         vars,
@@ -51,6 +53,33 @@ pub(super) fn stages(
         cut.close();
     }
     (cut.stages, cut.now.code)
+}
+
+/// All that may fail, with what it needs, in its order, and functions that come after it. None if there is nothing of one of both kinds.
+pub(super) fn after_checks(p: &Program, nodes: &[Node]) -> Option<(Vec<Node>, Vec<Node>)> {
+    let fails = |n: &Node| matches!(n, Node::Let(l) if l.may_fail(&p.vars));
+    let last = nodes.iter().rposition(fails)?;
+    let (mut code, mut rest) = (Vec::new(), Vec::new());
+    let (mut needed, mut touched, mut changed) = (FxHashSet::default(), FxHashSet::default(), false);
+    for (k, n) in nodes.iter().enumerate().rev() {
+        let may_wait = match n {
+            Node::Store { array, .. } => !touched.contains(&p.root(*array)),
+            n => computes(n, &p.vars).is_some_and(|reads| !(reads && changed)),
+        };
+        if k > last || (may_wait && !n.binds().iter().any(|v| needed.contains(v))) {
+            rest.push(n.clone());
+            continue;
+        }
+        needed.extend(uses(n));
+        changed |= changes(n);
+        visit_arrays(std::slice::from_ref(n), &mut |a, _| {
+            touched.insert(p.root(a));
+        });
+        code.push(n.clone());
+    }
+    code.reverse();
+    rest.reverse();
+    takes_long(&rest).then_some((code, rest))
 }
 
 /// The pairs of arrays one of which is changed in place.

@@ -42,7 +42,6 @@ impl Cpu<'_> {
                     out.push_str(&r.only_in_points(update));
                 }
                 Node::Store { array, index, value } => {
-                    let at = self.linear(*array, index, r);
                     let value = r.atom(*value);
                     let name = self.name(*array);
                     let target = match self.p.arrays[array.0 as usize].home {
@@ -53,6 +52,7 @@ impl Cpu<'_> {
                         Home::Scratch => format!("&mut {name}[..]"),
                         _ => format!("&mut *{name}"),
                     };
+                    let (target, at) = self.located(&target, "from_mut", (*array, index), r);
                     let set = if self.unset.contains(array) { "init" } else { "set" };
                     let text = format!("unsafe {{ __rt::trusted::{set}({target}, {at}, {value}) }};\n");
                     out.push_str(&r.only_in_points(text));

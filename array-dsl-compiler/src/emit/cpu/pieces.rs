@@ -9,7 +9,7 @@ use super::{Cpu, expr};
 use crate::bulk::{ArrayId, Atom, Axis, Exp, Let, Reducer, Var};
 use crate::loops::together::{Differ, may_go_on};
 use crate::loops::uses::{Access, takes_long, visit_arrays, visit_atoms};
-use crate::loops::{Fold, Form, Loop, Node, Recurrence, Rounds, State};
+use crate::loops::{Fold, Form, Loop, Node, Program, Recurrence, Rounds, State};
 use crate::ty::Elem;
 
 /// The most numbers in a vector.
@@ -166,7 +166,7 @@ impl Lanes {
     pub fn new(c: &Cpu<'_>, l: &Loop, width: usize) -> Lanes {
         let differ = Differ::of(l.axes(), &l.body);
         let in_blocks = matches!(l.plan.form, Form::Blocks(_));
-        let mut pieces = Pieces::new(&c.p.vars, &differ, in_blocks);
+        let mut pieces = Pieces::new(c.p, &differ, in_blocks);
         pieces.nodes(&l.body);
         // What the points fold is taken up in their order, after all lanes.
         pieces.at += 1;
@@ -269,8 +269,7 @@ fn read_apart(nodes: &[Node], may: &dyn Fn(ArrayId, &[Atom]) -> bool, out: &mut 
 
 /// The pieces of some code on the way through it.
 struct Pieces<'a> {
-    /// The types of all scalars.
-    vars: &'a [Elem],
+    p: &'a Program,
     differ: &'a Differ,
     in_blocks: bool,
     /// The number of the piece.
@@ -282,9 +281,9 @@ struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    fn new(vars: &'a [Elem], differ: &'a Differ, in_blocks: bool) -> Self {
+    fn new(p: &'a Program, differ: &'a Differ, in_blocks: bool) -> Self {
         Pieces {
-            vars,
+            p,
             differ,
             in_blocks,
             at: 0,
@@ -300,7 +299,7 @@ impl<'a> Pieces<'a> {
     }
 
     fn straight(&mut self, nodes: &[Node]) {
-        let (stages, rest) = stages(nodes, self.vars, &|v| self.differ.has(v));
+        let (stages, rest) = stages(self.p, nodes, &|v| self.differ.has(v));
         for s in stages {
             for part in [s.code, s.functions] {
                 self.piece(&part);
@@ -313,18 +312,18 @@ impl<'a> Pieces<'a> {
     fn piece(&mut self, nodes: &[Node]) {
         for n in nodes {
             visit_atoms(std::slice::from_ref(n), &mut |a| self.uses(a));
-            self.addresses.learn(n, self.vars);
+            self.addresses.learn(n, &self.p.vars);
             self.bound.extend(n.binds().into_iter().map(|v| (v, self.at)));
         }
     }
 
     fn nodes(&mut self, nodes: &[Node]) {
         let mut rest = nodes;
-        while let Some(at) = rest.iter().position(|n| ends_piece(n, self.in_blocks, self.vars)) {
+        while let Some(at) = rest.iter().position(|n| ends_piece(n, self.in_blocks, &self.p.vars)) {
             self.straight(&rest[..at]);
             let n = &rest[at];
             rest = &rest[at + 1..];
-            let Some(q) = Trips::of(n, self.vars).filter(|_| !self.in_blocks) else {
+            let Some(q) = Trips::of(n, &self.p.vars).filter(|_| !self.in_blocks) else {
                 self.at += 1;
                 self.piece(std::slice::from_ref(n));
                 self.at += 1;

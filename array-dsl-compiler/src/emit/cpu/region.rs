@@ -58,6 +58,10 @@ pub(super) struct Region {
     /// Whether lanes that have ended are left out of the code (`together`). What it chooses data decide, and nobody guesses: a processor
     /// that does is wrong half of the time.
     pub guarded: bool,
+    /// The points whose lanes the code is executed by: `base + lane`.
+    pub lanes: Option<Var>,
+    /// In code in which both sides of choices are computed: the conditions of those around.
+    pub flat: Option<Vec<String>>,
     /// Whether it is that of whole blocks (`together`).
     pub whole: bool,
     /// Where there is such code: the condition under which a chunk has a whole block, called `wide`, and the lanes of one.
@@ -122,6 +126,17 @@ impl Region {
     /// A value, in lanes without a point another one.
     pub fn in_points(&self, value: String, otherwise: &str) -> String {
         if self.masked { format!("if inside {{ {value} }} else {{ {otherwise} }}") } else { value }
+    }
+
+    /// The same, and on sides of choices that are not taken another one as well.
+    pub fn where_taken(&self, value: String, otherwise: &str) -> String {
+        match self.flat.as_deref() {
+            None | Some([]) => self.in_points(value, otherwise),
+            Some(taken) => {
+                let value = format!("if {} {{ {value} }} else {{ {otherwise} }}", taken.join(" && "));
+                self.in_points(value, otherwise)
+            }
+        }
     }
 
     /// Code that changes memory, in lanes without a point left out.

@@ -11,6 +11,9 @@
 //! are computed again (`addresses`). Elements that are no neighbors are read before functions are computed of them, in a loop over the
 //! lanes of its own: with them in it, a loop is not made of vectors. A loop in a loop is one whose body has several pieces.
 //!
+//! Both sides of a choice are computed, and the values selected: an angle that is long is recorded, which on one side of a branch would keep
+//! the loop from being vectorized.
+//!
 //! In **blocks** (`Form::Blocks`) only the pieces are made so: a loop between them is a piece of its own, whose lanes go through it one
 //! after the other.
 //!
@@ -230,7 +233,7 @@ impl Cpu<'_> {
 
     /// Straight code in pieces.
     fn straight(&mut self, nodes: &[Node], end: &End, points: &Lanes, r: &mut Region) -> String {
-        let (stages, rest) = stages(nodes, &self.p.vars, &|v| points.differ.has(v));
+        let (stages, rest) = stages(self.p, nodes, &|v| points.differ.has(v));
         let mut out = String::new();
         for s in stages {
             for part in [s.code, s.functions] {
@@ -265,6 +268,9 @@ impl Cpu<'_> {
         // A loop in each lane makes no vectors.
         let masked = points.masked.is_some() && !(points.in_blocks && loops(differing).next().is_some());
         (r.masked, r.guarded) = (masked, end.guarded);
+        let is_straight = loops(differing).next().is_none();
+        r.lanes = is_straight.then_some(points.axis);
+        r.flat = (is_straight && !end.guarded).then(Vec::new);
         let mut code = self.begin(&needed, points, r);
         let begin = code.len();
         code.push_str(&self.nodes(&own, r));
@@ -276,6 +282,7 @@ impl Cpu<'_> {
         }
         code.push_str(&end.code(&self.p.vars, r));
         (r.masked, r.guarded) = (false, false);
+        (r.flat, r.lanes) = (None, None);
         if code.len() == begin {
             return String::new();
         }

@@ -9,7 +9,7 @@
 //! | lanes | innermost, that folds by `+`, `*`, `min` or `max` or tells where these are, unless it is known to be short |
 //! | peeled | whose code is simpler away from its ends |
 //! | sided | that stores, and whose choices are simpler on either side of a place |
-//! | blocks | with functions that vectors compute faster, between loops inside or in a loop that is made again and again |
+//! | blocks | with functions that vectors compute faster, between loops inside, beside branches, or in a loop that is made again and again |
 //! | plain | of any kind |
 //!
 //! A float sum must be added in the order it is written, so a plain loop does not vectorize: hence lanes.
