@@ -8,7 +8,7 @@ mod common;
 
 use array_dsl::prelude::*;
 use array_dsl::{Cpu, Error};
-use common::assert_close;
+use common::{assert_close, assert_gradient};
 use ndarray::{Array1, Array2, array};
 
 /// Below, at and above vectors, sets of 32 lanes, blocks of 64, and what one task does.
@@ -57,7 +57,8 @@ fn angles_on_one_side() {
         assert!((chosen_twice(&x) - expected).abs() <= 1e-12 * n as f64, "{n}");
     }
     assert_checks!(chosen, (&(wave(70) + 0.03),));
-    assert_checks!(chosen_twice, (&(wave(70) + 0.03),));
+    let x = wave(70) + 0.03;
+    assert_gradient(|x| chosen_twice(x), &x, &grad(chosen_twice)(&x));
 }
 
 /// Angles that are long, of points that use them and of points that do not.
