@@ -23,6 +23,9 @@ use crate::ty::Elem;
 /// The most pairs of arrays that LLVM compares before a loop (`-runtime-memory-check-threshold`).
 const COMPARED: usize = 8;
 
+/// The most statements before functions of which lanes keep the numbers: a block of 64 points has 512 bytes of the stack for each.
+const KEPT: usize = 256;
+
 /// Functions, and the code before them from the last ones on.
 #[derive(Debug, Default)]
 pub(super) struct Stage {
@@ -79,7 +82,7 @@ pub(super) fn after_checks(p: &Program, nodes: &[Node]) -> Option<(Vec<Node>, Ve
     }
     code.reverse();
     rest.reverse();
-    takes_long(&rest).then_some((code, rest))
+    (takes_long(&rest) && code.len() <= KEPT).then_some((code, rest))
 }
 
 /// The pairs of arrays one of which is changed in place.
