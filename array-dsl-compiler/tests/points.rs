@@ -343,6 +343,31 @@ fn little_code_is_there_for_whole_blocks() {
     }
 }
 
+/// Elements that may be outside are read before functions are computed of them, in a loop of their own, whether points store or fold. Where
+/// there are no functions that is no use, and what lanes keep of thousands of elements would not fit on the stack.
+#[test]
+fn what_may_fail_stands_before_functions() {
+    let passes = "flatten, optimize, finish cpu, schedule cpu, lower cpu, emit cpu";
+    let many: Vec<String> = (0..300).map(|k| format!("x[at[i] + {k}]")).collect();
+    for (results, value, divided) in [
+        ("[f64; m]", "build(m, |i| exp(x[at[i]]))", true),
+        ("f64", "sum(build(m, |i| exp(x[at[i]])))", true),
+        ("i64", "argmax(build(m, |i| exp(x[at[i]])))", true),
+        ("[f64; m]", "build(m, |i| 2.0 * x[at[i]])", false),
+        ("f64", "sum(build(m, |i| 2.0 * x[at[i]]))", false),
+        ("[f64; m]", &format!("build(m, |i| exp({}))", many.join(" + ")), false),
+    ] {
+        let text = format!("fn f(x: [f64; n], at: [i64; m]) -> {results} {{ {value} }}");
+        let stage = Stage::read(&text).expect("it is a kernel");
+        let stage = passes.split(", ").try_fold(stage, Stage::then).expect("the passes apply");
+        let code = stage.to_string();
+        let lanes: Vec<&str> = code.split("while lane < ").skip(1).collect();
+        let is_mixed = |code: &&str| code.contains("in_range") && code.contains("::exp(");
+        assert_eq!(code.contains("kept"), divided, "{value}\n{code}");
+        assert!(!divided || !lanes.iter().any(is_mixed), "{value}\n{code}");
+    }
+}
+
 /// Lanes that wait for elements are left out when they have ended, and where there is no point; what they choose is not guessed.
 #[test]
 fn lanes_that_have_ended_are_left_out() {

@@ -78,18 +78,18 @@ pub unsafe fn set<T: Copy>(x: &mut [T], i: i64, value: T) {
 /// # Safety
 /// `0 <= i <= x.len()`: a row of the array begins there.
 #[inline(always)]
-pub unsafe fn from<T>(x: &[T], i: i64) -> &[T] {
+pub unsafe fn tail<T>(x: &[T], i: i64) -> &[T] {
     inside(i, x.len() + 1);
     // SAFETY: the contract.
     unsafe { x.get_unchecked(i as usize..) }
 }
 
-/// [`from`] for an array that is written.
+/// [`tail`] for an array that is written.
 ///
 /// # Safety
-/// As for [`from`].
+/// As for [`tail`].
 #[inline(always)]
-pub unsafe fn from_mut<T>(x: &mut [T], i: i64) -> &mut [T] {
+pub unsafe fn tail_mut<T>(x: &mut [T], i: i64) -> &mut [T] {
     inside(i, x.len() + 1);
     // SAFETY: the contract.
     unsafe { x.get_unchecked_mut(i as usize..) }

@@ -67,19 +67,15 @@ pub fn in_blocks(body: &[Node], vars: &[Elem]) -> Option<usize> {
 
 /// Whether something happens on one side of a branch alone: an index is recorded that is outside, or an angle that is long. In blocks the
 /// elements are read first, one lane after the other, and both sides of a choice are computed.
-pub fn is_branch(l: &Let) -> bool {
-    fn has_angles(l: &Let) -> bool {
-        match &l.exp {
-            Exp::Op(op, _) => matches!(op, Op::Sin | Op::Cos | Op::Tan),
-            Exp::If(_, yes, no) => [yes, no].into_iter().flat_map(|b| &b.block.lets).any(has_angles),
-            _ => false,
-        }
-    }
-    match &l.exp {
-        Exp::Read { checked, .. } => *checked,
-        Exp::If(..) => has_angles(l),
-        _ => false,
-    }
+fn is_branch(l: &Let) -> bool {
+    matches!(l.exp, Exp::Read { checked: true, .. }) || has_angles_on_a_side(l)
+}
+
+/// Whether one side of a choice has an angle.
+pub fn has_angles_on_a_side(l: &Let) -> bool {
+    let Exp::If(_, yes, no) = &l.exp else { return false };
+    let is_of_angle = |l: &Let| matches!(l.exp, Exp::Op(Op::Sin | Op::Cos | Op::Tan, _));
+    [yes, no].into_iter().flat_map(|b| &b.block.lets).any(is_of_angle)
 }
 
 /// How many trips are in a block of a loop over this axis that is made again and again, without loops inside: it may end before a vector

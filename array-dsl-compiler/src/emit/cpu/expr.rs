@@ -111,7 +111,7 @@ impl Cpu<'_> {
                 let left =
                     if names.len() == 1 { names[0].clone() } else { format!("({})", names.join(", ")) };
                 let c = r.atom(*c);
-                if r.flat.is_some() && selects(l, &self.p.vars) {
+                if r.both_sides && selects(l, &self.p.vars) {
                     return self.selection(&l.vars, &c, [x, y], r);
                 }
                 let (x, y) = (self.branch(x, r), self.branch(y, r));
@@ -126,14 +126,14 @@ impl Cpu<'_> {
         }
     }
 
-    /// A choice whose sides are both computed.
+    /// A choice whose sides are both computed. There are no choices on them.
     fn selection(&mut self, vars: &[Var], c: &str, sides: [&Branch; 2], r: &mut Region) -> String {
         let mut out = String::new();
         for (side, taken) in sides.into_iter().zip([c.to_owned(), format!("!{c}")]) {
-            r.flat.iter_mut().for_each(|around| around.push(taken.clone()));
+            r.taken = Some(taken);
             side.block.lets.iter().for_each(|l| out.push_str(&self.binding(l, r)));
-            r.flat.iter_mut().for_each(|around| drop(around.pop()));
         }
+        r.taken = None;
         for ((v, x), y) in vars.iter().zip(&sides[0].results).zip(&sides[1].results) {
             let (elem, x, y) = (self.p.vars[v.0 as usize], r.atom(*x), r.atom(*y));
             out.push_str(&runs::marked(&format!(
@@ -161,7 +161,8 @@ impl Cpu<'_> {
                 let texts: Vec<String> = args.iter().map(|a| r.atom(*a)).collect();
                 if let (false, Op::Sin | Op::Cos | Op::Tan) = (r.host, op) {
                     r.angles = true;
-                    // What a lane without a point computes is no angle that the region would be executed again for.
+                    // What a lane without a point computes, or a side that is not taken, is no angle that the region would be executed
+                    // again for.
                     let angle = r.where_taken(texts[0].clone(), &constant(Const::of(elems[0], 0)));
                     return format!("__rt::real::{}::<LONG, {}>({angle}, long)", op.name(), elems[0]);
                 }
@@ -185,7 +186,7 @@ impl Cpu<'_> {
                 let read = if r.owned.contains(&self.root(*array)) {
                     format!("unsafe {{ {name}.get({}) }}", self.linear(*array, index, r))
                 } else {
-                    let (memory, at) = self.located(&name, "from", (*array, index), r);
+                    let (memory, at) = self.located(&name, "tail", (*array, index), r);
                     format!("unsafe {{ __rt::trusted::get({memory}, {at}) }}")
                 };
                 if !checked {
@@ -221,13 +222,13 @@ impl Cpu<'_> {
         self.after_first(array, index, first, r)
     }
 
-    /// Memory, and the position of an element in it: in lanes that have rows of their own, memory from the first lane's row on. Then
+    /// Memory, and the position of an element in it; `tail` is the function that takes memory from some row on. In lanes that have rows of their own, memory from the first lane's row on. Then
     /// positions are less than the lanes times what a row has, and LLVM need not compare them with what a number can be: where it has
     /// more than 16 of them to compare, it makes no vectors.
     pub(super) fn located(
         &mut self,
         name: &str,
-        from: &str,
+        tail: &str,
         (array, index): (ArrayId, &[Atom]),
         r: &mut Region,
     ) -> (String, String) {
@@ -239,7 +240,7 @@ impl Cpu<'_> {
         let dims = self.memory_dims(array)[r.group(index[0])..].to_vec();
         let row = dims.iter().fold(base.to_owned(), |row, d| format!("{row} * {}", self.dim_in(d, r)));
         let at = self.after_first(array, index, "lane".into(), r);
-        (format!("__rt::trusted::{from}({name}, {row})"), at)
+        (format!("__rt::trusted::{tail}({name}, {row})"), at)
     }
 
     /// Whether a region's memory of an array starts at the chunk's first row.

@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 use super::functions::after_checks;
 use super::nodes::{in_the_middle, leave_if_failed};
-use super::pieces::set;
+use super::pieces::{set, unset};
 use super::region::Region;
 use super::{Cpu, expr};
 use crate::bulk::{Reducer, Var};
-use crate::loops::together::is_branch;
+use crate::loops::together::has_angles_on_a_side;
 use crate::loops::uses::visit_atoms;
 use crate::loops::{Fold, LANES, Loop, Middle, Node};
 use crate::ty::Elem;
@@ -91,10 +91,10 @@ impl Cpu<'_> {
         let v = l.axis.var.0;
         let whole = self.nodes(&l.body, r);
         let nodes = middle.map_or(&l.body, |m| &m.body);
-        r.flat = nodes.iter().any(|n| matches!(n, Node::Let(l) if is_branch(l))).then(Vec::new);
-        let body = self.nodes(nodes, r);
-        r.flat = None;
-        let lanes_first = self.checked_in_lanes(l, middle, r);
+        r.both_sides = nodes.iter().any(|n| matches!(n, Node::Let(l) if has_angles_on_a_side(l)));
+        let body = if middle.is_some() || r.both_sides { self.nodes(nodes, r) } else { whole.clone() };
+        r.both_sides = false;
+        let divided = self.checked_in_lanes(l, middle, r);
         // Only whole sets of lanes are combined, at constant positions: the lanes then stay in registers. What is left, if it costs
         // something, is computed in vectors before it is combined.
         let is_costly = body_is_costly(&l.body);
@@ -146,7 +146,7 @@ impl Cpu<'_> {
         } else {
             format!("while base < end {{\nlet v{v}: i64 = base;\n{body}{keep}base += 1;\n}}\n")
         };
-        let (kept, checked, in_lane) = lanes_first.unwrap_or((String::new(), String::new(), body));
+        let (kept, checked, in_lane) = divided.unwrap_or((String::new(), String::new(), body));
         let in_lanes = match l.extent().as_constant() {
             Some(trips) if trips < LANES as i64 => String::new(),
             _ => format!(
@@ -177,18 +177,15 @@ impl Cpu<'_> {
         let (mut declared, mut keep, mut again) = (String::new(), String::new(), String::new());
         for v in kept {
             let elem = self.p.vars[v.0 as usize];
-            declared.push_str(&format!(
-                "let mut kept{} = __rt::trusted::Lanes::<{elem}, {LANES}>::unset();\n",
-                v.0
-            ));
+            declared.push_str(&unset("kept", v, elem, LANES));
             keep.push_str(&set("kept", v, &format!("v{}", v.0)));
             again.push_str(&format!("let v{}: {elem} = unsafe {{ kept{}.get(lane as i64) }};\n", v.0, v.0));
         }
         let axis = l.axis.var.0;
         let code = self.nodes(&code, r);
-        r.flat = Some(Vec::new());
+        r.both_sides = true;
         let rest = self.nodes(&rest, r);
-        r.flat = None;
+        r.both_sides = false;
         let first = format!(
             "let mut lane: i64 = 0;\nwhile lane < {LANES} {{\nlet v{axis}: i64 = base + lane;\n{code}{keep}lane += 1;\n}}\n"
         );

@@ -52,7 +52,7 @@ impl Cpu<'_> {
                         Home::Scratch => format!("&mut {name}[..]"),
                         _ => format!("&mut *{name}"),
                     };
-                    let (target, at) = self.located(&target, "from_mut", (*array, index), r);
+                    let (target, at) = self.located(&target, "tail_mut", (*array, index), r);
                     let set = if self.unset.contains(array) { "init" } else { "set" };
                     let text = format!("unsafe {{ __rt::trusted::{set}({target}, {at}, {value}) }};\n");
                     out.push_str(&r.only_in_points(text));

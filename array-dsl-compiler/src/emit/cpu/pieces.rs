@@ -353,6 +353,11 @@ pub(super) fn ends_piece(n: &Node, in_blocks: bool, vars: &[Elem]) -> bool {
     if in_blocks { matches!(n, Node::Loop(_)) } else { Trips::of(n, vars).is_some() }
 }
 
+/// Declares the numbers that so many lanes keep, or their states.
+pub(super) fn unset(what: &str, v: Var, elem: Elem, width: usize) -> String {
+    format!("let mut {what}{} = __rt::trusted::Lanes::<{elem}, {width}>::unset();\n", v.0)
+}
+
 /// What a lane has kept, or its state.
 pub(super) fn get(what: &str, v: Var) -> String {
     format!("unsafe {{ {what}{}.get(lane) }}", v.0)

@@ -60,8 +60,10 @@ pub(super) struct Region {
     pub guarded: bool,
     /// The points whose lanes the code is executed by: `base + lane`.
     pub lanes: Option<Var>,
-    /// In code in which both sides of choices are computed: the conditions of those around.
-    pub flat: Option<Vec<String>>,
+    /// Whether both sides of choices are computed (`together`).
+    pub both_sides: bool,
+    /// On one of them, the condition under which it is taken.
+    pub taken: Option<String>,
     /// Whether it is that of whole blocks (`together`).
     pub whole: bool,
     /// Where there is such code: the condition under which a chunk has a whole block, called `wide`, and the lanes of one.
@@ -128,15 +130,13 @@ impl Region {
         if self.masked { format!("if inside {{ {value} }} else {{ {otherwise} }}") } else { value }
     }
 
-    /// The same, and on sides of choices that are not taken another one as well.
+    /// The same, with the other one on a side of a choice that is not taken, too.
     pub fn where_taken(&self, value: String, otherwise: &str) -> String {
-        match self.flat.as_deref() {
-            None | Some([]) => self.in_points(value, otherwise),
-            Some(taken) => {
-                let value = format!("if {} {{ {value} }} else {{ {otherwise} }}", taken.join(" && "));
-                self.in_points(value, otherwise)
-            }
-        }
+        let value = match &self.taken {
+            Some(taken) => format!("if {taken} {{ {value} }} else {{ {otherwise} }}"),
+            None => value,
+        };
+        self.in_points(value, otherwise)
     }
 
     /// Code that changes memory, in lanes without a point left out.

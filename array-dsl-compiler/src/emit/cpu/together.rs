@@ -37,7 +37,7 @@ use std::collections::BTreeSet;
 use super::angles::LEAVE_IF_LONG;
 use super::functions::stages;
 use super::nodes::leave_if_failed;
-use super::pieces::{End, Lanes, MOST, Next, Trips, ends_piece, get, lanes, loops, set};
+use super::pieces::{End, Lanes, MOST, Next, Trips, ends_piece, get, lanes, loops, set, unset};
 use super::region::Region;
 use super::{Cpu, expr, fold};
 use crate::bulk::{Atom, Axis, Reducer, Var};
@@ -183,8 +183,7 @@ impl Cpu<'_> {
         let (mut out, width) = (String::new(), points.width);
         for (what, v) in points.held() {
             let elem = self.p.vars[v.0 as usize];
-            let unset = format!("__rt::trusted::Lanes::<{elem}, {width}>::unset()");
-            out.push_str(&format!("let mut {what}{} = {unset};\n", v.0));
+            out.push_str(&unset(what, v, elem, width));
         }
         // What loops leave is nothing where there is no point.
         if points.masked.is_some() {
@@ -268,9 +267,11 @@ impl Cpu<'_> {
         // A loop in each lane makes no vectors.
         let masked = points.masked.is_some() && !(points.in_blocks && loops(differing).next().is_some());
         (r.masked, r.guarded) = (masked, end.guarded);
+        // Inner loops have lanes of their own; what may fail is a branch anyway, and computes what it has to.
         let is_straight = loops(differing).next().is_none();
+        let fails = |n: &Node| matches!(n, Node::Let(l) if l.may_fail(&self.p.vars));
         r.lanes = is_straight.then_some(points.axis);
-        r.flat = (is_straight && !end.guarded).then(Vec::new);
+        r.both_sides = is_straight && !end.guarded && !differing.iter().any(fails);
         let mut code = self.begin(&needed, points, r);
         let begin = code.len();
         code.push_str(&self.nodes(&own, r));
@@ -282,7 +283,7 @@ impl Cpu<'_> {
         }
         code.push_str(&end.code(&self.p.vars, r));
         (r.masked, r.guarded) = (false, false);
-        (r.flat, r.lanes) = (None, None);
+        (r.both_sides, r.lanes) = (false, None);
         if code.len() == begin {
             return String::new();
         }
