@@ -368,3 +368,30 @@ fn regions_begin_with_their_room() {
     assert!(!firsts.is_empty(), "{code}");
     assert!(firsts.iter().all(|line| *line == Some("::core::hint::black_box(0u8);")), "{firsts:?}");
 }
+
+/// What recurrences multiply inputs with is done before them, and what their ways back add to weights after them, as products of matrices.
+#[test]
+fn weights_of_recurrences_are_used_for_all_trips() {
+    let kernels = kernels_of(include_str!("../../tests/tests/recurrent.rs"), "simple closed gated");
+    for ((name, text), products) in kernels.into_iter().zip([4, 1, 6]) {
+        let d = derivative(&text, Derivative::Vjp);
+        let repeats = d.stms.iter().filter(|s| matches!(s, Stm::Repeat(_))).flat_map(Stm::results);
+        for a in repeats {
+            let dims: Vec<String> = d.array(a).dims.iter().map(ToString::to_string).collect();
+            assert!(dims.iter().all(|d| d == "d") && dims.len() < 2 || dims[0] == "t", "{name}: {dims:?}");
+        }
+        assert_eq!(counts(&d).contracts, products, "{name}\n{}", shown(&d));
+    }
+}
+
+/// What ways back add to triangles of a matrix is made after them: no loop carries an adjoint as large as the matrix.
+#[test]
+fn adjoints_of_triangles_are_made_once() {
+    let names = "by_rows by_columns from_the_end of_a_cube";
+    for (name, text) in kernels_of(include_str!("../../tests/tests/triangular.rs"), names) {
+        let d = derivative(&text, Derivative::Vjp);
+        let matrix = &d.array(*d.params[0].arrays.leaves()[0]).dims;
+        let repeats = d.stms.iter().filter(|s| matches!(s, Stm::Repeat(_))).flat_map(Stm::results);
+        assert!(repeats.into_iter().all(|a| d.array(a).dims != *matrix), "{name}\n{}", shown(&d));
+    }
+}

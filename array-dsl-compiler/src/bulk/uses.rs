@@ -3,7 +3,9 @@
 use rustc_hash::FxHashSet;
 
 use super::walk::Visitor;
-use super::{ArrayId, Atom, Block, Body, Branch, Exp, Item, Let, Nest, Program, Scan, Stm, Var, YieldKind};
+use super::{
+    ArrayId, Atom, Block, Body, Branch, Exp, Item, Let, Nest, Program, Scan, Stm, Trips, Var, YieldKind,
+};
 use crate::dim::{Dim, SizeAtom};
 use crate::ty::Elem;
 
@@ -181,6 +183,19 @@ impl Visitor for Fails<'_> {
             e => e.compares(),
         };
         self.walk_binding(l);
+    }
+}
+
+impl Trips {
+    /// Whether an expression is the number of the trip, or that of the trips that come after it: another place in each, and all of them.
+    pub fn goes_through(&self, e: &Exp) -> bool {
+        let Trips::For(trip, count) = self else { return false };
+        let number = Dim::atom(SizeAtom::Scalar(trip.0));
+        match e {
+            Exp::Read { array, .. } => array == trip,
+            Exp::Size(d) => *d == number || *d == count.sub(&number).sub(&Dim::constant(1)),
+            _ => false,
+        }
     }
 }
 

@@ -42,15 +42,27 @@ use crate::ty::Elem;
 pub(super) fn independent(seq: &mut Sequence, p: &mut Program) {
     let mut known = seq.known.clone();
     for s in std::mem::take(&mut seq.stms) {
-        let nests = if let Stm::Repeat(r) = &s { nests(p, r, &known) } else { None };
+        let nests = match &s {
+            Stm::Repeat(r) if !have_points(r) => nests(p, r, &known),
+            _ => None,
+        };
         let made = nests.unwrap_or_else(|| vec![s]);
         made.iter().for_each(|s| known.statement(s, p));
         seq.stms.extend(made);
     }
 }
 
-/// The nests that do what a loop does.
-fn nests(p: &mut Program, r: &Repeat, known: &Checked) -> Option<Vec<Stm>> {
+/// Whether all that a loop's body does begins with the same axes.
+fn have_points(r: &Repeat) -> bool {
+    let first = |s: &Stm| match s {
+        Stm::Nest(n) => n.axes.first().map(|a| a.extent.clone()),
+        _ => None,
+    };
+    r.body.first().and_then(first).is_some_and(|e| r.body.iter().all(|s| first(s).as_ref() == Some(&e)))
+}
+
+/// The nests that do what a loop does, if it can be done so.
+pub(super) fn nests(p: &mut Program, r: &Repeat, known: &Checked) -> Option<Vec<Stm>> {
     let Trips::For(index, count) = &r.trips else { return None };
     let mut body = of_nests(p, r, *index)?;
     let states = States::of(r, &body)?;
@@ -87,8 +99,7 @@ fn nests(p: &mut Program, r: &Repeat, known: &Checked) -> Option<Vec<Stm>> {
     Some(out)
 }
 
-/// The nests of a loop's body, if it has nothing else, no size depends on the trip or on what it makes, and not all begin with the same
-/// axes.
+/// The nests of a loop's body, if it has nothing else, and no size depends on the trip or on what it makes.
 fn of_nests(p: &Program, r: &Repeat, index: ArrayId) -> Option<Vec<Nest>> {
     let mut made: FxHashSet<ArrayId> = r.body.iter().flat_map(Stm::results).collect();
     made.extend(r.carried.iter().map(|c| c.state));
@@ -102,13 +113,10 @@ fn of_nests(p: &Program, r: &Repeat, index: ArrayId) -> Option<Vec<Nest>> {
         });
         is_same.then(|| nests.push(n.clone()))?;
     }
-    let first = |n: &Nest| n.axes.first().map(|a| a.extent.clone());
-    let have_points =
-        first(nests.first()?).is_some_and(|e| nests.iter().all(|n| first(n).as_ref() == Some(&e)));
     // A size of a result is known before the loop.
     let sizes_are_known =
         r.carried.iter().all(|c| !p.array(c.state).dims.iter().flat_map(scalars).any(is_of_trip));
-    (!have_points && sizes_are_known).then_some(nests)
+    (sizes_are_known && !nests.is_empty()).then_some(nests)
 }
 
 /// `a + b * trip` as `a` and `b`.

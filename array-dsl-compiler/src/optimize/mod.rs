@@ -20,6 +20,8 @@
 //! | `restored` | reads of what was just put back into an array |
 //! | `unread` | writes in loops that nothing reads |
 //! | `independent` | loops whose trips do not need each other, as nests |
+//! | `first` | additions to elements that are zero, as writes |
+//! | `distribute` | what loops need not do trip by trip, before and after them |
 //! | `short` | reductions along short axes, as scalar code |
 //! | `levels` | reductions of reductions |
 //! | `jam` | reductions at each place of a short axis |
@@ -35,8 +37,10 @@ mod accumulate;
 mod again;
 mod alike;
 mod chosen;
+mod distribute;
 mod empty;
 mod factors;
+mod first;
 mod folds;
 mod independent;
 mod inline;
@@ -88,6 +92,7 @@ pub type Pass = (&'static str, Run);
 pub const ROUND: &[Pass] = &[
     ("split", split::split),
     ("empty", empty::empty),
+    ("first", first::first),
     ("simplify", simplify::simplify),
     ("states", states::states),
     ("alike", alike::alike),
@@ -95,6 +100,7 @@ pub const ROUND: &[Pass] = &[
     ("folds", folds::folds),
     ("kept", kept::kept),
     ("independent", independent::independent),
+    ("distribute", distribute::distribute),
     ("restored", restored::restored),
     ("unread", unread::unread),
     ("accumulate", accumulate::accumulate),

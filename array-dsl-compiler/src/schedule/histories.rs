@@ -9,10 +9,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::bulk::{
-    self, ArrayId, Atom, Carried, Exp, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind,
-};
-use crate::dim::{Dim, SizeAtom};
+use crate::bulk::{self, ArrayId, Atom, Carried, Nest, Program, Repeat, Stm, Trips, Var, Yield, YieldKind};
+use crate::dim::Dim;
 use crate::ty::{Const, Elem};
 
 /// Gives such states starts of their own, which are these: arrays of which the elements are anything. `constants` are arrays of one
@@ -79,7 +77,7 @@ fn without_unused(stms: &mut Vec<Stm>, constants: &FxHashMap<ArrayId, Const>, mu
 
 /// Whether the trips of a loop write all of a state, each its own row, and do not read it.
 fn sets_all(p: &Program, r: &Repeat, c: &Carried) -> bool {
-    let Trips::For(trip, count) = &r.trips else { return false };
+    let Trips::For(_, count) = &r.trips else { return false };
     let info = p.array(c.state);
     let Some((first, others)) = info.dims.split_first() else { return false };
     let users = |a: ArrayId| r.body.iter().filter(move |s| s.inputs().contains(&a));
@@ -95,18 +93,13 @@ fn sets_all(p: &Program, r: &Repeat, c: &Carried) -> bool {
         && !is_read
         && users(c.next).next().is_none()
         && r.carried.iter().filter(|d| is_next(d)).count() == 1
-        && is_row(n, index, *trip, others)
+        && is_row(n, index, &r.trips, others)
 }
 
 /// Whether the points of a nest are the elements of the row that is a trip's own.
-fn is_row(n: &Nest, index: &[Atom], trip: ArrayId, dims: &[Dim]) -> bool {
+fn is_row(n: &Nest, index: &[Atom], trips: &Trips, dims: &[Dim]) -> bool {
     let Some((Atom::Var(row), places)) = index.split_first() else { return false };
-    let number = Dim::atom(SizeAtom::Scalar(trip.0));
-    let is_trip = n.body.lets().filter(|l| l.vars == [*row]).any(|l| match &l.exp {
-        Exp::Read { array, .. } => *array == trip,
-        Exp::Size(d) => *d == number,
-        _ => false,
-    });
+    let is_trip = n.body.lets().any(|l| l.vars == [*row] && trips.goes_through(&l.exp));
     let axis = |a: &Atom| n.axes.iter().find(|x| Atom::Var(x.var) == *a);
     let axes: Option<Vec<&bulk::Axis>> = places.iter().map(axis).collect();
     axes.is_some_and(|axes| {

@@ -7,7 +7,7 @@ use super::super::uses::{Access, visit_arrays};
 use super::super::{Carried, Node, Repeat, Step, Tree};
 use super::Verifier;
 use crate::bulk::{ArrayId, Atom, Exp, Trips, Var};
-use crate::dim::{Dim, SizeAtom};
+use crate::dim::Dim;
 use crate::loops::Program;
 use crate::loops::touched::Touched;
 
@@ -37,7 +37,7 @@ fn uses(p: &Program, s: &Step, is_it: &dyn Fn(ArrayId) -> bool) -> bool {
 
 /// Whether the trips of a loop write all of a state, each its own row, and do nothing else with it.
 fn sets_all(p: &Program, r: &Repeat, c: &Carried) -> bool {
-    let Trips::For(trip, count) = &r.trips else { return false };
+    let Trips::For(_, count) = &r.trips else { return false };
     let dims = &p.arrays[c.arrays.state.0 as usize].dims;
     let mut names: FxHashSet<ArrayId> = [p.root(c.arrays.state)].into_iter().collect();
     let mut rows = 0;
@@ -45,7 +45,7 @@ fn sets_all(p: &Program, r: &Repeat, c: &Carried) -> bool {
         let has = |a: ArrayId| names.contains(&p.root(a));
         match s {
             Step::Move { array, source } if has(*source) => drop(names.insert(p.root(*array))),
-            Step::Tree(t) if uses(p, s, &has) && writes_row(t, *trip, dims, &has) => rows += 1,
+            Step::Tree(t) if uses(p, s, &has) && writes_row(t, &r.trips, dims, &has) => rows += 1,
             s if uses(p, s, &has) => return false,
             _ => {}
         }
@@ -54,7 +54,7 @@ fn sets_all(p: &Program, r: &Repeat, c: &Carried) -> bool {
 }
 
 /// Whether all that a tree does with some memory is to write the row of a trip, an element at each of its points.
-fn writes_row(t: &Tree, trip: ArrayId, dims: &[Dim], is_it: &dyn Fn(ArrayId) -> bool) -> bool {
+fn writes_row(t: &Tree, trips: &Trips, dims: &[Dim], is_it: &dyn Fn(ArrayId) -> bool) -> bool {
     let mut reads = false;
     visit_arrays(&t.body, &mut |a, access| reads |= access == Access::Read && is_it(a));
     let mut w =
@@ -63,12 +63,7 @@ fn writes_row(t: &Tree, trip: ArrayId, dims: &[Dim], is_it: &dyn Fn(ArrayId) -> 
     w.nodes(&t.body, t.axes.len());
     let [(index, points)] = &w.found[..] else { return false };
     let Some((Atom::Var(row), places)) = index.split_first() else { return false };
-    let number = Dim::atom(SizeAtom::Scalar(trip.0));
-    let is_trip = match w.definitions.get(row) {
-        Some(Exp::Read { array, .. }) => *array == trip,
-        Some(Exp::Size(d)) => *d == number,
-        _ => false,
-    };
+    let is_trip = w.definitions.get(row).is_some_and(|e| trips.goes_through(e));
     let axes: FxHashSet<Var> = places.iter().filter_map(|a| a.var()).collect();
     let is_place = |(a, d): (&Atom, &Dim)| a.var().is_some_and(|v| w.axes.get(&v) == Some(d));
     !reads

@@ -1,0 +1,206 @@
+//! What trips of a loop do that does not need their order, before and after it: for all trips at once.
+//!
+//! ```text
+//! before   repeat i < n with s, a { e = nest [k..] f(i);  b = g(s, e, i);  a' = nest [q..] accumulate(+) a at p(q) of v(b, i);  => h(b), a' }
+//! after    e = nest [i < n, k..] f(i)
+//!          repeat i < n with s, l { b = g(s, e[i], i);  l' = nest [k..] write l at [i, k..] of b[k];  => h(b), l' }
+//!          a = nest [i < n, q..] accumulate(+) a at p(q) of v(l[i], i)
+//! ```
+//!
+//! A recurrent network multiplies a matrix with the input of each trip, and its way back adds the product of a column and a row to that
+//! matrix's adjoint: both go through all of the matrix in each trip. For all trips together they are products of matrices.
+//!
+//! Nothing is moved that computes more than a few operations, which it may have in common with the rest of a trip, or that may fail, since
+//! another failure may then be the first; and nothing is kept for all trips unless the loop goes through something that has a row for each of them anyway. Source: Allen and
+//! Kennedy's loop distribution with expansion of what the parts share; `independent` makes the nests.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `early` | what needs nothing of the trips before |
+//! | `late` | what is only added up |
+//! | `along` | axes whose extent the trip tells |
+//! | `order` | the order of what is kept for all trips |
+
+mod along;
+mod early;
+mod late;
+mod order;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Sequence;
+use crate::affine::Checked;
+use crate::bulk::uses::scalars;
+use crate::bulk::walk::Rewriter;
+use crate::bulk::{ArrayId, Atom, Exp, Item, Let, Nest, Program, Repeat, Stm, Trips, YieldKind};
+use crate::dim::Dim;
+use crate::ty::Elem;
+
+/// An axis of fewer places is short: its loop is unrolled, and so few numbers stay in registers.
+const SHORT: i64 = 32;
+/// So many operations of floats are few.
+const FEW: usize = 4;
+
+/// Divides the loops that can be.
+pub(super) fn distribute(seq: &mut Sequence, p: &mut Program) {
+    let mut known = seq.known.clone();
+    for s in std::mem::take(&mut seq.stms) {
+        let made = match s {
+            Stm::Repeat(r) => parts(p, r, &known),
+            s => vec![s],
+        };
+        made.iter().for_each(|s| known.statement(s, p));
+        seq.stms.extend(made);
+    }
+}
+
+/// What is early, the rest of the loop, and what is late.
+fn parts(p: &mut Program, r: Repeat, known: &Checked) -> Vec<Stm> {
+    let Trips::For(index, count) = r.trips.clone() else { return vec![Stm::Repeat(r)] };
+    if let Some(parts) = early::early(p, &r, (index, &count), known) {
+        return parts;
+    }
+    late::late(p, &r, (index, &count), known).unwrap_or_else(|| vec![Stm::Repeat(r)])
+}
+
+/// A loop's body, and what is used in it.
+struct Trip<'a> {
+    p: &'a Program,
+    r: &'a Repeat,
+    index: ArrayId,
+    /// The states, and what a trip makes.
+    arrays: FxHashSet<ArrayId>,
+    /// The positions of the statements that use an array.
+    users: FxHashMap<ArrayId, Vec<usize>>,
+    nexts: Vec<ArrayId>,
+    /// What is known in a trip.
+    inside: Checked,
+}
+
+impl<'a> Trip<'a> {
+    fn of(p: &'a Program, r: &'a Repeat, index: ArrayId, known: &Checked) -> Self {
+        let states = r.carried.iter().map(|c| c.state);
+        let arrays = states.chain(r.body.iter().flat_map(Stm::results)).collect();
+        let mut users: FxHashMap<ArrayId, Vec<usize>> = FxHashMap::default();
+        for (at, s) in r.body.iter().enumerate() {
+            s.inputs().into_iter().for_each(|a| users.entry(a).or_default().push(at));
+        }
+        let nexts = r.carried.iter().map(|c| c.next).collect();
+        Trip { p, r, index, arrays, users, nexts, inside: known.inside_repeat(r, p) }
+    }
+
+    fn users(&self, a: ArrayId) -> &[usize] {
+        self.users.get(&a).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a nest can be made for all trips at once, as far as its extents can: no other size of it depends on the trip but such as
+    /// are places, it cannot fail, and it computes little.
+    fn may_be_moved(&self, n: &Nest) -> bool {
+        let mut can = !n.body.may_be_outside();
+        n.body.visit_sizes(&mut |d| can &= scalars(d).all(|a| !self.arrays.contains(&a)));
+        let results = n.yields.iter().map(|y| self.p.array(y.array));
+        can && computes_little(self.p, n)
+            && results
+                .into_iter()
+                .all(|info| info.elem.is_float() && info.dims.iter().all(|d| self.is_known(d)))
+    }
+
+    /// Whether a size is known before the loop.
+    fn is_known(&self, d: &Dim) -> bool {
+        scalars(d).all(|a| a != self.index && !self.arrays.contains(&a))
+    }
+
+    fn has_known_extents(&self, n: &Nest) -> bool {
+        n.axes.iter().all(|a| self.is_known(&a.extent))
+    }
+
+    /// Whether a nest is a product of a matrix and a vector, or of less: it goes through more than it gives, and for all trips together it
+    /// is a product of matrices, as others are for each of them.
+    fn is_small_product(&self, n: &Nest) -> bool {
+        n.yields.iter().all(|y| {
+            let rank = self.p.array(y.array).dims.len();
+            matches!(y.kind, YieldKind::Reduce { .. }) && rank < 2 && rank < n.axes.len()
+        }) && n.axes.iter().any(|a| is_long(&a.extent))
+    }
+
+    /// Whether something from outside of the loop has a row for each trip, but for a few.
+    fn has_rows(&self, count: &Dim) -> bool {
+        let outside = self.r.body.iter().flat_map(Stm::inputs).filter(|a| !self.arrays.contains(a));
+        outside.flat_map(|a| &self.p.array(a).dims).any(|d| are_rows(d, count))
+    }
+
+    /// Whether the points of a loop do not need each other and may make it by themselves: all that it does begins with the same axis, and
+    /// uses of a trip what is there.
+    fn are_points(&self) -> bool {
+        let mut extents: Vec<&Dim> = Vec::new();
+        self.r.body.iter().all(|s| {
+            let Stm::Nest(n) = s else { return false };
+            let Some(first) = n.axes.first() else { return false };
+            extents.push(&first.extent);
+            let mut is_there = extents[0] == &first.extent;
+            n.body.visit_reads(&mut |a, index| {
+                is_there &= !self.arrays.contains(&a) || index.first() == Some(&Atom::Var(first.var));
+            });
+            is_there
+        })
+    }
+}
+
+/// Whether a dimension has a place for each trip, but for a few.
+fn are_rows(d: &Dim, count: &Dim) -> bool {
+    d.sub(count).as_constant().is_some_and(|more| more.abs() <= SHORT)
+}
+
+fn is_long(extent: &Dim) -> bool {
+    extent.as_constant().is_none_or(|n| n >= SHORT)
+}
+
+/// Whether a nest computes a few floats and no scans or functions: what it computes is not in common with much else.
+fn computes_little(p: &Program, n: &Nest) -> bool {
+    let (mut floats, mut is_simple) = (0, true);
+    for i in &n.body.items {
+        match i {
+            Item::Let(Let { exp: Exp::Op(op, args), .. }) => {
+                is_simple &= !op.takes_long();
+                floats += usize::from(args.iter().any(|a| p.elem(*a).is_float()));
+            }
+            Item::Let(Let { exp: Exp::If(..), .. }) | Item::Scan(_) => is_simple = false,
+            Item::Let(_) => {}
+        }
+    }
+    is_simple && floats <= FEW
+}
+
+fn reads(n: &Nest, array: ArrayId) -> bool {
+    let mut found = false;
+    n.body.visit_reads(&mut |a, _| found |= a == array);
+    found
+}
+
+/// Reads of arrays of a trip, as reads of their rows in arrays of all trips.
+struct Rows<'a> {
+    row: Atom,
+    all: &'a FxHashMap<ArrayId, ArrayId>,
+}
+
+impl Rows<'_> {
+    /// Redirects the reads of a nest; rows have the number of the trip.
+    fn redirect(p: &mut Program, n: &mut Nest, index: ArrayId, all: &FxHashMap<ArrayId, ArrayId>) {
+        let row = p.new_var(Elem::I64);
+        Rows { row: Atom::Var(row), all }.walk_nest(n);
+        let read = Exp::Read { array: index, index: Vec::new(), checked: false };
+        n.body.items.insert(0, Item::Let(Let { vars: vec![row], exp: read, loc: n.loc }));
+    }
+}
+
+impl Rewriter for Rows<'_> {
+    fn exp(&mut self, e: &mut Exp) {
+        if let Exp::Read { array, index, .. } = e
+            && let Some(all) = self.all.get(array)
+        {
+            *array = *all;
+            index.insert(0, self.row);
+        }
+        self.walk_exp(e);
+    }
+}

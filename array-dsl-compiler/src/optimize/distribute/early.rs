@@ -1,0 +1,77 @@
+//! What needs nothing of the trips before, before the loop.
+//!
+//! **Early** is a small product of what is there before the loop, at places that the trip tells. It pays where nothing but nests of the
+//! loop use it.
+//!
+//! Cost: the products of all trips are kept until the loop has ended.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Rows, Trip, reads};
+use crate::affine::Checked;
+use crate::bulk::uses::scalars;
+use crate::bulk::{ArrayId, Nest, Program, Repeat, Stm, Trips};
+use crate::dim::Dim;
+use crate::optimize::independent::nests;
+use crate::ty::Elem;
+
+/// The nests for all trips and the loop without them, if there are any.
+pub(super) fn early(
+    p: &mut Program,
+    r: &Repeat,
+    (index, count): (ArrayId, &Dim),
+    known: &Checked,
+) -> Option<Vec<Stm>> {
+    let body = Trip::of(p, r, index, known);
+    if !body.has_rows(count) || body.are_points() {
+        return None;
+    }
+    let at: FxHashSet<usize> = (0..r.body.len()).filter(|at| body.is_early(*at)).collect();
+    let (early, mut rest): (Vec<_>, Vec<_>) =
+        r.body.iter().cloned().enumerate().partition(|(k, _)| at.contains(k));
+    if early.is_empty() || rest.is_empty() {
+        return None;
+    }
+    let trip = p.new_array("trip", Elem::I64, Vec::new());
+    let mut arrays = FxHashMap::from_iter([(index, trip)]);
+    let early: Vec<Stm> = early.into_iter().map(|(_, s)| s).collect();
+    let copies = p.copy_stms(&early, &mut arrays);
+    let alone =
+        Repeat { trips: Trips::For(trip, count.clone()), carried: Vec::new(), body: copies, loc: r.loc };
+    let mut out = nests(p, &alone, known)?;
+    arrays.remove(&index);
+    for (_, s) in &mut rest {
+        if let Stm::Nest(n) = s
+            && arrays.keys().any(|a| reads(n, *a))
+        {
+            Rows::redirect(p, n, index, &arrays);
+        }
+    }
+    let body = rest.into_iter().map(|(_, s)| s).collect();
+    out.push(Stm::Repeat(Repeat { body, ..r.clone() }));
+    Some(out)
+}
+
+impl Trip<'_> {
+    fn is_early(&self, at: usize) -> bool {
+        let Stm::Nest(n) = &self.r.body[at] else { return false };
+        let uses_trip = n.inputs().iter().any(|a| self.arrays.contains(a));
+        let are_for_nests = |a: ArrayId| {
+            let is_nest = |at: &usize| matches!(self.r.body[*at], Stm::Nest(_));
+            !self.nexts.contains(&a) && self.users(a).iter().all(is_nest)
+        };
+        !uses_trip
+            && self.is_at_trip(n)
+            && self.is_small_product(n)
+            && self.may_be_moved(n)
+            && self.has_known_extents(n)
+            && n.yields.iter().all(|y| !self.p.array(y.array).dims.is_empty() && are_for_nests(y.array))
+    }
+
+    /// Whether a nest is another one in each trip.
+    fn is_at_trip(&self, n: &Nest) -> bool {
+        let mut is_at_trip = reads(n, self.index);
+        n.body.visit_sizes(&mut |d| is_at_trip |= scalars(d).any(|a| a == self.index));
+        is_at_trip
+    }
+}
