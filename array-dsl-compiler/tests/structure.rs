@@ -395,3 +395,16 @@ fn adjoints_of_triangles_are_made_once() {
         assert!(repeats.into_iter().all(|a| d.array(a).dims != *matrix), "{name}\n{}", shown(&d));
     }
 }
+
+/// What there is for each pair of points is at no time there for all pairs, however it is written.
+#[test]
+fn energies_of_pairs_need_no_memory_of_pairs() {
+    let names = "by_components by_arrays by_vectors in_loops by_maps of_halves between";
+    for (name, text) in kernels_of(include_str!("../../tests/tests/energies.rs"), names) {
+        let loops = pipeline::scheduled(&derivative(&text, Derivative::ValueAndGrad), Target::Cpu);
+        for a in loops.arrays.iter().filter(|a| matches!(a.home, Home::Heap)) {
+            let of_points = a.dims.iter().filter(|d| d.as_constant().is_none()).count();
+            assert!(of_points < 2, "{name}: {}\n{}", a.name, print(&loops));
+        }
+    }
+}

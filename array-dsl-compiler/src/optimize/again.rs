@@ -16,6 +16,10 @@
 //!
 //! Where neighboring loops share the rows of what they store, only readers that go through an array in another order than its own
 //! compute it again: the others find it in the cache. A number that depends on sizes alone is computed wherever it is used.
+//!
+//! A **large** array has more elements than all that a kernel is given and gives, one for each pair of points say: memory that grows faster
+//! than its user's data. If some reader goes through it crosswise, so that it would be stored, it is worth `SPACE` times as much work, and
+//! so is what is only as large because it is made of that.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -23,42 +27,55 @@ use super::Sequence;
 use super::inline::{Producer, Read, replace};
 use crate::bulk::walk::Visitor;
 use crate::bulk::{ArrayId, Atom, Block, Exp, Let, Program, Stm, Var, YieldKind};
+use crate::dim::Dim;
 use crate::scalar::Op;
 use crate::target::Recompute;
 use crate::ty::Elem;
 
+/// So many times as much work is done again to spare a large array.
+const SPACE: usize = 4;
+
 /// Replaces what pays; whether there was any.
 pub fn again(p: &mut Program, price: Recompute) -> bool {
     let mut any = false;
-    Sequence::run(p, |seq, p| any |= list(seq, p, price));
+    let given = p.params.iter().flat_map(|q| q.arrays.leaves()).chain(p.result.leaves());
+    let degree = given.map(|a| growth(&p.array(*a).dims)).max().unwrap_or(0);
+    Sequence::run(p, |seq, p| {
+        let mut readers = Readers::of(seq, p, price, degree);
+        replace(seq, p, &mut |r| {
+            let replaced = pays(r, &mut readers, price);
+            any |= replaced;
+            replaced
+        });
+    });
     any
 }
 
-fn list(seq: &mut Sequence, p: &mut Program, price: Recompute) -> bool {
-    let mut readers = Readers::of(seq, p, price);
-    let mut any = false;
-    replace(seq, p, &mut |r| {
-        let replaced = pays(r, &mut readers, price);
-        any |= replaced;
-        replaced
-    });
-    any
+/// The degree of an array's number of elements.
+fn growth(dims: &[Dim]) -> usize {
+    Dim::product(dims).terms().map(|(sizes, _)| sizes.len()).max().unwrap_or(0)
 }
 
 fn pays(r: &Read<'_>, readers: &mut Readers, price: Recompute) -> bool {
     let (q, code) = (r.producer, &r.producer.code);
     let elem = r.program.array(r.array).elem;
     let times = if elem == Elem::F64 { price.wide } else { 1 };
-    if price.crosswise_only && !is_crosswise(r) {
+    let is_spared = readers.spared.contains(&r.array) && readers.is_gone(r.array);
+    if price.crosswise_only && !is_spared && !is_crosswise(r) {
         return false;
     }
-    if times * work(code, price) > price.work || code.lets.iter().any(|l| l.may_fail(&r.program.vars)) {
+    let most = price.work * if is_spared { SPACE } else { 1 };
+    if times * work(code, price) > most || code.lets.iter().any(|l| l.may_fail(&r.program.vars)) {
         return false;
     }
     // An integer may be the size of something.
     let of_sizes = q.axes.is_empty() && elem.is_float() && !reads_any(code);
     let (whole, tells_all) = (whole_reads(q), || r.facts.tells_all(r.index, r.axes));
-    let pays = if price.crosswise_only {
+    let pays = if is_spared {
+        let mut reads_large = false;
+        code.visit_reads(&mut |a, _| reads_large |= readers.is_large(r.program, a));
+        !reads_large && tells_all()
+    } else if price.crosswise_only {
         whole == 0 && tells_all()
     } else {
         let count = readers.uses.get(&r.array).map_or(0, |u| u.nests.len());
@@ -73,6 +90,10 @@ struct Readers {
     uses: FxHashMap<ArrayId, Uses>,
     /// What is used otherwise.
     used: FxHashSet<ArrayId>,
+    /// The degree of what is given and given back: a large array has a higher one.
+    degree: usize,
+    /// Large arrays that would be stored.
+    spared: FxHashSet<ArrayId>,
     /// The arrays of each nest, by its axes.
     arrays: FxHashMap<Vec<Var>, FxHashSet<ArrayId>>,
     /// So many of these may be used.
@@ -90,9 +111,11 @@ struct Uses {
 }
 
 impl Readers {
-    fn of(seq: &Sequence, p: &mut Program, price: Recompute) -> Readers {
+    fn of(seq: &Sequence, p: &mut Program, price: Recompute, degree: usize) -> Readers {
         let mut readers = Readers {
             uses: FxHashMap::default(),
+            degree,
+            spared: FxHashSet::default(),
             used: seq.results.iter().copied().collect(),
             arrays: FxHashMap::default(),
             most: price.arrays,
@@ -114,7 +137,8 @@ impl Readers {
             readers.arrays.entry(axes).or_default().extend(arrays);
             Counted(&mut readers.uses).body(&n.body);
         }
-        if price.crosswise_only {
+        let made = seq.stms.iter().filter(|s| matches!(s, Stm::Nest(_))).flat_map(Stm::results);
+        if price.crosswise_only && !made.into_iter().any(|a| readers.is_large(p, a)) {
             return readers;
         }
         // A walk that replaces nothing.
@@ -126,9 +150,22 @@ impl Readers {
                 uses.replaceable += 1;
                 uses.nests.insert(sorted(r.axes.iter().copied()));
             }
+            if readers.is_large(r.program, r.array) && is_anyhow_crosswise(r) {
+                readers.spared.insert(r.array);
+            }
             false
         });
+        for s in seq.stms.iter().rev() {
+            if s.results().iter().any(|a| readers.spared.contains(a)) {
+                let of = s.inputs().into_iter().filter(|a| readers.is_large(p, *a)).collect::<Vec<_>>();
+                readers.spared.extend(of);
+            }
+        }
         readers
+    }
+
+    fn is_large(&self, p: &Program, a: ArrayId) -> bool {
+        growth(&p.array(a).dims) > self.degree
     }
 
     /// Whether nobody needs the array any more if all that could compute it do.
@@ -224,6 +261,14 @@ impl Visitor for Axes {
         }
         self.of.extend(l.vars.iter().map(|v| (*v, bits)));
     }
+}
+
+/// The same of places that are sums of axes: one that the reader goes through inside comes first.
+fn is_anyhow_crosswise(r: &Read<'_>) -> bool {
+    let at = |v: &Var| r.order.iter().position(|axis| axis.var == *v);
+    let innermost = |a: &Atom| r.facts.form(*a)?.axes.keys().filter_map(at).max();
+    let places: Vec<usize> = r.index.iter().filter_map(innermost).collect();
+    places.windows(2).any(|w| w[0] >= w[1])
 }
 
 /// Whether the reader goes through the array in another order than that of its elements.

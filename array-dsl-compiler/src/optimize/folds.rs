@@ -7,16 +7,21 @@
 //! ```
 //!
 //! A loop of the language whose count other loops decide is such a scan, where one of known count would have been a reduction at once.
-//! Where a step leaves the state as it is unless a condition holds, as in the trips beyond a point's own, the neutral value is combined in.
+//! Where a step leaves the state as it is unless a condition holds, as in the trips beyond a point's own or beyond a cutoff, the neutral
+//! value is combined in. Whatever else a step computes, of no state, is computed by the reduction.
+
+use rustc_hash::FxHashMap;
 
 use super::Sequence;
-use crate::bulk::build::{Code, Renaming, int, renamed};
+use crate::bulk::build::{Code, Rename, Renaming, int, renamed};
 use crate::bulk::live::same_along;
+use crate::bulk::walk::Rewriter;
 use crate::bulk::{
-    ArrayInfo, Atom, Axis, Exp, Item, Let, Nest, Prefix, Program, Reducer, Scan, Stm, Var, Yield, YieldKind,
+    ArrayInfo, Atom, Axis, Block, Branch, Exp, Item, Let, Nest, Prefix, Program, Reducer, Scan, Stm, Var,
+    Yield, YieldKind,
 };
 use crate::scalar::Op;
-use crate::ty::Const;
+use crate::ty::{Const, Loc};
 
 /// Turns what scans can be into reductions.
 pub(super) fn folds(seq: &mut Sequence, p: &mut Program) {
@@ -31,35 +36,37 @@ pub(super) fn folds(seq: &mut Sequence, p: &mut Program) {
     }
 }
 
-/// What a step does with a state.
-struct Fold {
-    /// Where the state is among those of the scan.
-    state: usize,
-    reducer: Reducer,
-    /// What it combines in.
-    value: Atom,
-    /// Its negative is.
-    is_negated: bool,
-    /// Only where this holds.
-    condition: Option<Atom>,
+/// What a scan combines into its states in a step.
+struct Folds {
+    /// What computes it.
+    lets: Vec<Let>,
+    /// Of each state the operator, if anything is combined into it, and the value.
+    of: Vec<Option<(Reducer, Atom)>>,
 }
 
 /// The reductions and what they started from.
 fn folded(p: &mut Program, n: &Nest) -> Option<[Nest; 2]> {
     let at = n.body.items.iter().position(|i| matches!(i, Item::Scan(_)))?;
     let Item::Scan(scan) = &n.body.items[at] else { return None };
-    let folds: Vec<Fold> =
-        n.yields.iter().map(|y| fold(scan, last_state(scan, y)?)).collect::<Option<_>>()?;
+    let mut is_used = false;
+    n.body.items[at + 1..]
+        .iter()
+        .for_each(|i| i.visit_atoms(&mut |a| is_used |= a.var().is_some_and(|v| scan.vars.contains(&v))));
+    if is_used {
+        return None;
+    }
+    let states: Vec<usize> = n.yields.iter().map(|y| last_state(scan, y)).collect::<Option<_>>()?;
+    let Folds { lets, of } = Step::folds(p, scan)?;
+    let folds: Vec<(Reducer, Atom)> = states.iter().map(|k| of[*k]).collect::<Option<_>>()?;
     let (last, outer) = n.axes.split_last()?;
     let before: Vec<_> = n.body.lets().cloned().collect();
     // What comes after the scan is of no use, unless it says of an index that it is outside.
-    let start: Vec<Atom> = folds.iter().map(|f| scan.start[f.state]).collect();
+    let start: Vec<Atom> = states.iter().map(|k| scan.start[*k]).collect();
     let starts = same_along(p, last.var, before, &start)?;
 
     let mut inside = n.clone();
-    let mut code = Code::new(n.loc);
-    inside.yields = folds.iter().zip(&n.yields).map(|(f, y)| reduction(p, &mut code, f, y, outer)).collect();
-    inside.body.items.splice(at..=at, code.lets.into_iter().map(Item::Let));
+    inside.yields = folds.iter().zip(&n.yields).map(|(f, y)| reduction(p, *f, y, outer)).collect();
+    inside.body.items.splice(at..=at, lets.into_iter().map(Item::Let));
 
     let mut map = Renaming::default();
     let axes = p.copy_axes(outer, &mut map);
@@ -70,9 +77,10 @@ fn folded(p: &mut Program, n: &Nest) -> Option<[Nest; 2]> {
     let trips = code.size(p, &last.extent);
     let any = code.op(p, Op::Gt, &[trips, int(0)]);
     let mut yields = Vec::new();
-    for ((f, start), (y, sum)) in folds.iter().zip(start).zip(n.yields.iter().zip(&inside.yields)) {
+    for (((reducer, _), start), (y, sum)) in folds.iter().zip(start).zip(n.yields.iter().zip(&inside.yields))
+    {
         let combined = code.read(p, sum.array, &index);
-        let combined = code.op(p, f.reducer.op()?, &[renamed(&map, start), combined]);
+        let combined = code.op(p, reducer.op()?, &[renamed(&map, start), combined]);
         let nothing = Atom::Const(Const::of(p.array(y.array).elem, 0));
         let value = code.select(p, any, combined, nothing);
         yields.push(Yield { array: y.array, kind: YieldKind::Store(value) });
@@ -93,86 +101,145 @@ fn last_state(s: &Scan, y: &Yield) -> Option<usize> {
 }
 
 /// The reduction that stands for a yield.
-fn reduction(p: &mut Program, code: &mut Code, f: &Fold, y: &Yield, outer: &[Axis]) -> Yield {
+fn reduction(p: &mut Program, (reducer, value): (Reducer, Atom), y: &Yield, outer: &[Axis]) -> Yield {
     let ArrayInfo { name, elem, .. } = p.array(y.array).clone();
-    let mut value = if f.is_negated { code.op(p, Op::Neg, &[f.value]) } else { f.value };
-    if let Some(c) = f.condition {
-        value = code.select(p, c, value, Atom::Const(f.reducer.neutral(elem)));
-    }
     let array = p.new_array(name, elem, outer.iter().map(|a| a.extent.clone()).collect());
-    Yield { array, kind: YieldKind::Reduce { reducer: f.reducer, over: 1, value } }
+    Yield { array, kind: YieldKind::Reduce { reducer, over: 1, value } }
 }
 
-/// What the step of a scan does with a state, if it combines something into it that depends on no state. It may do so with others
-/// beside it, and nothing else.
-fn fold(s: &Scan, state: usize) -> Option<Fold> {
-    let result = s.step.results[state].var()?;
-    let combines = |lets: &[Let], results: &[Atom]| {
-        lets.iter().all(|l| l.vars.iter().all(|v| results.contains(&Atom::Var(*v))))
-    };
-    if !combines(&s.step.block.lets, &s.step.results) {
-        return None;
+/// A scalar of a step without states.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// A state, and what is combined into it, if anything is.
+    State(usize, Option<Atom>),
+    /// What no state has to do with.
+    Other(Atom),
+}
+
+/// A walk through the step of a scan, which leaves the states out and keeps what is combined into them.
+struct Step<'a> {
+    p: &'a mut Program,
+    /// By state: its operator.
+    reducers: Vec<Option<Reducer>>,
+}
+
+impl Step<'_> {
+    /// None if a step does anything else with a state.
+    fn folds(p: &mut Program, s: &Scan) -> Option<Folds> {
+        let names: Renaming = s.right.iter().copied().zip(s.values.iter().copied()).collect();
+        let mut step = s.step.clone();
+        Rename(&names).branch(&mut step);
+        let states = s.left.iter().enumerate().map(|(k, v)| (*v, Part::State(k, None))).collect();
+        let mut walk = Step { p, reducers: vec![None; s.left.len()] };
+        let (lets, parts) = walk.branch(&step, states)?;
+        let of = parts.into_iter().enumerate().map(|(k, part)| match part {
+            Part::State(j, value) if j == k => Some(walk.reducers[k].zip(value)),
+            _ => None,
+        });
+        Some(Folds { lets, of: of.collect::<Option<_>>()? })
     }
-    let (l, k) = bound(&s.step.block.lets, result)?;
-    match &l.exp {
-        Exp::If(c, yes, no) => {
-            let left: Vec<Atom> = l.vars.iter().map(|v| state_of(s, *v)).collect::<Option<_>>()?;
-            if !no.block.lets.is_empty() || no.results != left || !combines(&yes.block.lets, &yes.results) {
-                return None;
+
+    /// Code without states, and its results. `states` are the scalars that are states.
+    fn branch(&mut self, b: &Branch, mut states: FxHashMap<Var, Part>) -> Option<(Vec<Let>, Vec<Part>)> {
+        let mut code = Code::new(Loc::default());
+        for l in &b.block.lets {
+            let is_state = |a: Atom| a.var().is_some_and(|v| states.contains_key(&v));
+            let mut uses_state = false;
+            l.exp.visit_atoms(&mut |a| uses_state |= is_state(a));
+            code.loc = l.loc;
+            match &l.exp {
+                _ if !uses_state => code.lets.push(l.clone()),
+                Exp::Op(op, args) => {
+                    let part = self.combined(*op, args, &states, &mut code)?;
+                    states.insert(l.vars[0], part);
+                }
+                Exp::If(c, yes, no) if !is_state(*c) => {
+                    let (yes, no) = (self.branch(yes, states.clone())?, self.branch(no, states.clone())?);
+                    let parts = self.either(l, *c, yes, no, &mut code)?;
+                    states.extend(l.vars.iter().copied().zip(parts));
+                }
+                _ => return None,
             }
-            let (l, _) = bound(&yes.block.lets, yes.results[k].var()?)?;
-            let condition = Some(given(s, *c)?);
-            Some(Fold { condition, ..combined(s, state, &l.exp)? })
         }
-        e => combined(s, state, e),
+        let part = |a: &Atom| a.var().and_then(|v| states.get(&v).copied()).unwrap_or(Part::Other(*a));
+        Some((code.lets, b.results.iter().map(part).collect()))
     }
-}
 
-/// The statement that binds a scalar, and the scalar's place there.
-fn bound(lets: &[Let], v: Var) -> Option<(&Let, usize)> {
-    lets.iter().find_map(|l| Some((l, l.vars.iter().position(|x| *x == v)?)))
-}
-
-/// The state that a result of the step takes the place of.
-fn state_of(s: &Scan, result: Var) -> Option<Atom> {
-    let k = s.step.results.iter().position(|r| *r == Atom::Var(result))?;
-    Some(Atom::Var(s.left[k]))
-}
-
-/// What the step has from a point, by the name that the point has for it; nothing that it has computed.
-fn given(s: &Scan, a: Atom) -> Option<Atom> {
-    let Atom::Var(v) = a else { return Some(a) };
-    let is_bound = |lets: &[Let]| bound(lets, v).is_some();
-    let in_branch = |l: &Let| match &l.exp {
-        Exp::If(_, x, y) => is_bound(&x.block.lets) || is_bound(&y.block.lets),
-        _ => false,
-    };
-    let lets = &s.step.block.lets;
-    if s.left.contains(&v) || is_bound(lets) || lets.iter().any(in_branch) {
-        return None;
+    /// A state with something more combined into it.
+    fn combined(
+        &mut self,
+        op: Op,
+        args: &[Atom],
+        states: &FxHashMap<Var, Part>,
+        code: &mut Code,
+    ) -> Option<Part> {
+        let [a, b] = args[..] else { return None };
+        let part = |a: Atom| a.var().and_then(|v| states.get(&v).copied()).unwrap_or(Part::Other(a));
+        let (k, before, mut value) = match (part(a), part(b)) {
+            (Part::State(k, before), Part::Other(value)) => (k, before, value),
+            (Part::Other(value), Part::State(k, before)) if op != Op::Sub => (k, before, value),
+            _ => return None,
+        };
+        let reducer = match op {
+            Op::Add | Op::Sub => Reducer::Add,
+            Op::Mul => Reducer::Mul,
+            Op::Min => Reducer::Min,
+            Op::Max => Reducer::Max,
+            Op::And => Reducer::And,
+            Op::Or => Reducer::Or,
+            _ => return None,
+        };
+        if *self.reducers[k].get_or_insert(reducer) != reducer {
+            return None;
+        }
+        if op == Op::Sub {
+            value = code.op(self.p, Op::Neg, &[value]);
+        }
+        if let Some(before) = before {
+            value = code.op(self.p, reducer.op()?, &[before, value]);
+        }
+        Some(Part::State(k, Some(value)))
     }
-    Some(s.right.iter().position(|r| *r == v).map_or(a, |k| s.values[k]))
-}
 
-/// What is combined into a state by an expression.
-fn combined(s: &Scan, state: usize, e: &Exp) -> Option<Fold> {
-    let Exp::Op(op, args) = e else { return None };
-    let [a, b] = args[..] else { return None };
-    let is_state = |a: Atom| a == Atom::Var(s.left[state]);
-    let value = match (is_state(a), is_state(b)) {
-        (true, false) => b,
-        (false, true) if *op != Op::Sub => a,
-        _ => return None,
-    };
-    let reducer = match op {
-        Op::Add | Op::Sub => Reducer::Add,
-        Op::Mul => Reducer::Mul,
-        Op::Min => Reducer::Min,
-        Op::Max => Reducer::Max,
-        Op::And => Reducer::And,
-        Op::Or => Reducer::Or,
-        _ => return None,
-    };
-    let value = given(s, value)?;
-    Some(Fold { state, reducer, value, is_negated: *op == Op::Sub, condition: None })
+    /// The results of a choice: states on both sides or on neither.
+    fn either(
+        &mut self,
+        l: &Let,
+        c: Atom,
+        (yes, of_yes): (Vec<Let>, Vec<Part>),
+        (no, of_no): (Vec<Let>, Vec<Part>),
+        code: &mut Code,
+    ) -> Option<Vec<Part>> {
+        let (mut parts, mut vars) = (Vec::new(), Vec::new());
+        let (mut side_yes, mut side_no) = (Vec::new(), Vec::new());
+        for (v, (a, b)) in l.vars.iter().zip(of_yes.into_iter().zip(of_no)) {
+            let (part, values) = match (a, b) {
+                (Part::Other(a), Part::Other(b)) => (Part::Other(Atom::Var(*v)), [a, b]),
+                (Part::State(k, None), Part::State(j, None)) if k == j => {
+                    parts.push(Part::State(k, None));
+                    continue;
+                }
+                (Part::State(k, a), Part::State(j, b)) if k == j => {
+                    let neutral = Atom::Const(self.reducers[k]?.neutral(self.p.elem(Atom::Var(*v))));
+                    (Part::State(k, Some(Atom::Var(*v))), [a.unwrap_or(neutral), b.unwrap_or(neutral)])
+                }
+                _ => return None,
+            };
+            parts.push(part);
+            vars.push(*v);
+            side_yes.push(values[0]);
+            side_no.push(values[1]);
+        }
+        // Values at hand are selected.
+        if yes.is_empty() && no.is_empty() {
+            for (v, (a, b)) in vars.into_iter().zip(side_yes.into_iter().zip(side_no)) {
+                code.lets.push(Let { vars: vec![v], exp: Exp::Op(Op::Select, vec![c, a, b]), loc: l.loc });
+            }
+            return Some(parts);
+        }
+        let yes = Branch { block: Block { lets: yes }, results: side_yes };
+        let no = Branch { block: Block { lets: no }, results: side_no };
+        code.lets.push(Let { vars, exp: Exp::If(c, yes, no), loc: l.loc });
+        Some(parts)
+    }
 }

@@ -20,6 +20,7 @@
 //! | `restored` | reads of what was just put back into an array |
 //! | `unread` | writes in loops that nothing reads |
 //! | `independent` | loops whose trips do not need each other, as nests |
+//! | `apart` | arrays of a few places, as an array for each |
 //! | `first` | additions to elements that are zero, as writes |
 //! | `distribute` | what loops need not do trip by trip, before and after them |
 //! | `short` | reductions along short axes, as scalar code |
@@ -36,6 +37,7 @@
 mod accumulate;
 mod again;
 mod alike;
+mod apart;
 mod chosen;
 mod distribute;
 mod empty;
@@ -107,6 +109,7 @@ pub const ROUND: &[Pass] = &[
     ("renew", renew::renew),
     ("invariant", invariant::invariant),
     ("factors", factors::factors),
+    ("apart", apart::apart),
     ("inline", inline::inline),
     ("simplify", simplify::simplify),
     ("share", share::share),

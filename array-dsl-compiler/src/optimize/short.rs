@@ -3,6 +3,9 @@
 //! ```text
 //! before   s = nest [i, j, c < 3] { v(i, j, c) } reduce(+) 1 v                                      s: [n][n]
 //! after    s = nest [i, j] { 0 + v(i, j, 0) + v(i, j, 1) + v(i, j, 2) } store
+//!
+//! before   s = nest [i, j, c < 3] { v(a[i, j], c) } reduce(+) 3 v                                   a: [n][n], made by the kernel
+//! after    s = nest [i, j] { 0 + v(a[i, j], 0) + v(a[i, j], 1) + v(a[i, j], 2) } reduce(+) 2
 //! ```
 //!
 //! What reads the sums can then compute them by itself, as the distance between two points in space. This is a step before scheduling:
@@ -11,7 +14,7 @@
 
 use super::Sequence;
 use crate::bulk::build::{Renaming, int, renamed};
-use crate::bulk::{Atom, Exp, Let, Nest, Program, Stm, YieldKind};
+use crate::bulk::{Atom, Axis, Exp, Let, Nest, Program, Stm, YieldKind};
 use crate::scalar::Op;
 
 /// The most points of what is reduced.
@@ -40,11 +43,17 @@ fn at_points(p: &mut Program, n: &Nest, nests: bool) -> Option<Nest> {
         YieldKind::Reduce { over, .. } if !n.body.is_ordered() => over,
         _ => return None,
     };
-    let (outer, inner) = n.axes.split_at(n.axes.len() - over);
+    // The last of the axes that are summed over, as far as they are constant.
+    let is_constant = |a: &&Axis| a.extent.as_constant().is_some();
+    let short = n.axes.iter().rev().take(over).take_while(is_constant).count();
+    let (outer, inner) = n.axes.split_at(n.axes.len() - short);
     let extents: Option<Vec<i64>> = inner.iter().map(|a| a.extent.as_constant()).collect();
     let extents = extents?;
     let places = extents.iter().try_fold(1, |a: i64, b| a.checked_mul(*b))?;
-    if outer.is_empty() || !(1..=SHORT).contains(&places) {
+    if outer.is_empty() || short == 0 || !(1..=SHORT).contains(&places) {
+        return None;
+    }
+    if short < over && !reads_at_points(p, n, outer) {
         return None;
     }
     let lets = n.body.unordered();
@@ -78,8 +87,24 @@ fn at_points(p: &mut Program, n: &Nest, nests: bool) -> Option<Nest> {
         }
     }
     let mut yields = n.yields.clone();
-    yields.iter_mut().zip(values).for_each(|(y, value)| y.kind = YieldKind::Store(value));
+    for (y, (value, (reducer, ..))) in yields.iter_mut().zip(values.into_iter().zip(states)) {
+        y.kind = match over - short {
+            0 => YieldKind::Store(value),
+            over => YieldKind::Reduce { reducer, over, value },
+        };
+    }
     Some(Nest { axes: outer.to_vec(), body: body.into(), yields, loc: n.loc })
+}
+
+/// Whether a nest reads an element of an array of the kernel's own that there is for all of these axes and for no others.
+fn reads_at_points(p: &Program, n: &Nest, axes: &[Axis]) -> bool {
+    let mut found = false;
+    n.body.visit_reads(&mut |a, index| {
+        let is_own = p.params.iter().all(|q| !q.arrays.leaves().contains(&&a));
+        let is_at = axes.iter().all(|x| index.contains(&Atom::Var(x.var)));
+        found |= is_own && is_at && index.len() == axes.len();
+    });
+    found
 }
 
 /// Whether code is one product of two elements.
