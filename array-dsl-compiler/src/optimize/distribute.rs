@@ -11,8 +11,9 @@
 //! matrix's adjoint: both go through all of the matrix in each trip. For all trips together they are products of matrices.
 //!
 //! Nothing is moved that computes more than a few operations, which it may have in common with the rest of a trip, or that may fail, since
-//! another failure may then be the first; and nothing is kept for all trips unless the loop goes through something that has a row for each of them anyway. Source: Allen and
-//! Kennedy's loop distribution with expansion of what the parts share; `independent` makes the nests.
+//! another failure may then be the first; and nothing is kept for all trips unless there is something as large for all of them anyway: a
+//! history, or what the loop is given. Source: Allen and Kennedy's loop distribution with expansion of what the parts share; `independent`
+//! makes the nests.
 //!
 //! | file | subject |
 //! |---|---|
@@ -123,10 +124,20 @@ impl<'a> Trip<'a> {
         }) && n.axes.iter().any(|a| is_long(&a.extent))
     }
 
-    /// Whether something from outside of the loop has a row for each trip, but for a few.
-    fn has_rows(&self, count: &Dim) -> bool {
-        let outside = self.r.body.iter().flat_map(Stm::inputs).filter(|a| !self.arrays.contains(a));
-        outside.flat_map(|a| &self.p.array(a).dims).any(|d| are_rows(d, count))
+    /// Whether there is room for such an array of each trip: something that the loop is given or carries has a row for each of them, but
+    /// for a few, and in it places for all of the array.
+    fn has_room(&self, dims: &[Dim], count: &Dim) -> bool {
+        let given = self.r.body.iter().flat_map(Stm::inputs).filter(|a| !self.arrays.contains(a));
+        let carried = self.r.carried.iter().map(|c| c.state);
+        given.chain(carried).any(|a| {
+            let mut others: Vec<&Dim> = self.p.array(a).dims.iter().collect();
+            let Some(rows) = others.iter().position(|d| are_rows(d, count)) else { return false };
+            others.remove(rows);
+            dims.iter().filter(|d| d.as_constant().is_none()).all(|d| {
+                let at = others.iter().position(|o| *o == d);
+                at.map(|at| others.remove(at)).is_some()
+            })
+        })
     }
 
     /// Whether the points of a loop do not need each other and may make it by themselves: all that it does begins with the same axis, and

@@ -23,10 +23,10 @@ pub(super) fn early(
     known: &Checked,
 ) -> Option<Vec<Stm>> {
     let body = Trip::of(p, r, index, known);
-    if !body.has_rows(count) || body.are_points() {
+    if body.are_points() {
         return None;
     }
-    let at: FxHashSet<usize> = (0..r.body.len()).filter(|at| body.is_early(*at)).collect();
+    let at: FxHashSet<usize> = (0..r.body.len()).filter(|at| body.is_early(*at, count)).collect();
     let (early, mut rest): (Vec<_>, Vec<_>) =
         r.body.iter().cloned().enumerate().partition(|(k, _)| at.contains(k));
     if early.is_empty() || rest.is_empty() {
@@ -53,7 +53,7 @@ pub(super) fn early(
 }
 
 impl Trip<'_> {
-    fn is_early(&self, at: usize) -> bool {
+    fn is_early(&self, at: usize, count: &Dim) -> bool {
         let Stm::Nest(n) = &self.r.body[at] else { return false };
         let uses_trip = n.inputs().iter().any(|a| self.arrays.contains(a));
         let are_for_nests = |a: ArrayId| {
@@ -65,7 +65,10 @@ impl Trip<'_> {
             && self.is_small_product(n)
             && self.may_be_moved(n)
             && self.has_known_extents(n)
-            && n.yields.iter().all(|y| !self.p.array(y.array).dims.is_empty() && are_for_nests(y.array))
+            && n.yields.iter().all(|y| {
+                let dims = &self.p.array(y.array).dims;
+                !dims.is_empty() && are_for_nests(y.array) && self.has_room(dims, count)
+            })
     }
 
     /// Whether a nest is another one in each trip.

@@ -87,7 +87,7 @@ impl Late {
     fn of(body: &Trip<'_>, count: &Dim) -> Option<Late> {
         let carried = &body.r.carried;
         let mut sums: Vec<Sum> = carried.iter().filter_map(|c| body.sum(c)).collect();
-        if !body.has_rows(count) || sums.len() == carried.len() || body.are_points() {
+        if sums.len() == carried.len() || body.are_points() {
             return None;
         }
         loop {
@@ -96,7 +96,7 @@ impl Late {
             }
             let late = body.late(sums);
             let mut without: FxHashSet<ArrayId> =
-                late.logged.iter().filter(|a| !body.pays(**a, &late)).copied().collect();
+                late.logged.iter().filter(|a| !body.pays(**a, &late, count)).copied().collect();
             let others = late.sums.iter().filter(|s| !body.is_product(s, &late.nests, count));
             without.extend(others.map(|s| s.carried.next));
             if without.is_empty() {
@@ -280,12 +280,13 @@ impl Trip<'_> {
         places.flatten().any(|c| c.axes.is_empty() && scalars(&c.rest).any(|a| a == self.index))
     }
 
-    /// Whether a log is smaller than what is computed of it, or than what else is added to the same state.
-    fn pays(&self, logged: ArrayId, late: &Late) -> bool {
+    /// Whether there is room for a log, and it is smaller than what is computed of it, or than what else is added to the same state.
+    fn pays(&self, logged: ArrayId, late: &Late, count: &Dim) -> bool {
         let dims = &self.p.array(logged).dims;
         let has_more = |n: &Nest| has_more(&n.axes, dims);
         let of_sum = |s: &&Sum| self.parts(s).any(|n| reads(n, logged));
         dims.iter().all(|d| self.is_known(d))
+            && self.has_room(dims, count)
             && (late.nests.iter().any(|n| reads(n, logged) && has_more(n))
                 || late.sums.iter().filter(of_sum).any(|s| self.parts(s).any(has_more)))
     }
