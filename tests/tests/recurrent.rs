@@ -74,6 +74,18 @@ fn begun(xs: [[f64; d]; t], w: [[f64; d]; d], u: [[f64; d]; d]) -> f64 {
     dot(h, h)
 }
 
+/// What is a product with the input is changed before it is used.
+#[kernel]
+fn changed(xs: [[f64; d]; t], w: [[f64; d]; d], u: [[f64; d]; d], h0: [f64; d], m: i64) -> [f64; d] {
+    let mut h = h0;
+    for i in 0..t {
+        let mut e = map(|q| dot(q, xs[i]), u);
+        e[m] += h[0];
+        h = map(|(r, q)| tanh(dot(r, h) + q), (w, e));
+    }
+    h
+}
+
 /// With all states as its result.
 #[kernel]
 fn whole(xs: [[f64; d]; t], w: [[f64; d]; d], u: [[f64; d]; d], h0: [f64; d]) -> [[f64; d]; t + 1] {
@@ -93,14 +105,14 @@ fn vector(n: usize, phase: f64) -> Array1<f64> {
     Array1::from_shape_fn(n, |i| (i as f64 * 0.9 + phase).cos())
 }
 
-/// By `w`, `u`, `b` and `h0`.
+/// The gradient by `xs`, `w` and `u`, and by `b` and `h0`.
 fn simple_by_hand(
     xs: &Array2<f64>,
     w: &Array2<f64>,
     u: &Array2<f64>,
     b: &Array1<f64>,
     h0: &Array1<f64>,
-) -> (Array2<f64>, Array2<f64>, Array2<f64>, Array1<f64>, Array1<f64>) {
+) -> ([Array2<f64>; 3], [Array1<f64>; 2]) {
     let mut states = vec![h0.clone()];
     for x in xs.rows() {
         let last = &states[states.len() - 1];
@@ -119,7 +131,7 @@ fn simple_by_hand(
         by_b += &by_sum;
         by_h = w.t().dot(&by_sum);
     }
-    (by_xs, by_w, by_u, by_b, by_h)
+    ([by_xs, by_w, by_u], [by_b, by_h])
 }
 
 #[test]
@@ -127,13 +139,14 @@ fn weights_of_a_recurrence() {
     for (t, k, d) in [(0, 2, 3), (1, 1, 1), (2, 3, 2), (5, 40, 33), (70, 33, 40), (300, 2, 64)] {
         let (xs, w, u) = (matrix(t, k, 0.1) * k as f64, matrix(d, d, 0.2), matrix(d, k, 0.3));
         let (b, h0) = (vector(d, 0.4), vector(d, 0.5));
-        let expected = simple_by_hand(&xs, &w, &u, &b, &h0);
-        let found = grad(simple)(&xs, &w, &u, &b, &h0);
-        assert_close(found.0, expected.0, 1e-12);
-        assert_close(found.1, expected.1, 1e-12);
-        assert_close(found.2, expected.2, 1e-12);
-        assert_close(found.3, expected.3, 1e-12);
-        assert_close(found.4, expected.4, 1e-12);
+        let (matrices, vectors) = simple_by_hand(&xs, &w, &u, &b, &h0);
+        let (by_xs, by_w, by_u, by_b, by_h0) = grad(simple)(&xs, &w, &u, &b, &h0);
+        for (found, expected) in [by_xs, by_w, by_u].into_iter().zip(matrices) {
+            assert_close(found, expected, 1e-12);
+        }
+        for (found, expected) in [by_b, by_h0].into_iter().zip(vectors) {
+            assert_close(found, expected, 1e-12);
+        }
     }
     let (xs, w, u) = (matrix(4, 3, 0.1), matrix(5, 5, 0.2), matrix(5, 3, 0.3));
     assert_checks!(simple, (&xs, &w, &u, &vector(5, 0.4), &vector(5, 0.5)));
@@ -159,6 +172,7 @@ fn other_numbers_of_trips_and_states() {
         assert_gradient(|w| begun(&xs, w, &u), &w, &by_w);
         assert_checks!(begun, (&xs, &w, &u));
         assert_checks!(whole, (&xs, &w, &u, &h0));
+        assert_checks!(changed, (&xs, &w, &u, &h0, d as i64 - 1));
     }
 }
 

@@ -97,13 +97,18 @@ impl<'a> Trip<'a> {
     /// Whether a nest can be made for all trips at once, as far as its extents can: no other size of it depends on the trip but such as
     /// are places, it cannot fail, and it computes little.
     fn may_be_moved(&self, n: &Nest) -> bool {
-        let mut can = !n.body.may_be_outside();
-        n.body.visit_sizes(&mut |d| can &= scalars(d).all(|a| !self.arrays.contains(&a)));
+        let mut can = !n.body.items.iter().any(|i| i.may_fail(&self.p.vars));
+        n.body.visit_sizes(&mut |d| can &= self.is_of_trip_alone(d));
         let results = n.yields.iter().map(|y| self.p.array(y.array));
         can && computes_little(self.p, n)
             && results
                 .into_iter()
                 .all(|info| info.elem.is_float() && info.dims.iter().all(|d| self.is_known(d)))
+    }
+
+    /// Whether a size is of the number of the trip and what is known before the loop.
+    fn is_of_trip_alone(&self, d: &Dim) -> bool {
+        scalars(d).all(|a| !self.arrays.contains(&a))
     }
 
     /// Whether a size is known before the loop.
@@ -133,7 +138,7 @@ impl<'a> Trip<'a> {
             let mut others: Vec<&Dim> = self.p.array(a).dims.iter().collect();
             let Some(rows) = others.iter().position(|d| are_rows(d, count)) else { return false };
             others.remove(rows);
-            dims.iter().filter(|d| d.as_constant().is_none()).all(|d| {
+            dims.iter().filter(|d| is_long(d)).all(|d| {
                 let at = others.iter().position(|o| *o == d);
                 at.map(|at| others.remove(at)).is_some()
             })

@@ -230,6 +230,11 @@ impl Step<'_> {
             side_yes.push(values[0]);
             side_no.push(values[1]);
         }
+        // What is computed for nothing may still be owed an error.
+        if vars.is_empty() {
+            let fails = yes.iter().chain(&no).any(|l| l.may_fail(&self.p.vars));
+            return (!fails).then_some(parts);
+        }
         // Values at hand are selected.
         if yes.is_empty() && no.is_empty() {
             for (v, (a, b)) in vars.into_iter().zip(side_yes.into_iter().zip(side_no)) {

@@ -49,6 +49,11 @@ impl Along {
         Some(Along { axes, place })
     }
 
+    /// The sizes that places consist of.
+    pub fn sizes(&self) -> impl Iterator<Item = &Dim> {
+        self.place.iter().flat_map(|form| form.axes.values().chain([&form.rest]))
+    }
+
     /// The nest with such axes. Its code is executed where all of them are in range.
     pub fn made(&self, p: &mut Program, mut n: Nest) -> Nest {
         let [Yield { kind: YieldKind::Accumulate { into, index, value, .. }, .. }] = &mut n.yields[..] else {

@@ -1,7 +1,7 @@
 //! What needs nothing of the trips before, before the loop.
 //!
-//! **Early** is a small product of what is there before the loop, at places that the trip tells. It pays where nothing but nests of the
-//! loop use it.
+//! **Early** is a small product of what is there before the loop, at places that the trip tells. It pays where nests of the loop read it
+//! and nothing else uses it. Nothing is early of a loop that checks sizes, on which its reads may rely.
 //!
 //! Cost: the products of all trips are kept until the loop has ended.
 
@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{Rows, Trip, reads};
 use crate::affine::Checked;
 use crate::bulk::uses::scalars;
-use crate::bulk::{ArrayId, Nest, Program, Repeat, Stm, Trips};
+use crate::bulk::{ArrayId, Nest, Program, Repeat, Stm, Trips, Yield, YieldKind};
 use crate::dim::Dim;
 use crate::optimize::independent::nests;
 use crate::ty::Elem;
@@ -23,7 +23,7 @@ pub(super) fn early(
     known: &Checked,
 ) -> Option<Vec<Stm>> {
     let body = Trip::of(p, r, index, known);
-    if body.are_points() {
+    if body.are_points() || r.body.iter().any(|s| matches!(s, Stm::Check(..))) {
         return None;
     }
     let at: FxHashSet<usize> = (0..r.body.len()).filter(|at| body.is_early(*at, count)).collect();
@@ -56,9 +56,16 @@ impl Trip<'_> {
     fn is_early(&self, at: usize, count: &Dim) -> bool {
         let Stm::Nest(n) = &self.r.body[at] else { return false };
         let uses_trip = n.inputs().iter().any(|a| self.arrays.contains(a));
-        let are_for_nests = |a: ArrayId| {
-            let is_nest = |at: &usize| matches!(self.r.body[*at], Stm::Nest(_));
-            !self.nexts.contains(&a) && self.users(a).iter().all(is_nest)
+        let is_only_read = |a: ArrayId| {
+            let changes = |y: &Yield| match &y.kind {
+                YieldKind::Write { into, .. } | YieldKind::Accumulate { into, .. } => *into == a,
+                YieldKind::Store(_) | YieldKind::Reduce { .. } => false,
+            };
+            let reads = |at: &usize| match &self.r.body[*at] {
+                Stm::Nest(n) => !n.yields.iter().any(changes),
+                _ => false,
+            };
+            !self.nexts.contains(&a) && self.users(a).iter().all(reads)
         };
         !uses_trip
             && self.is_at_trip(n)
@@ -67,7 +74,7 @@ impl Trip<'_> {
             && self.has_known_extents(n)
             && n.yields.iter().all(|y| {
                 let dims = &self.p.array(y.array).dims;
-                !dims.is_empty() && are_for_nests(y.array) && self.has_room(dims, count)
+                !dims.is_empty() && is_only_read(y.array) && self.has_room(dims, count)
             })
     }
 

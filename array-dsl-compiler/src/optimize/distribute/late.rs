@@ -197,11 +197,13 @@ impl Trip<'_> {
 
     /// Whether what adds to an array can be made for all trips at once.
     fn may_be_late(&self, n: &Nest) -> bool {
-        let is_trip_alone = |d: &Dim| scalars(d).all(|a| !self.arrays.contains(&a));
+        let goes_along = || {
+            let along = Along::of(self.p, n, &self.inside, |d| self.is_known(d));
+            along.is_some_and(|along| along.sizes().all(|d| self.is_of_trip_alone(d)))
+        };
         self.may_be_moved(n)
-            && n.axes.iter().all(|a| is_trip_alone(&a.extent))
-            && (self.has_known_extents(n)
-                || Along::of(self.p, n, &self.inside, |d| self.is_known(d)).is_some())
+            && n.axes.iter().all(|a| self.is_of_trip_alone(&a.extent))
+            && (self.has_known_extents(n) || goes_along())
     }
 
     /// What is late if these sums are.
