@@ -396,7 +396,8 @@ fn adjoints_of_triangles_are_made_once() {
     }
 }
 
-/// What there is for each pair of points is at no time there for all pairs, however it is written.
+/// What there is for each pair of points is at no time there for all pairs, however it is written, and is computed once where both points
+/// are of one kind.
 #[test]
 fn energies_of_pairs_need_no_memory_of_pairs() {
     let names = "by_components by_arrays by_vectors in_loops by_maps of_halves between";
@@ -406,5 +407,7 @@ fn energies_of_pairs_need_no_memory_of_pairs() {
             let of_points = a.dims.iter().filter(|d| d.as_constant().is_none()).count();
             assert!(of_points < 2, "{name}: {}\n{}", a.name, print(&loops));
         }
+        let functions = print(&loops).matches(" = exp ").count();
+        assert_eq!(functions, if name == "between" { 2 } else { 1 }, "{name}\n{}", print(&loops));
     }
 }

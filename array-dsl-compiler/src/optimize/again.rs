@@ -18,8 +18,8 @@
 //! compute it again: the others find it in the cache. A number that depends on sizes alone is computed wherever it is used.
 //!
 //! A **large** array has more elements than all that a kernel is given and gives, one for each pair of points say: memory that grows faster
-//! than its user's data. If some reader goes through it crosswise, so that it would be stored, it is worth `SPACE` times as much work, and
-//! so is what is only as large because it is made of that.
+//! than its user's data. If it would be stored for a reader that goes through it crosswise, it is worth `SPACE` times as much work, and so
+//! is what is only as large because it is made of that.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -150,7 +150,7 @@ impl Readers {
                 uses.replaceable += 1;
                 uses.nests.insert(sorted(r.axes.iter().copied()));
             }
-            if readers.is_large(r.program, r.array) && is_anyhow_crosswise(r) {
+            if readers.is_large(r.program, r.array) && is_stored(r) {
                 readers.spared.insert(r.array);
             }
             false
@@ -263,12 +263,15 @@ impl Visitor for Axes {
     }
 }
 
-/// The same of places that are sums of axes: one that the reader goes through inside comes first.
-fn is_anyhow_crosswise(r: &Read<'_>) -> bool {
+/// Whether an array would be stored for a read: the reader goes through it crosswise, and its points cannot add up what it wants of theirs
+/// (`schedule/collect.rs`), or need not, since all points of the reader are theirs as well.
+fn is_stored(r: &Read<'_>) -> bool {
     let at = |v: &Var| r.order.iter().position(|axis| axis.var == *v);
     let innermost = |a: &Atom| r.facts.form(*a)?.axes.keys().filter_map(at).max();
     let places: Vec<usize> = r.index.iter().filter_map(innermost).collect();
-    places.windows(2).any(|w| w[0] >= w[1])
+    // Halves of pairs are not those of the reader.
+    let is_half = matches!(r.producer.code.lets.last(), Some(Let { exp: Exp::If(..), .. }));
+    places.windows(2).any(|w| w[0] >= w[1]) && !(is_half && is_crosswise(r))
 }
 
 /// Whether the reader goes through the array in another order than that of its elements.

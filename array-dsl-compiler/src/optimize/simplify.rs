@@ -246,7 +246,7 @@ impl Available {
 
     /// The scalars that an expression is known to be.
     fn find(&self, e: &Exp) -> Option<&[Var]> {
-        if let Some(vars) = self.expressions.get(&*key(e)).or_else(|| self.square(e)) {
+        if let Some(vars) = self.expressions.get(&*key(e)).or_else(|| self.even(e)) {
             return Some(vars);
         }
         let given = if self.assumed.is_empty() { None } else { self.given.get(e) };
@@ -254,17 +254,25 @@ impl Available {
         given?.iter().find(holds).map(|(_, _, result)| std::slice::from_ref(result))
     }
 
-    /// The square of a difference that has been computed the other way around: it is the same to the last bit, as signs are.
-    fn square(&self, e: &Exp) -> Option<&Vec<Var>> {
-        let Exp::Op(Op::Mul, args) = e else { return None };
-        let [Atom::Var(difference), other] = args[..] else { return None };
-        let Exp::Op(Op::Sub, ab) = &**self.definitions.get(&difference)? else { return None };
-        if other != args[0] {
+    /// The square, an even power or the size of a difference that has been computed the other way around: it is the same to the last
+    /// bit, as signs are.
+    fn even(&self, e: &Exp) -> Option<&Vec<Var>> {
+        let Exp::Op(op, args) = e else { return None };
+        let difference @ Atom::Var(v) = *args.first()? else { return None };
+        let is_even = match (op, &args[1..]) {
+            (Op::Mul, [other]) => *other == difference,
+            (Op::Powi, [Atom::Const(c)]) => c.as_i64() % 2 == 0,
+            (Op::Abs, []) => true,
+            _ => false,
+        };
+        let Exp::Op(Op::Sub, ab) = &**self.definitions.get(&v)? else { return None };
+        if !is_even {
             return None;
         }
         let reversed = Exp::Op(Op::Sub, vec![ab[1], ab[0]]);
         let reversed = Atom::Var(self.expressions.get(&reversed)?[0]);
-        self.expressions.get(&Exp::Op(Op::Mul, vec![reversed, reversed]))
+        let args = args.iter().map(|a| if *a == difference { reversed } else { *a }).collect();
+        self.expressions.get(&Exp::Op(*op, args))
     }
 
     /// At the end of a scope that began when so many had been given.
