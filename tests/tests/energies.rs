@@ -91,6 +91,41 @@ fn of_halves(x: [[f64; 3]; n]) -> f64 {
     2.0 * e
 }
 
+/// Up to a distance, which holds of most pairs.
+#[kernel]
+fn within(x: [[f64; 3]; n], cut: f64) -> f64 {
+    let mut e = 0.0;
+    for i in 0..n {
+        for j in 0..n {
+            let d = x[i] - x[j];
+            let r2 = dot(d, d) + 0.1;
+            if r2 < cut * cut {
+                e += exp(-r2) / sqrt(r2);
+            }
+        }
+    }
+    e
+}
+
+/// The same of each pair once, with those that come after a point.
+#[kernel]
+fn within_later(x: [[f64; 3]; n], cut: f64) -> f64 {
+    let mut e = 0.0;
+    for i in 0..n {
+        for j in i + 1..n {
+            let mut r2 = 0.1;
+            for c in 0..3 {
+                let d = x[i][c] - x[j][c];
+                r2 += d * d;
+            }
+            if r2 < cut * cut {
+                e += exp(-r2) / sqrt(r2);
+            }
+        }
+    }
+    2.0 * e
+}
+
 /// Of two kinds of points with charges, in a box that repeats itself.
 #[kernel]
 fn between(x: [[f64; 3]; n], y: [[f64; 3]; m], q: [f64; n], p: [f64; m], side: f64) -> f64 {
@@ -107,13 +142,16 @@ fn points(n: usize, phase: f64) -> Array2<f64> {
     Array2::from_shape_fn((n, 3), |(i, c)| ((i * 3 + c) as f64 * 0.83 + phase).sin())
 }
 
-/// Twice what each pair gives, but the pairs of points with themselves.
-fn by_hand(x: &Array2<f64>) -> (f64, Array2<f64>) {
+/// Twice what each pair gives that is not too far apart, but the pairs of points with themselves.
+fn by_hand(x: &Array2<f64>, cut: f64) -> (f64, Array2<f64>) {
     let (mut e, mut g) = (0.0, x * 0.0);
     for i in 0..x.nrows() {
         for j in 0..i {
             let d = &x.row(i) - &x.row(j);
             let r2 = d.dot(&d) + 0.1;
+            if r2 >= cut * cut {
+                continue;
+            }
             let v = (-r2).exp() / r2.sqrt();
             e += 2.0 * v;
             let slope = -2.0 * v * (1.0 + 0.5 / r2);
@@ -128,19 +166,41 @@ fn by_hand(x: &Array2<f64>) -> (f64, Array2<f64>) {
 fn all_are_the_same() {
     for n in [0, 1, 2, 3, 17, 100] {
         let x = points(n, 0.1);
-        let (e, g) = by_hand(&x);
-        let with_themselves = e + n as f64 * (-0.1f64).exp() / 0.1f64.sqrt();
+        let (e, g) = by_hand(&x, f64::INFINITY);
+        let themselves = n as f64 * (-0.1f64).exp() / 0.1f64.sqrt();
         let found = [
-            (value_and_grad(by_components)(&x), with_themselves),
-            (value_and_grad(by_arrays)(&x), with_themselves),
-            (value_and_grad(by_vectors)(&x), with_themselves),
-            (value_and_grad(in_loops)(&x), with_themselves),
-            (value_and_grad(by_maps)(&x), with_themselves),
+            (value_and_grad(by_components)(&x), e + themselves),
+            (value_and_grad(by_arrays)(&x), e + themselves),
+            (value_and_grad(by_vectors)(&x), e + themselves),
+            (value_and_grad(in_loops)(&x), e + themselves),
+            (value_and_grad(by_maps)(&x), e + themselves),
             (value_and_grad(of_halves)(&x), e),
         ];
         for ((value, gradient), expected) in found {
             assert!((value - expected).abs() <= 1e-12 * (1.0 + expected.abs()), "{n}: {value} {expected}");
             assert_close(gradient, g.clone(), 1e-12);
+        }
+    }
+}
+
+#[test]
+fn pairs_that_are_near() {
+    for n in [0, 1, 2, 17, 100] {
+        let x = points(n, 0.1);
+        for cut in [0.1, 1.2, 10.0] {
+            let (e, g) = by_hand(&x, cut);
+            let themselves = if 0.1 < cut * cut { n as f64 * (-0.1f64).exp() / 0.1f64.sqrt() } else { 0.0 };
+            let found = [
+                (value_and_grad(within)(&x, cut), e + themselves),
+                (value_and_grad(within_later)(&x, cut), e),
+            ];
+            for ((value, (gradient, _)), expected) in found {
+                assert!(
+                    (value - expected).abs() <= 1e-12 * (1.0 + expected.abs()),
+                    "{n}: {value} {expected}"
+                );
+                assert_close(gradient, g.clone(), 1e-12);
+            }
         }
     }
 }

@@ -6,23 +6,22 @@
 mod checks;
 mod common;
 
+use array_dsl::linalg::{solve_lower, solve_upper};
 use array_dsl::prelude::*;
 use common::{assert_close, assert_gradient};
 use ndarray::{Array1, Array2, Array3, Axis, array};
 
 #[kernel]
 fn by_rows(l: [[f64; n]; n], b: [f64; n]) -> [f64; n] {
-    let mut x = b;
-    for i in 0..n {
-        for j in 0..i {
-            x[i] -= l[i][j] * x[j];
-        }
-        x[i] /= l[i][i];
-    }
-    x
+    solve_lower(l, b)
 }
 
-/// With the transpose of what it is given: a column grows.
+#[kernel]
+fn from_below(u: [[f64; n]; n], b: [f64; n]) -> [f64; n] {
+    solve_upper(u, b)
+}
+
+/// Of the transpose of what is given: a column grows.
 #[kernel]
 fn by_columns(u: [[f64; n]; n], b: [f64; n]) -> [f64; n] {
     let mut x = b;
@@ -129,6 +128,7 @@ fn rows_and_columns() {
     }
     let (l, b) = (matrix(6, 6), vector(6, 0.2));
     assert_checks!(by_rows, (&l, &b));
+    assert_checks!(from_below, (&l, &b));
     assert_checks!(by_columns, (&l, &b));
 }
 

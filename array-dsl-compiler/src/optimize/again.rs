@@ -269,9 +269,19 @@ fn is_stored(r: &Read<'_>) -> bool {
     let at = |v: &Var| r.order.iter().position(|axis| axis.var == *v);
     let innermost = |a: &Atom| r.facts.form(*a)?.axes.keys().filter_map(at).max();
     let places: Vec<usize> = r.index.iter().filter_map(innermost).collect();
-    // Halves of pairs are not those of the reader.
-    let is_half = matches!(r.producer.code.lets.last(), Some(Let { exp: Exp::If(..), .. }));
-    places.windows(2).any(|w| w[0] >= w[1]) && !(is_half && is_crosswise(r))
+    places.windows(2).any(|w| w[0] >= w[1]) && !(is_half(r) && is_crosswise(r))
+}
+
+/// Whether an array has values on one side of a diagonal alone: the other half of the pairs is that of the reader, which would compute all
+/// of it.
+fn is_half(r: &Read<'_>) -> bool {
+    let lets = &r.producer.code.lets;
+    let Some(Let { exp: Exp::If(c, ..), .. }) = lets.last() else { return false };
+    let is_order = |e: &Exp| match e {
+        Exp::Op(Op::Lt | Op::Le | Op::Gt | Op::Ge, args) => args.iter().all(|a| r.program.elem(*a).is_int()),
+        _ => false,
+    };
+    lets.iter().any(|l| c.var().is_some_and(|c| l.vars == [c]) && is_order(&l.exp))
 }
 
 /// Whether the reader goes through the array in another order than that of its elements.

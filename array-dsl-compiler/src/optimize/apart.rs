@@ -47,19 +47,20 @@ pub(super) fn apart(seq: &mut Sequence, p: &mut Program) {
     let mut parts: FxHashMap<(ArrayId, i64), ArrayId> = FxHashMap::default();
     for mut s in std::mem::take(&mut seq.stms) {
         Parts { places: &places, parts: &parts }.stm(&mut s);
-        match &s {
-            Stm::Nest(n) if n.yields.iter().any(|y| places.contains_key(&y.array)) => {
-                for (array, short) in n.yields.iter().filter_map(|y| places.get_key_value(&y.array)) {
-                    let mut read: Vec<i64> = short.read.iter().copied().collect();
-                    read.sort_unstable();
-                    for place in read {
-                        let part = part(p, n, *array, (short.at, place));
-                        parts.insert((*array, place), part.yields[0].array);
-                        seq.stms.push(Stm::Nest(part));
-                    }
-                }
-            }
-            _ => seq.stms.push(s),
+        let taken = match &s {
+            Stm::Nest(n) => n.yields.iter().find_map(|y| Some((n, y.array, places.get(&y.array)?))),
+            _ => None,
+        };
+        let Some((n, array, short)) = taken else {
+            seq.stms.push(s);
+            continue;
+        };
+        let mut read: Vec<i64> = short.read.iter().copied().collect();
+        read.sort_unstable();
+        for place in read {
+            let part = part(p, n, array, (short.at, place));
+            parts.insert((array, place), part.yields[0].array);
+            seq.stms.push(Stm::Nest(part));
         }
     }
 }

@@ -30,6 +30,7 @@ mod order;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Sequence;
+use super::independent::have_points;
 use crate::affine::Checked;
 use crate::bulk::uses::scalars;
 use crate::bulk::walk::Rewriter;
@@ -145,20 +146,18 @@ impl<'a> Trip<'a> {
         })
     }
 
-    /// Whether the points of a loop do not need each other and may make it by themselves: all that it does begins with the same axis, and
-    /// uses of a trip what is there.
+    /// Whether the points of a loop do not need each other and may make it by themselves: they use of a trip what is there.
     fn are_points(&self) -> bool {
-        let mut extents: Vec<&Dim> = Vec::new();
-        self.r.body.iter().all(|s| {
-            let Stm::Nest(n) = s else { return false };
-            let Some(first) = n.axes.first() else { return false };
-            extents.push(&first.extent);
-            let mut is_there = extents[0] == &first.extent;
-            n.body.visit_reads(&mut |a, index| {
-                is_there &= !self.arrays.contains(&a) || index.first() == Some(&Atom::Var(first.var));
+        let uses_own = |s: &Stm| {
+            let Stm::Nest(Nest { axes, body, .. }) = s else { return false };
+            let first = axes.first().map(|a| Atom::Var(a.var));
+            let mut is_own = true;
+            body.visit_reads(&mut |a, index| {
+                is_own &= !self.arrays.contains(&a) || index.first().copied() == first;
             });
-            is_there
-        })
+            is_own
+        };
+        have_points(self.r) && self.r.body.iter().all(uses_own)
     }
 }
 

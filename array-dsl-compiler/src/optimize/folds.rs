@@ -49,9 +49,8 @@ fn folded(p: &mut Program, n: &Nest) -> Option<[Nest; 2]> {
     let at = n.body.items.iter().position(|i| matches!(i, Item::Scan(_)))?;
     let Item::Scan(scan) = &n.body.items[at] else { return None };
     let mut is_used = false;
-    n.body.items[at + 1..]
-        .iter()
-        .for_each(|i| i.visit_atoms(&mut |a| is_used |= a.var().is_some_and(|v| scan.vars.contains(&v))));
+    let mut uses = |a: Atom| is_used |= a.var().is_some_and(|v| scan.vars.contains(&v));
+    n.body.items[at + 1..].iter().for_each(|i| i.visit_atoms(&mut uses));
     if is_used {
         return None;
     }
@@ -156,7 +155,8 @@ impl Step<'_> {
                 Exp::If(c, yes, no) if !is_state(*c) => {
                     let (yes, no) = (self.branch(yes, states.clone())?, self.branch(no, states.clone())?);
                     let parts = self.either(l, *c, yes, no, &mut code)?;
-                    states.extend(l.vars.iter().copied().zip(parts));
+                    let of_state = |(_, part): &(Var, Part)| matches!(part, Part::State(..));
+                    states.extend(l.vars.iter().copied().zip(parts).filter(of_state));
                 }
                 _ => return None,
             }

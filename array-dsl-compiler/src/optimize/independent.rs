@@ -53,7 +53,7 @@ pub(super) fn independent(seq: &mut Sequence, p: &mut Program) {
 }
 
 /// Whether all that a loop's body does begins with the same axes.
-fn have_points(r: &Repeat) -> bool {
+pub(super) fn have_points(r: &Repeat) -> bool {
     let first = |s: &Stm| match s {
         Stm::Nest(n) => n.axes.first().map(|a| a.extent.clone()),
         _ => None,

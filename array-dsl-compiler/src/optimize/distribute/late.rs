@@ -256,8 +256,8 @@ impl Trip<'_> {
         s.at.iter().filter_map(|at| if let Stm::Nest(n) = &self.r.body[*at] { Some(n) } else { None })
     }
 
-    /// Whether a sum is a product of matrices for all trips together: of each trip it has something of its own, or adds two arrays' products.
-    /// What one array of a trip is multiplied with in all of them could as well be multiplied with the sum of these arrays.
+    /// Whether a sum is a product of matrices for all trips together: of each trip it has something of its own, or adds two arrays'
+    /// products. What one array of a trip is multiplied with in all of them could as well be multiplied with the sum of these arrays.
     fn is_product(&self, s: &Sum, nests: &[Nest], count: &Dim) -> bool {
         let Some(most) = self.parts(s).max_by_key(|n| n.axes.len()) else { return false };
         let makes = |n: &&Nest, a: ArrayId| n.yields.iter().any(|y| y.array == a);
