@@ -390,7 +390,9 @@ fn adjoints_of_triangles_are_made_once() {
     let others =
         kernels_of(include_str!("../../tests/tests/triangular.rs"), "by_columns from_the_end of_a_cube");
     let textbook = include_str!("programs/textbook.rs");
-    for (name, text) in kernels_of(textbook, "forward_substitution").into_iter().chain(others) {
+    for (name, text) in
+        kernels_of(textbook, "forward_substitution back_substitution").into_iter().chain(others)
+    {
         let d = derivative(&text, Derivative::Vjp);
         let matrix = &d.array(*d.params[0].arrays.leaves()[0]).dims;
         let repeats = d.stms.iter().filter(|s| matches!(s, Stm::Repeat(_))).flat_map(Stm::results);

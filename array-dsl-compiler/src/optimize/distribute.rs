@@ -20,11 +20,13 @@
 //! | `early` | what needs nothing of the trips before |
 //! | `late` | what is only added up |
 //! | `along` | axes whose extent the trip tells |
+//! | `numbers` | what is added to one element |
 //! | `order` | the order of what is kept for all trips |
 
 mod along;
 mod early;
 mod late;
+mod numbers;
 mod order;
 
 use rustc_hash::{FxHashMap, FxHashSet};

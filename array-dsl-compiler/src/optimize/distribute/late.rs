@@ -10,6 +10,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::along::Along;
+use super::numbers::numbers;
 use super::order::Order;
 use super::{Rows, Trip, are_rows, is_long, reads};
 use crate::affine::{Checked, Facts, not_negative};
@@ -26,6 +27,7 @@ pub(super) fn late(
     (index, count): (ArrayId, &Dim),
     known: &Checked,
 ) -> Option<Vec<Stm>> {
+    let r = &numbers(p, r);
     let late = Late::of(&Trip::of(p, r, index, known), count)?;
     let mut out = Vec::new();
     let extent = not_negative(p, count, known, r.loc, &mut out);
